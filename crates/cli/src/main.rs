@@ -1,0 +1,2 @@
+//! The `filestone` command.
+fn main() {}

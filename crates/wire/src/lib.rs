@@ -1,0 +1,3 @@
+//! XDR, ONC RPC, portmap, MOUNT and NFSv3: bytes to messages and back.
+#![no_std]
+extern crate alloc;
