@@ -1,1 +1,20 @@
-//! Under construction.
+//! The pure half of filestone: what is asked, when it is asked, one simulated
+//! client per protocol, and the statistics of what came back.
+//!
+//! Nothing here opens a socket, reads a clock, spawns a thread, touches a file
+//! or draws an unseeded random number. Bytes and moments come in as arguments,
+//! so everything runs in virtual time too. `clippy.toml` in this crate holds
+//! that, not good will.
+
+pub mod arrivals;
+pub mod client;
+pub mod measure;
+pub mod operation;
+pub mod plan;
+pub mod random;
+pub mod time;
+pub mod workload;
+
+pub use operation::{Completion, Failure, OpKind, Operation, Outcome, Ticket};
+pub use plan::Plan;
+pub use time::Moment;

@@ -1,0 +1,63 @@
+//! What carries operations out: the engine's one door to the outside world.
+
+pub mod null;
+pub mod simulated;
+
+use filestone_model::operation::{Completion, Operation, Ticket};
+use filestone_model::time::Moment;
+
+/// Why a backend cannot go on at all.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// The server closed the connection, or cannot be reached any more.
+    #[error("{address} {what} after {replies} replies, with {in_flight} calls in flight")]
+    Lost {
+        /// Whose connection.
+        address: String,
+        /// What it did.
+        what: String,
+        /// How many replies had come.
+        replies: u64,
+        /// How many calls were unanswered.
+        in_flight: u64,
+    },
+    /// This host refused something.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+/// Carries operations out for all clients of one worker.
+pub trait Backend {
+    /// The present moment.
+    fn now(&mut self) -> Moment;
+
+    /// Takes one operation for a slot that has none.
+    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment);
+
+    /// Sends what was submitted, then waits for completions, but not past `until`.
+    ///
+    /// May return early and with nothing. On an error `completed` still holds
+    /// what was completed before it.
+    fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError>;
+
+    /// Processor time that this thread has used, in nanoseconds.
+    fn processor_nanos(&self) -> u64 {
+        0
+    }
+
+    /// Replies that came for calls already answered or given up.
+    fn late_replies(&self) -> u64 {
+        0
+    }
+
+    /// How often connections were made again, and how long they were unusable in
+    /// all, in nanoseconds.
+    fn reconnections(&self) -> (u64, u64) {
+        (0, 0)
+    }
+}

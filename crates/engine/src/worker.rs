@@ -1,0 +1,463 @@
+//! The worker loop: one thread, many simulated clients, one backend.
+//!
+//! While the run lasts: give what has come due to free slots; wait for
+//! completions until the next due moment; make a sample of each and let its slot
+//! go on; hand the interval over when its period ends. No protocol, no printing,
+//! no options. Warm-up, measure and drain are moments in the [`Schedule`], not
+//! copies of the loop.
+//!
+//! Nothing between a due moment and its completion allocates, locks, formats or
+//! logs (`tests/allocations.rs`).
+
+use crate::backend::{Backend, BackendError};
+use filestone_model::arrivals::Arrivals;
+use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
+use filestone_model::operation::{Completion, OpKind, Operation, Ticket};
+use filestone_model::plan::{Plan, TICK_NANOS};
+use filestone_model::time::Moment;
+use filestone_model::workload::Workload;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How long a worker may sleep without looking whether somebody stopped the run.
+const ATTENTION_NANOS: u64 = 50_000_000;
+/// How long an interrupted run waits for what is in flight.
+const INTERRUPTED_DRAIN_NANOS: u64 = 500_000_000;
+
+/// The moments that divide a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// When the measured window opens; before it is warm-up.
+    pub window_start: Moment,
+    /// When it closes; `NEVER` if a count ends the run.
+    pub window_end: Moment,
+    /// How long after the end unanswered operations are waited for.
+    pub drain_nanos: u64,
+    /// Length of one interval.
+    pub interval_nanos: u64,
+}
+
+impl Schedule {
+    /// The moments of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        Self {
+            window_start,
+            window_end: plan
+                .duration_ns
+                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            // The client gives up a call after its time-out; a little more lets it say so.
+            drain_nanos: plan.timeout_ns.saturating_add(1_000_000_000),
+            interval_nanos: plan.interval_ns.max(TICK_NANOS),
+        }
+    }
+
+    /// Ticks of one interval.
+    pub fn ticks(&self) -> usize {
+        (self.interval_nanos.div_ceil(TICK_NANOS) as usize).clamp(1, 100_000)
+    }
+}
+
+/// Where full interval buffers go and empty ones come from.
+pub trait IntervalSink {
+    /// Takes a full buffer and gives an empty one, or gives `None` and takes
+    /// nothing if none is free: then the worker goes on with the one it has.
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>>;
+    /// Takes a full buffer.
+    fn full(&mut self, buffer: Box<IntervalBuffer>);
+}
+
+/// How a worker's run ended.
+#[derive(Debug)]
+pub struct WorkerEnd {
+    /// When the worker closed the window: the plan's end, the end of its last
+    /// operation, or when it was stopped.
+    pub window_end: Moment,
+    /// Whether somebody stopped it.
+    pub is_interrupted: bool,
+    /// Why the server was given up.
+    pub lost: Option<BackendError>,
+    /// Connections made again and the time they were unusable.
+    pub reconnections: u64,
+    /// Likewise, in nanoseconds.
+    pub unusable_nanos: u64,
+}
+
+/// One simulated client as its worker sees it.
+struct ClientState {
+    workload: Box<dyn Workload>,
+    arrivals: Arrivals,
+    /// When its next operation is due, in an open loop.
+    next_due: Moment,
+    /// Whether `next_due` has passed and every slot was taken.
+    is_starved: bool,
+    /// Measured operations that it may still begin.
+    remaining: u64,
+    /// Slots without work, the one that was freed first in front.
+    free: VecDeque<u32>,
+    slots: Vec<SlotState>,
+}
+
+/// The operation in a slot.
+#[derive(Debug, Clone, Copy)]
+struct SlotState {
+    free_at: Moment,
+    due: Moment,
+    ready: Moment,
+    kind: OpKind,
+    role: Role,
+    is_busy: bool,
+}
+
+/// One thread's share of a run.
+pub struct Worker<'run, B, S> {
+    backend: B,
+    sink: S,
+    schedule: Schedule,
+    clients: Vec<ClientState>,
+    /// Open-loop clients by when their next operation is due.
+    due: BinaryHeap<Reverse<(Moment, u32)>>,
+    recorder: Recorder,
+    /// What open loops count as skipped when they cannot start it.
+    measured_kind: OpKind,
+    busy: u64,
+    next_boundary: Moment,
+    end: Option<Moment>,
+    last_done: Moment,
+    is_interrupted: bool,
+    cpu_mark: u64,
+    late_mark: u64,
+    is_window_open: bool,
+    stop: &'run AtomicBool,
+}
+
+impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
+    /// Worker `index` of `plan`; `workload` makes the workload of a client.
+    pub fn new(
+        plan: &Plan,
+        index: u32,
+        backend: B,
+        mut sink: S,
+        stop: &'run AtomicBool,
+        mut workload: impl FnMut(u32) -> Box<dyn Workload>,
+    ) -> Self {
+        let schedule = Schedule::of(plan);
+        let clients: Vec<ClientState> = plan
+            .clients_of_worker(index)
+            .map(|client| ClientState::new(plan, client, workload(client)))
+            .collect();
+        let first = sink.empty().unwrap_or_else(|| Box::new(new_buffer(plan)));
+        let recorder = Recorder::new(first, schedule.window_start, schedule.window_end);
+        Self {
+            due: BinaryHeap::with_capacity(clients.len() + 1),
+            clients,
+            backend,
+            sink,
+            schedule,
+            recorder,
+            measured_kind: plan.workload.operation,
+            busy: 0,
+            next_boundary: schedule.window_start.after_nanos(schedule.interval_nanos),
+            end: None,
+            last_done: schedule.window_start,
+            is_interrupted: false,
+            cpu_mark: 0,
+            late_mark: 0,
+            is_window_open: false,
+            stop,
+        }
+    }
+
+    /// Runs to the end: by time, by count, by interruption, or by loss of the server.
+    pub fn run(mut self) -> WorkerEnd {
+        let slots = self.clients.iter().map(|client| client.slots.len()).sum();
+        let mut completed = Vec::with_capacity(slots);
+        let mut now = self.backend.now();
+        let mut lost = None;
+        self.begin(now);
+        while !self.is_over(now) {
+            self.start_due(now);
+            let until = self.wake_up_at(now);
+            if let Err(error) = self.backend.wait(until, &mut completed) {
+                lost = Some(error);
+            }
+            now = self.backend.now();
+            for completion in completed.drain(..) {
+                self.complete(&completion);
+            }
+            self.keep_time(now);
+            if lost.is_some() {
+                self.close(now);
+                break;
+            }
+        }
+        self.finish(now, lost)
+    }
+
+    /// Puts every slot to work: closed loops at once, open loops by their schedule.
+    fn begin(&mut self, now: Moment) {
+        for client in 0..self.clients.len() as u32 {
+            let state = &mut self.clients[client as usize];
+            if let Some(due) = state.arrivals.next_due() {
+                state.next_due = due;
+                self.due.push(Reverse((due, client)));
+            }
+            for slot in 0..state.slots.len() as u32 {
+                self.clients[client as usize].slots[slot as usize].free_at = now;
+                self.advance(Ticket { client, slot }, None, now);
+            }
+        }
+    }
+
+    /// Gives every operation that has come due to a free slot of its client.
+    #[inline]
+    fn start_due(&mut self, now: Moment) {
+        while let Some(Reverse((due, client))) = self.due.peek().copied() {
+            if due > now {
+                return;
+            }
+            self.due.pop();
+            let state = &mut self.clients[client as usize];
+            match state.free.pop_front() {
+                Some(slot) => self.start_scheduled(Ticket { client, slot }, now),
+                None => state.is_starved = true,
+            }
+        }
+    }
+
+    /// Starts the operation that is due next for this open-loop client.
+    fn start_scheduled(&mut self, ticket: Ticket, now: Moment) {
+        let state = &mut self.clients[ticket.client as usize];
+        let due = state.next_due;
+        state.is_starved = false;
+        if self.end.is_some() || due >= self.schedule.window_end || state.remaining == 0 {
+            state.free.push_back(ticket.slot);
+            return;
+        }
+        let ready = due.max(state.slots[ticket.slot as usize].free_at);
+        state.next_due = state.arrivals.next_due().unwrap_or(Moment::NEVER);
+        let next_due = state.next_due;
+        if let Some(operation) = state.workload.next(ticket.slot) {
+            self.start(ticket, operation, Role::Measured, due, ready, now);
+        }
+        let state = &mut self.clients[ticket.client as usize];
+        if next_due <= now && state.free.is_empty() {
+            state.is_starved = true;
+        } else {
+            self.due.push(Reverse((next_due, ticket.client)));
+        }
+    }
+
+    /// Hands one operation to the backend.
+    #[inline]
+    fn start(
+        &mut self,
+        ticket: Ticket,
+        operation: Operation,
+        role: Role,
+        due: Moment,
+        ready: Moment,
+        now: Moment,
+    ) {
+        let state = &mut self.clients[ticket.client as usize];
+        if let (Role::Measured, true) = (role, self.recorder.is_measured(due)) {
+            state.remaining -= 1;
+        }
+        let slot = &mut state.slots[ticket.slot as usize];
+        let kind = operation.kind();
+        *slot = SlotState {
+            due,
+            ready,
+            kind,
+            role,
+            is_busy: true,
+            ..*slot
+        };
+        self.recorder.schedule(kind, role, due);
+        self.busy += 1;
+        self.backend.submit(ticket, operation, now);
+    }
+
+    /// Makes a sample of a completion and lets its slot go on.
+    #[inline]
+    fn complete(&mut self, completion: &Completion) {
+        let ticket = completion.ticket;
+        let slot = &mut self.clients[ticket.client as usize].slots[ticket.slot as usize];
+        let sample = Sample {
+            kind: slot.kind,
+            role: slot.role,
+            due: slot.due,
+            ready: slot.ready.max(completion.usable),
+            completion: *completion,
+        };
+        slot.is_busy = false;
+        slot.free_at = completion.done;
+        self.busy -= 1;
+        self.last_done = self.last_done.max(completion.done);
+        self.recorder.record(&sample);
+        self.advance(ticket, Some(completion), completion.done);
+    }
+
+    /// What a slot does that has just come free.
+    #[inline]
+    fn advance(&mut self, ticket: Ticket, after: Option<&Completion>, now: Moment) {
+        if self.end.is_some() {
+            return;
+        }
+        let state = &mut self.clients[ticket.client as usize];
+        if let Some(operation) = state.workload.restore(ticket.slot, after) {
+            self.start(ticket, operation, Role::Companion, now, now, now);
+        } else if state.is_starved {
+            self.start_scheduled(ticket, now);
+        } else if state.arrivals.is_open() {
+            state.free.push_back(ticket.slot);
+        } else if now <= self.schedule.window_end && state.remaining > 0 {
+            // A closed loop has no schedule: whoever is free at the very end
+            // still begins.
+            if let Some(operation) = state.workload.next(ticket.slot) {
+                self.start(ticket, operation, Role::Measured, now, now, now);
+            }
+        }
+    }
+
+    /// Closes the window when its time has come, and hands over full intervals.
+    #[inline]
+    fn keep_time(&mut self, now: Moment) {
+        if !self.is_window_open && now >= self.schedule.window_start {
+            self.is_window_open = true;
+            self.cpu_mark = self.backend.processor_nanos();
+            self.late_mark = self.backend.late_replies();
+        }
+        if self.end.is_none() {
+            if self.stop.load(Ordering::Relaxed) {
+                self.is_interrupted = true;
+                self.schedule.drain_nanos = INTERRUPTED_DRAIN_NANOS;
+                self.recorder.close_window(now);
+                self.close(now);
+            } else if now > self.schedule.window_end {
+                self.close(self.schedule.window_end);
+            } else if self.busy == 0 && self.is_exhausted() {
+                self.close(self.last_done);
+            }
+        }
+        if now >= self.next_boundary {
+            self.hand_over(now);
+        }
+    }
+
+    /// Whether no client may begin another operation.
+    fn is_exhausted(&self) -> bool {
+        self.clients.iter().all(|client| client.remaining == 0)
+    }
+
+    /// Ends the measured window. What was due and never started is skipped.
+    fn close(&mut self, at: Moment) {
+        if self.end.is_some() {
+            return;
+        }
+        self.end = Some(at);
+        let kind = self.measured_kind;
+        for client in &mut self.clients {
+            let mut skipped = 0;
+            while client.arrivals.is_open() && client.next_due < at && client.remaining > skipped {
+                if self.recorder.is_measured(client.next_due) {
+                    skipped += 1;
+                }
+                client.next_due = client.arrivals.next_due().unwrap_or(Moment::NEVER);
+            }
+            self.recorder.buffer().skip(kind, Role::Measured, skipped);
+        }
+    }
+
+    fn is_over(&self, now: Moment) -> bool {
+        self.end
+            .is_some_and(|end| self.busy == 0 || now > end.after_nanos(self.schedule.drain_nanos))
+    }
+
+    /// When the loop must look at the clock again.
+    #[inline]
+    fn wake_up_at(&self, now: Moment) -> Moment {
+        let mut until = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
+        if self.end.is_none() {
+            if let Some(Reverse((due, _))) = self.due.peek() {
+                until = until.min(*due);
+            }
+            until = until.min(self.schedule.window_end.after_nanos(1));
+        }
+        until.max(now)
+    }
+
+    fn hand_over(&mut self, now: Moment) {
+        let periods = now.nanos_since(self.next_boundary) / self.schedule.interval_nanos;
+        let boundary = self
+            .next_boundary
+            .after_nanos(periods * self.schedule.interval_nanos);
+        self.next_boundary = boundary.after_nanos(self.schedule.interval_nanos);
+        if let Some(empty) = self.sink.empty() {
+            self.note_costs();
+            let full = self.recorder.hand_over(empty, boundary);
+            self.sink.full(full);
+        }
+    }
+
+    /// Enters what the stretch cost into its buffer.
+    fn note_costs(&mut self) {
+        if !self.is_window_open {
+            return;
+        }
+        let cpu = self.backend.processor_nanos();
+        let late = self.backend.late_replies();
+        let buffer = self.recorder.buffer();
+        buffer.cpu_nanos += cpu - self.cpu_mark;
+        buffer.late_replies += late - self.late_mark;
+        self.cpu_mark = cpu;
+        self.late_mark = late;
+    }
+
+    fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerEnd {
+        self.note_costs();
+        for slot in self.clients.iter().flat_map(|client| &client.slots) {
+            if slot.is_busy && self.recorder.is_measured(slot.due) {
+                self.recorder.buffer().leave_in_flight(slot.kind, slot.role);
+            }
+        }
+        let (reconnections, unusable_nanos) = self.backend.reconnections();
+        self.sink.full(self.recorder.finish(now));
+        WorkerEnd {
+            window_end: self.end.unwrap_or(now),
+            is_interrupted: self.is_interrupted,
+            lost,
+            reconnections,
+            unusable_nanos,
+        }
+    }
+}
+
+impl ClientState {
+    fn new(plan: &Plan, client: u32, workload: Box<dyn Workload>) -> Self {
+        let idle = SlotState {
+            free_at: Moment::ZERO,
+            due: Moment::ZERO,
+            ready: Moment::ZERO,
+            kind: plan.workload.operation,
+            role: Role::Measured,
+            is_busy: false,
+        };
+        Self {
+            workload,
+            arrivals: Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed),
+            next_due: Moment::NEVER,
+            is_starved: false,
+            remaining: plan.count_of_client(client).unwrap_or(u64::MAX),
+            free: VecDeque::with_capacity(plan.in_flight as usize + 1),
+            slots: vec![idle; plan.in_flight as usize],
+        }
+    }
+}
+
+/// An empty interval buffer for the kinds of a plan.
+pub fn new_buffer(plan: &Plan) -> IntervalBuffer {
+    let schedule = Schedule::of(plan);
+    IntervalBuffer::new(&plan.workload.kinds(), schedule.ticks(), TICK_NANOS)
+}

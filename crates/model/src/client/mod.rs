@@ -1,0 +1,1 @@
+//! One simulated client per protocol, without I/O.

@@ -1,0 +1,346 @@
+//! From the workers' buffers to intervals, ticks and totals.
+//!
+//! Buffers of one interval come from several workers at different times. An
+//! interval is complete when every worker has gone beyond it; then it becomes a
+//! record, is added to the totals, and its buffer can be filled again.
+
+use crate::measure::distribution::Distribution;
+use crate::measure::interval::{IntervalBuffer, KindBuffer, TickCounts};
+use crate::measure::ledger::Ledger;
+use crate::measure::run_record::{
+    FailureCount, IntervalKindRecord, IntervalRecord, KindRecord, Phase, TickRecord, Totals,
+    WorkerRecord,
+};
+use crate::measure::sample::Role;
+use crate::operation::{Failure, OpKind};
+use crate::plan::{Plan, TICK_NANOS};
+use crate::time::Moment;
+use std::collections::BTreeMap;
+
+/// Ticks that one record keeps at most: a week of them.
+const TICKS_MAX: u64 = 7 * 24 * 36_000;
+
+/// Merges what the workers hand over.
+pub struct Assembly {
+    window_start: Moment,
+    window_end: Moment,
+    interval_nanos: u64,
+    /// Intervals that some worker has not finished yet, by number.
+    pending: BTreeMap<u64, Box<IntervalBuffer>>,
+    /// The interval that each worker is in; `u64::MAX` when it has finished.
+    reached: Vec<u64>,
+    intervals: Vec<IntervalRecord>,
+    ticks: Vec<TickCounts>,
+    totals: RunningTotals,
+    cpu_by_worker: Vec<u64>,
+}
+
+/// Sums over all complete intervals.
+struct RunningTotals {
+    kinds: Vec<KindTotals>,
+    response_time: Distribution<u64>,
+    service_time: Distribution<u64>,
+    slot_wait: Distribution<u64>,
+    dispatch_delay: Distribution<u64>,
+    ok_in_window: u64,
+    data_bytes_in_window: u64,
+    late_replies: u64,
+}
+
+struct KindTotals {
+    kind: OpKind,
+    role: Role,
+    ledger: Ledger,
+    response_time: Distribution<u64>,
+    service_time: Distribution<u64>,
+    calls: u64,
+    retransmissions: u64,
+    bytes_sent: u64,
+    bytes_received: u64,
+    data_bytes: u64,
+    failures: BTreeMap<Failure, u64>,
+    failures_other: u64,
+}
+
+impl Assembly {
+    /// An empty assembly for the run of `plan`.
+    pub fn new(plan: &Plan) -> Self {
+        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        Self {
+            window_start,
+            window_end: plan
+                .duration_ns
+                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            interval_nanos: plan.interval_ns.max(TICK_NANOS),
+            pending: BTreeMap::new(),
+            reached: vec![0; plan.workers as usize],
+            intervals: Vec::new(),
+            ticks: Vec::new(),
+            totals: RunningTotals::new(&plan.workload.kinds()),
+            cpu_by_worker: vec![0; plan.workers as usize],
+        }
+    }
+
+    fn number_of(&self, moment: Moment) -> u64 {
+        moment.nanos_since(self.window_start) / self.interval_nanos
+    }
+
+    /// Takes a buffer of worker `worker`; gives a buffer back if one is done with.
+    pub fn take(
+        &mut self,
+        worker: usize,
+        mut buffer: Box<IntervalBuffer>,
+    ) -> Option<Box<IntervalBuffer>> {
+        if let Some(cpu) = self.cpu_by_worker.get_mut(worker) {
+            *cpu += buffer.cpu_nanos;
+        }
+        let number = self.number_of(buffer.start);
+        let reached = self.number_of(buffer.end).max(number + 1);
+        if let Some(place) = self.reached.get_mut(worker) {
+            *place = reached;
+        }
+        match self.pending.get_mut(&number) {
+            Some(merged) => {
+                merged.add(&mut buffer);
+                Some(buffer)
+            }
+            None => {
+                self.pending.insert(number, buffer);
+                None
+            }
+        }
+    }
+
+    /// Says that a worker hands over no more.
+    pub fn finish(&mut self, worker: usize) {
+        if let Some(place) = self.reached.get_mut(worker) {
+            *place = u64::MAX;
+        }
+    }
+
+    /// The next complete interval, if there is one, and its buffer for another use.
+    pub fn complete(&mut self) -> Option<(IntervalRecord, Box<IntervalBuffer>)> {
+        let reached = self.reached.iter().copied().min().unwrap_or(u64::MAX);
+        let number = *self.pending.keys().next()?;
+        if number >= reached {
+            return None;
+        }
+        let mut buffer = self.pending.remove(&number)?;
+        let record = self.enter(&mut buffer);
+        self.intervals.push(record.clone());
+        Some((record, buffer))
+    }
+
+    /// Adds a merged buffer to ticks and totals, and makes its record.
+    fn enter(&mut self, buffer: &mut IntervalBuffer) -> IntervalRecord {
+        let first = buffer.start.nanos_since(self.window_start) / TICK_NANOS;
+        for (index, tick) in (first..).zip(&buffer.ticks) {
+            if tick.ended > 0 && index < TICKS_MAX {
+                let wanted = index as usize + 1;
+                if self.ticks.len() < wanted {
+                    self.ticks.resize(wanted, TickCounts::default());
+                }
+                self.ticks[index as usize].add(tick);
+            }
+        }
+        self.totals.add(buffer);
+        let mut ledger = Ledger::default();
+        let mut bytes = (0, 0);
+        for kind in buffer
+            .kinds
+            .iter()
+            .filter(|kind| kind.role == Role::Measured)
+        {
+            ledger.add(&kind.ledger);
+            bytes.0 += kind.bytes_sent;
+            bytes.1 += kind.bytes_received;
+        }
+        IntervalRecord {
+            start_ns: buffer.start.nanos_since(self.window_start),
+            end_ns: buffer.end.nanos_since(self.window_start),
+            phase: if buffer.start < self.window_end {
+                Phase::Measure
+            } else {
+                Phase::Drain
+            },
+            ledger,
+            bytes_sent: bytes.0,
+            bytes_received: bytes.1,
+            client_cpu_ns: buffer.cpu_nanos,
+            kinds: buffer.kinds.iter_mut().map(interval_kind).collect(),
+        }
+    }
+
+    /// Intervals, ticks and totals of a run whose window closed at `window_end`.
+    ///
+    /// `name` gives a failure its name in the protocol's standard.
+    pub fn conclude(
+        mut self,
+        plan: &Plan,
+        window_end: Moment,
+        name: impl Fn(Failure) -> String,
+    ) -> (Vec<IntervalRecord>, Vec<TickRecord>, Totals) {
+        let workers = self.reached.len();
+        (0..workers).for_each(|worker| self.finish(worker));
+        while self.complete().is_some() {}
+        let window = window_end.nanos_since(self.window_start).max(1);
+        let mut totals = self.totals.conclude(window, name);
+        totals.offered_load_ops_per_s = plan.arrivals.offered_load();
+        totals.client_cpu_ns = self.cpu_by_worker.iter().sum();
+        let ended: u64 = totals.kinds.iter().map(|kind| kind.ledger.ended()).sum();
+        totals.client_cpu_ns_per_op = totals.client_cpu_ns as f64 / ended.max(1) as f64;
+        totals.workers = (0..plan.workers)
+            .zip(&self.cpu_by_worker)
+            .map(|(worker, cpu)| WorkerRecord {
+                worker,
+                clients: plan.clients_of_worker(worker).count() as u32,
+                cpu_ns: *cpu,
+                busy_percent: 100.0 * *cpu as f64 / window as f64,
+            })
+            .collect();
+        let ticks = (0..)
+            .zip(&self.ticks)
+            .map(|(index, counts): (u64, _)| {
+                TickRecord::new(index * TICK_NANOS, TICK_NANOS, counts)
+            })
+            .collect();
+        (self.intervals, ticks, totals)
+    }
+}
+
+impl RunningTotals {
+    fn new(kinds: &[(OpKind, Role)]) -> Self {
+        Self {
+            kinds: kinds
+                .iter()
+                .map(|(kind, role)| KindTotals::new(*kind, *role))
+                .collect(),
+            response_time: Distribution::new(),
+            service_time: Distribution::new(),
+            slot_wait: Distribution::new(),
+            dispatch_delay: Distribution::new(),
+            ok_in_window: 0,
+            data_bytes_in_window: 0,
+            late_replies: 0,
+        }
+    }
+
+    fn add(&mut self, buffer: &mut IntervalBuffer) {
+        for (total, kind) in self.kinds.iter_mut().zip(&mut buffer.kinds) {
+            total.add(kind);
+            if kind.role == Role::Measured {
+                self.response_time.add(&mut kind.response_time);
+                self.service_time.add(&mut kind.service_time);
+            }
+        }
+        self.slot_wait.add(&mut buffer.slot_wait);
+        self.dispatch_delay.add(&mut buffer.dispatch_delay);
+        self.ok_in_window += buffer.ok_in_window;
+        self.data_bytes_in_window += buffer.data_bytes_in_window;
+        self.late_replies += buffer.late_replies;
+    }
+
+    fn conclude(mut self, window_nanos: u64, name: impl Fn(Failure) -> String) -> Totals {
+        let per_second = |count: u64| count as f64 * 1e9 / window_nanos as f64;
+        let mut ledger = Ledger::default();
+        for kind in self.kinds.iter().filter(|kind| kind.role == Role::Measured) {
+            ledger.add(&kind.ledger);
+        }
+        Totals {
+            ledger,
+            achieved_load_ops_per_s: per_second(self.ok_in_window),
+            goodput_bytes_per_s: per_second(self.data_bytes_in_window),
+            response_time_ns: self.response_time.to_record(),
+            service_time_ns: self.service_time.to_record(),
+            slot_wait_ns: self.slot_wait.to_record(),
+            dispatch_delay_ns: self.dispatch_delay.to_record(),
+            kinds: self
+                .kinds
+                .into_iter()
+                .map(|kind| kind.conclude(&name))
+                .collect(),
+            late_replies: self.late_replies,
+            ..Totals::default()
+        }
+    }
+}
+
+impl KindTotals {
+    fn new(kind: OpKind, role: Role) -> Self {
+        Self {
+            kind,
+            role,
+            ledger: Ledger::default(),
+            response_time: Distribution::new(),
+            service_time: Distribution::new(),
+            calls: 0,
+            retransmissions: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            data_bytes: 0,
+            failures: BTreeMap::new(),
+            failures_other: 0,
+        }
+    }
+
+    fn add(&mut self, kind: &mut KindBuffer) {
+        self.ledger.add(&kind.ledger);
+        self.response_time.add(&mut kind.response_time);
+        self.service_time.add(&mut kind.service_time);
+        self.calls += kind.calls;
+        self.retransmissions += kind.retransmissions;
+        self.bytes_sent += kind.bytes_sent;
+        self.bytes_received += kind.bytes_received;
+        self.data_bytes += kind.data_bytes;
+        for (failure, count) in &kind.failures {
+            *self.failures.entry(*failure).or_default() += count;
+        }
+        self.failures_other += kind.failures_other;
+    }
+
+    fn conclude(mut self, name: impl Fn(Failure) -> String) -> KindRecord {
+        let mut failures: Vec<FailureCount> = self
+            .failures
+            .iter()
+            .map(|(failure, count)| FailureCount {
+                failure: name(*failure),
+                count: *count,
+            })
+            .collect();
+        if self.failures_other > 0 {
+            failures.push(FailureCount {
+                failure: "other".into(),
+                count: self.failures_other,
+            });
+        }
+        failures.sort_by(|one, other| {
+            other
+                .count
+                .cmp(&one.count)
+                .then(one.failure.cmp(&other.failure))
+        });
+        KindRecord {
+            operation: self.kind,
+            role: self.role,
+            ledger: self.ledger,
+            response_time_ns: self.response_time.to_record(),
+            service_time_ns: self.service_time.to_record(),
+            calls: self.calls,
+            retransmissions: self.retransmissions,
+            bytes_sent: self.bytes_sent,
+            bytes_received: self.bytes_received,
+            data_bytes: self.data_bytes,
+            failures,
+        }
+    }
+}
+
+fn interval_kind(kind: &mut KindBuffer) -> IntervalKindRecord {
+    IntervalKindRecord {
+        operation: kind.kind,
+        role: kind.role,
+        ledger: kind.ledger,
+        response_time_ns: kind.response_time.to_record(),
+        service_time_ns: kind.service_time.to_record(),
+    }
+}

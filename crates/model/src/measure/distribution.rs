@@ -1,0 +1,346 @@
+//! How long things took: an HDR histogram with its exact extremes and sum.
+//!
+//! The histogram keeps four significant digits between 1 ns and ten minutes:
+//! a value is reported at most 1/16384 (0.006 %) above what it was. Minimum,
+//! maximum and mean are kept beside it and are exact, and a percentile is never
+//! reported outside minimum and maximum, so `min ≤ p50 ≤ p99 ≤ max` holds in
+//! every row. What takes longer than ten minutes counts as ten minutes in the
+//! percentiles; the maximum still shows it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::{Counter, Histogram};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Longest time that the histogram tells apart: ten minutes, in nanoseconds.
+pub const HIGHEST_NANOS: u64 = 600_000_000_000;
+/// Significant decimal digits of the histogram.
+pub const SIGNIFICANT_DIGITS: u8 = 4;
+
+/// A histogram of nanoseconds with exact minimum, maximum and sum.
+#[derive(Debug, Clone)]
+pub struct Distribution<C: Counter> {
+    histogram: Histogram<C>,
+    count: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+    /// The value recorded last, and how often in a row: the replies of one
+    /// wake-up often share both moments, and a run of them is one record.
+    run_value: u64,
+    run_len: u32,
+}
+
+impl<C: Counter> Distribution<C> {
+    /// An empty distribution. Allocates everything it will ever need.
+    pub fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, HIGHEST_NANOS, SIGNIFICANT_DIGITS)
+            .expect("1 ns to ten minutes with four digits is a valid histogram");
+        Self {
+            histogram,
+            count: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+            run_value: 0,
+            run_len: 0,
+        }
+    }
+
+    /// Adds one value, in nanoseconds.
+    #[inline]
+    pub fn record(&mut self, nanos: u64) {
+        if nanos != self.run_value || self.run_len == u32::MAX {
+            self.flush();
+            self.run_value = nanos;
+            self.min = self.min.min(nanos);
+            self.max = self.max.max(nanos);
+        }
+        self.run_len += 1;
+        self.count += 1;
+        self.sum = self.sum.saturating_add(nanos);
+    }
+
+    /// Writes the pending run of equal values into the histogram.
+    fn flush(&mut self) {
+        if self.run_len != 0 {
+            self.histogram
+                .saturating_record_n(self.run_value, counts(self.run_len.into()));
+            self.run_len = 0;
+        }
+        // A run that was flushed in the middle must set the extremes again.
+        self.run_value = u64::MAX;
+    }
+
+    /// Adds all of `other`.
+    pub fn add<D: Counter>(&mut self, other: &mut Distribution<D>) {
+        other.flush();
+        self.flush();
+        for step in other.histogram.iter_recorded() {
+            self.histogram.saturating_record_n(
+                step.value_iterated_to(),
+                counts(step.count_at_value().as_u64()),
+            );
+        }
+        self.count += other.count;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn reset(&mut self) {
+        if self.count > 0 {
+            self.histogram.reset();
+        }
+        self.count = 0;
+        self.sum = 0;
+        self.min = u64::MAX;
+        self.max = 0;
+        self.run_len = 0;
+        self.run_value = u64::MAX;
+    }
+
+    /// How many values were recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest value; 0 if there is none.
+    pub fn min(&self) -> u64 {
+        if self.count == 0 { 0 } else { self.min }
+    }
+
+    /// The largest value; 0 if there is none.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The sum of all values.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// The mean; 0 if there is none.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            self.sum as f64 / self.count as f64
+        }
+    }
+
+    /// The smallest recorded value that at least `quantile` of all values do not
+    /// exceed, within the histogram's resolution and never outside the extremes.
+    pub fn quantile(&mut self, quantile: f64) -> u64 {
+        self.flush();
+        if self.count == 0 {
+            return 0;
+        }
+        self.histogram
+            .value_at_quantile(quantile)
+            .clamp(self.min, self.max)
+    }
+
+    /// The record of this distribution.
+    pub fn to_record(&mut self) -> DistributionRecord {
+        self.flush();
+        DistributionRecord {
+            count: self.count,
+            sum: self.sum,
+            min: self.min(),
+            mean: self.mean(),
+            p50: self.quantile(0.5),
+            p90: self.quantile(0.9),
+            p95: self.quantile(0.95),
+            p99: self.quantile(0.99),
+            p99_9: self.quantile(0.999),
+            p99_99: self.quantile(0.9999),
+            max: self.max(),
+            histogram: self.encode(),
+        }
+    }
+
+    /// The histogram in HdrHistogram's V2 encoding, in base64.
+    fn encode(&self) -> String {
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(&self.histogram, &mut bytes)
+            .expect("a histogram below 2^63 counts serialises into memory");
+        STANDARD.encode(bytes)
+    }
+}
+
+/// A count in the histogram's own type, which holds 2^32 at least; what is
+/// beyond that saturates, as the histogram itself does.
+fn counts<C: Counter>(count: u64) -> C {
+    C::from_u64(count)
+        .or_else(|| C::from_u32(u32::MAX))
+        .unwrap_or_else(C::one)
+}
+
+impl<C: Counter> Default for Distribution<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A distribution as a record keeps it; all values in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DistributionRecord {
+    /// How many values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// The smallest, exact.
+    pub min: u64,
+    /// The mean, exact.
+    pub mean: f64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 95th percentile.
+    pub p95: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p99_9: u64,
+    /// 99.99th percentile.
+    pub p99_99: u64,
+    /// The largest, exact.
+    pub max: u64,
+    /// HdrHistogram V2 encoding, base64.
+    pub histogram: String,
+}
+
+/// Why a record's histogram cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum HistogramError {
+    /// Not base64.
+    #[error("the histogram is not base64: {0}")]
+    Base64(#[from] base64::DecodeError),
+    /// Not HdrHistogram V2.
+    #[error("the histogram is not in HdrHistogram's V2 encoding: {0}")]
+    Encoding(String),
+}
+
+impl DistributionRecord {
+    /// The histogram that this record was made from.
+    pub fn decode(&self) -> Result<Histogram<u64>, HistogramError> {
+        let bytes = STANDARD.decode(&self.histogram)?;
+        Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| HistogramError::Encoding(error.to_string()))
+    }
+
+    /// Any quantile of this record, as [`Distribution::quantile`].
+    pub fn quantile(&self, quantile: f64) -> Result<u64, HistogramError> {
+        Ok(self
+            .decode()?
+            .value_at_quantile(quantile)
+            .clamp(self.min, self.max))
+    }
+
+    /// Whether the row is in order: `min ≤ p50 ≤ p90 ≤ … ≤ max`, the mean between
+    /// the extremes.
+    pub fn is_ordered(&self) -> bool {
+        let row = [
+            self.min,
+            self.p50,
+            self.p90,
+            self.p95,
+            self.p99,
+            self.p99_9,
+            self.p99_99,
+            self.max,
+        ];
+        row.is_sorted() && (self.min as f64) <= self.mean && self.mean <= self.max as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_lie_between_the_extremes_and_close_to_the_truth() {
+        let mut distribution = Distribution::<u32>::new();
+        for value in 1..=10_000u64 {
+            distribution.record(value * 1000);
+        }
+        let record = distribution.to_record();
+        assert!(record.is_ordered());
+        assert_eq!(record.min, 1000);
+        assert_eq!(record.max, 10_000_000);
+        assert_eq!(record.mean, 5_000_500.0);
+        for (shown, truth) in [(record.p50, 5_000_000.0), (record.p99, 9_900_000.0)] {
+            let error = shown as f64 / truth - 1.0;
+            assert!(
+                (0.0..=1.0 / 16384.0).contains(&error),
+                "{shown} for {truth}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_run_of_equal_values_counts_each_of_them() {
+        let mut distribution = Distribution::<u32>::new();
+        for value in [7, 7, 7, 9, 7] {
+            distribution.record(value);
+        }
+        assert_eq!((distribution.count(), distribution.sum()), (5, 37));
+        assert_eq!((distribution.min(), distribution.max()), (7, 9));
+        assert_eq!(distribution.quantile(0.8), 7);
+        assert_eq!(distribution.quantile(0.81), 9);
+        distribution.record(7);
+        assert_eq!(
+            distribution
+                .to_record()
+                .decode()
+                .expect("own encoding")
+                .len(),
+            6
+        );
+    }
+
+    #[test]
+    fn zero_is_a_value_and_the_first_one_sets_the_extremes() {
+        let mut distribution = Distribution::<u32>::new();
+        distribution.record(0);
+        distribution.record(5);
+        assert_eq!(
+            (distribution.min(), distribution.max(), distribution.count()),
+            (0, 5, 2)
+        );
+        distribution.reset();
+        distribution.record(u64::MAX);
+        assert_eq!((distribution.min(), distribution.count()), (u64::MAX, 1));
+    }
+
+    #[test]
+    fn merging_in_any_order_gives_the_same_record() {
+        let parts: Vec<Vec<u64>> = vec![vec![5, 900_000], vec![], vec![77, 77, 1_000_000_007]];
+        let merged = |order: [usize; 3]| {
+            let mut total = Distribution::<u64>::new();
+            for index in order {
+                let mut part = Distribution::<u32>::new();
+                parts[index].iter().for_each(|value| part.record(*value));
+                total.add(&mut part);
+            }
+            total.to_record()
+        };
+        assert_eq!(merged([0, 1, 2]), merged([2, 0, 1]));
+        assert_eq!(merged([0, 1, 2]).count, 5);
+    }
+
+    #[test]
+    fn what_outlasts_the_histogram_still_shows_as_the_maximum() {
+        let mut distribution = Distribution::<u32>::new();
+        distribution.record(HIGHEST_NANOS * 2);
+        assert_eq!(distribution.max(), HIGHEST_NANOS * 2);
+        assert!(distribution.to_record().is_ordered());
+    }
+}

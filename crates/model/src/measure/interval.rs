@@ -1,0 +1,326 @@
+//! One stretch of the run: counts per kind of operation, histograms, and one
+//! finer row of counts per tick.
+//!
+//! A worker owns the buffer that it fills; at the end of the period the buffer
+//! goes to the coordinator whole and an empty one takes its place. Nothing is
+//! shared while it is being written to.
+
+use crate::measure::distribution::Distribution;
+use crate::measure::ledger::Ledger;
+use crate::measure::sample::{Role, Sample};
+use crate::operation::{Failure, OpKind, Outcome};
+use crate::time::Moment;
+
+/// How many different failures one kind of operation tells apart in one
+/// interval; further ones are counted as `other`.
+const FAILURES_MAX: usize = 32;
+
+/// Counts of one short stretch (100 ms), nct's "sample".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TickCounts {
+    /// Measured operations that ended in this tick.
+    pub ended: u64,
+    /// Sum of their response times, in nanoseconds.
+    pub response_time_sum: u64,
+    /// The shortest of them.
+    pub response_time_min: u64,
+    /// The longest of them.
+    pub response_time_max: u64,
+    /// Bytes sent for them.
+    pub bytes_sent: u64,
+    /// Bytes received for them.
+    pub bytes_received: u64,
+}
+
+impl TickCounts {
+    /// Adds another tick of the same stretch.
+    pub fn add(&mut self, other: &TickCounts) {
+        if other.ended == 0 {
+            return;
+        }
+        self.response_time_min = if self.ended == 0 {
+            other.response_time_min
+        } else {
+            self.response_time_min.min(other.response_time_min)
+        };
+        self.response_time_max = self.response_time_max.max(other.response_time_max);
+        self.ended += other.ended;
+        self.response_time_sum = self
+            .response_time_sum
+            .saturating_add(other.response_time_sum);
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+    }
+
+    #[inline]
+    fn count(&mut self, response_time: u64, sent: u64, received: u64) {
+        self.response_time_min = if self.ended == 0 {
+            response_time
+        } else {
+            self.response_time_min.min(response_time)
+        };
+        self.response_time_max = self.response_time_max.max(response_time);
+        self.ended += 1;
+        self.response_time_sum = self.response_time_sum.saturating_add(response_time);
+        self.bytes_sent += sent;
+        self.bytes_received += received;
+    }
+}
+
+/// Counts and times of one kind of operation in one role.
+#[derive(Debug)]
+pub struct KindBuffer {
+    /// Which kind.
+    pub kind: OpKind,
+    /// In which role.
+    pub role: Role,
+    /// Where they went.
+    pub ledger: Ledger,
+    /// due → done.
+    pub response_time: Distribution<u32>,
+    /// sent → done.
+    pub service_time: Distribution<u32>,
+    /// RPC calls made.
+    pub calls: u64,
+    /// Calls sent again.
+    pub retransmissions: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// File data moved.
+    pub data_bytes: u64,
+    /// Failures by cause.
+    pub failures: Vec<(Failure, u64)>,
+    /// Failures of more causes than are told apart.
+    pub failures_other: u64,
+}
+
+impl KindBuffer {
+    fn new(kind: OpKind, role: Role) -> Self {
+        Self {
+            kind,
+            role,
+            ledger: Ledger::default(),
+            response_time: Distribution::new(),
+            service_time: Distribution::new(),
+            calls: 0,
+            retransmissions: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            data_bytes: 0,
+            failures: Vec::with_capacity(FAILURES_MAX),
+            failures_other: 0,
+        }
+    }
+
+    fn count_failures(&mut self, failure: Failure, times: u64) {
+        if let Some((_, count)) = self
+            .failures
+            .iter_mut()
+            .find(|(known, _)| *known == failure)
+        {
+            *count += times;
+        } else if self.failures.len() < FAILURES_MAX {
+            self.failures.push((failure, times));
+        } else {
+            self.failures_other += times;
+        }
+    }
+
+    /// Adds what another worker counted of the same kind.
+    pub fn add(&mut self, other: &mut KindBuffer) {
+        self.ledger.add(&other.ledger);
+        self.response_time.add(&mut other.response_time);
+        self.service_time.add(&mut other.service_time);
+        self.calls += other.calls;
+        self.retransmissions += other.retransmissions;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.data_bytes += other.data_bytes;
+        for (failure, count) in &other.failures {
+            self.count_failures(*failure, *count);
+        }
+        self.failures_other += other.failures_other;
+    }
+
+    fn reset(&mut self) {
+        self.ledger = Ledger::default();
+        self.response_time.reset();
+        self.service_time.reset();
+        self.calls = 0;
+        self.retransmissions = 0;
+        self.bytes_sent = 0;
+        self.bytes_received = 0;
+        self.data_bytes = 0;
+        self.failures.clear();
+        self.failures_other = 0;
+    }
+}
+
+/// Everything that one worker counted in one stretch of the run.
+#[derive(Debug)]
+pub struct IntervalBuffer {
+    /// When the stretch began.
+    pub start: Moment,
+    /// When it ended.
+    pub end: Moment,
+    /// One row of counts per tick, from the start of the stretch.
+    pub ticks: Vec<TickCounts>,
+    /// One entry per kind and role that the plan can produce.
+    pub kinds: Vec<KindBuffer>,
+    /// Where each (role, kind) stands in `kinds`.
+    places: [[u8; OpKind::COUNT]; 2],
+    /// due → ready of measured operations.
+    pub slot_wait: Distribution<u32>,
+    /// ready → sent of measured operations.
+    pub dispatch_delay: Distribution<u32>,
+    /// Measured operations that succeeded before the measured window closed.
+    pub ok_in_window: u64,
+    /// Data bytes of measured operations that succeeded before the window closed.
+    pub data_bytes_in_window: u64,
+    /// Replies to calls that were already given up, or answered before.
+    pub late_replies: u64,
+    /// Processor time that the worker used in this stretch, in nanoseconds.
+    pub cpu_nanos: u64,
+    tick_nanos: u64,
+}
+
+/// Says that a kind has no place: the plan cannot produce it.
+const NO_PLACE: u8 = u8::MAX;
+
+impl IntervalBuffer {
+    /// A buffer for these kinds and for `ticks` ticks of `tick_nanos` each.
+    pub fn new(kinds: &[(OpKind, Role)], ticks: usize, tick_nanos: u64) -> Self {
+        let mut places = [[NO_PLACE; OpKind::COUNT]; 2];
+        for (place, (kind, role)) in kinds.iter().enumerate() {
+            places[*role as usize][kind.index()] = place as u8;
+        }
+        Self {
+            start: Moment::ZERO,
+            end: Moment::ZERO,
+            ticks: vec![TickCounts::default(); ticks.max(1)],
+            kinds: kinds
+                .iter()
+                .map(|(kind, role)| KindBuffer::new(*kind, *role))
+                .collect(),
+            places,
+            slot_wait: Distribution::new(),
+            dispatch_delay: Distribution::new(),
+            ok_in_window: 0,
+            data_bytes_in_window: 0,
+            late_replies: 0,
+            cpu_nanos: 0,
+            tick_nanos: tick_nanos.max(1),
+        }
+    }
+
+    #[inline]
+    fn kind(&mut self, kind: OpKind, role: Role) -> Option<&mut KindBuffer> {
+        let place = self.places[role as usize][kind.index()];
+        self.kinds.get_mut(usize::from(place))
+    }
+
+    /// Counts the birth of an operation.
+    #[inline]
+    pub fn schedule(&mut self, kind: OpKind, role: Role) {
+        if let Some(buffer) = self.kind(kind, role) {
+            buffer.ledger.scheduled += 1;
+        }
+    }
+
+    /// Counts operations that were due and never sent.
+    pub fn skip(&mut self, kind: OpKind, role: Role, count: u64) {
+        if let Some(buffer) = self.kind(kind, role) {
+            buffer.ledger.scheduled += count;
+            buffer.ledger.skipped += count;
+        }
+    }
+
+    /// Counts an operation that is still unanswered at the end.
+    pub fn leave_in_flight(&mut self, kind: OpKind, role: Role) {
+        if let Some(buffer) = self.kind(kind, role) {
+            buffer.ledger.in_flight += 1;
+        }
+    }
+
+    /// Counts the end of an operation; `window_end` is when the measured window closes.
+    #[inline]
+    pub fn record(&mut self, sample: &Sample, window_end: Moment) {
+        let completion = &sample.completion;
+        let response = completion.done.nanos_since(sample.due);
+        let Some(buffer) = self.kind(sample.kind, sample.role) else {
+            return;
+        };
+        buffer.ledger.count(&completion.outcome);
+        if let Outcome::Skipped = completion.outcome {
+            return;
+        }
+        buffer.response_time.record(response);
+        buffer
+            .service_time
+            .record(completion.done.nanos_since(completion.sent));
+        buffer.calls += u64::from(completion.calls);
+        buffer.retransmissions += u64::from(completion.retransmissions);
+        buffer.bytes_sent += u64::from(completion.bytes_sent);
+        buffer.bytes_received += u64::from(completion.bytes_received);
+        buffer.data_bytes += u64::from(completion.data_bytes);
+        if let Outcome::Failed(failure) = completion.outcome {
+            buffer.count_failures(failure, 1);
+        }
+        if let Role::Companion = sample.role {
+            return;
+        }
+        self.slot_wait.record(sample.ready.nanos_since(sample.due));
+        self.dispatch_delay
+            .record(completion.sent.nanos_since(sample.ready));
+        if completion.done <= window_end {
+            self.ok_in_window += 1;
+            self.data_bytes_in_window += u64::from(completion.data_bytes);
+        }
+        let tick = self.tick_of(completion.done);
+        self.ticks[tick].count(
+            response,
+            u64::from(completion.bytes_sent),
+            u64::from(completion.bytes_received),
+        );
+    }
+
+    /// The tick that `moment` falls into; the last one takes what comes late.
+    #[inline]
+    fn tick_of(&self, moment: Moment) -> usize {
+        let tick = moment.nanos_since(self.start) / self.tick_nanos;
+        (tick as usize).min(self.ticks.len() - 1)
+    }
+
+    /// Adds what another worker counted in the same stretch.
+    pub fn add(&mut self, other: &mut IntervalBuffer) {
+        self.end = self.end.max(other.end);
+        for (mine, theirs) in self.ticks.iter_mut().zip(&other.ticks) {
+            mine.add(theirs);
+        }
+        for (mine, theirs) in self.kinds.iter_mut().zip(&mut other.kinds) {
+            mine.add(theirs);
+        }
+        self.slot_wait.add(&mut other.slot_wait);
+        self.dispatch_delay.add(&mut other.dispatch_delay);
+        self.ok_in_window += other.ok_in_window;
+        self.data_bytes_in_window += other.data_bytes_in_window;
+        self.late_replies += other.late_replies;
+        self.cpu_nanos += other.cpu_nanos;
+    }
+
+    /// Forgets everything, keeps the memory, and begins anew at `start`.
+    pub fn reset(&mut self, start: Moment) {
+        self.start = start;
+        self.end = start;
+        self.ticks.fill(TickCounts::default());
+        self.kinds.iter_mut().for_each(KindBuffer::reset);
+        self.slot_wait.reset();
+        self.dispatch_delay.reset();
+        self.ok_in_window = 0;
+        self.data_bytes_in_window = 0;
+        self.late_replies = 0;
+        self.cpu_nanos = 0;
+    }
+}

@@ -1,0 +1,20 @@
+//! What is counted and timed, and what is made of it: sample → ledger and
+//! histograms → interval → run record. Every report is a function of the record.
+
+pub mod assembly;
+pub mod caveat;
+pub mod distribution;
+pub mod interval;
+pub mod ledger;
+pub mod recorder;
+pub mod run_record;
+pub mod sample;
+
+pub use assembly::Assembly;
+pub use caveat::Caveat;
+pub use distribution::{Distribution, DistributionRecord};
+pub use interval::{IntervalBuffer, TickCounts};
+pub use ledger::Ledger;
+pub use recorder::Recorder;
+pub use run_record::RunRecord;
+pub use sample::{Role, Sample};

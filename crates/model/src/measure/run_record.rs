@@ -1,0 +1,455 @@
+//! The run record: one JSON document from which every report is made.
+
+use crate::measure::caveat::Caveat;
+use crate::measure::distribution::DistributionRecord;
+use crate::measure::interval::TickCounts;
+use crate::measure::ledger::Ledger;
+use crate::measure::sample::Role;
+use crate::operation::OpKind;
+use crate::plan::Plan;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Changes when the shape of the record does.
+pub const FORMAT: u32 = 1;
+/// Changes when a number would come out differently for the same events.
+pub const METHOD: u32 = 1;
+
+/// One run, self-contained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// Shape of this document.
+    pub format: u32,
+    /// Method of measurement: records of different methods must not be compared.
+    pub method: u32,
+    /// What made this record.
+    pub tool: Tool,
+    /// When the measured window began, RFC 3339, UTC.
+    pub started_at: String,
+    /// What was to be done.
+    pub plan: Plan,
+    /// Where the load came from.
+    pub host: Host,
+    /// What the load went to, as it described itself.
+    pub target: Target,
+    /// What the tool itself can do on this host, if it was measured.
+    pub headroom: Option<Headroom>,
+    /// How the run ended.
+    pub end: RunEnd,
+    /// Length of the measured window in nanoseconds, as it was.
+    pub window_ns: u64,
+    /// Sums over the whole window.
+    pub totals: Totals,
+    /// One entry per period; what ends after the window closed is in a last
+    /// entry of phase `drain`.
+    pub intervals: Vec<IntervalRecord>,
+    /// One entry per 100 ms, counts only.
+    pub ticks: Vec<TickRecord>,
+    /// Reasons to doubt the numbers.
+    pub caveats: Vec<Caveat>,
+}
+
+/// The program that made a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// `release` or `debug`.
+    pub profile: String,
+}
+
+/// The host of the load generator.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Kernel name and release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors that this process may use.
+    pub cpus: u32,
+    /// Frequency governor, if the kernel says.
+    pub governor: Option<String>,
+    /// The kernel's clock source.
+    pub clock_source: String,
+    /// What one reading of the clock costs, in nanoseconds.
+    pub clock_read_ns: f64,
+    /// Smallest step seen between two readings, in nanoseconds.
+    pub clock_step_ns: f64,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// What waited for completions: `epoll`, `epoll+recv`, `simulated`.
+    pub driver: String,
+}
+
+/// What the load went to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// Address and port that operations went to.
+    pub address: String,
+    /// Whether it is the built-in server.
+    pub built_in: bool,
+    /// Whether it is on this host.
+    pub local: bool,
+    /// The export that was mounted.
+    pub export: String,
+    /// What had to be looked up below it.
+    pub walked: String,
+    /// The object under test: `file`, `directory`, …
+    pub object: String,
+    /// Its length in bytes.
+    pub object_bytes: u64,
+    /// Files that operations visit.
+    pub files: u64,
+    /// Largest READ that the server takes (FSINFO rtmax).
+    pub read_max_bytes: u64,
+    /// Largest WRITE that the server takes (FSINFO wtmax).
+    pub write_max_bytes: u64,
+}
+
+/// What the tool itself can do on this host (`filestone calibrate`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Headroom {
+    /// NULL operations per second through the whole engine against the built-in server.
+    pub engine_ops_per_s: f64,
+    /// The same bytes over a plain socket.
+    pub raw_ops_per_s: f64,
+    /// Client processor time per operation through the engine, in nanoseconds.
+    pub engine_cpu_ns_per_op: f64,
+    /// Client processor time per operation over the plain socket, in nanoseconds.
+    pub raw_cpu_ns_per_op: f64,
+    /// Median lateness of timed starts at 10,000 per second, in nanoseconds.
+    pub timer_lateness_p50_ns: u64,
+    /// 99th percentile of the same.
+    pub timer_lateness_p99_ns: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// As planned.
+    Finished,
+    /// Somebody stopped it.
+    Interrupted,
+    /// The server was gone.
+    TargetLost {
+        /// What happened.
+        message: String,
+    },
+}
+
+/// Sums over the measured window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Totals {
+    /// Where the measured operations went.
+    pub ledger: Ledger,
+    /// Operations due per second, in an open loop.
+    pub offered_load_ops_per_s: Option<f64>,
+    /// Operations completed per second of the window.
+    pub achieved_load_ops_per_s: f64,
+    /// File data of completed operations per second of the window.
+    pub goodput_bytes_per_s: f64,
+    /// due → done of measured operations.
+    pub response_time_ns: DistributionRecord,
+    /// sent → done of measured operations.
+    pub service_time_ns: DistributionRecord,
+    /// due → ready: waiting for a slot or a connection.
+    pub slot_wait_ns: DistributionRecord,
+    /// ready → sent: our own lateness.
+    pub dispatch_delay_ns: DistributionRecord,
+    /// One row per kind of operation and role.
+    pub kinds: Vec<KindRecord>,
+    /// Replies that came too late or twice.
+    pub late_replies: u64,
+    /// Connections made again.
+    pub reconnections: u64,
+    /// How long connections were unusable, summed over all.
+    pub unusable_ns: u64,
+    /// Processor time of all workers in the window, in nanoseconds.
+    pub client_cpu_ns: u64,
+    /// The same per operation, companions included.
+    pub client_cpu_ns_per_op: f64,
+    /// One entry per worker.
+    pub workers: Vec<WorkerRecord>,
+}
+
+/// One worker's share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerRecord {
+    /// Its number.
+    pub worker: u32,
+    /// Its clients.
+    pub clients: u32,
+    /// Its processor time in the window, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The same as a share of the window.
+    pub busy_percent: f64,
+}
+
+/// One kind of operation in one role.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KindRecord {
+    /// Which kind.
+    pub operation: OpKind,
+    /// In which role.
+    pub role: Role,
+    /// Where they went.
+    pub ledger: Ledger,
+    /// due → done.
+    pub response_time_ns: DistributionRecord,
+    /// sent → done.
+    pub service_time_ns: DistributionRecord,
+    /// RPC calls made.
+    pub calls: u64,
+    /// Calls sent again.
+    pub retransmissions: u64,
+    /// Bytes sent, record marks included.
+    pub bytes_sent: u64,
+    /// Bytes received, record marks included.
+    pub bytes_received: u64,
+    /// File data moved.
+    pub data_bytes: u64,
+    /// Failures by their names in the standard, with numbers.
+    pub failures: Vec<FailureCount>,
+}
+
+/// How often one failure was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureCount {
+    /// Its name, such as `NFS3ERR_STALE (70)`.
+    pub failure: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Which part of the run an interval belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Inside the measured window.
+    Measure,
+    /// After it: operations that were in flight when it closed.
+    Drain,
+}
+
+/// One period of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalRecord {
+    /// Start, in nanoseconds since the window opened.
+    pub start_ns: u64,
+    /// End, likewise.
+    pub end_ns: u64,
+    /// Part of the run.
+    pub phase: Phase,
+    /// Operations of this interval by their end; scheduled counts those that
+    /// began in it, so it balances only over the whole run.
+    pub ledger: Ledger,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Processor time of all workers, in nanoseconds.
+    pub client_cpu_ns: u64,
+    /// One row per kind of operation and role.
+    pub kinds: Vec<IntervalKindRecord>,
+}
+
+/// One kind of operation in one period.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalKindRecord {
+    /// Which kind.
+    pub operation: OpKind,
+    /// In which role.
+    pub role: Role,
+    /// Where they went.
+    pub ledger: Ledger,
+    /// due → done.
+    pub response_time_ns: DistributionRecord,
+    /// sent → done.
+    pub service_time_ns: DistributionRecord,
+}
+
+impl IntervalRecord {
+    /// The row of the kind that the run is about.
+    pub fn measured(&self) -> Option<&IntervalKindRecord> {
+        self.kinds.iter().find(|kind| kind.role == Role::Measured)
+    }
+}
+
+/// Counts of one tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TickRecord {
+    /// Start, in nanoseconds since the window opened.
+    pub start_ns: u64,
+    /// Length in nanoseconds.
+    pub len_ns: u64,
+    /// Measured operations that ended.
+    pub ended: u64,
+    /// Sum of their response times, in nanoseconds.
+    pub response_time_sum_ns: u64,
+    /// The shortest.
+    pub response_time_min_ns: u64,
+    /// The longest.
+    pub response_time_max_ns: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+}
+
+impl TickRecord {
+    /// A record of these counts.
+    pub fn new(start_ns: u64, len_ns: u64, counts: &TickCounts) -> Self {
+        Self {
+            start_ns,
+            len_ns,
+            ended: counts.ended,
+            response_time_sum_ns: counts.response_time_sum,
+            response_time_min_ns: counts.response_time_min,
+            response_time_max_ns: counts.response_time_max,
+            bytes_sent: counts.bytes_sent,
+            bytes_received: counts.bytes_received,
+        }
+    }
+}
+
+/// A record that contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Contradiction {
+    /// Not every scheduled operation is accounted for.
+    #[error("{missing} of {scheduled} operations are unaccounted for")]
+    Ledger {
+        /// How many.
+        missing: i128,
+        /// Of how many.
+        scheduled: u64,
+    },
+    /// A row is not `min ≤ p50 ≤ … ≤ max`.
+    #[error("the row of {what} is out of order")]
+    Order {
+        /// Which row.
+        what: String,
+    },
+    /// Two counts of the same thing differ.
+    #[error("{what}: {left} in one place, {right} in another")]
+    Count {
+        /// Of what.
+        what: String,
+        /// One count.
+        left: u64,
+        /// The other.
+        right: u64,
+    },
+    /// A number is not a number.
+    #[error("{what} is not a number")]
+    NotANumber {
+        /// Which.
+        what: String,
+    },
+}
+
+impl RunRecord {
+    /// The row of the kind that the run is about.
+    pub fn measured(&self) -> Option<&KindRecord> {
+        self.totals
+            .kinds
+            .iter()
+            .find(|kind| kind.role == Role::Measured)
+    }
+
+    /// Checks the invariants that hold in every record.
+    pub fn check(&self) -> Result<(), Contradiction> {
+        let totals = &self.totals;
+        let missing = totals.ledger.missing();
+        if missing != 0 {
+            return Err(Contradiction::Ledger {
+                missing,
+                scheduled: totals.ledger.scheduled,
+            });
+        }
+        check_count(
+            "response times and ended operations",
+            totals.response_time_ns.count,
+            totals.ledger.ended(),
+        )?;
+        check_count(
+            "operations in ticks and in totals",
+            self.ticks.iter().map(|tick| tick.ended).sum(),
+            totals.ledger.ended(),
+        )?;
+        for number in [
+            totals.achieved_load_ops_per_s,
+            totals.goodput_bytes_per_s,
+            totals.client_cpu_ns_per_op,
+        ] {
+            if !number.is_finite() {
+                return Err(Contradiction::NotANumber {
+                    what: "a total".into(),
+                });
+            }
+        }
+        for (what, row) in [
+            ("response time", &totals.response_time_ns),
+            ("service time", &totals.service_time_ns),
+            ("slot wait", &totals.slot_wait_ns),
+            ("dispatch delay", &totals.dispatch_delay_ns),
+        ] {
+            check_row(what, row)?;
+        }
+        totals
+            .kinds
+            .iter()
+            .try_for_each(|kind| self.check_kind(kind))
+    }
+
+    fn check_kind(&self, kind: &KindRecord) -> Result<(), Contradiction> {
+        let name = kind.operation.name();
+        let missing = kind.ledger.missing();
+        if missing != 0 {
+            return Err(Contradiction::Ledger {
+                missing,
+                scheduled: kind.ledger.scheduled,
+            });
+        }
+        check_count(name, kind.response_time_ns.count, kind.ledger.ended())?;
+        check_count(name, kind.service_time_ns.count, kind.ledger.ended())?;
+        check_count(
+            name,
+            kind.failures.iter().map(|failure| failure.count).sum(),
+            kind.ledger.failed,
+        )?;
+        check_row(name, &kind.response_time_ns)?;
+        check_row(name, &kind.service_time_ns)?;
+        let rows = self.intervals.iter().flat_map(|interval| &interval.kinds);
+        let mut intervals = Ledger::default();
+        for row in rows.filter(|row| (row.operation, row.role) == (kind.operation, kind.role)) {
+            check_row(name, &row.response_time_ns)?;
+            check_count(name, row.response_time_ns.count, row.ledger.ended())?;
+            intervals.add(&row.ledger);
+        }
+        check_count(name, intervals.scheduled, kind.ledger.scheduled)?;
+        check_count(name, intervals.ended(), kind.ledger.ended())
+    }
+}
+
+fn check_count(what: &str, left: u64, right: u64) -> Result<(), Contradiction> {
+    if left == right {
+        Ok(())
+    } else {
+        Err(Contradiction::Count {
+            what: what.into(),
+            left,
+            right,
+        })
+    }
+}
+
+fn check_row(what: &str, row: &DistributionRecord) -> Result<(), Contradiction> {
+    if row.is_ordered() {
+        Ok(())
+    } else {
+        Err(Contradiction::Order { what: what.into() })
+    }
+}

@@ -1,0 +1,108 @@
+//! The life of one operation, in four moments.
+//!
+//! ```text
+//!   due ──slot wait──▶ ready ──dispatch delay──▶ sent ──service time──▶ done
+//!   └───────────────────────── response time ──────────────────────────────┘
+//! ```
+
+use crate::operation::{Completion, OpKind};
+use crate::time::Moment;
+use core::time::Duration;
+
+/// Whether an operation is what the run is about, or only makes it possible.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Counted and timed as the run's subject.
+    Measured,
+    /// Restores the state that the next measured operation needs, such as the
+    /// REMOVE after a measured CREATE. Counted and timed in a row of its own.
+    Companion,
+}
+
+/// The life of one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// What kind of operation it was.
+    pub kind: OpKind,
+    /// Whether it is part of what is measured.
+    pub role: Role,
+    /// When the schedule wanted it to start. In a closed loop: when its slot came free.
+    pub due: Moment,
+    /// When a slot was free for it: `due`, or later.
+    pub ready: Moment,
+    /// What the backend said of its end; `sent` and `done` are there.
+    pub completion: Completion,
+}
+
+impl Sample {
+    /// Time from when this operation was due to when the end of its last reply was read.
+    ///
+    /// Includes any wait for a free slot, so a server that stalls cannot hide
+    /// behind a client that waits for it. For the exchange alone, see
+    /// [`Sample::service_time`].
+    pub fn response_time(&self) -> Duration {
+        self.completion.done.since(self.due)
+    }
+
+    /// Time from when it was handed to the operating system to the end of its last reply.
+    pub fn service_time(&self) -> Duration {
+        self.completion.done.since(self.completion.sent)
+    }
+
+    /// Waited because every slot was taken, or the connection was down: the server's doing.
+    pub fn slot_wait(&self) -> Duration {
+        self.ready.since(self.due)
+    }
+
+    /// Waited because we were late: our own doing.
+    pub fn dispatch_delay(&self) -> Duration {
+        self.completion.sent.since(self.ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Answer, Outcome, Ticket};
+
+    #[test]
+    fn the_three_parts_add_up_to_the_response_time() {
+        let at = Moment::from_nanos;
+        let sample = Sample {
+            kind: OpKind::Null,
+            role: Role::Measured,
+            due: at(100),
+            ready: at(250),
+            completion: Completion {
+                ticket: Ticket { client: 0, slot: 0 },
+                outcome: Outcome::Ok,
+                answer: Answer::Plain,
+                usable: Moment::ZERO,
+                sent: at(260),
+                done: at(1000),
+                calls: 1,
+                retransmissions: 0,
+                bytes_sent: 44,
+                bytes_received: 28,
+                data_bytes: 0,
+            },
+        };
+        assert_eq!(sample.response_time(), Duration::from_nanos(900));
+        assert_eq!(
+            sample.response_time(),
+            sample.slot_wait() + sample.dispatch_delay() + sample.service_time()
+        );
+    }
+}

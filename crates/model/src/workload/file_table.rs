@@ -1,0 +1,110 @@
+//! The files and names that a run's operations speak of, by index.
+//!
+//! Filled before the run by whoever looked the files up, then shared by all
+//! clients and never changed: an operation carries four bytes, not a path.
+
+use crate::operation::{FileId, Name};
+use core::ops::Range;
+use filestone_wire::nfs3::handle::Handle;
+
+/// What an object is, as far as operations care (ftype3, RFC 1813 section 2.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// NF3REG.
+    File,
+    /// NF3DIR.
+    Directory,
+    /// NF3LNK.
+    SymbolicLink,
+    /// Any other kind.
+    Other,
+}
+
+impl ObjectKind {
+    /// The word for it in messages and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ObjectKind::File => "file",
+            ObjectKind::Directory => "directory",
+            ObjectKind::SymbolicLink => "symbolic link",
+            ObjectKind::Other => "special file",
+        }
+    }
+}
+
+/// One object of the server.
+#[derive(Debug, Clone, Copy)]
+pub struct FileEntry {
+    /// What the server knows it by.
+    pub handle: Handle,
+    /// Its length in bytes when it was looked up.
+    pub len: u64,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Whether its data are `wire::pattern`'s, so that they can be verified.
+    pub has_pattern: bool,
+}
+
+/// The files and names of a run.
+#[derive(Debug, Clone, Default)]
+pub struct FileTable {
+    files: Vec<FileEntry>,
+    names: Vec<Box<[u8]>>,
+    /// The objects that read-only operations visit.
+    pub subjects: Range<u32>,
+    /// The directory of the listed names, of listings and of changes.
+    pub directory: Option<FileId>,
+    /// One file per client, in a directory of our own, for operations that change a file.
+    pub own_files: Range<u32>,
+}
+
+impl FileTable {
+    /// Adds an object.
+    pub fn add(&mut self, entry: FileEntry) -> FileId {
+        self.files.push(entry);
+        FileId(self.files.len() as u32 - 1)
+    }
+
+    /// Adds a name.
+    pub fn add_name(&mut self, name: &[u8]) -> Name {
+        self.names.push(name.into());
+        Name::Listed(self.names.len() as u32 - 1)
+    }
+
+    /// The object with this index.
+    #[inline]
+    pub fn file(&self, id: FileId) -> Option<&FileEntry> {
+        self.files.get(id.0 as usize)
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> u32 {
+        self.files.len() as u32
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// How many names there are.
+    pub fn name_count(&self) -> u32 {
+        self.names.len() as u32
+    }
+
+    /// The bytes of a listed name.
+    #[inline]
+    pub fn name(&self, index: u32) -> Option<&[u8]> {
+        self.names.get(index as usize).map(|name| &**name)
+    }
+
+    /// The file that client `client` may change.
+    pub fn own_file(&self, client: u32) -> Option<FileId> {
+        let count = self
+            .own_files
+            .end
+            .checked_sub(self.own_files.start)
+            .filter(|count| *count > 0)?;
+        Some(FileId(self.own_files.start + client % count))
+    }
+}

@@ -1,0 +1,385 @@
+//! One operation, repeated: nct's workload for all 22 procedures.
+//!
+//! Operations that make or take away a name come in pairs, so that a run can go
+//! on for ever in a directory that keeps its size: a measured CREATE is followed
+//! by an uncounted REMOVE on the same slot, a measured REMOVE by an uncounted
+//! CREATE. [`companion_of`](crate::plan::companion_of) is the table.
+
+use crate::operation::{
+    Answer, AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
+};
+use crate::plan::ProbePlan;
+use crate::random::{Generator, Purpose, RngExt, stream};
+use crate::workload::{FileTable, Workload};
+use std::sync::Arc;
+
+/// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
+const ACCESS_ALL: u32 = 0x3f;
+
+/// One operation, repeated by one client.
+#[derive(Debug)]
+pub struct Probe {
+    plan: ProbePlan,
+    table: Arc<FileTable>,
+    client: u32,
+    generator: Generator,
+    /// Which subject or name comes next.
+    position: u32,
+    /// Where the next READ or WRITE of that subject starts.
+    offset: u64,
+    slots: Vec<Slot>,
+}
+
+/// What one slot remembers between its operations.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    /// Operations begun, so that names do not repeat.
+    sequence: u64,
+    /// Whether the companion for the next measured operation is done.
+    is_restored: bool,
+    /// Whether the operation in the slot is a companion.
+    is_restoring: bool,
+    /// Whether the last measured operation left something to restore.
+    is_used: bool,
+    /// Where the slot's listing goes on.
+    cursor: DirectoryCursor,
+    /// What the companion WRITE wrote, for COMMIT.
+    written: u64,
+}
+
+impl Probe {
+    /// The workload of client `client` with `slots` slots.
+    pub fn new(
+        plan: &ProbePlan,
+        table: Arc<FileTable>,
+        client: u32,
+        slots: u32,
+        seed: u64,
+    ) -> Self {
+        let mut probe = Self {
+            plan: *plan,
+            table,
+            client,
+            generator: stream(seed, Purpose::Workload, u64::from(client)),
+            position: 0,
+            offset: 0,
+            slots: vec![Slot::default(); slots as usize],
+        };
+        // Clients start at different places, so that they do not walk in step.
+        let count = probe.visit_count();
+        probe.position = if count == 0 { 0 } else { client % count };
+        probe
+    }
+
+    /// How many things the operation visits in turn.
+    fn visit_count(&self) -> u32 {
+        match self.plan.operation {
+            OpKind::Lookup => self.table.name_count(),
+            _ => self.table.subjects.end - self.table.subjects.start,
+        }
+    }
+
+    /// The index of the next thing to visit.
+    #[inline]
+    fn next_visit(&mut self) -> Option<u32> {
+        let count = self.visit_count();
+        if count == 0 {
+            return None;
+        }
+        if self.plan.random {
+            return Some(self.generator.random_range(0..count));
+        }
+        let index = self.position;
+        self.position = if index + 1 >= count { 0 } else { index + 1 };
+        Some(index)
+    }
+
+    #[inline]
+    fn next_subject(&mut self) -> Option<FileId> {
+        self.next_visit()
+            .map(|index| FileId(self.table.subjects.start + index))
+    }
+
+    /// The next READ: through one file after the other, or anywhere.
+    ///
+    /// Offsets are multiples of the size; the last block of a file is asked for
+    /// with the whole size and comes back short, as a file system would read it.
+    #[inline]
+    fn next_read(&mut self) -> Option<Operation> {
+        let len = self.plan.size_bytes;
+        if self.plan.random {
+            let file = self.next_subject()?;
+            let blocks = self.table.file(file)?.len.div_ceil(u64::from(len)).max(1);
+            let offset = self.generator.random_range(0..blocks) * u64::from(len);
+            return Some(Operation::Read { file, offset, len });
+        }
+        let file = FileId(self.table.subjects.start + self.position);
+        let offset = self.offset;
+        self.offset += u64::from(len);
+        // The wrap belongs to the operation that reaches the end, so no
+        // operation starts at or beyond it.
+        if self.offset >= self.table.file(file)?.len {
+            self.offset = 0;
+            self.next_visit();
+        }
+        Some(Operation::Read { file, offset, len })
+    }
+
+    /// Where the next WRITE goes in this client's own file.
+    #[inline]
+    fn next_write_offset(&mut self) -> u64 {
+        let len = u64::from(self.plan.size_bytes.max(1));
+        let blocks = (self.plan.file_size_bytes / len).max(1);
+        if self.plan.random {
+            return self.generator.random_range(0..blocks) * len;
+        }
+        let offset = self.offset;
+        self.offset = if offset / len + 1 >= blocks {
+            0
+        } else {
+            offset + len
+        };
+        offset
+    }
+
+    fn write(&mut self) -> Option<Operation> {
+        let offset = self.next_write_offset();
+        Some(Operation::Write {
+            file: self.table.own_file(self.client)?,
+            offset,
+            len: self.plan.size_bytes,
+            stability: self.plan.stability,
+        })
+    }
+
+    /// The name that operation number `sequence` of a slot makes or takes away.
+    ///
+    /// 20 bits of client, 20 of slot and 24 of sequence: a name comes again after
+    /// 16 million operations of its slot, when it has long been removed.
+    fn name(&self, slot: u32, sequence: u64) -> Name {
+        let number = u64::from(self.client & 0xf_ffff) << 44
+            | u64::from(slot & 0xf_ffff) << 24
+            | (sequence & 0xff_ffff);
+        Name::Numbered {
+            letter: b'f',
+            number,
+        }
+    }
+
+    /// The companion of this plan's operation for one slot.
+    fn companion(&mut self, slot: u32, sequence: u64) -> Option<Operation> {
+        let directory = self.table.directory?;
+        let name = self.name(slot, sequence);
+        match self.plan.operation {
+            OpKind::Create | OpKind::SymLink | OpKind::MkNod | OpKind::Link => {
+                Some(Operation::Remove { directory, name })
+            }
+            OpKind::MkDir => Some(Operation::RemoveDirectory { directory, name }),
+            OpKind::Remove | OpKind::Rename => Some(Operation::Create { directory, name }),
+            OpKind::RmDir => Some(Operation::MakeDirectory { directory, name }),
+            OpKind::Commit => {
+                let write = self.write()?;
+                if let (Operation::Write { offset, .. }, Some(state)) =
+                    (&write, self.slots.get_mut(slot as usize))
+                {
+                    state.written = *offset;
+                }
+                Some(write)
+            }
+            OpKind::Null
+            | OpKind::GetAttr
+            | OpKind::SetAttr
+            | OpKind::Lookup
+            | OpKind::Access
+            | OpKind::ReadLink
+            | OpKind::Read
+            | OpKind::Write
+            | OpKind::ReadDir
+            | OpKind::ReadDirPlus
+            | OpKind::FsStat
+            | OpKind::FsInfo
+            | OpKind::PathConf => None,
+        }
+    }
+
+    /// Whether the companion comes before the first measured operation.
+    const fn companion_comes_first(operation: OpKind) -> bool {
+        matches!(
+            operation,
+            OpKind::Remove | OpKind::RmDir | OpKind::Rename | OpKind::Commit
+        )
+    }
+
+    /// One page of a listing, from where the slot's last page ended.
+    fn page(&self, slot: u32) -> Option<Operation> {
+        let directory = self.table.directory?;
+        let cursor = self.slots.get(slot as usize)?.cursor;
+        let len = self.plan.size_bytes;
+        Some(match self.plan.operation {
+            OpKind::ReadDirPlus => Operation::ReadDirectoryPlus {
+                directory,
+                cursor,
+                len,
+            },
+            _ => Operation::ReadDirectory {
+                directory,
+                cursor,
+                len,
+            },
+        })
+    }
+
+    /// An operation on a name of the slot's own.
+    fn change(&mut self, slot: u32) -> Option<Operation> {
+        let directory = self.table.directory?;
+        let state = self.slots.get_mut(slot as usize)?;
+        let sequence = state.sequence;
+        state.sequence += 1;
+        state.is_used = true;
+        let name = self.name(slot, sequence);
+        Some(match self.plan.operation {
+            OpKind::Create => Operation::Create { directory, name },
+            OpKind::MkDir => Operation::MakeDirectory { directory, name },
+            OpKind::SymLink => {
+                let target = Name::Numbered {
+                    letter: b't',
+                    number: u64::from(slot),
+                };
+                Operation::MakeSymlink {
+                    directory,
+                    name,
+                    target,
+                }
+            }
+            OpKind::MkNod => Operation::MakeNode { directory, name },
+            OpKind::Link => Operation::Link {
+                file: self.table.own_file(self.client)?,
+                directory,
+                name,
+            },
+            OpKind::Remove => Operation::Remove { directory, name },
+            OpKind::RmDir => Operation::RemoveDirectory { directory, name },
+            _ => Operation::Rename {
+                from_directory: directory,
+                from: name,
+                to_directory: directory,
+                to: self.name(slot, sequence + 1),
+            },
+        })
+    }
+}
+
+impl Workload for Probe {
+    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
+        let operation = self.plan.operation;
+        let index = slot as usize;
+        let mut state = *self.slots.get(index)?;
+        if let (
+            Some(Completion {
+                answer: Answer::Directory { cursor, end },
+                ..
+            }),
+            false,
+        ) = (after, state.is_restoring)
+        {
+            self.slots[index].cursor = if *end {
+                DirectoryCursor::default()
+            } else {
+                *cursor
+            };
+        } else if let (
+            Some(Completion {
+                outcome: Outcome::Failed(_),
+                ..
+            }),
+            OpKind::ReadDir | OpKind::ReadDirPlus,
+        ) = (after, operation)
+        {
+            // A cookie that is no longer good (NFS3ERR_BAD_COOKIE) starts over.
+            self.slots[index].cursor = DirectoryCursor::default();
+        }
+        crate::plan::companion_of(operation)?;
+        if state.is_restoring {
+            state.is_restoring = false;
+            state.is_restored = true;
+            state.is_used = false;
+            self.slots[index] = state;
+            return None;
+        }
+        let is_wanted = match operation {
+            // A renamed file stays; only a slot without one, or whose RENAME
+            // failed, needs another.
+            OpKind::Rename => {
+                after.is_none() || after.is_some_and(|completion| completion.outcome != Outcome::Ok)
+            }
+            _ if Self::companion_comes_first(operation) => true,
+            _ => state.is_used,
+        };
+        if !is_wanted {
+            return None;
+        }
+        // What was made under the last sequence number is taken away again; what
+        // is to be taken away next is made under the next one.
+        let sequence = if Self::companion_comes_first(operation) {
+            state.sequence
+        } else {
+            state.sequence.saturating_sub(1)
+        };
+        self.slots[index].is_restoring = true;
+        self.companion(slot, sequence)
+    }
+
+    fn next(&mut self, slot: u32) -> Option<Operation> {
+        match self.plan.operation {
+            OpKind::Null => Some(Operation::Null),
+            OpKind::GetAttr => self.next_subject().map(|file| Operation::GetAttr { file }),
+            OpKind::SetAttr => {
+                let file = self.table.own_file(self.client)?;
+                Some(Operation::SetAttr {
+                    file,
+                    change: AttributeChange::Touch,
+                })
+            }
+            OpKind::Lookup => {
+                let name = Name::Listed(self.next_visit()?);
+                Some(Operation::Lookup {
+                    directory: self.table.directory?,
+                    name,
+                })
+            }
+            OpKind::Access => self.next_subject().map(|file| Operation::Access {
+                file,
+                wanted: ACCESS_ALL,
+            }),
+            OpKind::ReadLink => self.next_subject().map(|link| Operation::ReadLink { link }),
+            OpKind::Read => self.next_read(),
+            OpKind::Write => self.write(),
+            OpKind::Create
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename
+            | OpKind::Link => self.change(slot),
+            OpKind::ReadDir | OpKind::ReadDirPlus => self.page(slot),
+            OpKind::FsStat => self
+                .next_subject()
+                .map(|file| Operation::FileSystemStatus { file }),
+            OpKind::FsInfo => self
+                .next_subject()
+                .map(|file| Operation::FileSystemInfo { file }),
+            OpKind::PathConf => self
+                .next_subject()
+                .map(|file| Operation::PathConfiguration { file }),
+            OpKind::Commit => {
+                let offset = self.slots.get(slot as usize)?.written;
+                Some(Operation::Commit {
+                    file: self.table.own_file(self.client)?,
+                    offset,
+                    len: self.plan.size_bytes,
+                })
+            }
+        }
+    }
+}
