@@ -8,6 +8,8 @@
 //! |---|---|
 //! | [`xdr`] | RFC 4506 |
 //! | [`record`], [`rpc`] | RFC 5531 |
+//! | [`portmap`] | RFC 1833 |
+//! | [`mount`] | RFC 1813, appendix I |
 //! | [`nfs3`] | RFC 1813 |
 //! | [`pattern`] | ours: file data that says where it belongs |
 
@@ -21,9 +23,10 @@ extern crate std;
 #[macro_use]
 mod declare;
 
+pub mod mount;
 pub mod nfs3;
 pub mod pattern;
-
+pub mod portmap;
 pub mod record;
 pub mod rpc;
 pub mod xdr;
