@@ -27,7 +27,10 @@ pub struct Counters {
 impl Counters {
     /// Calls of one NFSv3 procedure.
     pub fn calls(&self, procedure: Procedure) -> u64 {
-        self.nfs3.get(procedure.number() as usize).copied().unwrap_or_default()
+        self.nfs3
+            .get(procedure.number() as usize)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Calls of all NFSv3 procedures.

@@ -131,7 +131,9 @@ impl Service {
         use filestone_wire::{mount, nfs3, portmap};
         // NULL asks for no authentication (RFC 1813, section 3.3.0), so it is not looked at.
         if matches!(header.credential, Credential::Other(_)) && header.procedure != 0 {
-            return Err(Refusal::Denied(RejectStatus::AuthError(AuthStatus::BADCRED)));
+            return Err(Refusal::Denied(RejectStatus::AuthError(
+                AuthStatus::BADCRED,
+            )));
         }
         match header.program {
             nfs3::PROGRAM => {
@@ -160,14 +162,22 @@ impl Service {
         let header = CallHeader::decode(&mut Reader::new(call)).ok()?;
         let is_nfs3 = header.program == filestone_wire::nfs3::PROGRAM
             && header.version == filestone_wire::nfs3::VERSION;
-        if is_nfs3 { Procedure::from_number(header.procedure) } else { None }
+        if is_nfs3 {
+            Procedure::from_number(header.procedure)
+        } else {
+            None
+        }
     }
 
     /// Answers a call of NFSv3 with `status` and no attributes, without carrying it out. NULL has
     /// no status; it answers SYSTEM_ERR.
     pub fn refuse(&self, call: &[u8], status: Status, tally: &Tally, sink: &mut ReplySink) {
-        let Ok(header) = CallHeader::decode(&mut Reader::new(call)) else { return };
-        let Some(procedure) = Self::procedure_of(call) else { return };
+        let Ok(header) = CallHeader::decode(&mut Reader::new(call)) else {
+            return;
+        };
+        let Some(procedure) = Self::procedure_of(call) else {
+            return;
+        };
         tally.count_call(procedure);
         sink.begin_record();
         if procedure == Procedure::Null {
@@ -220,11 +230,16 @@ fn served_version(header: &CallHeader<'_>, low: u32, high: u32) -> Result<(), Re
 #[cold]
 fn refuse_header(call: &[u8], error: DecodeError, tally: &Tally, sink: &mut ReplySink) {
     tally.count_refused();
-    let Some((xid, _)) = call.split_first_chunk() else { return };
+    let Some((xid, _)) = call.split_first_chunk() else {
+        return;
+    };
     let status = match error {
-        DecodeError::BadDiscriminant { field: "rpcvers", .. } => {
-            RejectStatus::RpcMismatch { low: RPC_VERSION, high: RPC_VERSION }
-        }
+        DecodeError::BadDiscriminant {
+            field: "rpcvers", ..
+        } => RejectStatus::RpcMismatch {
+            low: RPC_VERSION,
+            high: RPC_VERSION,
+        },
         // A credential over 400 bytes.
         DecodeError::TooLong { .. } => RejectStatus::AuthError(AuthStatus::BADCRED),
         // A reply, or the beginning of something: nobody waits for an answer to that.

@@ -41,12 +41,18 @@ pub struct Fault {
 impl Fault {
     /// `effect` for all calls, always.
     pub fn always(effect: Effect) -> Self {
-        Self { effect, procedures: ProcedureSet::ALL, probability: 1.0, window: None }
+        Self {
+            effect,
+            procedures: ProcedureSet::ALL,
+            probability: 1.0,
+            window: None,
+        }
     }
 
     fn is_due(&self, procedure: Procedure, since_start: Duration) -> bool {
-        let is_in_window =
-            self.window.is_none_or(|(from, to)| (from..to).contains(&since_start));
+        let is_in_window = self
+            .window
+            .is_none_or(|(from, to)| (from..to).contains(&since_start));
         self.procedures.contains(procedure) && is_in_window
     }
 }
@@ -123,7 +129,7 @@ impl ProcedureSet {
 
 /// What is to be done about one call.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     pub delay: Duration,
     pub error: Option<Status>,
     pub is_dropped: bool,
@@ -136,7 +142,7 @@ pub struct Verdict {
 
 /// The rules of a server, with one thread's source of chance.
 #[derive(Debug)]
-pub struct FaultSource {
+pub(crate) struct FaultSource {
     faults: Vec<Fault>,
     freezes: Vec<Freeze>,
     random: Xoshiro256PlusPlus,
@@ -161,8 +167,13 @@ impl FaultSource {
 
     /// When the freeze that holds now ends.
     pub fn frozen_until(&self, since_start: Duration) -> Option<Duration> {
-        let ends = self.freezes.iter().map(|freeze| (freeze.at, freeze.at + freeze.lasting));
-        ends.filter(|(from, to)| (*from..*to).contains(&since_start)).map(|(_, to)| to).max()
+        let ends = self
+            .freezes
+            .iter()
+            .map(|freeze| (freeze.at, freeze.at + freeze.lasting));
+        ends.filter(|(from, to)| (*from..*to).contains(&since_start))
+            .map(|(_, to)| to)
+            .max()
     }
 
     /// Decides about one call.
@@ -196,7 +207,10 @@ impl FaultSource {
         const MARK: usize = 4;
         const XID: usize = 4;
         if verdict.truncate > 0 {
-            let len = reply.len().saturating_sub(verdict.truncate as usize).max(MARK);
+            let len = reply
+                .len()
+                .saturating_sub(verdict.truncate as usize)
+                .max(MARK);
             reply.truncate(len);
             let mark = ((len - MARK) as u32 | 1 << 31).to_be_bytes();
             reply.splice(..MARK, mark);
@@ -255,7 +269,9 @@ mod tests {
     fn a_probability_is_kept_and_a_seed_repeats_it() {
         let draw = || -> Vec<bool> {
             let mut faults = source(&["drop,p=0.25"]);
-            (0..10_000).map(|_| faults.judge(Procedure::Null, Duration::ZERO).is_dropped).collect()
+            (0..10_000)
+                .map(|_| faults.judge(Procedure::Null, Duration::ZERO).is_dropped)
+                .collect()
         };
         let dropped = draw().iter().filter(|&&dropped| dropped).count();
         // The standard deviation is 43.
@@ -266,8 +282,9 @@ mod tests {
     #[test]
     fn exponential_delays_have_their_mean() {
         let mut faults = source(&["delay=exp:2ms"]);
-        let sum: Duration =
-            (0..10_000).map(|_| faults.judge(Procedure::Null, Duration::ZERO).delay).sum();
+        let sum: Duration = (0..10_000)
+            .map(|_| faults.judge(Procedure::Null, Duration::ZERO).delay)
+            .sum();
         let mean = sum / 10_000;
         assert!((1900..2100).contains(&mean.as_micros()), "{mean:?}");
     }
@@ -286,17 +303,48 @@ mod tests {
         let reply = [&[0x80, 0, 0, 12][..], &[1, 2, 3, 4], &[0; 8]].concat();
         let mut faults = source(&["drop"]);
         let mut cut = reply.clone();
-        faults.spoil(&Verdict { truncate: 5, ..Verdict::default() }, &mut cut);
+        faults.spoil(
+            &Verdict {
+                truncate: 5,
+                ..Verdict::default()
+            },
+            &mut cut,
+        );
         assert_eq!(cut, [&[0x80, 0, 0, 7][..], &[1, 2, 3, 4], &[0; 3]].concat());
         let mut corrupt = reply.clone();
-        faults.spoil(&Verdict { corrupt: 1, ..Verdict::default() }, &mut corrupt);
+        faults.spoil(
+            &Verdict {
+                corrupt: 1,
+                ..Verdict::default()
+            },
+            &mut corrupt,
+        );
         assert_eq!(corrupt[..8], reply[..8]);
-        assert_eq!(corrupt.iter().zip(&reply).filter(|(a, b)| a != b).count(), 1);
+        assert_eq!(
+            corrupt.iter().zip(&reply).filter(|(a, b)| a != b).count(),
+            1
+        );
         let mut oversize = reply.clone();
-        faults.spoil(&Verdict { is_oversize: true, ..Verdict::default() }, &mut oversize);
-        assert_eq!((&oversize[..4], &oversize[4..]), (&[0xff; 4][..], &reply[4..]));
+        faults.spoil(
+            &Verdict {
+                is_oversize: true,
+                ..Verdict::default()
+            },
+            &mut oversize,
+        );
+        assert_eq!(
+            (&oversize[..4], &oversize[4..]),
+            (&[0xff; 4][..], &reply[4..])
+        );
         let mut gone = reply;
-        faults.spoil(&Verdict { truncate: 1000, corrupt: 3, ..Verdict::default() }, &mut gone);
+        faults.spoil(
+            &Verdict {
+                truncate: 1000,
+                corrupt: 3,
+                ..Verdict::default()
+            },
+            &mut gone,
+        );
         assert_eq!(gone, [0x80, 0, 0, 0]);
     }
 }

@@ -12,7 +12,11 @@ const MARK_LEN: usize = 4;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A whole fragment; `used` bytes with its mark.
-    Fragment { payload: &'a [u8], is_last: bool, used: usize },
+    Fragment {
+        payload: &'a [u8],
+        is_last: bool,
+        used: usize,
+    },
     /// Not all there yet: `needed` bytes with the mark, of which `bytes` has fewer.
     Partial { needed: usize },
     /// A fragment longer than any record we take. The stream cannot be trusted further.
@@ -31,10 +35,14 @@ pub fn next(bytes: &[u8]) -> Frame<'_> {
         return Frame::TooLong;
     }
     match rest.get(..len) {
-        Some(payload) => {
-            Frame::Fragment { payload, is_last: mark >> 31 == 1, used: MARK_LEN + len }
-        }
-        None => Frame::Partial { needed: MARK_LEN + len },
+        Some(payload) => Frame::Fragment {
+            payload,
+            is_last: mark >> 31 == 1,
+            used: MARK_LEN + len,
+        },
+        None => Frame::Partial {
+            needed: MARK_LEN + len,
+        },
     }
 }
 
@@ -49,7 +57,11 @@ mod tests {
             let needed = if len < 4 { 4 } else { 7 };
             assert_eq!(next(&bytes[..len]), Frame::Partial { needed });
         }
-        let whole = Frame::Fragment { payload: &[1, 2, 3], is_last: true, used: 7 };
+        let whole = Frame::Fragment {
+            payload: &[1, 2, 3],
+            is_last: true,
+            used: 7,
+        };
         assert_eq!(next(&bytes), whole);
     }
 

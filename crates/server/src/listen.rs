@@ -41,7 +41,10 @@ impl From<BindError> for io::Error {
 /// Binds everything to `port`, or to any port that is free everywhere if that is 0.
 pub fn bind(addresses: &[IpAddr], port: u16) -> io::Result<Sockets> {
     if addresses.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "no address to listen on",
+        ));
     }
     let mut attempt = 1;
     loop {
@@ -60,15 +63,30 @@ pub fn bind(addresses: &[IpAddr], port: u16) -> io::Result<Sockets> {
 
 fn bind_all(addresses: &[IpAddr], port: u16) -> Result<Sockets, BindError> {
     let mut port = port;
-    let mut sockets =
-        Sockets { addresses: Vec::new(), listeners: Vec::new(), datagrams: Vec::new() };
+    let mut sockets = Sockets {
+        addresses: Vec::new(),
+        listeners: Vec::new(),
+        datagrams: Vec::new(),
+    };
     for ip in addresses {
         let address = SocketAddr::new(*ip, port);
-        let fail = |transport| move |source| BindError { transport, address, source };
+        let fail = |transport| {
+            move |source| BindError {
+                transport,
+                address,
+                source,
+            }
+        };
         let (listener, bound) = bind_stream(address).map_err(fail("TCP"))?;
         port = bound.port();
         let address = SocketAddr::new(*ip, port);
-        let fail = |transport| move |source| BindError { transport, address, source };
+        let fail = |transport| {
+            move |source| BindError {
+                transport,
+                address,
+                source,
+            }
+        };
         let datagram = bind_datagram(address).map_err(fail("UDP"))?;
         sockets.addresses.push(bound);
         sockets.listeners.push(listener.into());

@@ -111,7 +111,10 @@ impl ReplySink {
         if len <= COPY_MAX {
             self.bytes.extend_from_slice(run.bytes());
         } else {
-            self.splices.push(Splice { at: self.bytes.len(), run });
+            self.splices.push(Splice {
+                at: self.bytes.len(),
+                run,
+            });
             self.spliced += len;
         }
     }
@@ -123,7 +126,10 @@ impl ReplySink {
             self.bytes.append(&mut other.bytes);
             self.spliced += other.spliced;
             let moved = other.splices.drain(..);
-            self.splices.extend(moved.map(|splice| Splice { at: splice.at + base, ..splice }));
+            self.splices.extend(moved.map(|splice| Splice {
+                at: splice.at + base,
+                ..splice
+            }));
         } else {
             let rest = other.to_vec();
             self.bytes.extend_from_slice(&rest);
@@ -176,7 +182,12 @@ impl ReplySink {
 
     /// Shows the first `limit` pieces not sent yet.
     fn visit<'a>(&'a self, limit: usize, mut show: impl FnMut(&'a [u8])) {
-        let Cursor { splice: first, bytes: mut position, mut within, .. } = self.sent;
+        let Cursor {
+            splice: first,
+            bytes: mut position,
+            mut within,
+            ..
+        } = self.sent;
         let mut shown = 0;
         for splice in self.splices.get(first..).unwrap_or_default() {
             let before = self.bytes.get(position..splice.at).unwrap_or_default();
@@ -231,17 +242,30 @@ impl ReplySink {
     /// Drops what was sent of a queue that never runs empty.
     fn compact(&mut self) {
         const COMPACT_AT: usize = 1 << 20;
-        let Cursor { splice: splices, bytes, within, .. } = self.sent;
+        let Cursor {
+            splice: splices,
+            bytes,
+            within,
+            ..
+        } = self.sent;
         if bytes < COMPACT_AT && splices < COMPACT_AT / size_of::<Splice>() {
             return;
         }
-        let gone: usize = self.splices.drain(..splices).map(|s| s.run.bytes().len()).sum();
+        let gone: usize = self
+            .splices
+            .drain(..splices)
+            .map(|s| s.run.bytes().len())
+            .sum();
         self.bytes.drain(..bytes);
         for splice in &mut self.splices {
             splice.at -= bytes;
         }
         self.spliced -= gone;
-        self.sent = Cursor { within, total: within, ..Cursor::default() };
+        self.sent = Cursor {
+            within,
+            total: within,
+            ..Cursor::default()
+        };
     }
 }
 

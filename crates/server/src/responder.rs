@@ -40,7 +40,13 @@ impl Responder {
         faults: Option<FaultSource>,
         start: Instant,
     ) -> Self {
-        Self { service, tally, faults: faults.map(Box::new), start, now: 0 }
+        Self {
+            service,
+            tally,
+            faults: faults.map(Box::new),
+            start,
+            now: 0,
+        }
     }
 
     /// Reads the clock once for all that is received in one go.
@@ -66,7 +72,9 @@ impl Responder {
     pub fn frozen_for(&self) -> Option<Duration> {
         let faults = self.faults.as_ref()?;
         let now = self.since_start();
-        faults.frozen_until(now).map(|until| until.saturating_sub(now))
+        faults
+            .frozen_until(now)
+            .map(|until| until.saturating_sub(now))
     }
 
     /// Answers one call.
@@ -87,7 +95,12 @@ impl Responder {
 
     #[inline]
     fn caller(&self, transport: Transport, peer: Option<SocketAddr>) -> Caller<'_> {
-        Caller { transport, peer, tally: &self.tally, now: self.now }
+        Caller {
+            transport,
+            peer,
+            tally: &self.tally,
+            now: self.now,
+        }
     }
 
     #[cold]
@@ -114,7 +127,9 @@ impl Responder {
         let mut reply = Box::<ReplySink>::default();
         match verdict.error {
             Some(status) => self.service.refuse(call, status, &self.tally, &mut reply),
-            None => self.service.serve(call, self.caller(transport, peer), &mut reply),
+            None => self
+                .service
+                .serve(call, self.caller(transport, peer), &mut reply),
         }
         self.spoil(verdict, transport, &mut reply);
         if verdict.delay.is_zero() {

@@ -45,8 +45,9 @@ impl Server {
         let start = Instant::now();
         let service = Arc::new(service(&options, port));
         let thread_count = options.threads.max(1);
-        let mailboxes: Arc<[Mailbox]> =
-            (0..thread_count).map(|_| Mailbox::new()).collect::<io::Result<_>>()?;
+        let mailboxes: Arc<[Mailbox]> = (0..thread_count)
+            .map(|_| Mailbox::new())
+            .collect::<io::Result<_>>()?;
         let mut running = Running {
             addresses: sockets.addresses.clone(),
             mailboxes: Arc::clone(&mailboxes),
@@ -74,7 +75,10 @@ impl Running {
 
     /// The first of the addresses.
     pub fn address(&self) -> SocketAddr {
-        self.addresses.first().copied().unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)))
+        self.addresses
+            .first()
+            .copied()
+            .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 
     /// The port, which is the same everywhere.
@@ -119,8 +123,12 @@ fn service(options: &Options, port: u16) -> Service {
     // Two servers must not start with the same numbers, even in the same nanosecond.
     let unique = now ^ u64::from(std::process::id()) << 40 ^ u64::from(port) << 24 ^ options.seed;
     let mut random = SplitMix64::seed_from_u64(unique);
-    let tree =
-        options.initial_tree.plant(random.next_u64(), options.memory_limit, options.discard, now);
+    let tree = options.initial_tree.plant(
+        random.next_u64(),
+        options.memory_limit,
+        options.discard,
+        now,
+    );
     let verifier = random.next_u64().to_be_bytes();
     Service::new(tree, verifier, port, options.strict_mount, options.discard)
 }
@@ -142,8 +150,9 @@ fn deal(sockets: Sockets, thread_count: usize) -> Vec<WorkerSockets> {
 
 fn spawn(index: usize, worker: Worker, processor: Option<usize>) -> io::Result<JoinHandle<()>> {
     let (report, reported) = std::sync::mpsc::sync_channel(1);
-    let thread = std::thread::Builder::new().name(format!("filestone-srv-{index}")).spawn(
-        move || {
+    let thread = std::thread::Builder::new()
+        .name(format!("filestone-srv-{index}"))
+        .spawn(move || {
             let pinned = processor.map_or(Ok(()), pin);
             let is_ready = pinned.is_ok();
             // The starter waits for this; it is not gone.
@@ -151,8 +160,7 @@ fn spawn(index: usize, worker: Worker, processor: Option<usize>) -> io::Result<J
             if is_ready {
                 worker.run();
             }
-        },
-    )?;
+        })?;
     reported.recv().unwrap_or(Ok(()))?;
     Ok(thread)
 }
@@ -177,4 +185,3 @@ fn raise_descriptor_limit() {
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }
-

@@ -115,13 +115,25 @@ impl Tree {
         let is_alive = slot.inode.is_some()
             && slot.generation == parts.generation
             && self.lineage == parts.lineage;
-        if is_alive { Ok(InodeNumber(number)) } else { Err(Status::STALE) }
+        if is_alive {
+            Ok(InodeNumber(number))
+        } else {
+            Err(Status::STALE)
+        }
     }
 
     /// The bytes of the handle of `number`.
     pub fn handle(&self, number: InodeNumber) -> [u8; HANDLE_LEN] {
-        let generation = self.slots.get(number.0 as usize).map_or(0, |slot| slot.generation);
-        HandleParts { lineage: self.lineage, number: u64::from(number.0), generation }.encode()
+        let generation = self
+            .slots
+            .get(number.0 as usize)
+            .map_or(0, |slot| slot.generation);
+        HandleParts {
+            lineage: self.lineage,
+            number: u64::from(number.0),
+            generation,
+        }
+        .encode()
     }
 
     pub fn inode(&self, number: InodeNumber) -> Result<&Inode, Status> {
@@ -168,7 +180,9 @@ impl Tree {
     pub fn walk(&self, path: &[u8]) -> Result<InodeNumber, Status> {
         path.split(|&byte| byte == b'/')
             .filter(|component| !component.is_empty())
-            .try_fold(InodeNumber::ROOT, |directory, name| self.lookup(directory, name))
+            .try_fold(InodeNumber::ROOT, |directory, name| {
+                self.lookup(directory, name)
+            })
     }
 
     pub fn memory_limit(&self) -> u64 {
@@ -204,7 +218,10 @@ impl Tree {
         if generation != 0 {
             self.generation_next = generation.wrapping_add(1).max(1);
         }
-        let slot = Slot { generation, inode: Some(inode) };
+        let slot = Slot {
+            generation,
+            inode: Some(inode),
+        };
         if let Some(index) = self.free.pop()
             && let Some(vacant) = self.slots.get_mut(index as usize)
         {

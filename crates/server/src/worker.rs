@@ -136,7 +136,12 @@ impl Worker {
     }
 
     fn watch(&self, socket: &OwnedFd, token: u64, flags: epoll::EventFlags) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, socket, epoll::EventData::new_u64(token), flags)?)
+        Ok(epoll::add(
+            &self.epoll,
+            socket,
+            epoll::EventData::new_u64(token),
+            flags,
+        )?)
     }
 
     /// Serves until the mailbox says stop.
@@ -168,21 +173,28 @@ impl Worker {
     }
 
     fn is_stopping(&self) -> bool {
-        self.mailboxes.get(self.index).is_none_or(Mailbox::is_stopping)
+        self.mailboxes
+            .get(self.index)
+            .is_none_or(Mailbox::is_stopping)
     }
 
     fn timeout(&self) -> Option<Timespec> {
         if !self.again.is_empty() {
             return Timespec::try_from(Duration::ZERO).ok();
         }
-        let due = [self.held.next_due(), self.accept_again].into_iter().flatten().min()?;
+        let due = [self.held.next_due(), self.accept_again]
+            .into_iter()
+            .flatten()
+            .min()?;
         Timespec::try_from(due.saturating_sub(self.responder.since_start())).ok()
     }
 
     /// A freeze is of the whole server: nothing but the mailbox is looked at.
     fn stand_still_while_frozen(&self) {
         while let Some(rest) = self.responder.frozen_for() {
-            let Some(mailbox) = self.mailboxes.get(self.index) else { return };
+            let Some(mailbox) = self.mailboxes.get(self.index) else {
+                return;
+            };
             if mailbox.is_stopping() {
                 return;
             }
@@ -225,7 +237,9 @@ impl Worker {
         act: impl FnOnce(&mut Self, &mut Connection) -> Fate,
     ) {
         let index = token as u32;
-        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        let Some(slot) = self.slots.get_mut(index as usize) else {
+            return;
+        };
         let Some(mut connection) = slot.take_if(|c| c.serial == (token >> 32) as u32) else {
             return;
         };
@@ -397,8 +411,13 @@ impl Worker {
     /// the rest be skipped.
     fn cut_discarded_data(&self, connection: &mut Connection) {
         let mark = crate::reply::MARK_LEN;
-        let is_whole_record = connection.input.first().is_some_and(|byte| byte & 0x80 != 0);
-        let Some(call) = connection.input.get(mark..) else { return };
+        let is_whole_record = connection
+            .input
+            .first()
+            .is_some_and(|byte| byte & 0x80 != 0);
+        let Some(call) = connection.input.get(mark..) else {
+            return;
+        };
         if !is_whole_record || connection.has_fragments() {
             return;
         }
@@ -423,7 +442,9 @@ impl Worker {
         loop {
             let rest = bytes.get(position..).unwrap_or_default();
             let (used, stop) = match connection.next_piece(rest) {
-                Piece::Record { call, used } => (used, self.answer_one(token, connection, call, sink)),
+                Piece::Record { call, used } => {
+                    (used, self.answer_one(token, connection, call, sink))
+                }
                 Piece::Collected { call, used } => {
                     (used, self.answer_one(token, connection, &call, sink))
                 }
@@ -470,7 +491,11 @@ impl Worker {
     }
 
     fn take_sink(&mut self, connection: &mut Connection) -> Box<ReplySink> {
-        connection.output.take().or_else(|| self.spare_sinks.pop()).unwrap_or_default()
+        connection
+            .output
+            .take()
+            .or_else(|| self.spare_sinks.pop())
+            .unwrap_or_default()
     }
 
     fn put_sink(&mut self, connection: &mut Connection, sink: Box<ReplySink>) {
@@ -484,7 +509,9 @@ impl Worker {
     /// Gives those another turn that had more to say.
     fn serve_again(&mut self) {
         for _ in 0..self.again.len() {
-            let Some(token) = self.again.pop_front() else { return };
+            let Some(token) = self.again.pop_front() else {
+                return;
+            };
             self.with_connection(token, |worker, connection| {
                 worker.drive(token, connection, true)
             });
@@ -505,7 +532,11 @@ impl Worker {
                         sink.append(&mut reply);
                         let sent = worker.send(connection, &mut sink);
                         worker.put_sink(connection, sink);
-                        if sent.is_ok() { Fate::Keep } else { Fate::Close }
+                        if sent.is_ok() {
+                            Fate::Keep
+                        } else {
+                            Fate::Close
+                        }
                     });
                 }
                 Destination::Datagram(index, peer) => self.send_datagrams(index, peer, &reply),
@@ -514,7 +545,9 @@ impl Worker {
     }
 
     fn collect_mail(&mut self) {
-        let Some(mailbox) = self.mailboxes.get(self.index) else { return };
+        let Some(mailbox) = self.mailboxes.get(self.index) else {
+            return;
+        };
         for socket in mailbox.collect() {
             self.adopt(socket);
         }
@@ -579,7 +612,9 @@ impl Worker {
     }
 
     fn resume_accepting(&mut self) {
-        let Some(when) = self.accept_again else { return };
+        let Some(when) = self.accept_again else {
+            return;
+        };
         if when > self.responder.since_start() {
             return;
         }
@@ -597,11 +632,15 @@ impl Worker {
         call: &[u8],
         sink: &mut ReplySink,
     ) {
-        match self.responder.respond(call, Transport::Udp, Some(peer), sink) {
+        match self
+            .responder
+            .respond(call, Transport::Udp, Some(peer), sink)
+        {
             // There is no connection to close.
             Outcome::Answered | Outcome::Disconnect => {}
             Outcome::Later(due, reply) => {
-                self.held.hold(due, Destination::Datagram(index, peer), reply);
+                self.held
+                    .hold(due, Destination::Datagram(index, peer), reply);
             }
         }
     }

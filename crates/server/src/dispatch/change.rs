@@ -31,7 +31,11 @@ macro_rules! encode_made {
                 reply.encode($out);
             }
             Err(status) => {
-                $procedure::ReplyFail { status, dir_wcc: $dir_wcc }.encode($out);
+                $procedure::ReplyFail {
+                    status,
+                    dir_wcc: $dir_wcc,
+                }
+                .encode($out);
             }
         }
     };
@@ -144,7 +148,14 @@ impl Service {
                     return Err(Status::BADTYPE);
                 }
             };
-            tree.make_node(directory, arguments.where_.name, node, attributes, owner, now)
+            tree.make_node(
+                directory,
+                arguments.where_.name,
+                node,
+                attributes,
+                owner,
+                now,
+            )
         });
         encode_made!(mknod, tree, made, dir_wcc, out);
     }
@@ -187,8 +198,15 @@ impl Service {
             result
         });
         let reply: rename::Reply = match result {
-            Ok(()) => Ok(rename::ReplyOk { fromdir_wcc, todir_wcc }),
-            Err(status) => Err(rename::ReplyFail { status, fromdir_wcc, todir_wcc }),
+            Ok(()) => Ok(rename::ReplyOk {
+                fromdir_wcc,
+                todir_wcc,
+            }),
+            Err(status) => Err(rename::ReplyFail {
+                status,
+                fromdir_wcc,
+                todir_wcc,
+            }),
         };
         reply.encode(out);
     }
@@ -202,8 +220,15 @@ impl Service {
         });
         let file_attributes = file.ok().and_then(|number| post_op(&tree, number));
         let reply: link::Reply = match result {
-            Ok(()) => Ok(link::ReplyOk { file_attributes, linkdir_wcc }),
-            Err(status) => Err(link::ReplyFail { status, file_attributes, linkdir_wcc }),
+            Ok(()) => Ok(link::ReplyOk {
+                file_attributes,
+                linkdir_wcc,
+            }),
+            Err(status) => Err(link::ReplyFail {
+                status,
+                file_attributes,
+                linkdir_wcc,
+            }),
         };
         reply.encode(out);
     }
@@ -215,10 +240,16 @@ impl Service {
         let result = number.and_then(|number| tree.file(number).map(|_| ()));
         let file_wcc = number.map_or_else(
             |_| WccData::default(),
-            |number| WccData { before: pre_op(&tree, number), after: post_op(&tree, number) },
+            |number| WccData {
+                before: pre_op(&tree, number),
+                after: post_op(&tree, number),
+            },
         );
         let reply: commit::Reply = match result {
-            Ok(()) => Ok(commit::ReplyOk { file_wcc, verf: self.verifier }),
+            Ok(()) => Ok(commit::ReplyOk {
+                file_wcc,
+                verf: self.verifier,
+            }),
             Err(status) => Err(commit::ReplyFail { status, file_wcc }),
         };
         reply.encode(out);
@@ -240,7 +271,13 @@ fn changing<T>(
         Ok(number) => {
             let before = pre_op(tree, number);
             let result = change(tree, number);
-            (result, WccData { before, after: post_op(tree, number) })
+            (
+                result,
+                WccData {
+                    before,
+                    after: post_op(tree, number),
+                },
+            )
         }
         Err(status) => (Err(status), WccData::default()),
     }

@@ -35,7 +35,8 @@ impl MountList {
     }
 
     fn remove(&mut self, host: &[u8], path: Option<&[u8]>) {
-        self.0.retain(|(h, p)| h != host || path.is_some_and(|path| p != path));
+        self.0
+            .retain(|(h, p)| h != host || path.is_some_and(|path| p != path));
     }
 }
 
@@ -81,7 +82,10 @@ impl Service {
         };
         match found {
             Ok(_) if self.strict_mount && !is_export(path) => {
-                MntFail { status: MountStatus::ACCES }.encode(out);
+                MntFail {
+                    status: MountStatus::ACCES,
+                }
+                .encode(out);
             }
             Ok(number) => {
                 let handle = tree.handle(number);
@@ -101,7 +105,11 @@ impl Service {
         let entry = |(host, path): &(Vec<u8>, Vec<u8>)| {
             let (hostname, directory) = (Name(host), DirPath(path));
             out.bool(true);
-            MountEntry { hostname, directory }.encode(out);
+            MountEntry {
+                hostname,
+                directory,
+            }
+            .encode(out);
         };
         mounts.0.iter().for_each(entry);
         out.bool(false);
@@ -117,7 +125,10 @@ fn host<'c>(header: &CallHeader<'c>) -> &'c [u8] {
 }
 
 fn is_export(path: &[u8]) -> bool {
-    let end = path.iter().rposition(|&byte| byte != b'/').map_or(1, |last| last + 1);
+    let end = path
+        .iter()
+        .rposition(|&byte| byte != b'/')
+        .map_or(1, |last| last + 1);
     EXPORTS.contains(&path.get(..end).unwrap_or_default())
 }
 

@@ -36,9 +36,9 @@ impl Service {
             Procedure::Getattr => with_arguments(reader, out, |a, out| self.getattr(a, out)),
             Procedure::Setattr => with_arguments(reader, out, |a, out| self.setattr(a, out)),
             Procedure::Lookup => with_arguments(reader, out, |a, out| self.lookup(a, out)),
-            Procedure::Access => {
-                with_arguments(reader, out, |a, out| self.access(a, &header.credential, out))
-            }
+            Procedure::Access => with_arguments(reader, out, |a, out| {
+                self.access(a, &header.credential, out)
+            }),
             Procedure::Readlink => with_arguments(reader, out, |a, out| self.readlink(a, out)),
             Procedure::Read => {
                 let arguments = read::Args::decode(&mut reader)?;
@@ -88,9 +88,9 @@ impl Service {
     fn getattr(&self, arguments: getattr::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
         let reply: getattr::Reply = match found(&tree, arguments.object) {
-            Ok((number, inode)) => {
-                Ok(getattr::ReplyOk { obj_attributes: inode.attributes(number) })
-            }
+            Ok((number, inode)) => Ok(getattr::ReplyOk {
+                obj_attributes: inode.attributes(number),
+            }),
             Err(status) => Err(getattr::ReplyFail { status }),
         };
         reply.encode(out);
@@ -111,7 +111,11 @@ impl Service {
                 });
                 reply.encode(out);
             }
-            Err(status) => lookup::ReplyFail { status, dir_attributes }.encode(out),
+            Err(status) => lookup::ReplyFail {
+                status,
+                dir_attributes,
+            }
+            .encode(out),
         }
     }
 
@@ -123,19 +127,26 @@ impl Service {
     ) {
         let tree = self.tree();
         let identity = match credential {
-            Credential::Sys(sys) => {
-                Identity { uid: sys.uid, gid: sys.gid, gids: sys.gids.as_slice() }
-            }
-            Credential::None | Credential::Other(_) => {
-                Identity { uid: NOBODY, gid: NOBODY, gids: &[] }
-            }
+            Credential::Sys(sys) => Identity {
+                uid: sys.uid,
+                gid: sys.gid,
+                gids: sys.gids.as_slice(),
+            },
+            Credential::None | Credential::Other(_) => Identity {
+                uid: NOBODY,
+                gid: NOBODY,
+                gids: &[],
+            },
         };
         let reply: access::Reply = match found(&tree, arguments.object) {
             Ok((number, inode)) => Ok(access::ReplyOk {
                 obj_attributes: Some(inode.attributes(number)),
                 access: granted(inode, &identity, arguments.access),
             }),
-            Err(status) => Err(access::ReplyFail { status, obj_attributes: None }),
+            Err(status) => Err(access::ReplyFail {
+                status,
+                obj_attributes: None,
+            }),
         };
         reply.encode(out);
     }
@@ -146,11 +157,20 @@ impl Service {
             Ok((number, inode)) => {
                 let symlink_attributes = Some(inode.attributes(number));
                 match &inode.kind {
-                    Kind::Symlink(data) => Ok(readlink::ReplyOk { symlink_attributes, data }),
-                    _ => Err(readlink::ReplyFail { status: Status::INVAL, symlink_attributes }),
+                    Kind::Symlink(data) => Ok(readlink::ReplyOk {
+                        symlink_attributes,
+                        data,
+                    }),
+                    _ => Err(readlink::ReplyFail {
+                        status: Status::INVAL,
+                        symlink_attributes,
+                    }),
                 }
             }
-            Err(status) => Err(readlink::ReplyFail { status, symlink_attributes: None }),
+            Err(status) => Err(readlink::ReplyFail {
+                status,
+                symlink_attributes: None,
+            }),
         };
         reply.encode(out);
     }
@@ -163,7 +183,11 @@ impl Service {
             Ok(file) => file,
             Err(status) => {
                 let file_attributes = number.ok().and_then(|number| post_op(&tree, number));
-                return read::ReplyFail { status, file_attributes }.encode(&mut sink.writer());
+                return read::ReplyFail {
+                    status,
+                    file_attributes,
+                }
+                .encode(&mut sink.writer());
             }
         };
         inode.touch(caller.now);
@@ -176,15 +200,24 @@ impl Service {
             data: &[],
         };
         head.encode_head(extent.count as usize, &mut sink.writer());
-        tree.read(content, arguments.offset, extent.count, |run| sink.splice(run));
+        tree.read(content, arguments.offset, extent.count, |run| {
+            sink.splice(run)
+        });
         sink.writer().pad(extent.count as usize);
     }
 
     fn readdir(&self, arguments: &readdir::Args<'_>, transport: Transport, out: &mut Vec<u8>) {
         let tree = self.tree();
-        let place = Listing { cookie: arguments.cookie, cookieverf: arguments.cookieverf };
+        let place = Listing {
+            cookie: arguments.cookie,
+            cookieverf: arguments.cookieverf,
+        };
         let fail = |status, dir_attributes, out: &mut Vec<u8>| {
-            readdir::ReplyFail { status, dir_attributes }.encode(&mut Writer::new(out));
+            readdir::ReplyFail {
+                status,
+                dir_attributes,
+            }
+            .encode(&mut Writer::new(out));
         };
         let (number, directory) = match self.listed(&tree, arguments.dir, &place) {
             Ok(listed) => listed,
@@ -195,7 +228,11 @@ impl Service {
         let mut writer = DirectoryWriter::readdir(out, &attributes, self.verifier, count);
         let mut is_complete = true;
         for (cookie, name, inode) in entries(number, directory, place.cookie) {
-            if !writer.append(&readdir::Entry { fileid: inode.fileid(), name, cookie }) {
+            if !writer.append(&readdir::Entry {
+                fileid: inode.fileid(),
+                name,
+                cookie,
+            }) {
                 is_complete = false;
                 break;
             }
@@ -214,9 +251,16 @@ impl Service {
         out: &mut Vec<u8>,
     ) {
         let tree = self.tree();
-        let place = Listing { cookie: arguments.cookie, cookieverf: arguments.cookieverf };
+        let place = Listing {
+            cookie: arguments.cookie,
+            cookieverf: arguments.cookieverf,
+        };
         let fail = |status, dir_attributes, out: &mut Vec<u8>| {
-            readdirplus::ReplyFail { status, dir_attributes }.encode(&mut Writer::new(out));
+            readdirplus::ReplyFail {
+                status,
+                dir_attributes,
+            }
+            .encode(&mut Writer::new(out));
         };
         let (number, directory) = match self.listed(&tree, arguments.dir, &place) {
             Ok(listed) => listed,
@@ -250,7 +294,9 @@ impl Service {
                 break;
             }
         }
-        let last = listed.get(writer.entries().wrapping_sub(1)).map_or(place.cookie, |entry| entry.0);
+        let last = listed
+            .get(writer.entries().wrapping_sub(1))
+            .map_or(place.cookie, |entry| entry.0);
         let is_complete = entries(number, directory, last).next().is_none();
         if is_too_small(writer.entries(), is_complete, writer.is_over_limit()) {
             writer.abandon();
@@ -266,14 +312,20 @@ impl Service {
         handle: FileHandle<'_>,
         place: &Listing,
     ) -> Result<(InodeNumber, &'t Directory), (Status, PostOpAttr)> {
-        let number = tree.resolve(handle.as_bytes()).map_err(|status| (status, None))?;
+        let number = tree
+            .resolve(handle.as_bytes())
+            .map_err(|status| (status, None))?;
         let fail = |status| (status, post_op(tree, number));
         let directory = tree.directory(number).map_err(fail)?;
         // Cookies hold as long as the server lives, and so does the verifier. The first call of
         // a listing has cookie 0 and should have verifier 0, which nobody needs to insist on.
         let is_known = place.cookie == 0
             || (place.cookieverf == self.verifier && place.cookie <= directory.cookie_last());
-        if is_known { Ok((number, directory)) } else { Err(fail(Status::BAD_COOKIE)) }
+        if is_known {
+            Ok((number, directory))
+        } else {
+            Err(fail(Status::BAD_COOKIE))
+        }
     }
 
     fn fsstat(&self, arguments: fsstat::Args<'_>, out: &mut Writer<'_>) {
@@ -294,7 +346,10 @@ impl Service {
                     invarsec: 0,
                 })
             }
-            Err(status) => Err(fsstat::ReplyFail { status, obj_attributes: None }),
+            Err(status) => Err(fsstat::ReplyFail {
+                status,
+                obj_attributes: None,
+            }),
         };
         reply.encode(out);
     }
@@ -313,13 +368,19 @@ impl Service {
                 wtmult: 4096,
                 dtpref: max.min(64 << 10),
                 maxfilesize: FILE_MAX,
-                time_delta: Nfstime3 { seconds: 0, nseconds: 1 },
+                time_delta: Nfstime3 {
+                    seconds: 0,
+                    nseconds: 1,
+                },
                 properties: fsinfo::LINK
                     | fsinfo::SYMLINK
                     | fsinfo::HOMOGENEOUS
                     | fsinfo::CANSETTIME,
             }),
-            Err(status) => Err(fsinfo::ReplyFail { status, obj_attributes: None }),
+            Err(status) => Err(fsinfo::ReplyFail {
+                status,
+                obj_attributes: None,
+            }),
         };
         reply.encode(out);
     }
@@ -337,7 +398,10 @@ impl Service {
                 case_insensitive: false,
                 case_preserving: true,
             }),
-            Err(status) => Err(pathconf::ReplyFail { status, obj_attributes: None }),
+            Err(status) => Err(pathconf::ReplyFail {
+                status,
+                obj_attributes: None,
+            }),
         };
         reply.encode(out);
     }
@@ -381,7 +445,9 @@ fn found<'t>(tree: &'t Tree, handle: FileHandle<'_>) -> Result<(InodeNumber, &'t
 /// `post_op_attr` of an inode, if it still exists.
 #[inline]
 pub fn post_op(tree: &Tree, number: InodeNumber) -> PostOpAttr {
-    tree.inode(number).ok().map(|inode| inode.attributes(number))
+    tree.inode(number)
+        .ok()
+        .map(|inode| inode.attributes(number))
 }
 
 /// One of our handles, as a message wants it.
@@ -392,10 +458,14 @@ pub fn borrowed(handle: &[u8; HANDLE_LEN]) -> FileHandle<'_> {
 
 fn owner(header: &CallHeader<'_>) -> crate::tree::Owner {
     match &header.credential {
-        Credential::Sys(sys) => crate::tree::Owner { uid: sys.uid, gid: sys.gid },
-        Credential::None | Credential::Other(_) => {
-            crate::tree::Owner { uid: NOBODY, gid: NOBODY }
-        }
+        Credential::Sys(sys) => crate::tree::Owner {
+            uid: sys.uid,
+            gid: sys.gid,
+        },
+        Credential::None | Credential::Other(_) => crate::tree::Owner {
+            uid: NOBODY,
+            gid: NOBODY,
+        },
     }
 }
 

@@ -27,8 +27,12 @@ const ANY_V4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const ANY_V6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 
 /// Transports by their network identifier (RFC 5665, section 5.1).
-const NETIDS: [(&[u8], IpAddr); 4] =
-    [(b"tcp", ANY_V4), (b"udp", ANY_V4), (b"tcp6", ANY_V6), (b"udp6", ANY_V6)];
+const NETIDS: [(&[u8], IpAddr); 4] = [
+    (b"tcp", ANY_V4),
+    (b"udp", ANY_V4),
+    (b"tcp6", ANY_V6),
+    (b"udp6", ANY_V6),
+];
 
 const UNAVAILABLE: Refusal = Refusal::Accepted(AcceptStatus::ProcUnavail);
 
@@ -130,7 +134,14 @@ impl Service {
                 let address = self.address_of(program, version, netid).unwrap_or_default();
                 let address = address.as_bytes();
                 out.bool(true);
-                Rpcb { program, version, netid, address, owner: b"filestone" }.encode(out);
+                Rpcb {
+                    program,
+                    version,
+                    netid,
+                    address,
+                    owner: b"filestone",
+                }
+                .encode(out);
             }
         }
         out.bool(false);

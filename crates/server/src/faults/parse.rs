@@ -30,7 +30,9 @@ pub enum RuleParseError {
     #[error("\"{0}\" after freeze: a freeze is of the whole server and takes no conditions")]
     FreezeCondition(String),
     /// Not a time.
-    #[error("\"{0}\" is not a time; expected a number with ns, us, ms, s or m, such as 5ms or 1.5s")]
+    #[error(
+        "\"{0}\" is not a time; expected a number with ns, us, ms, s or m, such as 5ms or 1.5s"
+    )]
     Time(String),
     /// Not a status.
     #[error("\"{0}\" is not a status of NFSv3; expected a name such as NFS3ERR_IO")]
@@ -89,7 +91,9 @@ fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
     };
     Ok(match (name, value) {
         ("delay", Some(value)) => Effect::Delay(match value.strip_prefix("exp:") {
-            Some(mean) => Delay::Exponential { mean: time_of(mean)? },
+            Some(mean) => Delay::Exponential {
+                mean: time_of(mean)?,
+            },
             None => Delay::Fixed(time_of(value)?),
         }),
         ("error", Some(name)) => Effect::Error(
@@ -99,8 +103,12 @@ fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
         ),
         ("drop", None) => Effect::Drop,
         ("disconnect", None) => Effect::Disconnect,
-        ("truncate", value) => Effect::Truncate { bytes: bytes_of(value, TRUNCATED_BYTES)? },
-        ("corrupt", value) => Effect::Corrupt { bytes: bytes_of(value, CORRUPTED_BYTES)? },
+        ("truncate", value) => Effect::Truncate {
+            bytes: bytes_of(value, TRUNCATED_BYTES)?,
+        },
+        ("corrupt", value) => Effect::Corrupt {
+            bytes: bytes_of(value, CORRUPTED_BYTES)?,
+        },
         ("oversize", None) => Effect::Oversize,
         ("unasked", None) => Effect::Unasked,
         _ => return Err(RuleParseError::Effect(word.into())),
@@ -108,9 +116,13 @@ fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
 }
 
 fn freeze_of(text: &str) -> Result<Freeze, RuleParseError> {
-    let (lasting, at) =
-        text.split_once('@').ok_or_else(|| RuleParseError::Effect(format!("freeze={text}")))?;
-    Ok(Freeze { at: time_of(at)?, lasting: time_of(lasting)? })
+    let (lasting, at) = text
+        .split_once('@')
+        .ok_or_else(|| RuleParseError::Effect(format!("freeze={text}")))?;
+    Ok(Freeze {
+        at: time_of(at)?,
+        lasting: time_of(lasting)?,
+    })
 }
 
 fn procedures_of(names: &str) -> Result<ProcedureSet, RuleParseError> {
@@ -121,13 +133,21 @@ fn procedures_of(names: &str) -> Result<ProcedureSet, RuleParseError> {
 }
 
 fn probability_of(text: &str) -> Result<f64, RuleParseError> {
-    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (0.0..=1.0).contains(number));
     number.ok_or_else(|| RuleParseError::Probability(text.into()))
 }
 
 fn bytes_of(text: Option<&str>, otherwise: u32) -> Result<u32, RuleParseError> {
-    let Some(text) = text else { return Ok(otherwise) };
-    let number = text.parse().ok().filter(|&number| number > 0 && number <= 1 << 20);
+    let Some(text) = text else {
+        return Ok(otherwise);
+    };
+    let number = text
+        .parse()
+        .ok()
+        .filter(|&number| number > 0 && number <= 1 << 20);
     number.ok_or_else(|| RuleParseError::Bytes(text.into()))
 }
 
@@ -139,7 +159,11 @@ fn window_of(
         return Ok(None);
     }
     let (from, to) = (from.unwrap_or_default(), to.unwrap_or(Duration::MAX));
-    if from < to { Ok(Some((from, to))) } else { Err(RuleParseError::Window { from, to }) }
+    if from < to {
+        Ok(Some((from, to)))
+    } else {
+        Err(RuleParseError::Window { from, to })
+    }
 }
 
 /// The longest time a rule may name; beyond it, sums of times could overflow.
@@ -177,10 +201,19 @@ mod tests {
     #[test]
     fn every_form_is_understood() {
         let ms = Duration::from_millis;
-        assert_eq!(fault("delay=5ms"), Fault::always(Effect::Delay(Delay::Fixed(ms(5)))));
+        assert_eq!(
+            fault("delay=5ms"),
+            Fault::always(Effect::Delay(Delay::Fixed(ms(5))))
+        );
         let slow_read = fault("delay=exp:2ms,proc=read,p=0.5,from=1s,to=1.5s");
-        assert_eq!(slow_read.effect, Effect::Delay(Delay::Exponential { mean: ms(2) }));
-        assert_eq!(slow_read.procedures, ProcedureSet::NONE.with(Procedure::Read));
+        assert_eq!(
+            slow_read.effect,
+            Effect::Delay(Delay::Exponential { mean: ms(2) })
+        );
+        assert_eq!(
+            slow_read.procedures,
+            ProcedureSet::NONE.with(Procedure::Read)
+        );
         assert_eq!(slow_read.probability, 0.5);
         assert_eq!(slow_read.window, Some((ms(1000), ms(1500))));
         assert_eq!(fault("error=NFS3ERR_IO").effect, Effect::Error(Status::IO));
@@ -191,7 +224,10 @@ mod tests {
         assert_eq!(fault("corrupt").effect, Effect::Corrupt { bytes: 1 });
         assert_eq!(fault("oversize").effect, Effect::Oversize);
         assert_eq!(fault("unasked").effect, Effect::Unasked);
-        let freeze = Freeze { at: ms(4000), lasting: ms(1000) };
+        let freeze = Freeze {
+            at: ms(4000),
+            lasting: ms(1000),
+        };
         assert_eq!("freeze=1s@4s".parse(), Ok(Rule::Freeze(freeze)));
     }
 

@@ -30,7 +30,11 @@ pub fn granted(inode: &Inode, identity: &Identity<'_>, asked: u32) -> u32 {
     } else {
         0
     };
-    let bits = if identity.uid == 0 { 0o7 } else { inode.mode >> shift };
+    let bits = if identity.uid == 0 {
+        0o7
+    } else {
+        inode.mode >> shift
+    };
     asked & rights(bits, inode.is_directory())
 }
 

@@ -56,7 +56,11 @@ pub struct Content {
 impl Content {
     /// A file of `size` bytes of the pattern, using no memory until it is written.
     pub fn synthetic(size: u64) -> Self {
-        Self { size, synthetic_until: size, ..Self::default() }
+        Self {
+            size,
+            synthetic_until: size,
+            ..Self::default()
+        }
     }
 
     pub fn size(&self) -> u64 {
@@ -71,7 +75,11 @@ impl Content {
     /// What `used` of `fattr3` says: holes are not counted, synthetic data are, for a client
     /// cannot tell them from stored ones.
     pub fn used(&self) -> u64 {
-        if self.synthetic_until > 0 { round_up(self.size, GRAIN) } else { self.charged }
+        if self.synthetic_until > 0 {
+            round_up(self.size, GRAIN)
+        } else {
+            self.charged
+        }
     }
 
     /// Hands the runs of `offset..offset + count`, which must lie below the size, to `visit`.
@@ -112,7 +120,10 @@ impl Content {
     pub fn cost_of_write(&self, offset: u64, len: u64) -> u64 {
         pieces(offset, len)
             .map(|piece| {
-                let held = self.chunks.get(&piece.number).map_or(0, |chunk| chunk.len() as u64);
+                let held = self
+                    .chunks
+                    .get(&piece.number)
+                    .map_or(0, |chunk| chunk.len() as u64);
                 let wanted = self.stored_len(piece.number, piece.range.end as u64);
                 round_up(wanted.max(held), GRAIN) - round_up(held, GRAIN)
             })
@@ -167,7 +178,9 @@ impl Content {
         if self.chunks.contains_key(&number) {
             return end;
         }
-        let synthetic = self.synthetic_until.saturating_sub(number.saturating_mul(CHUNK));
+        let synthetic = self
+            .synthetic_until
+            .saturating_sub(number.saturating_mul(CHUNK));
         end.max(synthetic.min(CHUNK))
     }
 
@@ -185,7 +198,9 @@ impl Content {
     }
 
     fn cut_chunk(&mut self, number: u64, len: usize) {
-        let Some(chunk) = self.chunks.get_mut(&number) else { return };
+        let Some(chunk) = self.chunks.get_mut(&number) else {
+            return;
+        };
         if chunk.len() > len {
             let held = round_up(chunk.len() as u64, GRAIN);
             Arc::make_mut(chunk).truncate(len);
@@ -216,7 +231,10 @@ fn pieces(offset: u64, len: u64) -> impl Iterator<Item = Piece> {
         let start = position % CHUNK;
         let stop = (start + (end - position)).min(CHUNK);
         position += stop - start;
-        Some(Piece { number, range: start as usize..stop as usize })
+        Some(Piece {
+            number,
+            range: start as usize..stop as usize,
+        })
     })
 }
 
@@ -261,7 +279,9 @@ mod tests {
         let mut model = patterned(0, 200_000);
         let mut position = 7_u64;
         for step in 0..400_usize {
-            position = position.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            position = position
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             let offset = position >> 46;
             let data = vec![step as u8; 1 + (position >> 20) as usize % 3000];
             let end = offset as usize + data.len();

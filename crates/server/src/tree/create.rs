@@ -76,7 +76,10 @@ impl Tree {
         match mode {
             CreateMode::Unchecked(attributes) => {
                 // Of an existing file only the size is set, as open(O_CREAT | O_TRUNC) does.
-                let size = Sattr3 { size: attributes.size, ..Sattr3::default() };
+                let size = Sattr3 {
+                    size: attributes.size,
+                    ..Sattr3::default()
+                };
                 self.set_attributes(existing, &size, None, now)?;
                 Ok(existing)
             }
@@ -122,7 +125,15 @@ impl Tree {
             return Err(Status::INVAL);
         }
         self.check_room(target.len() as u64 + INODE_COST + entry_cost(name))?;
-        self.make(directory, name, Kind::Symlink(target.into()), 0o777, attributes, owner, now)
+        self.make(
+            directory,
+            name,
+            Kind::Symlink(target.into()),
+            0o777,
+            attributes,
+            owner,
+            now,
+        )
     }
 
     /// MKNOD, RFC 1813 section 3.3.11.
@@ -198,7 +209,11 @@ impl Tree {
         self.check_room(INODE_COST + entry_cost(name))?;
         let parent = self.inode(directory)?;
         // A set-group-id directory hands its group on (as 4.2BSD and Linux do).
-        let gid = if parent.mode & 0o2000 != 0 { parent.gid } else { owner.gid };
+        let gid = if parent.mode & 0o2000 != 0 {
+            parent.gid
+        } else {
+            owner.gid
+        };
         let number = self.insert(Inode::new(kind, mode, owner.uid, gid, now));
         self.apply_attributes(number, attributes, now)?;
         self.enter(directory, name, number, now)?;

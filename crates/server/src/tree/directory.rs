@@ -91,8 +91,15 @@ impl Directory {
         }
         self.cookie_last += 1;
         let name: Arc<[u8]> = Arc::from(name);
-        self.by_cookie.insert(self.cookie_last, (Arc::clone(&name), inode));
-        self.by_name.insert(name, Entry { inode, cookie: self.cookie_last });
+        self.by_cookie
+            .insert(self.cookie_last, (Arc::clone(&name), inode));
+        self.by_name.insert(
+            name,
+            Entry {
+                inode,
+                cookie: self.cookie_last,
+            },
+        );
     }
 
     pub fn remove(&mut self, name: &[u8]) -> Option<InodeNumber> {
@@ -125,7 +132,11 @@ mod tests {
         }
         let mut seen = Vec::new();
         let mut cookie = COOKIE_PARENT;
-        while let Some((next, _, inode)) = directory.entries_after(cookie).next() {
+        loop {
+            let next = directory.entries_after(cookie).next();
+            let Some((next, inode)) = next.map(|entry| (entry.0, entry.2)) else {
+                break;
+            };
             cookie = next;
             seen.push(inode.0);
             if inode.0 < 100 {
@@ -147,6 +158,12 @@ mod tests {
         directory.insert(b"b", number(2));
         directory.insert(b"a", number(3));
         let listed: Vec<_> = directory.entries_after(0).collect();
-        assert_eq!(listed, [(3, b"a".as_slice(), number(3)), (4, b"b".as_slice(), number(2))]);
+        assert_eq!(
+            listed,
+            [
+                (3, b"a".as_slice(), number(3)),
+                (4, b"b".as_slice(), number(2))
+            ]
+        );
     }
 }

@@ -83,7 +83,10 @@ impl Tree {
     pub fn read_extent(content: &Content, offset: u64, count: u32) -> ReadExtent {
         let rest = content.size().saturating_sub(offset);
         let count = rest.min(u64::from(count)) as u32;
-        ReadExtent { count, is_eof: u64::from(count) == rest }
+        ReadExtent {
+            count,
+            is_eof: u64::from(count) == rest,
+        }
     }
 
     /// Hands out the data of an extent that [`Tree::read_extent`] found.
@@ -106,13 +109,21 @@ impl Tree {
         now: Timestamp,
     ) -> Result<(), Status> {
         let (_, content) = self.file(number)?;
-        let end = offset.checked_add(u64::from(count)).filter(|&end| end <= FILE_MAX);
+        let end = offset
+            .checked_add(u64::from(count))
+            .filter(|&end| end <= FILE_MAX);
         let end = end.ok_or(Status::FBIG)?;
-        let cost = if self.discard { 0 } else { content.cost_of_write(offset, u64::from(count)) };
+        let cost = if self.discard {
+            0
+        } else {
+            content.cost_of_write(offset, u64::from(count))
+        };
         self.check_room(cost)?;
         let discard = self.discard;
         let inode = self.inode_mut(number)?;
-        let Kind::File(content) = &mut inode.kind else { return Err(Status::INVAL) };
+        let Kind::File(content) = &mut inode.kind else {
+            return Err(Status::INVAL);
+        };
         if count > 0 {
             if discard {
                 content.grow_to(end);

@@ -43,9 +43,15 @@ impl HandleParts {
         }
         let rest = bytes.strip_prefix(&MAGIC)?;
         let word = |at: usize| {
-            rest.get(at..)?.first_chunk().map(|word: &[u8; 8]| u64::from_be_bytes(*word))
+            rest.get(at..)?
+                .first_chunk()
+                .map(|word: &[u8; 8]| u64::from_be_bytes(*word))
         };
-        Some(Self { lineage: word(0)?, number: word(8)?, generation: word(16)? })
+        Some(Self {
+            lineage: word(0)?,
+            number: word(8)?,
+            generation: word(16)?,
+        })
     }
 }
 
@@ -55,7 +61,11 @@ mod tests {
 
     #[test]
     fn a_handle_survives_the_round_trip_and_other_bytes_are_refused() {
-        let parts = HandleParts { lineage: 1, number: u64::MAX, generation: 3 };
+        let parts = HandleParts {
+            lineage: 1,
+            number: u64::MAX,
+            generation: 3,
+        };
         let bytes = parts.encode();
         assert_eq!(HandleParts::decode(&bytes), Some(parts));
         assert_eq!(HandleParts::decode(&bytes[..27]), None);

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3, WccAttr};
 
+use super::InodeNumber;
 use super::content::Content;
 use super::directory::Directory;
-use super::InodeNumber;
 
 /// The file system's identity in every `fattr3`: "fileston" in ASCII.
 const FSID: u64 = u64::from_be_bytes(*b"fileston");
@@ -142,7 +142,11 @@ impl Inode {
 
     /// `wcc_attr`, RFC 1813 section 2.6: the three a client compares with what it remembers.
     pub fn wcc_attributes(&self) -> WccAttr {
-        WccAttr { size: self.size(), mtime: nfs_time(self.mtime), ctime: nfs_time(self.ctime) }
+        WccAttr {
+            size: self.size(),
+            mtime: nfs_time(self.mtime),
+            ctime: nfs_time(self.ctime),
+        }
     }
 }
 

@@ -37,5 +37,7 @@ pub fn zeros(mut len: u64, visit: &mut impl FnMut(Run)) {
 
 /// Appends `len` bytes of the pattern from `offset` on.
 pub fn append(offset: u64, len: usize, bytes: &mut Vec<u8>) {
-    runs(offset, len as u64, &mut |run| bytes.extend_from_slice(run.bytes()));
+    runs(offset, len as u64, &mut |run| {
+        bytes.extend_from_slice(run.bytes())
+    });
 }

@@ -21,7 +21,11 @@ pub struct InitialTree {
 
 impl Default for InitialTree {
     fn default() -> Self {
-        Self { file_size: 256 << 20, small_file_count: 1000, small_file_size: 4096 }
+        Self {
+            file_size: 256 << 20,
+            small_file_count: 1000,
+            small_file_size: 4096,
+        }
     }
 }
 
@@ -34,45 +38,48 @@ const FILE_MODE: u32 = 0o666;
 
 impl InitialTree {
     /// Plants the tree. `generation` is what objects made later begin with; it should be random.
-    pub fn plant(
-        &self,
-        generation: u64,
-        memory_limit: u64,
-        discard: bool,
-        now: Timestamp,
-    ) -> Tree {
+    pub fn plant(&self, generation: u64, memory_limit: u64, discard: bool, now: Timestamp) -> Tree {
         let mut tree = Tree::empty(self.lineage(), discard, now);
         let export = tree.plant_directory(InodeNumber::ROOT, EXPORT, now);
-        tree.plant_inode(export, b"file", Kind::File(Content::synthetic(self.file_size)), now);
+        tree.plant_inode(
+            export,
+            b"file",
+            Kind::File(Content::synthetic(self.file_size)),
+            now,
+        );
         let files = tree.plant_directory(export, b"files", now);
         for index in 0..self.small_file_count {
             let content = Content::synthetic(self.small_file_size);
             let name = format!("file{index:04}");
             tree.plant_inode(files, name.as_bytes(), Kind::File(content), now);
         }
-        tree.plant_inode(export, b"link", Kind::Symlink(b"file".as_slice().into()), now);
+        tree.plant_inode(
+            export,
+            b"link",
+            Kind::Symlink(b"file".as_slice().into()),
+            now,
+        );
         tree.begin_life(generation, memory_limit);
         tree
     }
 
     /// A digest of the options (FNV-1a): handles of a server with another tree are stale here.
     fn lineage(&self) -> u64 {
-        [self.file_size, u64::from(self.small_file_count), self.small_file_size]
-            .iter()
-            .flat_map(|word| word.to_be_bytes())
-            .fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
-                (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            })
+        [
+            self.file_size,
+            u64::from(self.small_file_count),
+            self.small_file_size,
+        ]
+        .iter()
+        .flat_map(|word| word.to_be_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
+            (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
     }
 }
 
 impl Tree {
-    fn plant_directory(
-        &mut self,
-        parent: InodeNumber,
-        name: &[u8],
-        now: Timestamp,
-    ) -> InodeNumber {
+    fn plant_directory(&mut self, parent: InodeNumber, name: &[u8], now: Timestamp) -> InodeNumber {
         let kind = Kind::Directory(Directory::new(parent));
         let number = self.plant_inode(parent, name, kind, now);
         if let Ok(parent) = self.directory_mut(parent) {

@@ -78,10 +78,19 @@ impl Connection {
     #[inline]
     pub fn next_piece<'a>(&mut self, bytes: &'a [u8]) -> Piece<'a> {
         match framing::next(bytes) {
-            Frame::Fragment { payload, is_last: true, used } if self.fragments.is_empty() => {
-                Piece::Record { call: payload, used }
-            }
-            Frame::Fragment { payload, is_last, used } => self.collect(payload, is_last, used),
+            Frame::Fragment {
+                payload,
+                is_last: true,
+                used,
+            } if self.fragments.is_empty() => Piece::Record {
+                call: payload,
+                used,
+            },
+            Frame::Fragment {
+                payload,
+                is_last,
+                used,
+            } => self.collect(payload, is_last, used),
             Frame::Partial { needed } => Piece::Partial { needed },
             Frame::TooLong => Piece::Broken,
         }
@@ -94,7 +103,10 @@ impl Connection {
         }
         self.fragments.extend_from_slice(payload);
         if is_last {
-            Piece::Collected { call: std::mem::take(&mut self.fragments), used }
+            Piece::Collected {
+                call: std::mem::take(&mut self.fragments),
+                used,
+            }
         } else {
             Piece::PutAside { used }
         }
@@ -116,7 +128,10 @@ impl Connection {
         let missing = self.needed.saturating_sub(self.input.len()).max(1);
         self.input.reserve(missing.min(GROWTH));
         let room = self.input.capacity() - self.input.len();
-        received(rustix::net::recv(&self.socket, spare_capacity(&mut self.input), NOWAIT), room)
+        received(
+            rustix::net::recv(&self.socket, spare_capacity(&mut self.input), NOWAIT),
+            room,
+        )
     }
 
     /// Receives into `buffer`.
@@ -130,8 +145,10 @@ impl Connection {
     pub fn receive_nothing(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         let room = self.skip.min(buffer.len());
         let place = buffer.get_mut(..room).unwrap_or_default();
-        let came =
-            received(rustix::net::recv(&self.socket, place, NOWAIT | RecvFlags::TRUNC), room)?;
+        let came = received(
+            rustix::net::recv(&self.socket, place, NOWAIT | RecvFlags::TRUNC),
+            room,
+        )?;
         if let Received::Bytes { count, .. } = came {
             self.skip -= count.min(self.skip);
         }
@@ -183,7 +200,10 @@ pub enum Received {
 fn received(result: rustix::io::Result<(usize, usize)>, room: usize) -> io::Result<Received> {
     match result {
         Ok((_, 0)) => Ok(Received::End),
-        Ok((_, count)) => Ok(Received::Bytes { count, is_all: count < room }),
+        Ok((_, count)) => Ok(Received::Bytes {
+            count,
+            is_all: count < room,
+        }),
         Err(Errno::AGAIN | Errno::INTR) => Ok(Received::Nothing),
         Err(errno) => Err(errno.into()),
     }

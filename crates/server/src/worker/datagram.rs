@@ -22,7 +22,9 @@ impl Worker {
         let mut buffer = std::mem::take(&mut self.receive);
         let mut sink = self.spare_sinks.pop().unwrap_or_default();
         for _ in 0..BATCH {
-            let Some(socket) = self.sockets.datagrams.get(index) else { break };
+            let Some(socket) = self.sockets.datagrams.get(index) else {
+                break;
+            };
             // An error here is one that a datagram sent earlier has met; the next may not.
             let Ok((_, count, from)) = recvfrom(socket, &mut buffer[..], RecvFlags::DONTWAIT)
             else {
@@ -44,7 +46,9 @@ impl Worker {
     /// Sends each record of `replies` as a datagram. One that the socket does not take is lost,
     /// as UDP has it.
     pub(super) fn send_datagrams(&self, index: usize, peer: SocketAddr, replies: &ReplySink) {
-        let Some(socket) = self.sockets.datagrams.get(index) else { return };
+        let Some(socket) = self.sockets.datagrams.get(index) else {
+            return;
+        };
         let sent = if self.responder.has_faults() {
             send_each(socket, peer, &replies.to_vec())
         } else {

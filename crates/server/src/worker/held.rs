@@ -55,7 +55,12 @@ pub struct HeldReplies {
 impl HeldReplies {
     pub fn hold(&mut self, due: Duration, destination: Destination, reply: Box<ReplySink>) {
         self.sequence += 1;
-        self.heap.push(Reverse(Held { due, sequence: self.sequence, destination, reply }));
+        self.heap.push(Reverse(Held {
+            due,
+            sequence: self.sequence,
+            destination,
+            reply,
+        }));
     }
 
     /// When the next one is due.
@@ -68,7 +73,9 @@ impl HeldReplies {
         if self.next_due()? > now {
             return None;
         }
-        self.heap.pop().map(|Reverse(held)| (held.destination, held.reply))
+        self.heap
+            .pop()
+            .map(|Reverse(held)| (held.destination, held.reply))
     }
 }
 

@@ -26,7 +26,10 @@ impl Mailbox {
 
     /// Hands a connection over.
     pub fn deliver(&self, socket: OwnedFd) {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
+        self.sockets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(socket);
         self.ring();
     }
 
