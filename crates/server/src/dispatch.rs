@@ -5,6 +5,7 @@
 
 mod change;
 mod discard;
+mod duplicates;
 mod mount;
 mod nfs3;
 mod portmap;
@@ -23,6 +24,7 @@ use crate::reply::ReplySink;
 use crate::tree::Tree;
 use crate::tree::inode::Timestamp;
 
+use self::duplicates::{Duplicates, is_idempotent};
 use self::mount::MountList;
 
 /// What a call came by.
@@ -59,6 +61,7 @@ pub struct Caller<'a> {
 pub struct Service {
     tree: RwLock<Tree>,
     mounts: Mutex<MountList>,
+    duplicates: Mutex<Duplicates>,
     /// `writeverf3` and `cookieverf3` of this life of the server.
     verifier: Verifier,
     port: u16,
@@ -90,6 +93,7 @@ impl Service {
         Self {
             tree: RwLock::new(tree),
             mounts: Mutex::default(),
+            duplicates: Mutex::default(),
             verifier,
             port,
             strict_mount,
@@ -100,6 +104,38 @@ impl Service {
     /// Serves one call: adds a record to `sink`, or nothing if it is no call.
     #[inline]
     pub fn serve(&self, call: &[u8], caller: Caller<'_>, sink: &mut ReplySink) {
+        match caller.peer {
+            None => self.serve_call(call, caller, sink),
+            Some(peer) => self.serve_datagram(call, peer, caller, sink),
+        }
+    }
+
+    fn serve_datagram(
+        &self,
+        call: &[u8],
+        peer: SocketAddr,
+        caller: Caller<'_>,
+        sink: &mut ReplySink,
+    ) {
+        if Self::procedure_of(call).is_none_or(is_idempotent) {
+            return self.serve_call(call, caller, sink);
+        }
+        let key = Duplicates::key(peer, call);
+        let mut duplicates = self
+            .duplicates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(reply) = duplicates.find(key) {
+            return sink.extend(reply);
+        }
+        let mut reply = ReplySink::default();
+        self.serve_call(call, caller, &mut reply);
+        duplicates.remember(key, reply.to_vec());
+        sink.append(&mut reply);
+    }
+
+    #[inline]
+    fn serve_call(&self, call: &[u8], caller: Caller<'_>, sink: &mut ReplySink) {
         let mut reader = Reader::new(call);
         let header = match CallHeader::decode(&mut reader) {
             Ok(header) => header,
