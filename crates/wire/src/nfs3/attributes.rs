@@ -300,7 +300,10 @@ mod tests {
 
     #[test]
     fn attributes_are_eighty_four_bytes_in_the_order_of_the_standard() {
-        let time = |seconds| Nfstime3 { seconds, nseconds: seconds + 1 };
+        let time = |seconds| Nfstime3 {
+            seconds,
+            nseconds: seconds + 1,
+        };
         let attributes = Fattr3 {
             file_type: FileType::CharacterDevice,
             mode: 1,
@@ -309,7 +312,10 @@ mod tests {
             gid: 4,
             size: 0x0500_0000_0006,
             used: 0x0700_0000_0008,
-            rdev: Specdata3 { major: 9, minor: 10 },
+            rdev: Specdata3 {
+                major: 9,
+                minor: 10,
+            },
             fsid: 0x0b00_0000_000c,
             fileid: 0x0d00_0000_000e,
             atime: time(15),
@@ -331,7 +337,10 @@ mod tests {
         for value in [0, 8] {
             assert_eq!(
                 FileType::from_bytes(&u32::to_be_bytes(value)),
-                Err(DecodeError::BadDiscriminant { field: "ftype3", value })
+                Err(DecodeError::BadDiscriminant {
+                    field: "ftype3",
+                    value
+                })
             );
         }
     }

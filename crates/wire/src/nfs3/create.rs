@@ -94,7 +94,10 @@ mod tests {
     fn an_exclusive_create_carries_a_verifier_and_no_attributes() {
         let dir = FileHandle::new(&[9; 4]).unwrap();
         let how = CreateHow::Exclusive(*b"verifier");
-        let args = Args { where_: DirOpArgs { dir, name: b"f" }, how };
+        let args = Args {
+            where_: DirOpArgs { dir, name: b"f" },
+            how,
+        };
         #[rustfmt::skip]
         let expected = [
             0, 0, 0, 4, 9, 9, 9, 9,
@@ -109,7 +112,10 @@ mod tests {
     fn another_mode_is_named() {
         assert_eq!(
             CreateHow::from_bytes(&[0, 0, 0, 3]),
-            Err(DecodeError::BadDiscriminant { field: "createmode3", value: 3 })
+            Err(DecodeError::BadDiscriminant {
+                field: "createmode3",
+                value: 3
+            })
         );
     }
 }

@@ -71,7 +71,11 @@ mod tests {
         let reply = Reply::Ok(ReplyOk {
             dir_attributes: None,
             cookieverf: [1; 8],
-            entries: vec![Entry { fileid: 2, name: b"..", cookie: 3 }],
+            entries: vec![Entry {
+                fileid: 2,
+                name: b"..",
+                cookie: 3,
+            }],
             eof: true,
         });
         #[rustfmt::skip]

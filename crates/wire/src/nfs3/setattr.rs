@@ -52,10 +52,16 @@ mod tests {
                 mode: Some(0o644),
                 size: Some(5),
                 atime: SetTime::ServerTime,
-                mtime: SetTime::ClientTime(Nfstime3 { seconds: 6, nseconds: 7 }),
+                mtime: SetTime::ClientTime(Nfstime3 {
+                    seconds: 6,
+                    nseconds: 7,
+                }),
                 ..Sattr3::default()
             },
-            guard: Some(Nfstime3 { seconds: 8, nseconds: 9 }),
+            guard: Some(Nfstime3 {
+                seconds: 8,
+                nseconds: 9,
+            }),
         };
         #[rustfmt::skip]
         let expected = [
