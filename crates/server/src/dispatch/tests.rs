@@ -1,3 +1,8 @@
+#![expect(
+    clippy::result_large_err,
+    reason = "replies are as large as the standard has them"
+)]
+
 use filestone_wire::mount::{self, DirPath, ExportReply, MntFail, MntReply, MountStatus};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::{DeviceData, MknodData};
@@ -203,7 +208,10 @@ fn getattr_setattr_and_access_go_together() {
         .unwrap()
         .obj_attributes;
     assert_eq!(before.file_type, FileType::Regular);
-    assert_eq!((before.size, before.mode, before.nlink), (3 << 20, 0o666, 1));
+    assert_eq!(
+        (before.size, before.mode, before.nlink),
+        (3 << 20, 0o666, 1)
+    );
 
     let arguments = setattr::Args {
         object: file.borrow(),
@@ -214,7 +222,10 @@ fn getattr_setattr_and_access_go_together() {
         guard: Some(before.ctime),
     };
     let results = bench.nfs3(Procedure::Setattr, &arguments);
-    let wcc = setattr::Reply::from_bytes(&results).unwrap().unwrap().obj_wcc;
+    let wcc = setattr::Reply::from_bytes(&results)
+        .unwrap()
+        .unwrap()
+        .obj_wcc;
     assert_eq!(wcc.before.unwrap().ctime, before.ctime);
     assert_eq!(wcc.after.unwrap().mode, 0o400);
     let results = bench.nfs3(Procedure::Setattr, &arguments);
@@ -340,8 +351,16 @@ fn all_that_makes_and_removes_names() {
         spec: Specdata3 { major: 1, minor: 3 },
     };
     let kinds = [
-        ("c", MknodData::CharacterDevice(device), Ok(FileType::CharacterDevice)),
-        ("b", MknodData::BlockDevice(device), Ok(FileType::BlockDevice)),
+        (
+            "c",
+            MknodData::CharacterDevice(device),
+            Ok(FileType::CharacterDevice),
+        ),
+        (
+            "b",
+            MknodData::BlockDevice(device),
+            Ok(FileType::BlockDevice),
+        ),
         ("k", MknodData::Socket(NONE), Ok(FileType::Socket)),
         ("p", MknodData::Fifo(NONE), Ok(FileType::Fifo)),
         ("r", MknodData::Regular, Err(Status::BADTYPE)),
@@ -443,7 +462,13 @@ fn readdir_and_readdirplus_list_in_pieces() {
     assert_eq!(listed, [&b".."[..], b"file", b"files", b"link"]);
     for entry in &ok.entries {
         assert_eq!(entry.name_attributes.unwrap().fileid, entry.fileid);
-        assert!(bench.service.tree().resolve(entry.name_handle.unwrap().as_bytes()).is_ok());
+        assert!(
+            bench
+                .service
+                .tree()
+                .resolve(entry.name_handle.unwrap().as_bytes())
+                .is_ok()
+        );
     }
 
     let small = readdirplus::Args {
@@ -451,7 +476,9 @@ fn readdir_and_readdirplus_list_in_pieces() {
         ..arguments
     };
     let results = bench.nfs3(Procedure::Readdirplus, &small);
-    let fail = readdirplus::Reply::from_bytes(&results).unwrap().unwrap_err();
+    let fail = readdirplus::Reply::from_bytes(&results)
+        .unwrap()
+        .unwrap_err();
     assert_eq!(fail.status, Status::TOOSMALL);
 }
 
@@ -487,7 +514,10 @@ fn fsstat_fsinfo_and_pathconf_tell_the_limits() {
     assert!(ok.fbytes < ok.tbytes && ok.ffiles < ok.tfiles);
     let results = bench.nfs3(Procedure::Fsinfo, &fsinfo::Args { fsroot });
     let ok = fsinfo::Reply::from_bytes(&results).unwrap().unwrap();
-    assert_eq!((ok.rtmax, ok.wtmax, ok.dtpref), (1 << 20, 1 << 20, 64 << 10));
+    assert_eq!(
+        (ok.rtmax, ok.wtmax, ok.dtpref),
+        (1 << 20, 1 << 20, 64 << 10)
+    );
     assert_eq!(ok.maxfilesize, i64::MAX as u64);
     assert_eq!(ok.properties, 0x1b);
     bench.transport = Transport::Udp;
@@ -674,7 +704,10 @@ fn every_procedure_can_be_made_to_fail() {
         let rest = reader.rest();
         macro_rules! status {
             ($procedure:ident) => {
-                $procedure::Reply::from_bytes(rest).unwrap().unwrap_err().status
+                $procedure::Reply::from_bytes(rest)
+                    .unwrap()
+                    .unwrap_err()
+                    .status
             };
         }
         let status = match procedure {
