@@ -1,3 +1,8 @@
+#![expect(
+    clippy::result_large_err,
+    reason = "replies are as large as the standard has them"
+)]
+
 use filestone_wire::mount::{self, DirPath, ExportReply, MntFail, MntReply, MountStatus};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::{DeviceData, MknodData};
