@@ -9,8 +9,8 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recvfrom, sendmsg_a
 use super::Worker;
 use super::held::Destination;
 use crate::dispatch::Transport;
-use crate::framing::{self, Frame};
-use crate::reply::{MARK_LEN, ReplySink};
+use crate::framing::{self, Frame, MARK_LEN};
+use crate::reply::ReplySink;
 use crate::responder::Outcome;
 
 /// How many datagrams are answered before the connections have their turn.

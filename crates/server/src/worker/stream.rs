@@ -6,7 +6,8 @@ use super::connection::{Connection, Piece, Received};
 use super::held::Destination;
 use super::{Fate, Worker};
 use crate::dispatch::Transport;
-use crate::reply::{MARK_LEN, ReplySink};
+use crate::framing::MARK_LEN;
+use crate::reply::ReplySink;
 use crate::responder::Outcome;
 
 /// Replies are sent when there are so many bytes of them, even if more calls are waiting.
