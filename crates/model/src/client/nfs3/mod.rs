@@ -84,7 +84,7 @@ struct Slot {
 /// A READ reply whose data are being thrown away.
 #[derive(Debug, Clone, Copy)]
 struct Discarding {
-    slot: usize,
+    xid: u32,
     remaining: usize,
     checked: Checked,
     bytes_received: u32,
@@ -273,6 +273,9 @@ impl Client for Nfs3Client {
 
     #[inline]
     fn transmitted(&mut self, now: Moment) {
+        if self.queued.is_empty() {
+            return;
+        }
         let first_pause = match self.shared.transport {
             TransportKind::Tcp => self.shared.timeout_nanos,
             TransportKind::Udp => RETRANSMIT_FIRST_NANOS.min(self.shared.timeout_nanos),
@@ -307,7 +310,7 @@ impl Client for Nfs3Client {
 
     #[inline]
     fn receive_len(&self, room: usize) -> usize {
-        if self.discards && self.assembler.pending() == 0 {
+        if self.discards && self.assembler.is_at_boundary() {
             receive::READ_HEAD_LEN.min(room)
         } else {
             room
