@@ -274,7 +274,7 @@ impl IntervalBuffer {
         self.slot_wait.record(sample.ready.nanos_since(sample.due));
         self.dispatch_delay
             .record(completion.sent.nanos_since(sample.ready));
-        if completion.done <= window_end {
+        if completion.outcome == Outcome::Ok && completion.done <= window_end {
             self.ok_in_window += 1;
             self.data_bytes_in_window += u64::from(completion.data_bytes);
         }
