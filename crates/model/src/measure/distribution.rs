@@ -44,7 +44,7 @@ impl<C: Counter> Distribution<C> {
             sum: 0,
             min: u64::MAX,
             max: 0,
-            run_value: 0,
+            run_value: u64::MAX,
             run_len: 0,
         }
     }
@@ -264,6 +264,15 @@ impl DistributionRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_first_value_of_zero_is_an_extreme_like_any_other() {
+        let mut fresh = Distribution::<u32>::new();
+        fresh.record(0);
+        let record = fresh.to_record();
+        assert_eq!((record.min, record.p50, record.max), (0, 0, 0));
+        assert!(record.is_ordered());
+    }
 
     #[test]
     fn percentiles_lie_between_the_extremes_and_close_to_the_truth() {
