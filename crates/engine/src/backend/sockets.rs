@@ -370,6 +370,7 @@ impl<C: Client> Sockets<C> {
         if connection.attempts == 0 {
             connection.lost_at = now;
         }
+        connection.down_at = now;
         let in_flight = connection.client.in_flight();
         connection.link = Link::Down(now.after_nanos(pause_nanos(connection.attempts)));
         connection.clear_output();
@@ -461,7 +462,7 @@ impl<C: Client> Sockets<C> {
             Ok(Ok(socket)) => {
                 connection.link = Link::Up(socket);
                 connection.replies_at_connect = connection.client.replies();
-                self.unusable_nanos += now.nanos_since(connection.lost_at);
+                self.unusable_nanos += now.nanos_since(connection.down_at);
                 self.reconnections += 1;
                 connection.client.connected(now, &mut connection.output);
                 self.watch(index)?;
@@ -521,11 +522,14 @@ impl<C: Client> Backend for Sockets<C> {
         } else {
             self.wait_for_many(until, completed)?;
         }
-        if completed.len() == before || !self.down.is_empty() || self.epoll.is_some() {
-            let now = self.clock.now();
-            if now >= self.next_scan {
-                self.scan(now, completed)?;
-            }
+        // What was completed just now says how late it is without another look
+        // at the clock. There must be no traffic so dense that nothing times out.
+        let now = match completed.get(before..).and_then(<[_]>::last) {
+            Some(completion) => completion.done,
+            None => self.clock.now(),
+        };
+        if now >= self.next_scan {
+            self.scan(now, completed)?;
         }
         Ok(())
     }
