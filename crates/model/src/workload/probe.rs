@@ -383,3 +383,7 @@ impl Workload for Probe {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "probe_tests.rs"]
+mod tests;
