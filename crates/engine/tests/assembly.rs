@@ -1,6 +1,8 @@
 //! Any run, in virtual time: whatever the server does and however the workers'
 //! buffers arrive, the record agrees with itself.
 
+#![allow(clippy::vec_box)] // workers hand over boxes, so that nothing is copied
+
 mod support;
 
 use filestone_engine::backend::simulated::{ServiceTime, Simulated, SimulatedServer};
