@@ -13,8 +13,8 @@ use std::path::PathBuf;
 pub const IN_FLIGHT_MAX: u32 = 65_536;
 /// Most simulated clients.
 pub const CLIENTS_MAX: u32 = 1_000_000;
-/// Most bytes of one READ or WRITE: what a record may hold.
-pub const SIZE_MAX: u32 = 4 << 20;
+/// Most bytes of one READ or WRITE: more than servers take.
+pub const SIZE_MAX: u32 = 1 << 20;
 
 const ABOUT: &str = "A benchmark for file servers whose numbers can be trusted";
 
@@ -417,7 +417,7 @@ fn size(text: &str) -> Result<u32, String> {
     match quantity::bytes(text)? {
         0 => Err("the size must be at least 1 byte".into()),
         bytes if bytes > u64::from(SIZE_MAX) => Err(format!(
-            "the size must be at most {}, the most that one call may hold",
+            "the size must be at most {} per call",
             quantity::bytes_text(SIZE_MAX.into())
         )),
         bytes => Ok(bytes as u32),

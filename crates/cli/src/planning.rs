@@ -235,3 +235,94 @@ fn workers(
         None => Ok(share.clamp(1, clients)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{CommandLine, Face};
+    use clap::Parser;
+
+    const HERE: Surroundings = Surroundings {
+        processors: 8,
+        uid: 1000,
+        gid: 100,
+        seed: 7,
+    };
+
+    fn plan_of(line: &str) -> Result<Plan, Error> {
+        let words = ["filestone", "probe"].into_iter().chain(line.split_whitespace());
+        match CommandLine::try_parse_from(words).expect(line).face {
+            Some(Face::Probe(options)) => probe(&options, &HERE),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn plan_text(line: &str) -> String {
+        let plan = plan_of(line).expect(line);
+        serde_json::to_string_pretty(&plan).expect("a plan is JSON")
+    }
+
+    #[test]
+    fn the_plan_of_a_bare_operation() {
+        insta::assert_snapshot!(plan_text("null"));
+    }
+
+    #[test]
+    fn the_plan_with_every_option() {
+        insta::assert_snapshot!(plan_text(
+            "read nfs://[::1]:2050/export/f -j 16 -c 8 -w 4 -d 2m --count 1000 -m 500ms \
+             --offered 10k/s --arrivals poisson --warm-up 1s --seed 3 --timeout 5s --reconnect 0 \
+             --busy-poll --pin 0-2,4 --transport udp --mount-port 635 --reserved-port --uid 0 \
+             --gid 0 --size 32K --random --verify --file-size 1G --files 10 -o out --as json"
+        ));
+    }
+
+    #[test]
+    fn defaults_depend_on_what_is_asked() {
+        let plan = |line| plan_of(line).expect(line);
+        assert_eq!(plan("null --offered 5").in_flight, 1024);
+        assert_eq!(plan("null --offered 5 -j 3").in_flight, 3);
+        assert_eq!(plan("null --count 5").duration_ns, None);
+        assert_eq!(plan("null --count 5 -d 1").duration_ns, Some(SECOND));
+        assert_eq!(plan("readdir").workload.size_bytes, 32 << 10);
+        assert_eq!(plan("null -m 0").interval_ns, SECOND);
+        assert_eq!(plan("read").target.path, "/export/file");
+        assert_eq!(plan("readlink").target.path, "/export/link");
+        assert_eq!(plan("lookup").target.path, "/export/files");
+        assert_eq!(plan("create").target.path, "/export");
+        assert_eq!(plan("READ").workload.operation, OpKind::Read);
+    }
+
+    #[test]
+    fn workers_are_shared_out_between_client_and_built_in_server() {
+        let workers = |line| plan_of(line).expect(line).workers;
+        assert_eq!(workers("null"), 1);
+        assert_eq!(workers("null -j 64"), 1);
+        assert_eq!(workers("null -c 100"), 4);
+        assert_eq!(workers("null s:/ -c 100"), 8);
+        assert_eq!(workers("null s:/ -c 3"), 3);
+        assert_eq!(workers("null s:/ -c 3 -w 2"), 2);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let mut text = String::new();
+        for line in [
+            "null -w 2",
+            "getattr --size 4K",
+            "write --verify",
+            "read --stable file-sync",
+            "read --transport udp --size 64K",
+            "null --port 2049",
+            "null nfs://s:1/x --port 2",
+        ] {
+            let error = plan_of(line).expect_err(line);
+            assert_eq!(error.exit_code(), 2);
+            text.push_str(&format!("{line}\nerror: {}\n", error.what));
+            if let Some(help) = error.help {
+                text.push_str(&format!("help: {help}\n"));
+            }
+        }
+        insta::assert_snapshot!(text);
+    }
+}
