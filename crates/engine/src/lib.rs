@@ -3,7 +3,16 @@
 //! It never prints: what a person reads is `cli`'s business. What a run produces
 //! is a [`RunRecord`](filestone_model::measure::RunRecord).
 
+#![forbid(unsafe_code)]
+
 pub mod backend;
+pub mod calibrate;
 pub mod clock;
+pub mod error;
+pub mod host;
+pub mod prepare;
+pub mod run;
 pub mod transport;
 pub mod worker;
+
+pub use error::{Guilt, RunError};

@@ -1,0 +1,273 @@
+//! One thread: it waits for sockets, answers what has come, and sends the replies.
+//!
+//! For each connection that is ready: receive what there is into the thread's one big buffer,
+//! answer all whole records in it, send all replies with one call. Sockets are watched
+//! edge-triggered for both directions from the start, so nothing needs to be changed in the
+//! kernel's list when a reply does not fit into a socket or when it does again.
+//!
+//! What a call means is not known here.
+
+mod accept;
+pub mod connection;
+mod datagram;
+mod held;
+pub mod mailbox;
+mod stream;
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+
+use crate::reply::ReplySink;
+use crate::responder::Responder;
+
+use self::connection::Connection;
+use self::held::{Destination, HeldReplies};
+use self::mailbox::Mailbox;
+
+/// The shared receive buffer. Larger ones fall out of the processor's cache.
+const RECEIVE_BUFFER: usize = 256 << 10;
+const EVENTS: usize = 256;
+
+/// Tokens of what is not a connection: the index of a socket with a bit on top.
+const MAILBOX: u64 = 1 << 63;
+const LISTENER: u64 = 1 << 62;
+const DATAGRAM: u64 = 1 << 61;
+
+/// The sockets one worker has from the start.
+#[derive(Debug, Default)]
+pub struct WorkerSockets {
+    pub listeners: Vec<OwnedFd>,
+    pub datagrams: Vec<OwnedFd>,
+}
+
+/// A serving thread.
+#[derive(Debug)]
+pub struct Worker {
+    index: usize,
+    epoll: OwnedFd,
+    mailboxes: Arc<[Mailbox]>,
+    sockets: WorkerSockets,
+    responder: Responder,
+    slots: Vec<Option<Box<Connection>>>,
+    free: Vec<u32>,
+    serial: u32,
+    /// Connections that had their rounds and may have more.
+    again: VecDeque<u64>,
+    held: HeldReplies,
+    receive: Vec<u8>,
+    spare_inputs: Vec<Vec<u8>>,
+    #[expect(
+        clippy::vec_box,
+        reason = "a sink moves between here and a connection by its box"
+    )]
+    spare_sinks: Vec<Box<ReplySink>>,
+    next_mailbox: usize,
+    /// When, since the start, connections are accepted again.
+    accept_again: Option<Duration>,
+}
+
+/// Whether a connection lives on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Keep,
+    Close,
+}
+
+impl Worker {
+    pub fn new(
+        index: usize,
+        mailboxes: Arc<[Mailbox]>,
+        sockets: WorkerSockets,
+        responder: Responder,
+    ) -> io::Result<Self> {
+        let worker = Self {
+            index,
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            mailboxes,
+            sockets,
+            responder,
+            slots: Vec::new(),
+            free: Vec::new(),
+            serial: 0,
+            again: VecDeque::new(),
+            held: HeldReplies::default(),
+            receive: vec![0; RECEIVE_BUFFER],
+            spare_inputs: Vec::new(),
+            spare_sinks: Vec::new(),
+            next_mailbox: 0,
+            accept_again: None,
+        };
+        if let Some(mailbox) = worker.mailboxes.get(index) {
+            worker.watch(&mailbox.event, MAILBOX, epoll::EventFlags::IN)?;
+        }
+        for (token, listener) in (LISTENER..).zip(&worker.sockets.listeners) {
+            worker.watch(listener, token, epoll::EventFlags::IN)?;
+        }
+        for (token, datagram) in (DATAGRAM..).zip(&worker.sockets.datagrams) {
+            worker.watch(datagram, token, epoll::EventFlags::IN)?;
+        }
+        Ok(worker)
+    }
+
+    fn watch(&self, socket: &OwnedFd, token: u64, flags: epoll::EventFlags) -> io::Result<()> {
+        Ok(epoll::add(
+            &self.epoll,
+            socket,
+            epoll::EventData::new_u64(token),
+            flags,
+        )?)
+    }
+
+    /// Serves until the mailbox says stop.
+    pub fn run(mut self) {
+        if self.responder.has_faults() {
+            // Delays are to be as long as asked, not up to 50 µs longer.
+            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        }
+        let mut events = [epoll::Event {
+            flags: epoll::EventFlags::empty(),
+            data: epoll::EventData::new_u64(0),
+        }; EVENTS];
+        while !self.is_stopping() {
+            let timeout = self.timeout();
+            let count = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
+                Ok(count) => count,
+                // A signal. Nothing else can be wrong with a list of our own.
+                Err(_) => continue,
+            };
+            self.stand_still_while_frozen();
+            self.responder.refresh_clock();
+            for event in events.iter().take(count) {
+                self.handle_event(event.data.u64(), event.flags);
+            }
+            self.serve_again();
+            self.send_due();
+            self.resume_accepting();
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.mailboxes
+            .get(self.index)
+            .is_none_or(Mailbox::is_stopping)
+    }
+
+    fn timeout(&self) -> Option<Timespec> {
+        if !self.again.is_empty() {
+            return Timespec::try_from(Duration::ZERO).ok();
+        }
+        let due = [self.held.next_due(), self.accept_again]
+            .into_iter()
+            .flatten()
+            .min()?;
+        Timespec::try_from(due.saturating_sub(self.responder.since_start())).ok()
+    }
+
+    /// A freeze is of the whole server: nothing but the mailbox is looked at.
+    fn stand_still_while_frozen(&self) {
+        while let Some(rest) = self.responder.frozen_for() {
+            let Some(mailbox) = self.mailboxes.get(self.index) else {
+                return;
+            };
+            if mailbox.is_stopping() {
+                return;
+            }
+            // Connections that arrive meanwhile make the mailbox ring on and on, which must not
+            // keep the processor busy: a short nap is taken then.
+            let nap = rest.min(Duration::from_millis(1));
+            let timeout = Timespec::try_from(rest).ok();
+            let mut watched = [PollFd::new(&mailbox.event, PollFlags::IN)];
+            if poll(&mut watched, timeout.as_ref()).is_ok_and(|count| count > 0) {
+                std::thread::sleep(nap);
+            }
+        }
+    }
+
+    fn handle_event(&mut self, token: u64, flags: epoll::EventFlags) {
+        if token & MAILBOX != 0 {
+            self.collect_mail();
+        } else if token & LISTENER != 0 {
+            self.accept((token & !LISTENER) as usize);
+        } else if token & DATAGRAM != 0 {
+            self.serve_datagrams((token & !DATAGRAM) as usize);
+        } else {
+            self.with_connection(token, |worker, connection| {
+                if flags.intersects(!epoll::EventFlags::OUT) {
+                    connection.is_readable = true;
+                }
+                // After the peer's end, a short read does not mean that there is no more to see.
+                let until_end = flags.intersects(
+                    epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR,
+                );
+                worker.drive(token, connection, until_end)
+            });
+        }
+    }
+
+    /// Does something with a connection, unless it is gone, and closes it if that is its fate.
+    fn with_connection(
+        &mut self,
+        token: u64,
+        act: impl FnOnce(&mut Self, &mut Connection) -> Fate,
+    ) {
+        let index = token as u32;
+        let Some(slot) = self.slots.get_mut(index as usize) else {
+            return;
+        };
+        let Some(mut connection) = slot.take_if(|c| c.serial == (token >> 32) as u32) else {
+            return;
+        };
+        let fate = act(self, &mut connection);
+        if fate == Fate::Keep {
+            if let Some(slot) = self.slots.get_mut(index as usize) {
+                *slot = Some(connection);
+            }
+        } else {
+            self.free.push(index);
+            self.accept_again = self.accept_again.map(|_| Duration::ZERO);
+        }
+    }
+
+    /// Gives those another turn that had more to say.
+    fn serve_again(&mut self) {
+        for _ in 0..self.again.len() {
+            let Some(token) = self.again.pop_front() else {
+                return;
+            };
+            self.with_connection(token, |worker, connection| {
+                worker.drive(token, connection, true)
+            });
+        }
+    }
+
+    /// Sends the replies whose time has come.
+    fn send_due(&mut self) {
+        if self.held.next_due().is_none() {
+            return;
+        }
+        let now = self.responder.since_start();
+        while let Some((destination, mut reply)) = self.held.take_due(now) {
+            match destination {
+                Destination::Connection(token) => {
+                    self.with_connection(token, |worker, connection| {
+                        let mut sink = worker.take_sink(connection);
+                        sink.append(&mut reply);
+                        let sent = worker.send(connection, &mut sink);
+                        worker.put_sink(connection, sink);
+                        if sent.is_ok() {
+                            Fate::Keep
+                        } else {
+                            Fate::Close
+                        }
+                    });
+                }
+                Destination::Datagram(index, peer) => self.send_datagrams(index, peer, &reply),
+            }
+        }
+    }
+}
