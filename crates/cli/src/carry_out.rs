@@ -11,14 +11,19 @@ use crate::planning::Surroundings;
 use crate::render::rows::Columns;
 use crate::render::{json, text};
 use crate::{Exit, built_in};
+use filestone_engine::calibrate::{Effort, calibrate};
 use filestone_engine::run::Observer;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::{Headroom, RunEnd};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::plan::Plan;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `plan` and shows what came out as `report` says.
+/// Runs `plan` and shows what came out as `report` says; a dry run shows the plan.
 pub fn carry_out(plan: &Plan, report: &RunReportOptions) -> Result<Exit, Error> {
+    if report.dry_run {
+        console::result(&json::document(plan)?)?;
+        return Ok(Exit::Done);
+    }
     let failing = FailingCaveats::parse(report.fail_on_caveat.as_deref())?;
     let directory = match &report.output {
         Some(path) => Some(OutputDirectory::claim(path, Existing::Refuse)?),
@@ -33,7 +38,12 @@ pub fn carry_out(plan: &Plan, report: &RunReportOptions) -> Result<Exit, Error> 
         Some(nanos) if nanos > 0 => Live::with_rows(&stop, Columns::WithPercentiles, stream),
         _ => Live::with_bar(&stop, plan),
     };
-    let record = measure(plan, &stop, &mut live);
+    let calibration = if report.no_calibrate {
+        Calibration::Omit
+    } else {
+        Calibration::First
+    };
+    let record = measure(plan, calibration, &stop, &mut live);
     live.finish();
     let record = match (record, &directory) {
         (Ok(record), _) => record,
@@ -64,19 +74,48 @@ pub fn carry_out(plan: &Plan, report: &RunReportOptions) -> Result<Exit, Error> 
     Ok(exit_of(&record, &failing))
 }
 
+/// Whether the tool's own ceiling is measured before the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calibration {
+    /// Under a second, then the run.
+    First,
+    /// The record has no headroom.
+    Omit,
+}
+
 /// Runs `plan`, against the built-in server if it names no host.
 pub fn measure(
     plan: &Plan,
+    calibration: Calibration,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
+    let headroom = match calibration {
+        Calibration::First => {
+            observer.preparing("measuring what filestone itself can do here");
+            headroom(stop)?
+        }
+        Calibration::Omit => None,
+    };
     let server = match plan.target.host {
-        None => Some(built_in::start_for_measurement(Surroundings::here().processors)?),
+        None => Some(built_in::start_for_measurement(
+            Surroundings::here().processors,
+        )?),
         Some(_) => None,
     };
     let address = server.as_ref().map(|server| server.address());
-    let record = filestone_engine::run::run(plan, address, stop, observer)?;
+    let mut record = filestone_engine::run::run(plan, address, stop, observer)?;
+    record.headroom = headroom;
     Ok(record)
+}
+
+/// The tool's own ceiling, against a server of its own that is gone before the run.
+/// Nothing if somebody interrupted it.
+fn headroom(stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
+    let server = built_in::start_for_measurement(Surroundings::here().processors)?;
+    let calibration = calibrate(server.address(), Effort::Quick, stop)?;
+    server.stop();
+    Ok((!stop.load(Ordering::Relaxed)).then_some(calibration.headroom))
 }
 
 /// The exit code that a record deserves, the gravest reason first.
@@ -114,7 +153,10 @@ impl FailingCaveats {
             Some(text) => text,
         };
         let known = caveat_names();
-        let kinds: Vec<String> = text.split(',').map(|kind| kind.trim().to_string()).collect();
+        let kinds: Vec<String> = text
+            .split(',')
+            .map(|kind| kind.trim().to_string())
+            .collect();
         match kinds.iter().find(|kind| !known.contains(kind)) {
             None => Ok(Self::Kinds(kinds)),
             Some(kind) => Err(Error::usage(format!(

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, reason};
 use anstyle::{AnsiColor, Style};
-use filestone_engine::run::Guilt;
+use filestone_engine::Guilt;
 use filestone_model::measure::Caveat;
 use std::io::{self, Write};
 

@@ -4,7 +4,7 @@
 //! do: one line that begins with `error: `, and one that begins with `help: ` if
 //! there is a next step.
 
-use filestone_engine::run::{Guilt, RunError};
+use filestone_engine::{Guilt, RunError};
 use std::io;
 use std::path::Path;
 
@@ -88,11 +88,18 @@ pub fn reason(error: &io::Error) -> String {
     }
 }
 
+/// Numbers of the operating system's errors as we write them; who is guilty of an
+/// internal error is said by its label.
+fn in_our_form(text: &str) -> String {
+    let text = text.strip_prefix("internal error: ").unwrap_or(text);
+    text.replace("(os error ", "(")
+}
+
 impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
         Self {
             guilt: error.guilt(),
-            what: error.to_string(),
+            what: in_our_form(&error.to_string()),
             help: error.help(),
         }
     }

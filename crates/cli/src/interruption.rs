@@ -21,7 +21,10 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Error> {
         )
         .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
         .map_err(|error| {
-            Error::environment(format!("signal {signal} cannot be handled: {}", reason(&error)))
+            Error::environment(format!(
+                "signal {signal} cannot be handled: {}",
+                reason(&error)
+            ))
         })?;
     }
     Ok(stop)

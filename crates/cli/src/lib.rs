@@ -23,7 +23,7 @@ mod usage;
 
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, exit_code_of};
-use filestone_engine::run::Guilt;
+use filestone_engine::Guilt;
 use options::{CommandLine, Face};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -71,12 +71,15 @@ pub fn main() -> ExitCode {
 }
 
 fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+    let face = face_of(words);
     let parsed = command()
-        .try_get_matches_from(arguments)
+        .try_get_matches_from(&arguments)
         .and_then(|matches| CommandLine::from_arg_matches(&matches));
     let ended = match parsed {
         Ok(command_line) => dispatch(command_line),
-        Err(error) => usage::explain(&error),
+        Err(error) => usage::explain(&error, face),
     };
     match ended {
         Ok(exit) => exit.code(),
@@ -85,6 +88,12 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             error.exit_code()
         }
     }
+}
+
+/// The face that a command line names: its first word, if that is one.
+fn face_of<'word>(mut words: impl Iterator<Item = &'word str>) -> Option<&'word str> {
+    let first = words.next()?;
+    command().find_subcommand(first).map(|_| first)
 }
 
 fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {

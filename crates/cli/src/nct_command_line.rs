@@ -154,7 +154,8 @@ impl Options {
             'j' => {
                 self.jobs = number(value)
                     .filter(|jobs| (1..=JOBS_MAX).contains(jobs))
-                    .ok_or("expected a number of jobs from 1 to 1024")? as u32;
+                    .ok_or("expected a number of jobs from 1 to 1024")?
+                    as u32;
             }
             'm' => self.mark = number(value).filter(|time| *time <= 86_400).ok_or(MARK)?,
             'o' => self.directory = Some(value.into()),
@@ -172,7 +173,9 @@ impl Options {
                 self.terminal = value.into();
             }
             _ => {
-                let threads = number(value).filter(|threads| *threads > 0).ok_or(THREADS)?;
+                let threads = number(value)
+                    .filter(|threads| *threads > 0)
+                    .ok_or(THREADS)?;
                 self.threads = threads.min(u64::from(THREADS_MAX)) as u32;
             }
         }
@@ -239,7 +242,10 @@ fn measure(options: Options, command: Command, positional: &[&str]) -> Result<Me
     Ok(Measure {
         command,
         target: target::parse_nct(target).map_err(|expected| {
-            format!("{target}: {}", expected.replace("nfs://host[:port]/path or ", ""))
+            format!(
+                "{target}: {}",
+                expected.replace("nfs://host[:port]/path or ", "")
+            )
         })?,
         length: length.map_or(Ok(4096), read_length)?,
         duration: options.duration,
@@ -267,7 +273,9 @@ fn read_length(text: &str) -> Result<u32, String> {
 
 /// A number with nct's suffix.
 fn number(text: &str) -> Option<u64> {
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(text.len());
     let number: u64 = text[..end].parse().ok()?;
     let mut suffix = text[end..].chars();
     let factor = match suffix.next() {
@@ -276,7 +284,11 @@ fn number(text: &str) -> Option<u64> {
         Some('w') => 4,
         Some(letter) => {
             let power = 1 + "kmgtp".find(letter.to_ascii_lowercase())? as u32;
-            let base: u64 = if letter.is_ascii_lowercase() { 1024 } else { 1000 };
+            let base: u64 = if letter.is_ascii_lowercase() {
+                1024
+            } else {
+                1000
+            };
             base.pow(power)
         }
     };
@@ -355,7 +367,10 @@ mod tests {
     fn defaults_are_ncts() {
         let measure = measure_of("null -v srv");
         assert_eq!((measure.duration, measure.jobs, measure.mark), (60, 1, 0));
-        assert_eq!((measure.port, measure.threads, measure.length), (2049, 1, 4096));
+        assert_eq!(
+            (measure.port, measure.threads, measure.length),
+            (2049, 1, 4096)
+        );
         assert_eq!((measure.target.path.as_str(), measure.verbosity), ("/", 1));
         assert_eq!(measure_of("-t 500 null srv").threads, 128);
     }
@@ -402,7 +417,10 @@ mod tests {
         assert_eq!(parse_line("-h"), Ok(Request::Help(None)));
         assert_eq!(parse_line("-V"), Ok(Request::Version));
         assert_eq!(parse_line("--version"), Ok(Request::Version));
-        assert_eq!(parse_line("read -h"), Ok(Request::Help(Some(Command::Read))));
+        assert_eq!(
+            parse_line("read -h"),
+            Ok(Request::Help(Some(Command::Read)))
+        );
         assert_eq!(parse_line("shell"), Ok(Request::Shell));
     }
 

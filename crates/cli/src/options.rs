@@ -92,9 +92,6 @@ pub struct ProbeOptions {
     pub load: LoadOptions,
     #[command(flatten)]
     pub report: RunReportOptions,
-    /// Print the plan as JSON instead of carrying it out
-    #[arg(long)]
-    pub dry_run: bool,
 }
 
 /// Where the operations go.
@@ -102,25 +99,25 @@ pub struct ProbeOptions {
 #[command(next_help_heading = "Target")]
 pub struct TargetOptions {
     /// nfs://host[:port]/path or host:/path; without it, the built-in server
-    #[arg(value_name = "TARGET", value_parser = target::parse)]
+    #[arg(value_name = "TARGET", value_parser = target::parse, help_heading = None::<&str>)]
     pub target: Option<Target>,
     /// How operations travel
     #[arg(long, value_name = "PROTOCOL", default_value = "tcp")]
     pub transport: Transport,
     /// Port of the NFS server [default: what the port mapper says, or 2049]
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", value_parser = port)]
     pub port: Option<u16>,
     /// Port of the MOUNT server [default: what the port mapper says]
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", value_parser = port)]
     pub mount_port: Option<u16>,
     /// Connect from ports below 1024, for exports that are not "insecure"; needs privileges
     #[arg(long)]
     pub reserved_port: bool,
     /// User id that calls carry [default: the effective one]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
     pub uid: Option<u32>,
     /// Group id that calls carry [default: the effective one]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
     pub gid: Option<u32>,
 }
 
@@ -162,7 +159,7 @@ pub struct WorkloadOptions {
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
     /// Visit at most N entries of a directory; 0 visits the directory itself [default: 10000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000_000))]
+    #[arg(long, value_name = "N", value_parser = within::<0, 10_000_000>)]
     pub files: Option<u32>,
 }
 
@@ -192,20 +189,20 @@ impl From<Stable> for Stability {
 #[command(next_help_heading = "Load")]
 pub struct LoadOptions {
     /// Calls in flight per client at most [default: 1; with --offered 1024]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(IN_FLIGHT_MAX)))]
+    #[arg(short = 'j', long, value_name = "N", value_parser = within::<1, { IN_FLIGHT_MAX }>)]
     pub in_flight: Option<u32>,
     /// Simulated clients, each with its own connection [default: 1]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
+    #[arg(short, long, value_name = "N", value_parser = within::<1, { CLIENTS_MAX }>)]
     pub clients: Option<u32>,
     /// Threads of the load generator [default: one per processor, but not more than clients; half
     /// the processors for the built-in server]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(short, long, value_name = "N", value_parser = within::<1, 1024>)]
     pub workers: Option<u32>,
     /// How long to measure [default: 10 s; with --count, until all are done]
     #[arg(short, long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub duration: Option<u64>,
     /// Measure N operations, of all clients together
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub count: Option<u64>,
     /// Operations due per second, of all clients together, whatever the server does (open loop)
     #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
@@ -223,7 +220,7 @@ pub struct LoadOptions {
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub reconnect: Option<u64>,
     /// Where all randomness comes from; the same seed asks the same [default: a new one, recorded]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
     /// Spin instead of sleeping: less dispatch delay, whole processors used
     #[arg(long)]
@@ -263,6 +260,12 @@ pub struct RunReportOptions {
     /// What to print on standard output; json is the run record
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     pub format: RunFormat,
+    /// Print the plan as JSON instead of carrying it out
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not measure first, for a second, what filestone itself can do on this host
+    #[arg(long)]
+    pub no_calibrate: bool,
     /// Exit with 1 if the result has a caveat: any, or one of these kinds, such as
     /// generator-was-the-limit,dispatch-delay
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
@@ -324,13 +327,13 @@ Examples:
   filestone serve --fault delay=exp:2ms,proc=read --fault freeze=1s@10s")]
 pub struct ServeOptions {
     /// Port of NFS, MOUNT and the port mapper's answers, by TCP and UDP; 0 takes any
-    #[arg(short, long, value_name = "PORT", default_value_t = 20_490)]
+    #[arg(short, long, value_name = "PORT", default_value_t = 20_490, value_parser = port_or_any)]
     pub port: u16,
     /// Address to listen on, repeatable [default: 127.0.0.1 and ::1]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub bind: Vec<std::net::IpAddr>,
     /// Threads that serve [default: one per processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = within::<1, 1024>)]
     pub threads: Option<u32>,
     /// Memory for data and names; beyond it is NFS3ERR_NOSPC
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = quantity::bytes)]
@@ -342,10 +345,10 @@ pub struct ServeOptions {
     #[arg(long, value_name = "FAULT", value_parser = crate::built_in::fault)]
     pub fault: Vec<crate::built_in::Fault>,
     /// Seed of the faults' chance
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Files in /export/files [default: 1000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000_000))]
+    #[arg(long, value_name = "N", value_parser = within::<0, 10_000_000>)]
     pub files: Option<u32>,
     /// Length of /export/file [default: 64M]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
@@ -355,9 +358,9 @@ pub struct ServeOptions {
 /// `filestone calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateOptions {
-    /// How long to measure each row
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = quantity::positive_duration)]
-    pub duration: u64,
+    /// Take a second instead of ten
+    #[arg(long)]
+    pub quick: bool,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     pub format: RunFormat,
@@ -395,7 +398,11 @@ pub enum Ancestor {
     #[command(disable_help_flag = true)]
     Nct {
         /// nct's own options and command
-        #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+        #[arg(
+            value_name = "ARGS",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
         arguments: Vec<String>,
     },
 }
@@ -422,6 +429,39 @@ fn size(text: &str) -> Result<u32, String> {
         )),
         bytes => Ok(bytes as u32),
     }
+}
+
+fn within<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (MIN..=MAX).contains(number));
+    number.ok_or_else(|| format!("expected a number from {MIN} to {MAX}"))
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    let port = text.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| "expected a port from 1 to 65535".into())
+}
+
+fn port_or_any(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| "expected a port from 1 to 65535, or 0 for any".into())
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "expected a number of operations of at least 1".into())
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("expected a number from 0 to {}", u64::MAX))
+}
+
+fn address(text: &str) -> Result<std::net::IpAddr, String> {
+    text.parse()
+        .map_err(|_| "expected an IP address such as 0.0.0.0, 10.0.0.5 or ::1".into())
 }
 
 fn file_size(text: &str) -> Result<u64, String> {

@@ -97,13 +97,14 @@ impl OutputDirectory {
                 is_record_lost: true,
             }
         })?;
-        self.write_rest(record, terminal).map_err(|error| WriteError {
-            error: error.with_help(format!(
-                "{} is complete; `filestone report` makes the rest of it",
-                self.path.join(RECORD_FILE).display()
-            )),
-            is_record_lost: false,
-        })?;
+        self.write_rest(record, terminal)
+            .map_err(|error| WriteError {
+                error: error.with_help(format!(
+                    "{} is complete; `filestone report` makes the rest of it",
+                    self.path.join(RECORD_FILE).display()
+                )),
+                is_record_lost: false,
+            })?;
         self.draw(terminal);
         Ok(())
     }
@@ -188,26 +189,30 @@ fn write_synced(path: &Path, text: &str) -> io::Result<()> {
 
 /// Refuses a directory that holds anything that must stay.
 fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Result<(), Error> {
+    let mut names = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|error| Error::file(path, &error))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let refusal = |what: String| {
-            Error::usage(format!("--output {}: {what}", path.display())).with_help(
-                "nothing was overwritten and nothing was sent; name a new or an empty directory",
-            )
-        };
-        match existing {
-            _ if name == PART_FILE => {}
-            Existing::Refuse if name == RECORD_FILE => {
-                return Err(refusal(format!("it already holds a record ({RECORD_FILE})")));
-            }
-            Existing::ReplaceOurs if is_ours(&name) => {}
-            Existing::Refuse | Existing::ReplaceOurs => {
-                return Err(refusal(format!("it already holds other things, such as {name}")));
-            }
-        }
+        names.push(entry.file_name().to_string_lossy().into_owned());
     }
-    Ok(())
+    names.sort();
+    let must_stay = |name: &&String| match existing {
+        _ if *name == PART_FILE => false,
+        Existing::Refuse => true,
+        Existing::ReplaceOurs => !is_ours(name),
+    };
+    let what = if existing == Existing::Refuse && names.iter().any(|name| name == RECORD_FILE) {
+        format!("it already holds a record ({RECORD_FILE})")
+    } else {
+        match names.iter().find(must_stay) {
+            None => return Ok(()),
+            Some(name) => format!("it already holds other things, such as {name}"),
+        }
+    };
+    Err(
+        Error::usage(format!("--output {}: {what}", path.display())).with_help(
+            "nothing was overwritten and nothing was sent; name a new or an empty directory",
+        ),
+    )
 }
 
 /// Whether a file of that name is what a run of nct's, or of ours, leaves.
@@ -224,8 +229,8 @@ mod tests {
 
     /// A path below the target directory that no other test uses.
     fn scratch(name: &str) -> PathBuf {
-        let path = std::env::temp_dir()
-            .join(format!("filestone-output-{}-{name}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("filestone-output-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         path
     }
@@ -234,8 +239,12 @@ mod tests {
     fn a_directory_gets_the_record_and_everything_made_of_it() {
         let path = scratch("whole").join("deep");
         let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
-        directory.write_record(&canned::plain()).expect("there is space");
-        directory.write_rest(&canned::plain(), "png").expect("there is space");
+        directory
+            .write_record(&canned::plain())
+            .expect("there is space");
+        directory
+            .write_rest(&canned::plain(), "png")
+            .expect("there is space");
         let mut names: Vec<String> = fs::read_dir(&path)
             .expect("it was made")
             .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
@@ -256,7 +265,11 @@ mod tests {
         );
         assert!(names.iter().all(|name| is_ours(name)));
         let again = OutputDirectory::claim(&path, Existing::Refuse).expect_err("it holds a record");
-        assert!(again.what.ends_with("it already holds a record (run.json)"), "{}", again.what);
+        assert!(
+            again.what.ends_with("it already holds a record (run.json)"),
+            "{}",
+            again.what
+        );
         OutputDirectory::claim(&path, Existing::ReplaceOurs).expect("nct overwrites its own");
         let _ = fs::remove_dir_all(scratch("whole"));
     }
@@ -273,8 +286,30 @@ mod tests {
         }
         let file = path.join("thesis.tex");
         let error = OutputDirectory::claim(&file, Existing::Refuse).expect_err("a file");
-        assert!(error.what.ends_with("this is not a directory"), "{}", error.what);
+        assert!(
+            error.what.ends_with("this is not a directory"),
+            "{}",
+            error.what
+        );
         let _ = fs::remove_dir_all(&path);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_is_not_lost_silently() {
+        let path = scratch("gone");
+        let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+        fs::remove_dir_all(&path).expect("it was made");
+        let error = directory
+            .write(&canned::plain(), "png")
+            .expect_err("no directory");
+        assert!(error.is_record_lost);
+        assert!(
+            error
+                .error
+                .what
+                .ends_with("run.json: no such file or directory (2)")
+        );
+        assert_eq!(error.error.exit_code(), 4);
     }
 
     #[test]

@@ -115,7 +115,10 @@ fn target(
             plan.path.clone_from(&target.path);
         }
         None => {
-            for (name, port) in [("--port", options.port), ("--mount-port", options.mount_port)] {
+            for (name, port) in [
+                ("--port", options.port),
+                ("--mount-port", options.mount_port),
+            ] {
                 if let Some(port) = port {
                     return Err(Error::usage(format!(
                         "{name} {port}: the built-in server chooses its own port"
@@ -177,7 +180,9 @@ fn workload(
         )));
     }
     if options.stable.is_some() && operation != OpKind::Write {
-        return Err(Error::usage(format!("--stable: {name} stores no data; only write does")));
+        return Err(Error::usage(format!(
+            "--stable: {name} stores no data; only write does"
+        )));
     }
     let size_bytes = options.size.unwrap_or(if lists { 32 << 10 } else { 4096 });
     // A datagram holds 65,507 bytes; the headers of the call and the reply need some of them.
@@ -250,7 +255,9 @@ mod tests {
     };
 
     fn plan_of(line: &str) -> Result<Plan, Error> {
-        let words = ["filestone", "probe"].into_iter().chain(line.split_whitespace());
+        let words = ["filestone", "probe"]
+            .into_iter()
+            .chain(line.split_whitespace());
         match CommandLine::try_parse_from(words).expect(line).face {
             Some(Face::Probe(options)) => probe(&options, &HERE),
             other => panic!("{line}: {other:?}"),

@@ -72,9 +72,8 @@ pub fn positive_duration(text: &str) -> Result<u64, String> {
 
 /// Operations per second: `10000`, `10k`, `10k/s`, `1.5M`.
 pub fn rate(text: &str) -> Result<f64, String> {
-    let expected = || {
-        "expected operations per second such as 10000, 10k or 1.5M (powers of 1000)".to_string()
-    };
+    let expected =
+        || "expected operations per second such as 10000, 10k or 1.5M (powers of 1000)".to_string();
     let text = text.trim();
     let (number, unit) = split(text.strip_suffix("/s").unwrap_or(text)).ok_or_else(expected)?;
     let factor = match unit {
@@ -99,7 +98,11 @@ pub fn processors(text: &str) -> Result<Vec<u32>, String> {
     let expected = || "expected processors such as 0, 0,2 or 0-3 (numbers below 1024)".to_string();
     let number = |text: &str| -> Result<u32, String> {
         let number = text.trim().parse().map_err(|_| expected())?;
-        if number < PROCESSORS_MAX { Ok(number) } else { Err(expected()) }
+        if number < PROCESSORS_MAX {
+            Ok(number)
+        } else {
+            Err(expected())
+        }
     };
     let mut list = Vec::new();
     for part in text.split(',') {
@@ -184,7 +187,10 @@ mod tests {
             assert_eq!(bytes(text), Ok(value), "{text}");
         }
         for text in ["", "k", "-1", "1e3", "4x", "4 KiBs", "99999999T", "1.2.3"] {
-            assert!(bytes(text).is_err_and(|text| text.contains("64K")), "{text}");
+            assert!(
+                bytes(text).is_err_and(|text| text.contains("64K")),
+                "{text}"
+            );
         }
     }
 

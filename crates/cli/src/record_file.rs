@@ -38,9 +38,18 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
             plan.workers > plan.clients,
             "\"workers\" must not be more than \"clients\"",
         ),
-        (plan.clients > crate::options::CLIENTS_MAX, "\"clients\" must be at most 1000000"),
-        (plan.in_flight > crate::options::IN_FLIGHT_MAX, "\"in_flight\" must be at most 65536"),
-        (plan.workload.size_bytes == 0, "\"size_bytes\" must be at least 1"),
+        (
+            plan.clients > crate::options::CLIENTS_MAX,
+            "\"clients\" must be at most 1000000",
+        ),
+        (
+            plan.in_flight > crate::options::IN_FLIGHT_MAX,
+            "\"in_flight\" must be at most 65536",
+        ),
+        (
+            plan.workload.size_bytes == 0,
+            "\"size_bytes\" must be at least 1",
+        ),
         (
             plan.workload.size_bytes > crate::options::SIZE_MAX,
             "\"size_bytes\" must be at most 1048576",
@@ -70,7 +79,7 @@ fn read_document(path: &Path) -> Result<(PathBuf, Value), Error> {
         path.into()
     };
     let text = fs::read_to_string(&path).map_err(|error| Error {
-        guilt: filestone_engine::run::Guilt::Usage,
+        guilt: filestone_engine::Guilt::Usage,
         ..Error::file(&path, &error)
     })?;
     let value = serde_json::from_str(&text).map_err(|error| {
@@ -99,7 +108,10 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
         }
     }
     serde_json::from_value(value).map_err(|error| {
-        Error::usage(format!("{}: this run record is damaged: {error}", path.display()))
+        Error::usage(format!(
+            "{}: this run record is damaged: {error}",
+            path.display()
+        ))
     })
 }
 
@@ -117,7 +129,11 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        for record in [canned::plain(), canned::with_errors(), canned::interrupted()] {
+        for record in [
+            canned::plain(),
+            canned::with_errors(),
+            canned::interrupted(),
+        ] {
             let path = file("same", &json::render(&record).expect("JSON"));
             assert_eq!(read_record(&path).expect("our own"), record);
             assert_eq!(read_plan(&path).expect("our own"), record.plan);
@@ -130,9 +146,21 @@ mod tests {
         for (name, text, expected) in [
             ("text", "hello", "this is not JSON"),
             ("empty", "", "this is not JSON"),
-            ("other", "{\"a\": 1}", "not a run record: it has no \"format\""),
-            ("newer", "{\"format\": 99}", "format 99; this version reads format 1"),
-            ("cut", "{\"format\": 1}", "this run record is damaged: missing field"),
+            (
+                "other",
+                "{\"a\": 1}",
+                "not a run record: it has no \"format\"",
+            ),
+            (
+                "newer",
+                "{\"format\": 99}",
+                "format 99; this version reads format 1",
+            ),
+            (
+                "cut",
+                "{\"format\": 1}",
+                "this run record is damaged: missing field",
+            ),
         ] {
             let path = file(name, text);
             let error = read_record(&path).expect_err(name);
@@ -141,7 +169,10 @@ mod tests {
             let _ = fs::remove_file(path);
         }
         let error = read_record(Path::new("/nowhere/run.json")).expect_err("no file");
-        assert_eq!(error.what, "/nowhere/run.json: no such file or directory (2)");
+        assert_eq!(
+            error.what,
+            "/nowhere/run.json: no such file or directory (2)"
+        );
     }
 
     #[test]
@@ -150,7 +181,11 @@ mod tests {
         plan.workers = 9;
         let path = file("plan", &json::document(&plan).expect("JSON"));
         let error = read_plan(&path).expect_err("more workers than clients");
-        assert!(error.what.ends_with("\"workers\" must not be more than \"clients\""));
+        assert!(
+            error
+                .what
+                .ends_with("\"workers\" must not be more than \"clients\"")
+        );
         let _ = fs::remove_file(path);
     }
 }

@@ -19,6 +19,7 @@ const EXPECTED: &str = "expected nfs://host[:port]/path or host:/path, \
 pub fn parse(text: &str) -> Result<Target, String> {
     match text.strip_prefix("nfs://") {
         Some(rest) => parse_url(rest),
+        None if text.contains("://") => Err(EXPECTED.into()),
         None => parse_mount_style(text, None),
     }
 }
@@ -116,9 +117,15 @@ mod tests {
     fn both_notations_name_host_port_and_path() {
         for (text, expected) in [
             ("nfs://server/export", target("server", None, "/export")),
-            ("nfs://server:2050/a/b", target("server", Some(2050), "/a/b")),
+            (
+                "nfs://server:2050/a/b",
+                target("server", Some(2050), "/a/b"),
+            ),
             ("nfs://server", target("server", None, "/")),
-            ("nfs://[::1]:2049/export", target("::1", Some(2049), "/export")),
+            (
+                "nfs://[::1]:2049/export",
+                target("::1", Some(2049), "/export"),
+            ),
             ("nfs://[fe80::1%eth0]/x", target("fe80::1%eth0", None, "/x")),
             ("10.0.0.5:/export/f", target("10.0.0.5", None, "/export/f")),
             ("me@server:/export", target("server", None, "/export")),
@@ -133,8 +140,18 @@ mod tests {
     #[test]
     fn what_is_no_target_says_what_would_be() {
         for text in [
-            "", "server", "/export", "nfs://", "nfs:///export", "[::1:/x", "::1:/x", ":/x",
-            "smb://server/share", "nfs://server:0/x", "nfs://server:70000/x", "server:export",
+            "",
+            "server",
+            "/export",
+            "nfs://",
+            "nfs:///export",
+            "[::1:/x",
+            "::1:/x",
+            ":/x",
+            "smb://server/share",
+            "nfs://server:0/x",
+            "nfs://server:70000/x",
+            "server:export",
         ] {
             assert!(parse(text).is_err(), "{text}");
         }

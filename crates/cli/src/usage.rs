@@ -8,17 +8,19 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 
 /// Prints help and version; makes an [`Error`] of everything else.
-pub fn explain(error: &clap::Error) -> Result<Exit, Error> {
+///
+/// `face` is the command that was asked for, as far as it is one.
+pub fn explain(error: &clap::Error, face: Option<&str>) -> Result<Exit, Error> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             console::result(&error.render().ansi().to_string())?;
             Ok(Exit::Done)
         }
-        _ => Err(translate(error)),
+        _ => Err(translate(error, face)),
     }
 }
 
-fn translate(error: &clap::Error) -> Error {
+fn translate(error: &clap::Error, face: Option<&str>) -> Error {
     let argument = context(error, ContextKind::InvalidArg).map(|text| name(&text));
     let value = context(error, ContextKind::InvalidValue);
     let what = match (error.kind(), argument, value) {
@@ -33,8 +35,11 @@ fn translate(error: &clap::Error) -> Error {
                 format!("{argument} {value}: expected {}", valid_values(error))
             }
         }
-        (ErrorKind::UnknownArgument, Some(argument), _) => {
+        (ErrorKind::UnknownArgument, Some(argument), _) if argument.starts_with('-') => {
             format!("{argument}: there is no such option here")
+        }
+        (ErrorKind::UnknownArgument, Some(argument), _) => {
+            format!("{argument}: one argument too many")
         }
         (ErrorKind::InvalidSubcommand, _, _) => format!(
             "\"{}\" is not a command of filestone",
@@ -49,7 +54,7 @@ fn translate(error: &clap::Error) -> Error {
         _ => first_paragraph(error),
     };
     Error {
-        help: Some(advice(error)),
+        help: Some(advice(error, face)),
         ..Error::usage(what)
     }
 }
@@ -57,7 +62,10 @@ fn translate(error: &clap::Error) -> Error {
 /// `--in-flight` for `--in-flight <N>`; `TARGET` for `[TARGET]`.
 fn name(argument: &str) -> String {
     let name = argument.split([' ', '=']).next().unwrap_or(argument);
-    let name = name.split('[').find(|part| !part.is_empty()).unwrap_or(name);
+    let name = name
+        .split('[')
+        .find(|part| !part.is_empty())
+        .unwrap_or(name);
     name.trim_matches(['<', '>', '[', ']']).to_string()
 }
 
@@ -87,7 +95,7 @@ fn valid_values(error: &clap::Error) -> String {
 }
 
 /// What clap would suggest, or where to look.
-fn advice(error: &clap::Error) -> String {
+fn advice(error: &clap::Error, face: Option<&str>) -> String {
     for kind in [
         ContextKind::SuggestedArg,
         ContextKind::SuggestedValue,
@@ -101,20 +109,9 @@ fn advice(error: &clap::Error) -> String {
             _ => {}
         }
     }
-    let usage = match error.get(ContextKind::Usage) {
-        Some(ContextValue::StyledStr(usage)) => usage.to_string(),
-        _ => String::new(),
-    };
-    // `Usage: filestone probe [OPTIONS] <OP> [TARGET]` names the face.
-    let words: Vec<&str> = usage
-        .split_whitespace()
-        .skip_while(|word| *word != "filestone")
-        .take_while(|word| word.starts_with(|letter: char| letter.is_ascii_lowercase()))
-        .collect();
-    if words.len() > 1 {
-        format!("{} --help lists what there is", words.join(" "))
-    } else {
-        "filestone --help lists what there is".into()
+    match face {
+        Some(face) => format!("filestone {face} --help lists what there is"),
+        None => "filestone --help lists what there is".into(),
     }
 }
 
@@ -174,7 +171,7 @@ mod tests {
             let error = crate::command()
                 .try_get_matches_from(arguments)
                 .expect_err(line);
-            let error = translate(&error);
+            let error = translate(&error, crate::face_of(line.split_whitespace()));
             assert!(!error.what.contains('\n'), "{line}: {}", error.what);
             text.push_str(&format!(
                 "$ filestone {line}\nerror: {}\nhelp: {}\n\n",

@@ -33,7 +33,11 @@ fn help_of_every_face() {
         let output = filestone(&face);
         assert_eq!(output.status.code(), Some(0));
         assert!(output.stderr.is_empty());
-        all.push_str(&format!("$ filestone {}\n{}\n", face.join(" "), text(&output.stdout)));
+        all.push_str(&format!(
+            "$ filestone {}\n{}\n",
+            face.join(" "),
+            text(&output.stdout)
+        ));
     }
     insta::assert_snapshot!(all);
 }
@@ -44,7 +48,10 @@ fn without_arguments_it_shows_two_commands_to_try() {
     assert_eq!(output.status.code(), Some(0));
     let shown = text(&output.stdout);
     assert!(shown.contains("filestone demo"), "{shown}");
-    assert!(shown.contains("filestone probe getattr nfs://SERVER/EXPORT"), "{shown}");
+    assert!(
+        shown.contains("filestone probe getattr nfs://SERVER/EXPORT"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -90,7 +97,14 @@ fn a_directory_that_cannot_be_made_is_this_hosts_fault() {
 
 #[test]
 fn a_dry_run_prints_a_plan_that_run_takes() {
-    let output = filestone(&["probe", "read", "server:/export/file", "--seed", "1", "--dry-run"]);
+    let output = filestone(&[
+        "probe",
+        "read",
+        "server:/export/file",
+        "--seed",
+        "1",
+        "--dry-run",
+    ]);
     assert_eq!(output.status.code(), Some(0));
     let plan = text(&output.stdout);
     assert!(plan.contains("\"operation\": \"read\""), "{plan}");
@@ -114,7 +128,11 @@ fn the_schema_of_the_record_is_published() {
     let output = filestone(&["schema"]);
     assert_eq!(output.status.code(), Some(0));
     let schema = text(&output.stdout);
-    for key in ["achieved_load_ops_per_s", "response_time_ns", "client_cpu_ns_per_op"] {
+    for key in [
+        "achieved_load_ops_per_s",
+        "response_time_ns",
+        "client_cpu_ns_per_op",
+    ] {
         assert!(schema.contains(key), "{key}");
     }
 }

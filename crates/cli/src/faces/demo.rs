@@ -71,8 +71,7 @@ pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
     for step in &LADDER {
         let plan = plan(step, options.duration, &here);
         let mut live = Live::with_bar(&stop, &plan);
-        let record =
-            filestone_engine::run::run(&plan, Some(server.address()), &stop, &mut live);
+        let record = filestone_engine::run::run(&plan, Some(server.address()), &stop, &mut live);
         live.finish();
         let record = record?;
         if is_text {
@@ -96,13 +95,20 @@ fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
     } else if is_whole {
         console::result(NEXT)?;
     }
-    if records.iter().any(|record| record.totals.ledger.missing() != 0) {
+    if records
+        .iter()
+        .any(|record| record.totals.ledger.missing() != 0)
+    {
         return Err(Error::internal("operations are unaccounted for"));
     }
     if is_text && records.iter().any(|record| record.tool.profile == "debug") {
         console::caveat(&filestone_model::measure::Caveat::DebugBuild);
     }
-    Ok(if is_whole { Exit::Done } else { Exit::Interrupted })
+    Ok(if is_whole {
+        Exit::Done
+    } else {
+        Exit::Interrupted
+    })
 }
 
 fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
@@ -154,7 +160,11 @@ fn header() -> String {
 fn row(step: &Step, record: &RunRecord, before: Option<&RunRecord>) -> String {
     let name = match step.operation {
         OpKind::Read | OpKind::Write => {
-            format!("{} {}", step.operation.name().to_uppercase(), bytes_text(step.size_bytes.into()))
+            format!(
+                "{} {}",
+                step.operation.name().to_uppercase(),
+                bytes_text(step.size_bytes.into())
+            )
         }
         _ => step.operation.name().to_uppercase(),
     };

@@ -1,6 +1,6 @@
 //! `filestone as nct`: nct's command line, nct's tables, correct values.
 
-use crate::carry_out::measure;
+use crate::carry_out::{Calibration, measure};
 use crate::error::Error;
 use crate::live::{Live, RowStream};
 use crate::nct_command_line::{self, Command, Measure, Request};
@@ -10,7 +10,7 @@ use crate::planning::Surroundings;
 use crate::render::rows::Columns;
 use crate::render::summary;
 use crate::{Exit, console, interruption};
-use filestone_engine::run::Guilt;
+use filestone_engine::Guilt;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::{OpKind, Stability};
@@ -87,7 +87,10 @@ fn refuse(error: Error, code: u8) -> Exit {
 
 fn carry_out(measured: &Measure) -> Result<Exit, Error> {
     let directory = match &measured.directory {
-        Some(path) => Some(OutputDirectory::claim(Path::new(path), Existing::ReplaceOurs)?),
+        Some(path) => Some(OutputDirectory::claim(
+            Path::new(path),
+            Existing::ReplaceOurs,
+        )?),
         None => None,
     };
     let stop = interruption::stop_flag()?;
@@ -98,7 +101,11 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
         Live::silent(&stop)
     };
     let mut live = live.verbose(measured.verbosity > 0);
-    let record = match measure(&plan, &stop, &mut live) {
+    let calibration = match &directory {
+        Some(_) => Calibration::First,
+        None => Calibration::Omit,
+    };
+    let record = match measure(&plan, calibration, &stop, &mut live) {
         Ok(record) => record,
         Err(error) => {
             if let Some(directory) = &directory {
@@ -163,32 +170,36 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
         count: None,
         timeout_ns: 60 * SECOND,
         reconnect_ns: 10 * SECOND,
-        interval_ns: measured.mark.saturating_mul(SECOND).max(if measured.mark == 0 {
-            SECOND
-        } else {
-            TICK_NANOS
-        }),
+        interval_ns: measured
+            .mark
+            .saturating_mul(SECOND)
+            .max(if measured.mark == 0 {
+                SECOND
+            } else {
+                TICK_NANOS
+            }),
         seed: here.seed,
         busy_poll: false,
         pin: vec![],
     }
 }
 
-/// nct's exit codes for a refused MOUNT; our own for everything else.
+/// nct's exit codes for a refused path; our own for everything else.
 fn exit_code_of(error: &Error) -> u8 {
-    // Statuses are shown by their names in RFC 1813, section 5.1.5; that is part
-    // of what a message promises.
+    // Statuses are shown by their names in RFC 1813, sections 2.6 and 5.1.5; that
+    // is part of what a message promises. What MOUNT refuses, LOOKUP may refuse
+    // below an export that it grants, so both families count.
     let says = |names: &[&str]| names.iter().any(|name| error.what.contains(name));
     match error.guilt {
         Guilt::Usage => EX_USAGE,
-        Guilt::Target if says(&["MNT3ERR_PERM", "MNT3ERR_ACCES"]) => EX_NOPERM,
-        Guilt::Target if says(&["MNT3ERR_IO"]) => EX_IOERR,
+        Guilt::Target if says(&["3ERR_PERM ", "3ERR_ACCES "]) => EX_NOPERM,
+        Guilt::Target if says(&["3ERR_IO "]) => EX_IOERR,
         Guilt::Target
             if says(&[
-                "MNT3ERR_NOENT",
-                "MNT3ERR_NOTDIR",
-                "MNT3ERR_INVAL",
-                "MNT3ERR_NAMETOOLONG",
+                "3ERR_NOENT ",
+                "3ERR_NOTDIR ",
+                "3ERR_INVAL ",
+                "3ERR_NAMETOOLONG ",
             ]) =>
         {
             EX_DATAERR

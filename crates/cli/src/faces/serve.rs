@@ -28,7 +28,11 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         server.initial_tree.file_size = size;
     }
     let running = built_in::start(server)?;
-    let addresses: Vec<String> = running.addresses().iter().map(ToString::to_string).collect();
+    let addresses: Vec<String> = running
+        .addresses()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let data = if options.discard {
         "file data discarded".into()
     } else {

@@ -6,7 +6,7 @@ use filestone_model::measure::run_record::{
     RunEnd, TickRecord, Tool, Totals, WorkerRecord,
 };
 use filestone_model::measure::{
-    Caveat, Distribution, DistributionRecord, Ledger, Role, RunRecord, run_record,
+    Caveat, Distribution, DistributionRecord, Ledger, RunRecord, run_record,
 };
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind};
@@ -15,12 +15,16 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Response times of one tick: `count` values that begin at `base` and rise.
 fn times(tick: u64, base: u64, count: u64) -> Vec<u64> {
-    (0..count).map(|index| base + 1000 * ((index * 7 + tick) % 50)).collect()
+    (0..count)
+        .map(|index| base + 1000 * ((index * 7 + tick) % 50))
+        .collect()
 }
 
 fn distribution(values: impl IntoIterator<Item = u64>) -> DistributionRecord {
     let mut distribution = Distribution::<u64>::new();
-    values.into_iter().for_each(|value| distribution.record(value));
+    values
+        .into_iter()
+        .for_each(|value| distribution.record(value));
     distribution.to_record()
 }
 
@@ -66,8 +70,9 @@ fn plan(operation: OpKind) -> Plan {
 fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
     let kinds = plan.workload.kinds();
     let ended = seconds * 10 * per_tick;
-    let tick_times: Vec<Vec<u64>> =
-        (0..seconds * 10).map(|tick| times(tick, base, per_tick)).collect();
+    let tick_times: Vec<Vec<u64>> = (0..seconds * 10)
+        .map(|tick| times(tick, base, per_tick))
+        .collect();
     let ledger = |count: u64| Ledger {
         scheduled: count,
         ok: count,

@@ -117,8 +117,14 @@ fn row(row: &Row) -> String {
         ]
         .map(|count| count.to_string()),
     );
-    columns.push(row.bytes.map_or(String::new(), |(sent, _)| sent.to_string()));
-    columns.push(row.bytes.map_or(String::new(), |(_, received)| received.to_string()));
+    columns.push(
+        row.bytes
+            .map_or(String::new(), |(sent, _)| sent.to_string()),
+    );
+    columns.push(
+        row.bytes
+            .map_or(String::new(), |(_, received)| received.to_string()),
+    );
     columns.extend(times(row.response_time));
     columns.extend(times(row.service_time));
     columns.join(",") + "\n"

@@ -182,7 +182,10 @@ mod tests {
 
     #[test]
     fn the_scripts_read_the_files_beside_them() {
-        let text: String = GRAPHS.iter().map(|graph| graph.script("png") + "\n").collect();
+        let text: String = GRAPHS
+            .iter()
+            .map(|graph| graph.script("png") + "\n")
+            .collect();
         insta::assert_snapshot!(text);
     }
 

@@ -18,7 +18,10 @@ pub fn render(record: &RunRecord) -> Result<String, Error> {
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()
         .add_comment("[Histogram log format version 1.3]")
-        .add_comment(&format!("[Logged with {} {}]", record.tool.name, record.tool.version))
+        .add_comment(&format!(
+            "[Logged with {} {}]",
+            record.tool.name, record.tool.version
+        ))
         .with_start_time(started_at(record))
         .with_max_value_divisor(1e6)
         .begin_log_with(&mut log, &mut serializer)
@@ -74,7 +77,10 @@ mod tests {
     fn a_log_reader_finds_every_interval_again() {
         let record = canned::with_errors();
         let text = render(&record).expect("canned records can be rendered");
-        assert!(text.starts_with("#[Histogram log format version 1.3]\n"), "{text}");
+        assert!(
+            text.starts_with("#[Histogram log format version 1.3]\n"),
+            "{text}"
+        );
         let mut counts = std::collections::BTreeMap::<String, u64>::new();
         for entry in IntervalLogIterator::new(text.as_bytes()) {
             let LogEntry::Interval(interval) = entry.expect("our log is well formed") else {
@@ -86,7 +92,11 @@ mod tests {
             let histogram: Histogram<u64> = Deserializer::new()
                 .deserialize(&mut bytes.as_slice())
                 .expect("V2, deflated");
-            let tag = interval.tag().expect("every line is tagged").as_str().to_string();
+            let tag = interval
+                .tag()
+                .expect("every line is tagged")
+                .as_str()
+                .to_string();
             *counts.entry(tag).or_default() += histogram.len();
         }
         let ended = record.totals.ledger.ended();

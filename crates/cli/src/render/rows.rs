@@ -96,7 +96,11 @@ mod tests {
     fn rows_have_ncts_columns_then_percentiles() {
         let record = canned::with_errors();
         let mut rows = Rows::new(Columns::WithPercentiles);
-        let text: String = record.intervals.iter().map(|interval| rows.row(interval)).collect();
+        let text: String = record
+            .intervals
+            .iter()
+            .map(|interval| rows.row(interval))
+            .collect();
         insta::assert_snapshot!(text);
     }
 
@@ -104,7 +108,11 @@ mod tests {
     fn rows_of_nct_stop_at_the_maximum() {
         let record = canned::plain();
         let mut rows = Rows::new(Columns::Nct);
-        let text: String = record.intervals.iter().map(|interval| rows.row(interval)).collect();
+        let text: String = record
+            .intervals
+            .iter()
+            .map(|interval| rows.row(interval))
+            .collect();
         insta::assert_snapshot!(text);
     }
 
@@ -123,6 +131,6 @@ mod tests {
         let mut interval = canned::plain().intervals[0].clone();
         interval.kinds[0].response_time_ns = Default::default();
         let text = Rows::new(Columns::WithPercentiles).row(&interval);
-        assert!(text.contains("      -  stalled       -"), "{text}");
+        assert!(text.contains("      - stalled       -"), "{text}");
     }
 }

@@ -17,15 +17,33 @@ pub fn render(record: &RunRecord) -> String {
     let rate = |what: fn(&Sums) -> u64, name: &str| {
         let per_second = what(&total) as f64 * 1e9 / record.window_ns.max(1) as f64;
         let average = per_second.round() as u64;
-        let (min, max) = seconds.iter().map(what).fold((average, average), |(min, max), value| {
-            (min.min(value), max.max(value))
-        });
-        line(&min.to_string(), &average.to_string(), &max.to_string(), what(&total), name)
+        let (min, max) = seconds
+            .iter()
+            .map(what)
+            .fold((average, average), |(min, max), value| {
+                (min.min(value), max.max(value))
+            });
+        line(
+            &min.to_string(),
+            &average.to_string(),
+            &max.to_string(),
+            what(&total),
+            name,
+        )
     };
     let times = &record.totals.response_time_ns;
-    let mut text = format!("\n{:>12} {:>12} {:>12} {:>15}  DESC\n", "MIN", "AVG", "MAX", "TOTAL");
-    text.push_str(&rate(|sums| sums.bytes_sent, "bytes transmitted per second"));
-    text.push_str(&rate(|sums| sums.bytes_received, "bytes received per second"));
+    let mut text = format!(
+        "\n{:>12} {:>12} {:>12} {:>15}  DESC\n",
+        "MIN", "AVG", "MAX", "TOTAL"
+    );
+    text.push_str(&rate(
+        |sums| sums.bytes_sent,
+        "bytes transmitted per second",
+    ));
+    text.push_str(&rate(
+        |sums| sums.bytes_received,
+        "bytes received per second",
+    ));
     text.push_str(&line(
         &micros(times.min as f64),
         &micros(times.mean),

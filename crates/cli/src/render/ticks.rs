@@ -38,12 +38,7 @@ pub fn in_window(record: &RunRecord) -> Vec<TickRecord> {
     // that the engine keeps.
     const TICKS_MAX: u64 = 7 * 24 * 36_000;
     let wanted = record.window_ns.div_ceil(TICK_NANOS).min(TICKS_MAX);
-    let mut ticks: Vec<TickRecord> = record
-        .ticks
-        .iter()
-        .take(wanted as usize)
-        .copied()
-        .collect();
+    let mut ticks: Vec<TickRecord> = record.ticks.iter().take(wanted as usize).copied().collect();
     for index in ticks.len() as u64..wanted {
         ticks.push(TickRecord {
             start_ns: index * TICK_NANOS,
@@ -58,7 +53,9 @@ pub fn in_window(record: &RunRecord) -> Vec<TickRecord> {
     }
     // The last tick may be cut short by the end of the window.
     if let Some(last) = ticks.last_mut() {
-        last.len_ns = last.len_ns.min(record.window_ns - last.start_ns.min(record.window_ns));
+        last.len_ns = last
+            .len_ns
+            .min(record.window_ns - last.start_ns.min(record.window_ns));
     }
     ticks
 }
