@@ -1,7 +1,7 @@
 //! From a plan to its report: start the built-in server if nothing else is to be
 //! measured, run, write the directory, print, warn, choose the exit code.
 
-use crate::console;
+use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::interruption;
 use crate::live::{Live, RowStream};
@@ -34,10 +34,11 @@ pub fn carry_out(plan: &Plan, report: &RunReportOptions) -> Result<Exit, Error> 
         RunFormat::Text => RowStream::Output,
         RunFormat::Json => RowStream::Error,
     };
-    let mut live = match report.mark {
+    let live = match report.mark {
         Some(nanos) if nanos > 0 => Live::with_rows(&stop, Columns::WithPercentiles, stream),
         _ => Live::with_bar(&stop, plan),
     };
+    let mut live = live.kept(directory.is_some());
     let calibration = if report.no_calibrate {
         Calibration::Omit
     } else {
@@ -70,8 +71,11 @@ pub fn carry_out(plan: &Plan, report: &RunReportOptions) -> Result<Exit, Error> 
         }
         return Err(error.error);
     }
-    shown?;
-    Ok(exit_of(&record, &failing))
+    match (shown?, exit_of(&record, &failing)) {
+        // It was not ^C that ended this run, but a reader who had seen enough.
+        (Reader::Gone, Exit::Interrupted) => Ok(Exit::Done),
+        (_, exit) => Ok(exit),
+    }
 }
 
 /// Whether the tool's own ceiling is measured before the run.

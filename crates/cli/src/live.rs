@@ -21,6 +21,8 @@ pub enum RowStream {
 /// Shows a run while it lasts.
 pub struct Live<'run> {
     stop: &'run AtomicBool,
+    /// Whether somebody wants the result even if nobody reads the rows.
+    is_kept: bool,
     rows: Option<(Rows, RowStream)>,
     bar: ProgressBar,
     end: End,
@@ -68,6 +70,7 @@ impl<'run> Live<'run> {
     pub fn silent(stop: &'run AtomicBool) -> Self {
         Self {
             stop,
+            is_kept: false,
             rows: None,
             bar: ProgressBar::hidden(),
             end: End::Count(1),
@@ -79,6 +82,12 @@ impl<'run> Live<'run> {
     /// Also says which target was found.
     pub fn verbose(mut self, is_verbose: bool) -> Self {
         self.is_verbose = is_verbose;
+        self
+    }
+
+    /// Goes on when nobody reads the rows any more: the record will be kept.
+    pub fn kept(mut self, is_kept: bool) -> Self {
+        self.is_kept = is_kept;
         self
     }
 
@@ -97,7 +106,7 @@ impl<'run> Live<'run> {
             RowStream::Output => {
                 // Nobody reads on, or nobody can: then the run need not go on either.
                 // The end of the run writes again and tells the reason.
-                if console::result(&text) != Ok(Reader::Present) {
+                if console::result(&text) != Ok(Reader::Present) && !self.is_kept {
                     self.stop.store(true, Ordering::Relaxed);
                 }
             }

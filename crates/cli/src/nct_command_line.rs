@@ -157,7 +157,7 @@ impl Options {
                     .ok_or("expected a number of jobs from 1 to 1024")?
                     as u32;
             }
-            'm' => self.mark = number(value).filter(|time| *time <= 86_400).ok_or(MARK)?,
+            'm' => self.mark = number(value).filter(|time| *time <= 3600).ok_or(MARK)?,
             'o' => self.directory = Some(value.into()),
             'p' => {
                 self.port = number(value)
@@ -184,7 +184,7 @@ impl Options {
 }
 
 const DURATION: &str = "expected seconds, or a number with s, m, h, d, w, y or c";
-const MARK: &str = "expected seconds from 0 to 86400";
+const MARK: &str = "expected seconds from 0 to 3600";
 const THREADS: &str = "expected a number of threads from 1 to 128";
 
 fn command(mut options: Options, word: &str, rest: &[String]) -> Result<Request, String> {

@@ -16,6 +16,9 @@ pub const CLIENTS_MAX: u32 = 1_000_000;
 /// Most bytes of one READ or WRITE: more than servers take.
 pub const SIZE_MAX: u32 = 1 << 20;
 
+/// Longest time between rows: an interval's ticks are held in memory.
+pub const MARK_MAX_NANOS: u64 = 3_600_000_000_000;
+
 const ABOUT: &str = "A benchmark for file servers whose numbers can be trusted";
 
 const EXIT_CODES: &str = "\
@@ -52,7 +55,7 @@ pub enum Face {
     /// Show what filestone does, in under 20 seconds, with nothing installed
     Demo(DemoOptions),
     /// Measure one NFSv3 operation, repeated
-    Probe(ProbeOptions),
+    Probe(Box<ProbeOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
     Run(RunOptions),
     /// Serve NFSv3 from memory
@@ -476,9 +479,9 @@ fn file_size(text: &str) -> Result<u64, String> {
 /// Rows are made of ticks, so their period is a whole number of them.
 fn mark(text: &str) -> Result<u64, String> {
     let nanos = quantity::duration(text)?;
-    if nanos.is_multiple_of(TICK_NANOS) {
+    if nanos.is_multiple_of(TICK_NANOS) && nanos <= MARK_MAX_NANOS {
         Ok(nanos)
     } else {
-        Err("the time between rows must be a multiple of 100 ms".into())
+        Err("the time between rows must be a multiple of 100 ms, at most 1h".into())
     }
 }

@@ -1,10 +1,11 @@
 //! Reading run records and plans back from files.
 
 use crate::error::Error;
+use crate::options::{CLIENTS_MAX, IN_FLIGHT_MAX, MARK_MAX_NANOS, SIZE_MAX};
 use crate::output_directory::RECORD_FILE;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::FORMAT;
-use filestone_model::plan::Plan;
+use filestone_model::plan::{Plan, TICK_NANOS};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,11 +40,11 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
             "\"workers\" must not be more than \"clients\"",
         ),
         (
-            plan.clients > crate::options::CLIENTS_MAX,
+            plan.clients > CLIENTS_MAX,
             "\"clients\" must be at most 1000000",
         ),
         (
-            plan.in_flight > crate::options::IN_FLIGHT_MAX,
+            plan.in_flight > IN_FLIGHT_MAX,
             "\"in_flight\" must be at most 65536",
         ),
         (
@@ -51,7 +52,7 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
             "\"size_bytes\" must be at least 1",
         ),
         (
-            plan.workload.size_bytes > crate::options::SIZE_MAX,
+            plan.workload.size_bytes > SIZE_MAX,
             "\"size_bytes\" must be at most 1048576",
         ),
         (
@@ -59,6 +60,12 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
             "\"duration_ns\" or \"count\" must end the run",
         ),
         (plan.timeout_ns == 0, "\"timeout_ns\" must be more than 0"),
+        (
+            plan.interval_ns < TICK_NANOS
+                || plan.interval_ns > MARK_MAX_NANOS
+                || !plan.interval_ns.is_multiple_of(TICK_NANOS),
+            "\"interval_ns\" must be a multiple of 100 ms, at most one hour",
+        ),
         (
             plan.arrivals
                 .offered_load()

@@ -271,6 +271,17 @@ fn a_server_that_stops_in_the_middle_leaves_a_record_and_exit_code_3() {
 }
 
 #[test]
+fn a_reader_that_goes_away_ends_the_run_without_a_word() {
+    let mut run = Running::start(&["probe", "null", "-d", "60", "-m", "100ms", "--no-calibrate"]);
+    let mut out = run.out();
+    for _ in 0..3 {
+        out.read_line(&mut String::new()).expect("a row");
+    }
+    drop(out);
+    assert_eq!(run.exit_code(), Some(0));
+}
+
+#[test]
 fn serve_counts_what_was_asked_of_it() {
     let (server, address, mut out) = serve(&[]);
     let target = format!("nfs://{address}/export/file");

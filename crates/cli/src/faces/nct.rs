@@ -100,7 +100,9 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
     } else {
         Live::silent(&stop)
     };
-    let mut live = live.verbose(measured.verbosity > 0);
+    let mut live = live
+        .verbose(measured.verbosity > 0)
+        .kept(directory.is_some());
     let calibration = match &directory {
         Some(_) => Calibration::First,
         None => Calibration::Omit,
