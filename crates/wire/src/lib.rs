@@ -1,3 +1,32 @@
 //! XDR, ONC RPC, portmap, MOUNT and NFSv3: bytes to messages and back.
+//!
+//! Nothing here opens a socket, reads a clock or needs `std`. Messages borrow
+//! names, handles and file data from the bytes they were decoded from; what a
+//! peer claims about a length never decides how much memory is taken.
+//!
+//! | module | standard |
+//! |---|---|
+//! | [`xdr`] | RFC 4506 |
+//! | [`record`], [`rpc`] | RFC 5531 |
+//! | [`portmap`] | RFC 1833 |
+//! | [`mount`] | RFC 1813, appendix I |
+//! | [`nfs3`] | RFC 1813 |
+//! | [`pattern`] | ours: file data that says where it belongs |
+
 #![no_std]
+#![forbid(unsafe_code)]
+
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+#[macro_use]
+mod declare;
+
+pub mod mount;
+pub mod nfs3;
+pub mod pattern;
+pub mod portmap;
+pub mod record;
+pub mod rpc;
+pub mod xdr;

@@ -1,1 +1,100 @@
-//! One simulated client per protocol, without I/O.
+//! One simulated client's side of one connection, per protocol, without I/O.
+//!
+//! The engine owns sockets and clocks. It hands a client what came in and when,
+//! and sends what the client leaves in its [`Output`]. The order of calls:
+//!
+//! ```text
+//!   connected ─▶ submit… ─▶ (engine sends Output) ─▶ transmitted
+//!        ▲                                              │
+//!        │            handle_input / handle_discarded ◀─┤
+//!        └── disconnected ◀── handle_timeout ◀──────────┘
+//! ```
+//!
+//! Completions go into a vector of the caller's, so a batch of replies costs no
+//! queue of its own.
+
+pub mod nfs3;
+pub mod output;
+
+pub use nfs3::Nfs3Client;
+pub use output::Output;
+
+use crate::operation::{Completion, Operation, Ticket};
+use crate::time::Moment;
+
+/// An operation that this protocol has no words for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(pub String);
+
+/// Why a connection cannot be used any longer: what came in is not the protocol.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProtocolError {
+    /// The record marking is broken.
+    #[error("sent what is no record of ONC RPC: {0}")]
+    Record(#[from] filestone_wire::record::RecordError),
+    /// A record is not an RPC reply.
+    #[error("sent a record that is no RPC reply: {0}")]
+    Reply(filestone_wire::xdr::DecodeError),
+}
+
+/// One simulated client's side of one connection.
+pub trait Client {
+    /// Whether the protocol has this operation. Asked before the clock starts.
+    fn supports(&self, operation: &Operation) -> Result<(), Unsupported>;
+
+    /// Takes an operation for a slot that is free, and puts its call into `out`
+    /// if the connection is up; else it waits for [`Client::connected`].
+    fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output);
+
+    /// What was put into the output since the last time has been handed to the
+    /// operating system at `now`.
+    fn transmitted(&mut self, now: Moment);
+
+    /// Bytes from the server: any part of a stream, or one whole datagram.
+    fn handle_input(
+        &mut self,
+        bytes: &[u8],
+        now: Moment,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), ProtocolError>;
+
+    /// How many of the next bytes need not be looked at: file data of a READ
+    /// that nobody verifies. The engine may throw them away unread.
+    fn discardable(&self) -> usize {
+        0
+    }
+
+    /// How many bytes to receive at a time, so that what can be thrown away is
+    /// not copied first.
+    fn receive_len(&self, room: usize) -> usize {
+        room
+    }
+
+    /// `len` of the discardable bytes have been thrown away.
+    fn handle_discarded(&mut self, _len: usize, _now: Moment, _completed: &mut Vec<Completion>) {}
+
+    /// Gives up, or sends again, what has waited too long.
+    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Vec<Completion>);
+
+    /// When [`Client::handle_timeout`] should be called next.
+    fn poll_timeout(&self) -> Moment;
+
+    /// The connection is up: calls that waited for it go into `out`.
+    fn connected(&mut self, now: Moment, out: &mut Output);
+
+    /// The connection was lost: what was sent is lost with it.
+    fn disconnected(&mut self, now: Moment, completed: &mut Vec<Completion>);
+
+    /// The run is over: what was never sent is given back as skipped.
+    fn abandon(&mut self, now: Moment, completed: &mut Vec<Completion>);
+
+    /// Calls sent and unanswered.
+    fn in_flight(&self) -> u32;
+
+    /// Replies received.
+    fn replies(&self) -> u64;
+
+    /// Replies to nobody: their call was already answered or given up, or never made.
+    fn late_replies(&self) -> u64;
+}

@@ -1,0 +1,400 @@
+//! From an operation to the bytes of its call.
+//!
+//! Everything of a call up to its arguments is the same for every call of a
+//! procedure but for the xid: it is encoded once, copied and patched.
+
+use super::Shared;
+use crate::client::output::{Output, Splice};
+use crate::operation::{AttributeChange, FileId, Name, OpKind, Operation, Stability};
+use crate::plan::TransportKind;
+use crate::workload::FileTable;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{
+    DirOpArgs, FileHandle, Sattr3, SetTime, access, commit, create, fsinfo, fsstat, getattr, link,
+    lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir,
+    setattr, symlink, write,
+};
+use filestone_wire::nfs3::{PROGRAM, VERSION};
+use filestone_wire::pattern::PERIOD;
+use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::{AuthSys, CallHeader, Credential, Gids, OpaqueAuth};
+use filestone_wire::xdr::{Encode, Writer};
+
+/// Bytes of a record mark.
+const MARK_LEN: usize = 4;
+/// Most file data in one datagram: 64 KiB less headers, in whole kibibytes.
+pub const UDP_DATA_MAX: u32 = 63 * 1024;
+/// From this length on WRITE data are spliced instead of copied.
+const SPLICE_MIN: u32 = 1024;
+/// Bytes of a name made of a letter and a number.
+const NUMBERED_LEN: usize = 17;
+/// Permissions of what we create: read and write for the owner.
+const MODE_FILE: u32 = 0o600;
+/// The same for directories.
+const MODE_DIRECTORY: u32 = 0o700;
+
+/// Who the calls come from (AUTH_SYS, RFC 5531 appendix A).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// Name of this host.
+    pub machine_name: String,
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+    /// Any number, the same for all calls of a run.
+    pub stamp: u32,
+}
+
+impl Credentials {
+    /// The credential of calls that need one.
+    pub fn to_auth(&self) -> Credential<'_> {
+        Credential::Sys(AuthSys {
+            stamp: self.stamp,
+            machine_name: self.machine_name.as_bytes(),
+            uid: self.uid,
+            gid: self.gid,
+            gids: Gids::EMPTY,
+        })
+    }
+}
+
+/// Calls of all procedures up to their arguments, each led by room for a record mark.
+#[derive(Debug)]
+pub struct Templates {
+    heads: [Vec<u8>; OpKind::COUNT],
+}
+
+impl Templates {
+    /// Templates for these credentials. NULL carries AUTH_NONE, as every client's does.
+    pub fn new(credentials: &Credentials) -> Self {
+        let head = |kind: &OpKind| {
+            let mut bytes = vec![0; MARK_LEN];
+            let credential = match kind {
+                OpKind::Null => Credential::None,
+                _ => credentials.to_auth(),
+            };
+            let header = CallHeader {
+                xid: 0,
+                program: PROGRAM,
+                version: VERSION,
+                procedure: kind.index() as u32,
+                credential,
+                verifier: OpaqueAuth::NONE,
+            };
+            header.encode(&mut Writer::new(&mut bytes));
+            bytes
+        };
+        let mut kinds = OpKind::ALL.iter();
+        Self {
+            heads: std::array::from_fn(|_| kinds.next().map(head).unwrap_or_default()),
+        }
+    }
+}
+
+/// Appends the call of `operation` to `out` and says how long it is, data and
+/// record mark included.
+#[inline]
+pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output) -> u32 {
+    let is_stream = shared.transport == TransportKind::Tcp;
+    let head = shared.templates.heads[operation.kind().index()].as_slice();
+    let head = if is_stream { head } else { &head[MARK_LEN..] };
+    let start = out.bytes.len();
+    let xid_at = start + if is_stream { MARK_LEN } else { 0 };
+    out.bytes.extend_from_slice(head);
+    out.bytes[xid_at..xid_at + 4].copy_from_slice(&xid.to_be_bytes());
+    let spliced = match *operation {
+        Operation::Null => 0,
+        Operation::GetAttr { file } => {
+            getattr::Args {
+                object: handle(&shared.table, file),
+            }
+            .encode(&mut Writer::new(&mut out.bytes));
+            0
+        }
+        Operation::Read { file, offset, len } => {
+            let args = read::Args {
+                file: handle(&shared.table, file),
+                offset,
+                count: len,
+            };
+            args.encode(&mut Writer::new(&mut out.bytes));
+            0
+        }
+        Operation::Write {
+            file,
+            offset,
+            len,
+            stability,
+        } => encode_write(shared, out, file, offset, len, stability),
+        ref other => {
+            encode_other(&shared.table, other, &mut Writer::new(&mut out.bytes));
+            0
+        }
+    };
+    let len = out.bytes.len() - start + spliced;
+    if is_stream {
+        let mark = RecordMark {
+            last: true,
+            len: (len - MARK_LEN) as u32,
+        };
+        out.bytes[start..start + MARK_LEN].copy_from_slice(&mark.to_bytes());
+    } else {
+        out.datagrams.push(out.bytes.len());
+    }
+    len as u32
+}
+
+/// A file's handle. Operations are made from the same table, so it is there;
+/// were it not, the server would answer NFS3ERR_BADHANDLE to the empty one.
+#[inline]
+fn handle(table: &FileTable, file: FileId) -> FileHandle<'_> {
+    table
+        .file(file)
+        .map_or(filestone_wire::nfs3::Handle::EMPTY.borrow(), |entry| {
+            entry.handle.borrow()
+        })
+}
+
+/// Encodes WRITE and says how many bytes of data lie elsewhere.
+fn encode_write(
+    shared: &Shared,
+    out: &mut Output,
+    file: FileId,
+    offset: u64,
+    len: u32,
+    stability: Stability,
+) -> usize {
+    let start = (offset % PERIOD as u64) as usize;
+    let data = shared
+        .pattern
+        .get(start..start + len as usize)
+        .unwrap_or_default();
+    let args = write::Args {
+        file: handle(&shared.table, file),
+        offset,
+        count: data.len() as u32,
+        stable: match stability {
+            Stability::Unstable => StableHow::Unstable,
+            Stability::DataSync => StableHow::DataSync,
+            Stability::FileSync => StableHow::FileSync,
+        },
+        data,
+    };
+    let mut writer = Writer::new(&mut out.bytes);
+    if len < SPLICE_MIN || shared.transport == TransportKind::Udp {
+        args.encode(&mut writer);
+        return 0;
+    }
+    args.encode_head(data.len(), &mut writer);
+    let at = writer.position();
+    writer.pad(data.len());
+    out.splices.push(Splice {
+        at,
+        start,
+        len: data.len(),
+    });
+    data.len()
+}
+
+/// Arguments of everything that is not on the hottest paths.
+fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) {
+    match *operation {
+        Operation::Null
+        | Operation::GetAttr { .. }
+        | Operation::Read { .. }
+        | Operation::Write { .. } => {}
+        Operation::SetAttr { file, change } => setattr::Args {
+            object: handle(table, file),
+            new_attributes: attributes_of(change),
+            guard: None,
+        }
+        .encode(out),
+        Operation::Lookup { directory, name } => {
+            with_name(table, directory, name, |what| {
+                lookup::Args { what }.encode(out)
+            });
+        }
+        Operation::Access { file, wanted } => access::Args {
+            object: handle(table, file),
+            access: wanted,
+        }
+        .encode(out),
+        Operation::ReadLink { link } => readlink::Args {
+            symlink: handle(table, link),
+        }
+        .encode(out),
+        Operation::Create { directory, name } => with_name(table, directory, name, |where_| {
+            create::Args {
+                where_,
+                how: create::CreateHow::Unchecked(mode(MODE_FILE)),
+            }
+            .encode(out);
+        }),
+        Operation::MakeDirectory { directory, name } => {
+            with_name(table, directory, name, |where_| {
+                mkdir::Args {
+                    where_,
+                    attributes: mode(MODE_DIRECTORY),
+                }
+                .encode(out);
+            })
+        }
+        Operation::MakeSymlink {
+            directory,
+            name,
+            target,
+        } => {
+            let mut room = [0; NUMBERED_LEN];
+            let target = name_bytes(table, target, &mut room);
+            with_name(table, directory, name, |where_| {
+                let symlink = symlink::SymlinkData {
+                    symlink_attributes: mode(0o777),
+                    symlink_data: target,
+                };
+                symlink::Args { where_, symlink }.encode(out);
+            });
+        }
+        Operation::MakeNode { directory, name } => with_name(table, directory, name, |where_| {
+            mknod::Args {
+                where_,
+                what: mknod::MknodData::Fifo(mode(MODE_FILE)),
+            }
+            .encode(out);
+        }),
+        Operation::Remove { directory, name } => {
+            with_name(table, directory, name, |object| {
+                remove::Args { object }.encode(out)
+            });
+        }
+        Operation::RemoveDirectory { directory, name } => {
+            with_name(table, directory, name, |object| {
+                rmdir::Args { object }.encode(out)
+            });
+        }
+        Operation::Rename {
+            from_directory,
+            from,
+            to_directory,
+            to,
+        } => {
+            with_name(table, from_directory, from, |from| {
+                with_name(table, to_directory, to, |to| {
+                    rename::Args { from, to }.encode(out)
+                });
+            });
+        }
+        Operation::Link {
+            file,
+            directory,
+            name,
+        } => with_name(table, directory, name, |link| {
+            link::Args {
+                file: handle(table, file),
+                link,
+            }
+            .encode(out);
+        }),
+        Operation::ReadDirectory {
+            directory,
+            cursor,
+            len,
+        } => readdir::Args {
+            dir: handle(table, directory),
+            cookie: cursor.cookie,
+            cookieverf: cursor.verifier,
+            count: len,
+        }
+        .encode(out),
+        // dircount bounds names and cookies only; the same bound for both asks
+        // for as many entries as fit into the whole reply.
+        Operation::ReadDirectoryPlus {
+            directory,
+            cursor,
+            len,
+        } => readdirplus::Args {
+            dir: handle(table, directory),
+            cookie: cursor.cookie,
+            cookieverf: cursor.verifier,
+            dircount: len,
+            maxcount: len,
+        }
+        .encode(out),
+        Operation::FileSystemStatus { file } => fsstat::Args {
+            fsroot: handle(table, file),
+        }
+        .encode(out),
+        Operation::FileSystemInfo { file } => fsinfo::Args {
+            fsroot: handle(table, file),
+        }
+        .encode(out),
+        Operation::PathConfiguration { file } => pathconf::Args {
+            object: handle(table, file),
+        }
+        .encode(out),
+        Operation::Commit { file, offset, len } => {
+            commit::Args {
+                file: handle(table, file),
+                offset,
+                count: len,
+            }
+            .encode(out);
+        }
+    }
+}
+
+fn with_name(table: &FileTable, directory: FileId, name: Name, encode: impl FnOnce(DirOpArgs<'_>)) {
+    let mut room = [0; NUMBERED_LEN];
+    let name = name_bytes(table, name, &mut room);
+    encode(DirOpArgs {
+        dir: handle(table, directory),
+        name,
+    });
+}
+
+/// The bytes of a name, made in `room` if it is a number.
+fn name_bytes<'n>(table: &'n FileTable, name: Name, room: &'n mut [u8; NUMBERED_LEN]) -> &'n [u8] {
+    match name {
+        Name::Listed(index) => table.name(index).unwrap_or_default(),
+        Name::Numbered { letter, number } => {
+            room[0] = letter;
+            for (digit, byte) in room[1..].iter_mut().enumerate() {
+                let nibble = (number >> (60 - 4 * digit)) & 0xf;
+                *byte = b"0123456789abcdef"[nibble as usize];
+            }
+            room
+        }
+    }
+}
+
+fn mode(mode: u32) -> Sattr3 {
+    Sattr3 {
+        mode: Some(mode),
+        ..unchanged()
+    }
+}
+
+fn unchanged() -> Sattr3 {
+    Sattr3 {
+        mode: None,
+        uid: None,
+        gid: None,
+        size: None,
+        atime: SetTime::DontChange,
+        mtime: SetTime::DontChange,
+    }
+}
+
+fn attributes_of(change: AttributeChange) -> Sattr3 {
+    match change {
+        AttributeChange::Touch => Sattr3 {
+            mtime: SetTime::ServerTime,
+            ..unchanged()
+        },
+        AttributeChange::Mode(bits) => mode(bits),
+        AttributeChange::Size(size) => Sattr3 {
+            size: Some(size),
+            ..unchanged()
+        },
+    }
+}

@@ -1,0 +1,255 @@
+//! From received bytes to replies, and from a reply to the call it answers.
+
+use super::replies::{self, Checked};
+use super::{Discarding, Nfs3Client, failure};
+use crate::client::{Client, ProtocolError};
+use crate::operation::{Answer, Completion, Failure, Operation, Outcome, ReplyFault};
+use crate::time::Moment;
+use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody, ReplyHeader};
+use filestone_wire::xdr::{Decode, Reader};
+
+/// The largest reply taken: the largest READ that we ask for and room for its
+/// head, or a listing page.
+pub const RECORD_MAX: usize = (4 << 20) + 4096;
+/// READ replies from this length on are thrown away unread if nobody verifies them.
+pub const DISCARD_MIN: usize = 16 << 10;
+/// Record mark, RPC header, status, attributes, count, eof and length of a READ
+/// reply: 4 + 24 + 4 + 4 + 84 + 12.
+pub const READ_HEAD_LEN: usize = 132;
+/// What follows the xid in the header of an accepted call without verifier:
+/// REPLY, MSG_ACCEPTED, AUTH_NONE, no body, SUCCESS (RFC 5531, section 9).
+const PLAIN_REPLY: [u8; 20] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+/// xid and what follows it.
+const PLAIN_HEADER_LEN: usize = 24;
+
+impl Nfs3Client {
+    /// Any part of a TCP stream.
+    pub(super) fn receive_stream(
+        &mut self,
+        bytes: &[u8],
+        now: Moment,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), ProtocolError> {
+        let mut input = bytes;
+        loop {
+            let skipped = self.discardable().min(input.len());
+            if skipped > 0 {
+                self.discard(skipped, now, completed);
+                input = &input[skipped..];
+            }
+            if self.discards && self.begin_discarding(&mut input, now, completed) {
+                continue;
+            }
+            if self.assembler.pending() == 0
+                && let Some(record) = whole_record(&mut input)
+            {
+                self.receive_reply(record, record.len() + 4, now, completed)?;
+                continue;
+            }
+            // The assembler lends the record from itself, and a reply needs the
+            // whole client: it is put back as soon as the record is dealt with.
+            let mut assembler = std::mem::replace(
+                &mut self.assembler,
+                filestone_wire::record::Assembler::new(0),
+            );
+            let result = match assembler.next(&mut input) {
+                Ok(Some(record)) => self
+                    .receive_reply(record, record.len() + 4, now, completed)
+                    .map(|()| true),
+                Ok(None) => Ok(false),
+                Err(error) => Err(error.into()),
+            };
+            self.assembler = assembler;
+            if !result? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One datagram. What is no reply is dropped, as a stray datagram deserves.
+    pub(super) fn receive_datagram(
+        &mut self,
+        bytes: &[u8],
+        now: Moment,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), ProtocolError> {
+        if self
+            .receive_reply(bytes, bytes.len(), now, completed)
+            .is_err()
+        {
+            self.late_replies += 1;
+        }
+        Ok(())
+    }
+
+    /// One whole reply.
+    #[inline]
+    fn receive_reply(
+        &mut self,
+        record: &[u8],
+        received: usize,
+        now: Moment,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), ProtocolError> {
+        let (xid, results) = match plain_results(record) {
+            Some(found) => found,
+            None => match unusual_results(record)? {
+                (xid, Ok(results)) => (xid, results),
+                (xid, Err(failure)) => {
+                    self.end(xid, Err(failure), received, now, completed);
+                    return Ok(());
+                }
+            },
+        };
+        self.end(xid, Ok(results), received, now, completed);
+        Ok(())
+    }
+
+    /// Ends the call with this xid, or counts a reply to nobody.
+    #[inline]
+    fn end(
+        &mut self,
+        xid: u32,
+        results: Result<&[u8], Failure>,
+        received: usize,
+        now: Moment,
+        completed: &mut Vec<Completion>,
+    ) {
+        self.replies += 1;
+        let Some(index) = self.slot_of(xid) else {
+            self.late_replies += 1;
+            return;
+        };
+        let checked = match results {
+            Ok(results) => replies::check(
+                &self.slots[index].operation,
+                results,
+                self.verify.as_deref_mut(),
+            ),
+            Err(failure) => Checked {
+                outcome: Outcome::Failed(failure),
+                answer: Answer::Plain,
+                data_bytes: 0,
+            },
+        };
+        self.complete(
+            index,
+            checked,
+            received.min(u32::MAX as usize) as u32,
+            now,
+            completed,
+        );
+    }
+
+    /// If `input` starts with the head of a large READ reply, checks the head and
+    /// begins to throw the data away.
+    fn begin_discarding(
+        &mut self,
+        input: &mut &[u8],
+        now: Moment,
+        completed: &mut Vec<Completion>,
+    ) -> bool {
+        if self.assembler.pending() > 0 || self.discarding.is_some() || input.len() < READ_HEAD_LEN
+        {
+            return false;
+        }
+        let Some((mark, record)) = input.split_first_chunk::<4>() else {
+            return false;
+        };
+        let mark = RecordMark::from_bytes(*mark);
+        let len = mark.len as usize;
+        if !mark.last || !(DISCARD_MIN..=RECORD_MAX).contains(&len) {
+            return false;
+        }
+        let Some((xid, results)) = plain_results(record) else {
+            return false;
+        };
+        let Some(index) = self.slot_of(xid) else {
+            return false;
+        };
+        let Operation::Read { len: asked, .. } = self.slots[index].operation else {
+            return false;
+        };
+        let Some(checked) = replies::check_read_head(results, len - PLAIN_HEADER_LEN, asked) else {
+            return false;
+        };
+        self.replies += 1;
+        self.discarding = Some(Discarding {
+            slot: index,
+            remaining: len,
+            checked,
+            bytes_received: mark.len.saturating_add(4),
+        });
+        let here = len.min(record.len());
+        *input = &record[here..];
+        self.discard(here, now, completed);
+        true
+    }
+
+    /// `len` bytes of a reply's data are gone.
+    pub(super) fn discard(&mut self, len: usize, now: Moment, completed: &mut Vec<Completion>) {
+        let Some(discarding) = &mut self.discarding else {
+            return;
+        };
+        discarding.remaining = discarding.remaining.saturating_sub(len);
+        if discarding.remaining == 0 {
+            let Discarding {
+                slot,
+                checked,
+                bytes_received,
+                ..
+            } = *discarding;
+            self.discarding = None;
+            self.complete(slot, checked, bytes_received, now, completed);
+        }
+    }
+}
+
+/// Takes a record off the front of `input` if it lies there whole and in one
+/// fragment, as nearly all do.
+#[inline]
+fn whole_record<'i>(input: &mut &'i [u8]) -> Option<&'i [u8]> {
+    let (mark, rest) = input.split_first_chunk::<4>()?;
+    let mark = RecordMark::from_bytes(*mark);
+    let len = mark.len as usize;
+    if !mark.last || len > RECORD_MAX {
+        return None;
+    }
+    let (record, rest) = rest.split_at_checked(len)?;
+    *input = rest;
+    Some(record)
+}
+
+/// xid and results of a reply with the usual header.
+#[inline]
+fn plain_results(record: &[u8]) -> Option<(u32, &[u8])> {
+    let (xid, rest) = record.split_first_chunk::<4>()?;
+    let (header, results) = rest.split_first_chunk::<20>()?;
+    (*header == PLAIN_REPLY).then_some((u32::from_be_bytes(*xid), results))
+}
+
+/// xid and results, or failure, of any other reply.
+#[cold]
+fn unusual_results(record: &[u8]) -> Result<(u32, Result<&[u8], Failure>), ProtocolError> {
+    let mut reader = Reader::new(record);
+    let header = ReplyHeader::decode(&mut reader).map_err(ProtocolError::Reply)?;
+    let failure = match header.body {
+        ReplyBody::Accepted(AcceptStatus::Success) => return Ok((header.xid, Ok(reader.rest()))),
+        ReplyBody::Accepted(AcceptStatus::ProgUnavail) => Failure::Rejected(1),
+        ReplyBody::Accepted(AcceptStatus::ProgMismatch { .. }) => Failure::Rejected(2),
+        ReplyBody::Accepted(AcceptStatus::ProcUnavail) => Failure::Rejected(3),
+        ReplyBody::Accepted(AcceptStatus::GarbageArgs) => Failure::Rejected(4),
+        ReplyBody::Accepted(AcceptStatus::SystemErr) => Failure::Rejected(5),
+        ReplyBody::Denied(RejectStatus::RpcMismatch { .. }) => {
+            Failure::Denied(failure::RPC_MISMATCH)
+        }
+        ReplyBody::Denied(RejectStatus::AuthError(status)) => Failure::Denied(status.0),
+    };
+    Ok((header.xid, Err(failure)))
+}
+
+/// What a reply that cannot be decoded is counted as.
+pub(super) fn undecodable() -> Checked {
+    Nfs3Client::bad_reply(ReplyFault::Undecodable)
+}

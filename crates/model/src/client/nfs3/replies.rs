@@ -1,0 +1,241 @@
+//! A reply's results against its call: status, lengths, never more than asked for.
+
+use super::receive::undecodable;
+use super::{Nfs3Client, Verify};
+use crate::operation::{Answer, DirectoryCursor, Failure, Operation, Outcome, ReplyFault};
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{
+    PostOpAttr, Status, access, commit, create, fsinfo, fsstat, getattr, link, lookup, mkdir,
+    mknod, pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir, setattr, symlink,
+    write,
+};
+use filestone_wire::xdr::{Decode, DecodeError, Reader};
+
+/// What a reply said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checked {
+    pub outcome: Outcome,
+    pub answer: Answer,
+    pub data_bytes: u32,
+}
+
+const OK: Checked = Checked {
+    outcome: Outcome::Ok,
+    answer: Answer::Plain,
+    data_bytes: 0,
+};
+
+const fn failed(status: Status) -> Checked {
+    Checked {
+        outcome: Outcome::Failed(Failure::Status(status.0)),
+        answer: Answer::Plain,
+        data_bytes: 0,
+    }
+}
+
+/// Decodes the results of `operation` and checks them against it.
+#[inline]
+pub fn check(operation: &Operation, results: &[u8], verify: Option<&mut Verify>) -> Checked {
+    match *operation {
+        Operation::Null if results.is_empty() => OK,
+        Operation::Null => undecodable(),
+        Operation::GetAttr { .. } => {
+            simple(getattr::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::Read { file, offset, len } => match read::Reply::from_bytes(results) {
+            Ok(Ok(ok)) => {
+                let checked = check_read(&ok, len);
+                if let (Some(verify), Outcome::Ok) = (verify, checked.outcome)
+                    && !verify.is_right(file, offset, ok.data)
+                {
+                    return Nfs3Client::bad_reply(ReplyFault::WrongData);
+                }
+                checked
+            }
+            Ok(Err(fail)) => failed(fail.status),
+            Err(_) => undecodable(),
+        },
+        ref other => check_other(other, results),
+    }
+}
+
+#[inline]
+fn simple<T, F>(
+    reply: Result<Result<T, F>, DecodeError>,
+    status: impl FnOnce(&F) -> Status,
+) -> Checked {
+    match reply {
+        Ok(Ok(_)) => OK,
+        Ok(Err(fail)) => failed(status(&fail)),
+        Err(_) => undecodable(),
+    }
+}
+
+/// As [`simple`], with a condition that a good reply must meet.
+fn conditional<T, F>(
+    reply: Result<Result<T, F>, DecodeError>,
+    status: impl FnOnce(&F) -> Status,
+    is_consistent: impl FnOnce(&T) -> bool,
+) -> Checked {
+    match reply {
+        Ok(Ok(ok)) if !is_consistent(&ok) => Nfs3Client::bad_reply(ReplyFault::Inconsistent),
+        reply => simple(reply, status),
+    }
+}
+
+fn check_read(ok: &read::ReplyOk<'_>, asked: u32) -> Checked {
+    // A server may not return more than was asked (RFC 1813, section 3.3.6). One
+    // that does has a bug worth seeing, so this is an error and not a clamp.
+    if ok.data.len() > asked as usize {
+        return Nfs3Client::bad_reply(ReplyFault::TooMuchData);
+    }
+    // `count` says how long the data are; nothing at all without the end of the
+    // file would make a client ask for ever.
+    if ok.count as usize != ok.data.len() || (ok.count == 0 && asked > 0 && !ok.eof) {
+        return Nfs3Client::bad_reply(ReplyFault::Inconsistent);
+    }
+    Checked {
+        data_bytes: ok.count,
+        ..OK
+    }
+}
+
+/// Checks a READ reply of which only the head is here; `results_len` is the
+/// length of all of it. `None` if anything is unusual: the whole reply is looked
+/// at then.
+pub fn check_read_head(head: &[u8], results_len: usize, asked: u32) -> Option<Checked> {
+    let mut reader = Reader::new(head);
+    if reader.u32().ok()? != Status::OK.0 {
+        return None;
+    }
+    PostOpAttr::decode(&mut reader).ok()?;
+    let [count, eof, data_len] = reader.words::<3>().ok()?;
+    let padded = (data_len as usize).checked_next_multiple_of(4)?;
+    let is_usual = count == data_len
+        && count > 0
+        && count <= asked
+        && eof <= 1
+        && reader.position().checked_add(padded)? == results_len;
+    is_usual.then_some(Checked {
+        data_bytes: count,
+        ..OK
+    })
+}
+
+fn check_other(operation: &Operation, results: &[u8]) -> Checked {
+    match *operation {
+        Operation::Null | Operation::GetAttr { .. } | Operation::Read { .. } => undecodable(),
+        Operation::SetAttr { .. } => {
+            simple(setattr::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::Lookup { .. } => conditional(
+            lookup::Reply::from_bytes(results),
+            |fail| fail.status,
+            |ok| !ok.object.as_bytes().is_empty(),
+        ),
+        // The server may grant less than was asked, not more (section 3.3.4).
+        Operation::Access { wanted, .. } => conditional(
+            access::Reply::from_bytes(results),
+            |fail| fail.status,
+            |ok| ok.access & !wanted == 0,
+        ),
+        Operation::ReadLink { .. } => {
+            simple(readlink::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::Write { len, stability, .. } => check_write(results, len, stability),
+        Operation::Create { .. } => simple(create::Reply::from_bytes(results), |fail| fail.status),
+        Operation::MakeDirectory { .. } => {
+            simple(mkdir::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::MakeSymlink { .. } => {
+            simple(symlink::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::MakeNode { .. } => simple(mknod::Reply::from_bytes(results), |fail| fail.status),
+        Operation::Remove { .. } => simple(remove::Reply::from_bytes(results), |fail| fail.status),
+        Operation::RemoveDirectory { .. } => {
+            simple(rmdir::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::Rename { .. } => simple(rename::Reply::from_bytes(results), |fail| fail.status),
+        Operation::Link { .. } => simple(link::Reply::from_bytes(results), |fail| fail.status),
+        Operation::ReadDirectory { len, .. } => check_listing(results, len, |reader| {
+            readdir::Entry::decode(reader).map(|entry| entry.cookie)
+        }),
+        Operation::ReadDirectoryPlus { len, .. } => check_listing(results, len, |reader| {
+            readdirplus::EntryPlus::decode(reader).map(|entry| entry.cookie)
+        }),
+        Operation::FileSystemStatus { .. } => {
+            simple(fsstat::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::FileSystemInfo { .. } => {
+            simple(fsinfo::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::PathConfiguration { .. } => {
+            simple(pathconf::Reply::from_bytes(results), |fail| fail.status)
+        }
+        Operation::Commit { .. } => simple(commit::Reply::from_bytes(results), |fail| fail.status),
+    }
+}
+
+fn check_write(results: &[u8], asked: u32, stability: crate::operation::Stability) -> Checked {
+    match write::Reply::from_bytes(results) {
+        Ok(Ok(ok)) => {
+            // The server may write less than asked, and store it better than
+            // asked, but not the other way round (section 3.3.7).
+            let is_stable_enough = match stability {
+                crate::operation::Stability::Unstable => true,
+                crate::operation::Stability::DataSync => ok.committed != StableHow::Unstable,
+                crate::operation::Stability::FileSync => ok.committed == StableHow::FileSync,
+            };
+            if ok.count > asked || !is_stable_enough {
+                return Nfs3Client::bad_reply(ReplyFault::Inconsistent);
+            }
+            Checked {
+                data_bytes: ok.count,
+                ..OK
+            }
+        }
+        Ok(Err(fail)) => failed(fail.status),
+        Err(_) => undecodable(),
+    }
+}
+
+/// READDIR3res and READDIRPLUS3res differ in their entries only. Walked here
+/// instead of decoded into a list, because nothing on this path allocates.
+fn check_listing<'a>(
+    results: &'a [u8],
+    asked: u32,
+    mut entry: impl FnMut(&mut Reader<'a>) -> Result<u64, DecodeError>,
+) -> Checked {
+    let mut walk = || -> Result<Checked, DecodeError> {
+        let mut reader = Reader::new(results);
+        let status = Status(reader.u32()?);
+        PostOpAttr::decode(&mut reader)?;
+        if status != Status::OK {
+            reader.finish()?;
+            return Ok(failed(status));
+        }
+        let verifier = *reader.fixed::<8>()?;
+        let mut last = None;
+        while reader.bool()? {
+            last = Some(entry(&mut reader)?);
+        }
+        let end = reader.bool()?;
+        reader.finish()?;
+        // count and maxcount bound the size of the whole READDIR3resok, which
+        // begins after the status (sections 3.3.16 and 3.3.17).
+        if results.len() - 4 > asked as usize {
+            return Ok(Nfs3Client::bad_reply(ReplyFault::TooMuchData));
+        }
+        let cursor = match last {
+            Some(cookie) => DirectoryCursor { cookie, verifier },
+            None if end => DirectoryCursor::default(),
+            // No entry and not the end: asking again would never end.
+            None => return Ok(Nfs3Client::bad_reply(ReplyFault::Inconsistent)),
+        };
+        Ok(Checked {
+            answer: Answer::Directory { cursor, end },
+            ..OK
+        })
+    };
+    walk().unwrap_or_else(|_| undecodable())
+}

@@ -1,0 +1,129 @@
+//! The two shapes nearly every message is made of, as declarations.
+//!
+//! `message!` is an XDR `struct`: its fields on the wire in the order they are
+//! written. `numbered!` is an XDR `enum` of which unknown numbers are kept,
+//! because a peer that answers with a status of its own is data for us.
+//! Anything with a choice in it (a `union`) is written out by hand where it
+//! belongs.
+
+/// An XDR `struct` (RFC 4506, section 4.14): fields in wire order.
+macro_rules! message {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident<$life:lifetime> {
+            $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name<$life> {
+            $($(#[$field_meta])* pub $field: $type,)+
+        }
+
+        impl $crate::xdr::Encode for $name<'_> {
+            #[inline]
+            fn encode(&self, out: &mut $crate::xdr::Writer<'_>) {
+                $($crate::xdr::Encode::encode(&self.$field, out);)+
+            }
+        }
+
+        impl<$life> $crate::xdr::Decode<$life> for $name<$life> {
+            #[inline]
+            fn decode(
+                reader: &mut $crate::xdr::Reader<$life>,
+            ) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(Self { $($field: $crate::xdr::Decode::decode(reader)?,)+ })
+            }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)+
+        }
+
+        impl $crate::xdr::Encode for $name {
+            #[inline]
+            fn encode(&self, out: &mut $crate::xdr::Writer<'_>) {
+                $($crate::xdr::Encode::encode(&self.$field, out);)+
+            }
+        }
+
+        impl<'input> $crate::xdr::Decode<'input> for $name {
+            #[inline]
+            fn decode(
+                reader: &mut $crate::xdr::Reader<'input>,
+            ) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(Self { $($field: $crate::xdr::Decode::decode(reader)?,)+ })
+            }
+        }
+    };
+}
+
+/// An XDR `enum` with the standard's names, unknown numbers kept.
+macro_rules! numbered {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident($unknown:literal) {
+            $($(#[$const_meta:meta])* $const:ident = $value:literal, $text:literal;)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            $($(#[$const_meta])* pub const $const: Self = Self($value);)+
+
+            /// Every value the standard names, in its order.
+            pub const ALL: &'static [Self] = &[$(Self::$const),+];
+
+            /// The standard's name, unless the number is not one of its own.
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($value => Some($text),)+
+                    _ => None,
+                }
+            }
+
+            /// The value with this name in the standard.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self::$const),)+
+                    _ => None,
+                }
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self.name() {
+                    Some(name) => write!(f, "{name} ({})", self.0),
+                    None => write!(f, "{} {}", $unknown, self.0),
+                }
+            }
+        }
+
+        impl $crate::xdr::Encode for $name {
+            #[inline]
+            fn encode(&self, out: &mut $crate::xdr::Writer<'_>) {
+                out.u32(self.0);
+            }
+        }
+
+        impl<'input> $crate::xdr::Decode<'input> for $name {
+            #[inline]
+            fn decode(
+                reader: &mut $crate::xdr::Reader<'input>,
+            ) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(Self(reader.u32()?))
+            }
+        }
+    };
+}

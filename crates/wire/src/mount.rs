@@ -1,0 +1,263 @@
+//! MOUNT version 3: from a path to the first file handle (RFC 1813,
+//! appendix I).
+
+use alloc::vec::Vec;
+
+use crate::nfs3::FileHandle;
+use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer, length};
+
+/// MOUNT_PROGRAM.
+pub const PROGRAM: u32 = 100_005;
+/// MOUNT_V3.
+pub const VERSION: u32 = 3;
+/// MNTPATHLEN: most bytes in a path.
+pub const PATH_MAX: usize = 1024;
+/// MNTNAMLEN: most bytes in the name of a host or group.
+pub const NAME_MAX: usize = 255;
+
+/// A procedure of the MOUNT protocol, section 5.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Procedure {
+    /// MOUNTPROC3_NULL: void to void.
+    Null = 0,
+    /// MOUNTPROC3_MNT: [`DirPath`] to [`MntReply`].
+    Mnt = 1,
+    /// MOUNTPROC3_DUMP: void to [`DumpReply`].
+    Dump = 2,
+    /// MOUNTPROC3_UMNT: [`DirPath`] to void.
+    Umnt = 3,
+    /// MOUNTPROC3_UMNTALL: void to void.
+    UmntAll = 4,
+    /// MOUNTPROC3_EXPORT: void to [`ExportReply`].
+    Export = 5,
+}
+
+impl Procedure {
+    /// All of them, by number.
+    pub const ALL: [Self; 6] = [
+        Self::Null,
+        Self::Mnt,
+        Self::Dump,
+        Self::Umnt,
+        Self::UmntAll,
+        Self::Export,
+    ];
+
+    /// The procedure with this number.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            0 => Self::Null,
+            1 => Self::Mnt,
+            2 => Self::Dump,
+            3 => Self::Umnt,
+            4 => Self::UmntAll,
+            5 => Self::Export,
+            _ => return None,
+        })
+    }
+
+    /// The number on the wire.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The standard's name in lower case, without the prefix `MOUNTPROC3_`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Mnt => "mnt",
+            Self::Dump => "dump",
+            Self::Umnt => "umnt",
+            Self::UmntAll => "umntall",
+            Self::Export => "export",
+        }
+    }
+}
+
+numbered! {
+    /// `mountstat3`, section 5.1.5.
+    pub struct MountStatus("mountstat3") {
+        /// No error.
+        OK = 0, "MNT3_OK";
+        /// Not owner.
+        PERM = 1, "MNT3ERR_PERM";
+        /// No such file or directory.
+        NOENT = 2, "MNT3ERR_NOENT";
+        /// I/O error.
+        IO = 5, "MNT3ERR_IO";
+        /// Permission denied.
+        ACCES = 13, "MNT3ERR_ACCES";
+        /// Not a directory.
+        NOTDIR = 20, "MNT3ERR_NOTDIR";
+        /// Invalid argument.
+        INVAL = 22, "MNT3ERR_INVAL";
+        /// The file name is too long.
+        NAMETOOLONG = 63, "MNT3ERR_NAMETOOLONG";
+        /// The operation is not supported.
+        NOTSUPP = 10004, "MNT3ERR_NOTSUPP";
+        /// A failure on the server.
+        SERVERFAULT = 10006, "MNT3ERR_SERVERFAULT";
+    }
+}
+
+/// `dirpath`: the path of a directory on the server, at most [`PATH_MAX`]
+/// bytes. The arguments of MNT and UMNT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirPath<'a>(pub &'a [u8]);
+
+impl Encode for DirPath<'_> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        out.opaque(self.0);
+    }
+}
+
+impl<'a> Decode<'a> for DirPath<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.opaque(PATH_MAX).map(Self)
+    }
+}
+
+/// `name`: a host or a group of hosts, at most [`NAME_MAX`] bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Name<'a>(pub &'a [u8]);
+
+impl Encode for Name<'_> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        out.opaque(self.0);
+    }
+}
+
+impl<'a> Decode<'a> for Name<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.opaque(NAME_MAX).map(Self)
+    }
+}
+
+/// `mountres3_ok`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MntOk<'a> {
+    /// The handle of the directory.
+    pub fhandle: FileHandle<'a>,
+    /// RPC authentication flavors the server takes, best first.
+    pub auth_flavors: Vec<u32>,
+}
+
+impl Encode for MntOk<'_> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        self.fhandle.encode(out);
+        out.u32(length(self.auth_flavors.len()));
+        for flavor in &self.auth_flavors {
+            out.u32(*flavor);
+        }
+    }
+}
+
+impl<'a> Decode<'a> for MntOk<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let fhandle = FileHandle::decode(reader)?;
+        let count = reader.u32()?;
+        let mut auth_flavors = Vec::new();
+        for _ in 0..count {
+            auth_flavors.push(reader.u32()?);
+        }
+        Ok(Self {
+            fhandle,
+            auth_flavors,
+        })
+    }
+}
+
+message! {
+    /// The failing arm of `mountres3`.
+    #[derive(Copy)]
+    pub struct MntFail {
+        /// Why.
+        pub status: MountStatus,
+    }
+}
+
+/// `mountres3`.
+pub type MntReply<'a> = Result<MntOk<'a>, MntFail>;
+
+message! {
+    /// `mountbody`: one client and what it has mounted.
+    #[derive(Copy)]
+    pub struct MountEntry<'a> {
+        /// `ml_hostname`.
+        pub hostname: Name<'a>,
+        /// `ml_directory`.
+        pub directory: DirPath<'a>,
+    }
+}
+
+/// `mountlist`: what the server remembers of who mounted what.
+pub type DumpReply<'a> = Vec<MountEntry<'a>>;
+
+message! {
+    /// `exportnode`: one exported directory.
+    pub struct ExportEntry<'a> {
+        /// `ex_dir`.
+        pub directory: DirPath<'a>,
+        /// `ex_groups`: who may mount it; everyone, if there is none.
+        pub groups: Vec<Name<'a>>,
+    }
+}
+
+/// `exports`: what the server exports.
+pub type ExportReply<'a> = Vec<ExportEntry<'a>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    #[test]
+    fn a_path_over_1024_bytes_is_refused() {
+        let path = DirPath(&[b'a'; 1025]).to_bytes();
+        assert_eq!(
+            DirPath::from_bytes(&path),
+            Err(DecodeError::TooLong {
+                at: 0,
+                len: 1025,
+                limit: 1024
+            })
+        );
+    }
+
+    #[test]
+    fn a_status_is_shown_by_name_and_number() {
+        assert_eq!(MountStatus::ACCES.to_string(), "MNT3ERR_ACCES (13)");
+    }
+
+    #[test]
+    fn a_count_of_flavors_takes_no_memory() {
+        let mut bytes = MntReply::Ok(MntOk {
+            fhandle: FileHandle::new(b"root").unwrap(),
+            auth_flavors: vec![1],
+        })
+        .to_bytes();
+        let count = bytes.len() - 8;
+        bytes[count..count + 4].copy_from_slice(&[0xff; 4]);
+        assert!(matches!(
+            MntReply::from_bytes(&bytes),
+            Err(DecodeError::Short { .. })
+        ));
+    }
+
+    #[test]
+    fn an_export_list_is_what_the_appendix_says() {
+        let exports = vec![ExportEntry {
+            directory: DirPath(b"/mem"),
+            groups: vec![Name(b"*")],
+        }];
+        // One follows: "/mem"; one group follows: "*"; no group; no export.
+        let expected = [
+            0, 0, 0, 1, 0, 0, 0, 4, b'/', b'm', b'e', b'm', 0, 0, 0, 1, 0, 0, 0, 1, b'*', 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        assert_eq!(exports.to_bytes(), expected);
+        assert_eq!(ExportReply::from_bytes(&expected), Ok(exports));
+    }
+}

@@ -1,0 +1,41 @@
+//! COMMIT: commit cached data to stable storage (RFC 1813, section 3.3.21).
+
+use super::{FileHandle, Status, Verifier, WccData};
+
+message! {
+    /// `COMMIT3args`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// The file.
+        pub file: FileHandle<'a>,
+        /// Where in the file to begin.
+        pub offset: u64,
+        /// Bytes; 0 is up to the end.
+        pub count: u32,
+    }
+}
+
+message! {
+    /// `COMMIT3resok`.
+    #[derive(Copy)]
+    pub struct ReplyOk {
+        /// `file_wcc`, as far as the server gives it.
+        pub file_wcc: WccData,
+        /// `writeverf3`: another one than WRITE gave means that data may be lost.
+        pub verf: Verifier,
+    }
+}
+
+message! {
+    /// The failing arms of `COMMIT3res`.
+    #[derive(Copy)]
+    pub struct ReplyFail {
+        /// Why.
+        pub status: Status,
+        /// `file_wcc`, as far as the server gives it.
+        pub file_wcc: WccData,
+    }
+}
+
+/// `COMMIT3res`.
+pub type Reply = Result<ReplyOk, ReplyFail>;

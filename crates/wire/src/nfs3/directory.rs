@@ -1,0 +1,221 @@
+//! A reply to READDIR or READDIRPLUS, written entry by entry within the bytes
+//! the client allows (RFC 1813, sections 3.3.16 and 3.3.17).
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use super::{PostOpAttr, Status, Verifier, readdir, readdirplus};
+use crate::xdr::{Encode, Writer};
+
+/// An entry of either kind.
+pub trait DirectoryEntry: Encode {
+    /// Bytes of what `dircount` counts: file number, name and cookie.
+    fn directory_len(&self) -> usize;
+}
+
+const fn directory_len(name: &[u8]) -> usize {
+    8 + 4 + name.len().next_multiple_of(4) + 8
+}
+
+impl DirectoryEntry for readdir::Entry<'_> {
+    #[inline]
+    fn directory_len(&self) -> usize {
+        directory_len(self.name)
+    }
+}
+
+impl DirectoryEntry for readdirplus::EntryPlus<'_> {
+    #[inline]
+    fn directory_len(&self) -> usize {
+        directory_len(self.name)
+    }
+}
+
+/// The end of the list, and `eof`.
+const END_LEN: usize = 8;
+
+/// Appends a successful reply, from its status on.
+///
+/// Nothing but [`finish`](Self::finish) ends the list. A server that could not
+/// append even one entry calls [`abandon`](Self::abandon) instead and answers
+/// NFS3ERR_TOOSMALL.
+#[derive(Debug)]
+pub struct DirectoryWriter<'b, E> {
+    out: &'b mut Vec<u8>,
+    /// Where the reply begins.
+    start: usize,
+    /// Where it has to end.
+    limit: usize,
+    /// What is left of `dircount`.
+    directory_left: usize,
+    entries: usize,
+    entry: PhantomData<fn(E)>,
+}
+
+impl<'b, 'e> DirectoryWriter<'b, readdir::Entry<'e>> {
+    /// A reply to READDIR of at most `count` bytes of `READDIR3resok`.
+    pub fn readdir(
+        out: &'b mut Vec<u8>,
+        dir_attributes: &PostOpAttr,
+        cookieverf: Verifier,
+        count: u32,
+    ) -> Self {
+        Self::new(out, dir_attributes, cookieverf, count, u32::MAX)
+    }
+}
+
+impl<'b, 'e> DirectoryWriter<'b, readdirplus::EntryPlus<'e>> {
+    /// A reply to READDIRPLUS of at most `maxcount` bytes of
+    /// `READDIRPLUS3resok`, of which `dircount` of names, file numbers and
+    /// cookies.
+    pub fn readdirplus(
+        out: &'b mut Vec<u8>,
+        dir_attributes: &PostOpAttr,
+        cookieverf: Verifier,
+        dircount: u32,
+        maxcount: u32,
+    ) -> Self {
+        Self::new(out, dir_attributes, cookieverf, maxcount, dircount)
+    }
+}
+
+impl<'b, E: DirectoryEntry> DirectoryWriter<'b, E> {
+    fn new(
+        out: &'b mut Vec<u8>,
+        dir_attributes: &PostOpAttr,
+        cookieverf: Verifier,
+        count: u32,
+        dircount: u32,
+    ) -> Self {
+        let start = out.len();
+        let mut writer = Writer::new(out);
+        writer.u32(Status::OK.0);
+        // The counts are of the `resok`, which begins after the status.
+        let limit = writer.position().saturating_add(count as usize);
+        dir_attributes.encode(&mut writer);
+        cookieverf.encode(&mut writer);
+        let directory_left = dircount as usize;
+        Self {
+            out,
+            start,
+            limit,
+            directory_left,
+            entries: 0,
+            entry: PhantomData,
+        }
+    }
+
+    /// Appends this entry if it fits; whether it did.
+    #[inline]
+    pub fn append(&mut self, entry: &E) -> bool {
+        let directory_len = entry.directory_len();
+        // Clients take `dircount` for a hint and send small ones, so the first
+        // entry only has to fit into the reply as a whole.
+        if directory_len > self.directory_left && self.entries > 0 {
+            return false;
+        }
+        let before = self.out.len();
+        let mut writer = Writer::new(self.out);
+        writer.bool(true);
+        entry.encode(&mut writer);
+        if self.out.len() + END_LEN > self.limit {
+            self.out.truncate(before);
+            return false;
+        }
+        self.directory_left = self.directory_left.saturating_sub(directory_len);
+        self.entries += 1;
+        true
+    }
+
+    /// Entries appended so far.
+    #[inline]
+    pub const fn entries(&self) -> usize {
+        self.entries
+    }
+
+    /// Whether even a reply without entries is over the limit.
+    #[inline]
+    pub const fn is_over_limit(&self) -> bool {
+        self.out.len() + END_LEN > self.limit
+    }
+
+    /// Ends the list; `eof` says whether the directory ends there too.
+    pub fn finish(self, eof: bool) {
+        Writer::new(self.out).words([0, eof.into()]);
+    }
+
+    /// Takes everything back that was appended, the status included.
+    pub fn abandon(self) {
+        self.out.truncate(self.start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nfs3::FileHandle;
+    use crate::xdr::Decode;
+
+    fn entry(cookie: u64) -> readdir::Entry<'static> {
+        readdir::Entry {
+            fileid: cookie,
+            name: b"name",
+            cookie,
+        }
+    }
+
+    #[test]
+    fn a_reply_never_exceeds_the_count_and_never_wastes_an_entry() {
+        // Attributes absent 4, verifier 8, end 8; an entry 4 + 8 + 8 + 8.
+        for (count, fit) in [
+            (19, 0),
+            (20, 0),
+            (47, 0),
+            (48, 1),
+            (75, 1),
+            (76, 2),
+            (1000, 5),
+        ] {
+            let mut out = b"header".to_vec();
+            let mut writer = DirectoryWriter::readdir(&mut out, &None, [0; 8], count);
+            assert_eq!(writer.is_over_limit(), count < 20);
+            let appended = (1..=5)
+                .take_while(|cookie| writer.append(&entry(*cookie)))
+                .count();
+            assert_eq!(appended, fit, "in {count} bytes");
+            assert_eq!(writer.entries(), fit);
+            writer.finish(fit == 5);
+            let reply = readdir::Reply::from_bytes(&out[6..]).unwrap().unwrap();
+            assert_eq!(reply.entries.len(), fit);
+            assert_eq!(reply.eof, fit == 5);
+            assert!(fit == 0 || out.len() - 6 - 4 <= count as usize);
+        }
+    }
+
+    #[test]
+    fn dircount_leaves_out_attributes_and_handles() {
+        let entry = readdirplus::EntryPlus {
+            fileid: 1,
+            name: b"name",
+            cookie: 1,
+            name_attributes: None,
+            name_handle: FileHandle::new(&[7; 64]),
+        };
+        for (dircount, fit) in [(0, 1), (47, 1), (48, 2), (71, 2), (72, 3)] {
+            let mut out = Vec::new();
+            let mut writer =
+                DirectoryWriter::readdirplus(&mut out, &None, [0; 8], dircount, 10_000);
+            let appended = (0..5).take_while(|_| writer.append(&entry)).count();
+            assert_eq!(appended, fit, "with dircount {dircount}");
+        }
+    }
+
+    #[test]
+    fn an_abandoned_reply_leaves_nothing_behind() {
+        let mut out = b"header".to_vec();
+        let mut writer = DirectoryWriter::readdir(&mut out, &None, [0; 8], 10);
+        assert!(!writer.append(&entry(1)));
+        writer.abandon();
+        assert_eq!(out, b"header");
+    }
+}

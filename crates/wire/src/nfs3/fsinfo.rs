@@ -1,0 +1,64 @@
+//! FSINFO: get static file system information (RFC 1813, section 3.3.19).
+
+use super::{FileHandle, Nfstime3, PostOpAttr, Status};
+
+/// FSF3_LINK: hard links.
+pub const LINK: u32 = 0x01;
+/// FSF3_SYMLINK: symbolic links.
+pub const SYMLINK: u32 = 0x02;
+/// FSF3_HOMOGENEOUS: PATHCONF is the same for every file.
+pub const HOMOGENEOUS: u32 = 0x08;
+/// FSF3_CANSETTIME: SETATTR sets times exactly.
+pub const CANSETTIME: u32 = 0x10;
+
+message! {
+    /// `FSINFO3args`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// The root of the file system.
+        pub fsroot: FileHandle<'a>,
+    }
+}
+
+message! {
+    /// `FSINFO3resok`.
+    #[derive(Copy)]
+    pub struct ReplyOk {
+        /// `obj_attributes`, if the server gives them.
+        pub obj_attributes: PostOpAttr,
+        /// Most bytes of a READ.
+        pub rtmax: u32,
+        /// Preferred bytes of a READ.
+        pub rtpref: u32,
+        /// What they should be a multiple of.
+        pub rtmult: u32,
+        /// Most bytes of a WRITE.
+        pub wtmax: u32,
+        /// Preferred bytes of a WRITE.
+        pub wtpref: u32,
+        /// What they should be a multiple of.
+        pub wtmult: u32,
+        /// Preferred bytes of a READDIR.
+        pub dtpref: u32,
+        /// Most bytes of a file.
+        pub maxfilesize: u64,
+        /// The precision of times.
+        pub time_delta: Nfstime3,
+        /// The `FSF3` bits.
+        pub properties: u32,
+    }
+}
+
+message! {
+    /// The failing arms of `FSINFO3res`.
+    #[derive(Copy)]
+    pub struct ReplyFail {
+        /// Why.
+        pub status: Status,
+        /// `obj_attributes`, if the server gives them.
+        pub obj_attributes: PostOpAttr,
+    }
+}
+
+/// `FSINFO3res`.
+pub type Reply = Result<ReplyOk, ReplyFail>;

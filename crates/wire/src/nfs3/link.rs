@@ -1,0 +1,41 @@
+//! LINK: create a link to a file (RFC 1813, section 3.3.15).
+
+use super::{DirOpArgs, FileHandle, PostOpAttr, Status, WccData};
+
+message! {
+    /// `LINK3args`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// The file.
+        pub file: FileHandle<'a>,
+        /// The directory, and the new name in it.
+        pub link: DirOpArgs<'a>,
+    }
+}
+
+message! {
+    /// `LINK3resok`.
+    #[derive(Copy)]
+    pub struct ReplyOk {
+        /// `file_attributes`, if the server gives them.
+        pub file_attributes: PostOpAttr,
+        /// `linkdir_wcc`, as far as the server gives it.
+        pub linkdir_wcc: WccData,
+    }
+}
+
+message! {
+    /// The failing arms of `LINK3res`.
+    #[derive(Copy)]
+    pub struct ReplyFail {
+        /// Why.
+        pub status: Status,
+        /// `file_attributes`, if the server gives them.
+        pub file_attributes: PostOpAttr,
+        /// `linkdir_wcc`, as far as the server gives it.
+        pub linkdir_wcc: WccData,
+    }
+}
+
+/// `LINK3res`.
+pub type Reply = Result<ReplyOk, ReplyFail>;

@@ -1,0 +1,47 @@
+//! PATHCONF: get POSIX information (RFC 1813, section 3.3.20).
+
+use super::{FileHandle, PostOpAttr, Status};
+
+message! {
+    /// `PATHCONF3args`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// The object in question.
+        pub object: FileHandle<'a>,
+    }
+}
+
+message! {
+    /// `PATHCONF3resok`.
+    #[derive(Copy)]
+    pub struct ReplyOk {
+        /// `obj_attributes`, if the server gives them.
+        pub obj_attributes: PostOpAttr,
+        /// Most hard links to an object.
+        pub linkmax: u32,
+        /// Most bytes of a name.
+        pub name_max: u32,
+        /// Whether a longer name is refused and not cut.
+        pub no_trunc: bool,
+        /// Whether only a privileged user changes owners.
+        pub chown_restricted: bool,
+        /// Whether names differ by more than case.
+        pub case_insensitive: bool,
+        /// Whether the case of names is kept.
+        pub case_preserving: bool,
+    }
+}
+
+message! {
+    /// The failing arms of `PATHCONF3res`.
+    #[derive(Copy)]
+    pub struct ReplyFail {
+        /// Why.
+        pub status: Status,
+        /// `obj_attributes`, if the server gives them.
+        pub obj_attributes: PostOpAttr,
+    }
+}
+
+/// `PATHCONF3res`.
+pub type Reply = Result<ReplyOk, ReplyFail>;

@@ -1,0 +1,80 @@
+//! READ: read from a file (RFC 1813, section 3.3.6).
+
+use super::{FileHandle, PostOpAttr, Status};
+use crate::xdr::{Encode, Writer, length};
+
+message! {
+    /// `READ3args`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// The file.
+        pub file: FileHandle<'a>,
+        /// Where in the file to begin.
+        pub offset: u64,
+        /// Bytes wanted.
+        pub count: u32,
+    }
+}
+
+message! {
+    /// `READ3resok`.
+    #[derive(Copy)]
+    pub struct ReplyOk<'a> {
+        /// `file_attributes`, if the server gives them.
+        pub file_attributes: PostOpAttr,
+        /// Bytes read; the length of the data, unless the server is wrong.
+        pub count: u32,
+        /// Whether the read ended at the end of the file.
+        pub eof: bool,
+        /// What was read.
+        pub data: &'a [u8],
+    }
+}
+
+message! {
+    /// The failing arms of `READ3res`.
+    #[derive(Copy)]
+    pub struct ReplyFail {
+        /// Why.
+        pub status: Status,
+        /// `file_attributes`, if the server gives them.
+        pub file_attributes: PostOpAttr,
+    }
+}
+
+/// `READ3res`.
+pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+
+impl ReplyOk<'_> {
+    /// Appends the reply up to its data: status, attributes, count, eof and
+    /// the length of the data, which is `data_len` and not that of `data`.
+    ///
+    /// For a server that sends the data from where it lies. It then sends
+    /// zeros up to the next multiple of four bytes.
+    #[inline]
+    pub fn encode_head(&self, data_len: usize, out: &mut Writer<'_>) {
+        out.u32(Status::OK.0);
+        self.file_attributes.encode(out);
+        out.words([self.count, self.eof.into(), length(data_len)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn the_head_and_the_data_are_the_reply() {
+        let ok = ReplyOk {
+            file_attributes: None,
+            count: 8,
+            eof: true,
+            data: b"contents",
+        };
+        let mut sent = Vec::new();
+        ReplyOk { data: &[], ..ok }.encode_head(8, &mut Writer::new(&mut sent));
+        sent.extend_from_slice(b"contents");
+        assert_eq!(sent, Reply::Ok(ok).to_bytes());
+    }
+}

@@ -1,0 +1,61 @@
+//! READDIR: read from a directory (RFC 1813, section 3.3.16).
+
+use alloc::vec::Vec;
+
+use super::{FileHandle, PostOpAttr, Status, Verifier};
+
+message! {
+    /// `READDIR3args`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// The directory.
+        pub dir: FileHandle<'a>,
+        /// 0 to begin, or the cookie of the last entry seen.
+        pub cookie: u64,
+        /// Zeros to begin, or what came with that cookie.
+        pub cookieverf: Verifier,
+        /// Most bytes of `READDIR3resok`.
+        pub count: u32,
+    }
+}
+
+message! {
+    /// `entry3`.
+    #[derive(Copy)]
+    pub struct Entry<'a> {
+        /// The number of the file.
+        pub fileid: u64,
+        /// Its name.
+        pub name: &'a [u8],
+        /// Where to go on after it.
+        pub cookie: u64,
+    }
+}
+
+message! {
+    /// `READDIR3resok`, with its `dirlist3`.
+    pub struct ReplyOk<'a> {
+        /// `dir_attributes`, if the server gives them.
+        pub dir_attributes: PostOpAttr,
+        /// To be sent back with the cookies.
+        pub cookieverf: Verifier,
+        /// Entries, in an order of the server.
+        pub entries: Vec<Entry<'a>>,
+        /// Whether the directory ends here.
+        pub eof: bool,
+    }
+}
+
+message! {
+    /// The failing arms of `READDIR3res`.
+    #[derive(Copy)]
+    pub struct ReplyFail {
+        /// Why.
+        pub status: Status,
+        /// `dir_attributes`, if the server gives them.
+        pub dir_attributes: PostOpAttr,
+    }
+}
+
+/// `READDIR3res`.
+pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;

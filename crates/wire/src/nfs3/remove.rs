@@ -1,0 +1,35 @@
+//! REMOVE: remove a file (RFC 1813, section 3.3.12).
+
+use super::{DirOpArgs, Status, WccData};
+
+message! {
+    /// `REMOVE3args`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// The directory, and the name to remove from it.
+        pub object: DirOpArgs<'a>,
+    }
+}
+
+message! {
+    /// `REMOVE3resok`.
+    #[derive(Copy)]
+    pub struct ReplyOk {
+        /// `dir_wcc`, as far as the server gives it.
+        pub dir_wcc: WccData,
+    }
+}
+
+message! {
+    /// The failing arms of `REMOVE3res`.
+    #[derive(Copy)]
+    pub struct ReplyFail {
+        /// Why.
+        pub status: Status,
+        /// `dir_wcc`, as far as the server gives it.
+        pub dir_wcc: WccData,
+    }
+}
+
+/// `REMOVE3res`.
+pub type Reply = Result<ReplyOk, ReplyFail>;

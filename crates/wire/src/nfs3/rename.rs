@@ -1,0 +1,41 @@
+//! RENAME: rename a file or directory (RFC 1813, section 3.3.14).
+
+use super::{DirOpArgs, Status, WccData};
+
+message! {
+    /// `RENAME3args`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// Where it is.
+        pub from: DirOpArgs<'a>,
+        /// Where it shall be.
+        pub to: DirOpArgs<'a>,
+    }
+}
+
+message! {
+    /// `RENAME3resok`.
+    #[derive(Copy)]
+    pub struct ReplyOk {
+        /// `fromdir_wcc`, as far as the server gives it.
+        pub fromdir_wcc: WccData,
+        /// `todir_wcc`, as far as the server gives it.
+        pub todir_wcc: WccData,
+    }
+}
+
+message! {
+    /// The failing arms of `RENAME3res`.
+    #[derive(Copy)]
+    pub struct ReplyFail {
+        /// Why.
+        pub status: Status,
+        /// `fromdir_wcc`, as far as the server gives it.
+        pub fromdir_wcc: WccData,
+        /// `todir_wcc`, as far as the server gives it.
+        pub todir_wcc: WccData,
+    }
+}
+
+/// `RENAME3res`.
+pub type Reply = Result<ReplyOk, ReplyFail>;

@@ -1,0 +1,116 @@
+//! Where a program listens: portmap version 2 and rpcbind versions 3 and 4
+//! (RFC 1833). One program number, three versions.
+//!
+//! Version 2, here, answers with a port; versions 3 and 4, in [`rpcbind`],
+//! with a universal address ([`UniversalAddress`]).
+
+mod address;
+pub mod rpcbind;
+
+use alloc::vec::Vec;
+
+pub use address::UniversalAddress;
+
+/// PMAP_PROG and RPCBPROG.
+pub const PROGRAM: u32 = 100_000;
+/// PMAP_VERS.
+pub const VERSION: u32 = 2;
+/// PMAP_PORT: where it listens itself.
+pub const PORT: u16 = 111;
+/// `prot` of TCP.
+pub const IPPROTO_TCP: u32 = 6;
+/// `prot` of UDP.
+pub const IPPROTO_UDP: u32 = 17;
+
+/// A procedure of version 2, section 3.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Procedure {
+    /// PMAPPROC_NULL: void to void.
+    Null = 0,
+    /// PMAPPROC_SET: [`Mapping`] to `bool`.
+    Set = 1,
+    /// PMAPPROC_UNSET: [`Mapping`] to `bool`; protocol and port are ignored.
+    Unset = 2,
+    /// PMAPPROC_GETPORT: [`Mapping`] to `u32`, 0 if the program is not there;
+    /// the port asked with is ignored.
+    Getport = 3,
+    /// PMAPPROC_DUMP: void to [`DumpReply`].
+    Dump = 4,
+    /// PMAPPROC_CALLIT: [`CallitArgs`] to [`CallitReply`].
+    Callit = 5,
+}
+
+impl Procedure {
+    /// All of them, by number.
+    pub const ALL: [Self; 6] = [
+        Self::Null,
+        Self::Set,
+        Self::Unset,
+        Self::Getport,
+        Self::Dump,
+        Self::Callit,
+    ];
+
+    /// The procedure with this number.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            0 => Self::Null,
+            1 => Self::Set,
+            2 => Self::Unset,
+            3 => Self::Getport,
+            4 => Self::Dump,
+            5 => Self::Callit,
+            _ => return None,
+        })
+    }
+
+    /// The number on the wire.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+}
+
+message! {
+    /// `mapping`.
+    #[derive(Copy, Hash)]
+    pub struct Mapping {
+        /// `prog`.
+        pub program: u32,
+        /// `vers`.
+        pub version: u32,
+        /// `prot`: [`IPPROTO_TCP`] or [`IPPROTO_UDP`].
+        pub protocol: u32,
+        /// `port`.
+        pub port: u32,
+    }
+}
+
+/// `pmaplist`.
+pub type DumpReply = Vec<Mapping>;
+
+message! {
+    /// `call_args`: a call for the port mapper to pass on.
+    #[derive(Copy)]
+    pub struct CallitArgs<'a> {
+        /// `prog`.
+        pub program: u32,
+        /// `vers`.
+        pub version: u32,
+        /// `proc`.
+        pub procedure: u32,
+        /// Its arguments, encoded.
+        pub args: &'a [u8],
+    }
+}
+
+message! {
+    /// `call_result`: what the call that was passed on came back with.
+    #[derive(Copy)]
+    pub struct CallitReply<'a> {
+        /// Where the program listens.
+        pub port: u32,
+        /// Its results, encoded.
+        pub res: &'a [u8],
+    }
+}

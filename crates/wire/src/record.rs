@@ -1,0 +1,458 @@
+//! Record marking: RPC messages on a byte stream (RFC 5531, section 11).
+//!
+//! A record is one or more fragments, each behind four bytes that give its
+//! length and whether it is the last. Not here: what is in the record.
+
+use alloc::vec::Vec;
+
+/// The largest record taken unless told otherwise: a READ or WRITE of one
+/// mebibyte and generous room for its header.
+pub const RECORD_MAX: usize = (1 << 20) + 4096;
+
+/// How many fragments of no bytes one record may hold. The standard does not
+/// forbid them, and without a limit a peer could send them for ever.
+pub const EMPTY_FRAGMENTS_MAX: u32 = 16;
+
+/// A buffer no larger than this is kept between records.
+const RETAINED: usize = 16 << 10;
+
+/// A larger one is given back after this many records in a row that had no
+/// use for it, so a stream of large records does not allocate for each.
+const RELEASE_AFTER: u32 = 16;
+
+/// The four bytes in front of a fragment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordMark {
+    /// Whether the record ends with this fragment.
+    pub last: bool,
+    /// Bytes in the fragment, below 2^31.
+    pub len: u32,
+}
+
+impl RecordMark {
+    const LAST: u32 = 1 << 31;
+
+    /// Reads a mark; every four bytes are one.
+    #[inline]
+    pub const fn from_bytes(bytes: [u8; 4]) -> Self {
+        let word = u32::from_be_bytes(bytes);
+        Self {
+            last: word & Self::LAST != 0,
+            len: word & !Self::LAST,
+        }
+    }
+
+    /// The mark on the wire.
+    #[inline]
+    pub const fn to_bytes(self) -> [u8; 4] {
+        let flag = if self.last { Self::LAST } else { 0 };
+        (flag | (self.len & !Self::LAST)).to_be_bytes()
+    }
+
+    /// Begins a record of one fragment at the end of `out`, to be completed by
+    /// [`RecordMark::close`] with the position this returns.
+    #[inline]
+    pub fn open(out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        start
+    }
+
+    /// Writes the mark of the record that began at `start` and is followed by
+    /// `more` bytes that are sent from elsewhere.
+    #[inline]
+    pub fn close(out: &mut [u8], start: usize, more: usize) {
+        let len = out.len().saturating_sub(start + 4) + more;
+        if let Some(mark) = out
+            .get_mut(start..)
+            .and_then(|tail| tail.first_chunk_mut::<4>())
+        {
+            *mark = Self {
+                last: true,
+                len: crate::xdr::length(len),
+            }
+            .to_bytes();
+        }
+    }
+}
+
+/// Why a byte stream is no longer a stream of records. It cannot be taken up
+/// again: where the next record begins is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// A record is over the limit.
+    #[error("record of {len} bytes or more is over the limit of {limit}")]
+    TooLong {
+        /// Bytes of the fragments announced so far.
+        len: usize,
+        /// The limit the assembler was made with.
+        limit: usize,
+    },
+    /// A record with too many fragments of no bytes.
+    #[error("record has more than {limit} fragments of no bytes")]
+    EmptyFragments {
+        /// [`EMPTY_FRAGMENTS_MAX`].
+        limit: u32,
+    },
+}
+
+/// Turns bytes as they arrive into records.
+///
+/// A record that lies whole and in one fragment in the input is returned where
+/// it is. Others are collected in a buffer that grows as their bytes arrive,
+/// not as their marks promise.
+#[derive(Debug)]
+pub struct Assembler {
+    max_record: usize,
+    /// What has arrived of the next mark.
+    mark: [u8; 4],
+    mark_len: usize,
+    /// The fragment being collected, once its mark is complete.
+    fragment: Option<Fragment>,
+    empty_fragments: u32,
+    buffer: Vec<u8>,
+    /// The buffer holds a record that has been handed out.
+    complete: bool,
+    small_records: u32,
+    failed: Option<RecordError>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fragment {
+    last: bool,
+    missing: usize,
+}
+
+impl Assembler {
+    /// An assembler that refuses records over `max_record` bytes.
+    pub const fn new(max_record: usize) -> Self {
+        Self {
+            max_record,
+            mark: [0; 4],
+            mark_len: 0,
+            fragment: None,
+            empty_fragments: 0,
+            buffer: Vec::new(),
+            complete: false,
+            small_records: 0,
+            failed: None,
+        }
+    }
+
+    /// Bytes held of a record that is not complete yet, marks included while
+    /// they are incomplete.
+    #[inline]
+    pub const fn pending(&self) -> usize {
+        if self.complete {
+            0
+        } else {
+            self.buffer.len() + self.mark_len
+        }
+    }
+
+    /// Memory held for records that arrive in pieces.
+    pub const fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Takes bytes off the front of `input` up to the end of the next record,
+    /// and returns that record; `None` once the input is used up.
+    ///
+    /// After an error the same error is returned for ever.
+    #[inline]
+    pub fn next<'s, 'i: 's>(
+        &'s mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<&'s [u8]>, RecordError> {
+        self.let_go_of_last();
+        if self.is_between_records()
+            && let Some(record) = self.in_place(input)
+        {
+            return Ok(Some(record));
+        }
+        self.collect(input)?;
+        Ok(self.complete.then_some(self.buffer.as_slice()))
+    }
+
+    #[inline]
+    const fn is_between_records(&self) -> bool {
+        self.mark_len == 0
+            && self.fragment.is_none()
+            && self.buffer.is_empty()
+            && self.empty_fragments == 0
+            && self.failed.is_none()
+    }
+
+    /// A record that lies whole and in one fragment in the input.
+    #[inline]
+    fn in_place<'i>(&self, input: &mut &'i [u8]) -> Option<&'i [u8]> {
+        let (mark, rest) = input.split_first_chunk::<4>()?;
+        let mark = RecordMark::from_bytes(*mark);
+        let len = mark.len as usize;
+        if !mark.last || len > self.max_record {
+            return None;
+        }
+        let (record, rest) = rest.split_at_checked(len)?;
+        *input = rest;
+        Some(record)
+    }
+
+    /// Forgets the record that was handed out from the buffer, and the buffer
+    /// too if it is large and has not been of use for a while.
+    #[inline]
+    fn let_go_of_last(&mut self) {
+        if self.complete {
+            self.small_records = if self.buffer.len() > RETAINED {
+                0
+            } else {
+                self.small_records
+            };
+            self.complete = false;
+            self.empty_fragments = 0;
+            self.buffer.clear();
+        }
+        if self.buffer.capacity() > RETAINED && self.is_between_records() {
+            self.small_records += 1;
+            if self.small_records > RELEASE_AFTER {
+                self.release();
+            }
+        }
+    }
+
+    /// Gives a large buffer back now, if no record is being collected in it.
+    /// For an owner that knows the stream has gone quiet.
+    pub fn release(&mut self) {
+        if self.pending() == 0 && self.fragment.is_none() {
+            self.complete = false;
+            self.small_records = 0;
+            self.buffer = Vec::new();
+        }
+    }
+
+    fn collect(&mut self, input: &mut &[u8]) -> Result<(), RecordError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        while !self.complete {
+            let progress = match self.fragment {
+                Some(fragment) => self.take_data(fragment, input),
+                None => self.take_mark(input)?,
+            };
+            if !progress {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes bytes of a mark; whether it is complete.
+    fn take_mark(&mut self, input: &mut &[u8]) -> Result<bool, RecordError> {
+        while self.mark_len < self.mark.len() {
+            let Some((byte, rest)) = input.split_first() else {
+                return Ok(false);
+            };
+            if let Some(place) = self.mark.get_mut(self.mark_len) {
+                *place = *byte;
+            }
+            self.mark_len += 1;
+            *input = rest;
+        }
+        self.mark_len = 0;
+        self.begin_fragment(RecordMark::from_bytes(self.mark))
+            .inspect_err(|error| {
+                self.failed = Some(*error);
+                self.buffer = Vec::new();
+            })?;
+        Ok(true)
+    }
+
+    fn begin_fragment(&mut self, mark: RecordMark) -> Result<(), RecordError> {
+        let missing = mark.len as usize;
+        let len = self.buffer.len().saturating_add(missing);
+        if len > self.max_record {
+            return Err(RecordError::TooLong {
+                len,
+                limit: self.max_record,
+            });
+        }
+        if missing == 0 && !mark.last {
+            self.empty_fragments += 1;
+            if self.empty_fragments > EMPTY_FRAGMENTS_MAX {
+                return Err(RecordError::EmptyFragments {
+                    limit: EMPTY_FRAGMENTS_MAX,
+                });
+            }
+        }
+        self.fragment = Some(Fragment {
+            last: mark.last,
+            missing,
+        });
+        Ok(())
+    }
+
+    /// Takes bytes of a fragment; whether it is complete.
+    fn take_data(&mut self, fragment: Fragment, input: &mut &[u8]) -> bool {
+        let (data, rest) = input.split_at(fragment.missing.min(input.len()));
+        self.buffer.extend_from_slice(data);
+        *input = rest;
+        let missing = fragment.missing - data.len();
+        if missing > 0 {
+            self.fragment = Some(Fragment {
+                missing,
+                ..fragment
+            });
+            return false;
+        }
+        self.fragment = None;
+        self.complete = fragment.last;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn fragment(last: bool, data: &[u8]) -> Vec<u8> {
+        let mut bytes = RecordMark {
+            last,
+            len: data.len() as u32,
+        }
+        .to_bytes()
+        .to_vec();
+        bytes.extend_from_slice(data);
+        bytes
+    }
+
+    /// All records of `stream`, given to the assembler `step` bytes at a time.
+    fn records(stream: &[u8], step: usize) -> Result<Vec<Vec<u8>>, RecordError> {
+        let mut assembler = Assembler::new(1000);
+        let mut found = vec![];
+        for mut piece in stream.chunks(step) {
+            while let Some(record) = assembler.next(&mut piece)? {
+                found.push(record.to_vec());
+            }
+            assert!(piece.is_empty(), "input is used up before None is returned");
+        }
+        assert_eq!(assembler.pending(), 0);
+        Ok(found)
+    }
+
+    #[test]
+    fn a_mark_is_a_flag_and_31_bits() {
+        let mark = RecordMark {
+            last: true,
+            len: 40,
+        };
+        assert_eq!(mark.to_bytes(), [0x80, 0, 0, 40]);
+        assert_eq!(RecordMark::from_bytes([0x80, 0, 0, 40]), mark);
+        assert_eq!(
+            RecordMark::from_bytes([0x7f, 0xff, 0xff, 0xff]),
+            RecordMark {
+                last: false,
+                len: (1 << 31) - 1
+            }
+        );
+    }
+
+    #[test]
+    fn the_same_records_come_out_however_the_stream_is_cut() {
+        let mut stream = fragment(true, b"one");
+        stream.extend(fragment(false, b"tw"));
+        stream.extend(fragment(false, b""));
+        stream.extend(fragment(true, b"o and more"));
+        stream.extend(fragment(true, b""));
+        stream.extend(fragment(false, b"three"));
+        stream.extend(fragment(true, b""));
+        stream.extend(fragment(true, b"four"));
+        let expected: [&[u8]; 5] = [b"one", b"two and more", b"", b"three", b"four"];
+        for step in 1..=stream.len() {
+            assert_eq!(
+                records(&stream, step).unwrap(),
+                expected,
+                "in steps of {step}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_record_in_one_piece_is_returned_where_it_lies() {
+        let stream = fragment(true, b"in place");
+        let mut assembler = Assembler::new(1000);
+        let mut input = stream.as_slice();
+        let record = assembler.next(&mut input).unwrap().unwrap();
+        assert_eq!(record.as_ptr(), stream[4..].as_ptr());
+        assert!(input.is_empty());
+        assert_eq!(assembler.capacity(), 0);
+    }
+
+    #[test]
+    fn a_record_over_the_limit_is_an_error_for_ever() {
+        for stream in [
+            fragment(true, &[0; 1001]),
+            [fragment(false, &[0; 999]), fragment(true, &[0; 2])].concat(),
+        ] {
+            let mut assembler = Assembler::new(1000);
+            let error = Err(RecordError::TooLong {
+                len: 1001,
+                limit: 1000,
+            });
+            assert_eq!(assembler.next(&mut stream.as_slice()), error);
+            assert_eq!(assembler.next(&mut fragment(true, b"ok").as_slice()), error);
+        }
+        assert_eq!(records(&fragment(true, &[0; 1000]), 1500).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn fragments_of_no_bytes_do_not_go_on_for_ever() {
+        let stream = fragment(false, b"").repeat(EMPTY_FRAGMENTS_MAX as usize + 1);
+        let expected = RecordError::EmptyFragments {
+            limit: EMPTY_FRAGMENTS_MAX,
+        };
+        assert_eq!(records(&stream, 7), Err(expected));
+    }
+
+    #[test]
+    fn a_promise_of_bytes_takes_no_memory() {
+        let mut assembler = Assembler::new(usize::MAX);
+        let mark = RecordMark {
+            last: true,
+            len: (1 << 31) - 1,
+        }
+        .to_bytes();
+        assert_eq!(assembler.next(&mut mark.as_slice()), Ok(None));
+        assert_eq!(assembler.next(&mut [1_u8; 10].as_slice()), Ok(None));
+        assert_eq!(assembler.pending(), 10);
+        assert!(assembler.capacity() < 100);
+    }
+
+    #[test]
+    fn a_large_buffer_is_kept_while_of_use_and_then_given_back() {
+        let large = fragment(true, &vec![1; 100_000]);
+        let small = fragment(true, b"small");
+        let mut assembler = Assembler::new(RECORD_MAX);
+        for _ in 0..50 {
+            let (mut front, mut back) = large.split_at(50_000);
+            assert_eq!(assembler.next(&mut front), Ok(None));
+            assert_eq!(assembler.next(&mut back).unwrap().unwrap().len(), 100_000);
+            assert!(assembler.capacity() >= 100_000);
+        }
+        for _ in 0..50 {
+            assert_eq!(
+                assembler.next(&mut small.as_slice()),
+                Ok(Some(&b"small"[..]))
+            );
+        }
+        assert_eq!(assembler.capacity(), 0);
+    }
+
+    #[test]
+    fn a_record_can_be_opened_and_closed_around_its_bytes() {
+        let mut out = b"before".to_vec();
+        let start = RecordMark::open(&mut out);
+        out.extend_from_slice(b"head");
+        RecordMark::close(&mut out, start, 100);
+        assert_eq!(out, b"before\x80\x00\x00\x68head");
+    }
+}

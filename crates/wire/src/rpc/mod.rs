@@ -1,0 +1,24 @@
+//! ONC RPC version 2: the headers of calls and replies (RFC 5531, section 9).
+//!
+//! A header is decoded off the front of a [`Reader`](crate::xdr::Reader); the
+//! procedure's arguments or results follow in the same reader. Record marks
+//! are in [`record`](crate::record).
+
+mod auth;
+mod call;
+mod reply;
+
+pub use auth::{
+    AUTH_BODY_MAX, AUTH_NONE, AUTH_SYS, AuthSys, Credential, GIDS_MAX, Gids, MACHINE_NAME_MAX,
+    OpaqueAuth,
+};
+pub use call::CallHeader;
+pub use reply::{AcceptStatus, AuthStatus, RejectStatus, ReplyBody, ReplyHeader};
+
+/// The version of the protocol itself; the only one there is.
+pub const RPC_VERSION: u32 = 2;
+
+/// `msg_type` of a call.
+const CALL: u32 = 0;
+/// `msg_type` of a reply.
+const REPLY: u32 = 1;

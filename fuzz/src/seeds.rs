@@ -1,0 +1,63 @@
+//! Writes the seeds of every fuzz target into `corpus/`, from the list of all
+//! messages: `cargo run --bin seeds` in this folder.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use filestone_fuzz::list::{Kind, Message, messages};
+use filestone_fuzz::{mount, nfs3_call, nfs3_reply, portmap};
+use filestone_wire::record::RecordMark;
+
+fn main() -> io::Result<()> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    for (number, message) in messages().iter().enumerate() {
+        write(&corpus, "record", number, &record(message, number))?;
+        let (target, seed) = seed(message);
+        write(&corpus, target, number, &seed)?;
+    }
+    Ok(())
+}
+
+fn write(corpus: &Path, target: &str, number: usize, seed: &[u8]) -> io::Result<()> {
+    let folder: PathBuf = corpus.join(target);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(format!("message-{number:03}")), seed)
+}
+
+/// The target a message is for, and the input that makes the target read it.
+fn seed(message: &Message) -> (&'static str, Vec<u8>) {
+    let (target, kind): (_, fn(u8) -> Kind) = match message.kind {
+        Kind::CallHeader => return ("rpc_call", message.bytes.clone()),
+        Kind::ReplyHeader => return ("rpc_reply", message.bytes.clone()),
+        Kind::Nfs3Args(_) => ("nfs3_call", nfs3_call),
+        Kind::Nfs3Reply(_) => ("nfs3_reply", nfs3_reply),
+        Kind::MountArgs(_) | Kind::MountReply(_) => ("mount", mount),
+        Kind::PortmapArgs(_)
+        | Kind::PortmapReply(_)
+        | Kind::RpcbindArgs(_)
+        | Kind::RpcbindReply(_) => ("portmap", portmap),
+    };
+    let selector = (0..=u8::MAX)
+        .find(|selector| kind(*selector) == message.kind)
+        .expect("some selector stands for every kind");
+    (target, [&[selector], message.bytes.as_slice()].concat())
+}
+
+/// The message as a record of one or two fragments, to be read in steps.
+fn record(message: &Message, number: usize) -> Vec<u8> {
+    let (front, back) = message
+        .bytes
+        .split_at(message.bytes.len() / 2 * (number % 2));
+    let mut stream = vec![(number % 23) as u8];
+    for (last, data) in [(false, front), (true, back)] {
+        stream.extend(
+            RecordMark {
+                last,
+                len: data.len() as u32,
+            }
+            .to_bytes(),
+        );
+        stream.extend(data);
+    }
+    stream
+}
