@@ -2,6 +2,11 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the one who started it
 
+mod bench;
+mod exchange;
+mod process;
+mod processors;
+mod raw_client;
 mod tidy;
 
 use anyhow::Result;
@@ -20,6 +25,11 @@ struct Options {
 enum Chore {
     /// Check the walls that neither the compiler nor clippy holds.
     Tidy,
+    /// Measure what recording costs, beside a raw client.
+    Bench(bench::Bench),
+    /// The least a program can do to exchange these bytes (part of bench).
+    #[command(hide = true)]
+    RawClient(raw_client::RawClient),
 }
 
 fn main() -> ExitCode {
@@ -37,5 +47,7 @@ fn main() -> ExitCode {
 fn run(chore: &Chore) -> Result<bool> {
     match chore {
         Chore::Tidy => tidy::run(),
+        Chore::Bench(options) => bench::run(options),
+        Chore::RawClient(options) => raw_client::run(options),
     }
 }

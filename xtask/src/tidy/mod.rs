@@ -15,6 +15,8 @@ use anyhow::Result;
 use std::fmt;
 use tree::Tree;
 
+pub use tree::root;
+
 /// One rule.
 struct Check {
     /// Its name, as ARCHITECTURE.md has it.
