@@ -5,4 +5,5 @@
 
 pub mod backend;
 pub mod clock;
+pub mod transport;
 pub mod worker;

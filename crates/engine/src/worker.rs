@@ -417,6 +417,11 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
 
     fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerEnd {
         self.note_costs();
+        let mut abandoned = Vec::new();
+        self.backend.abandon(&mut abandoned);
+        for completion in &abandoned {
+            self.complete(completion);
+        }
         for slot in self.clients.iter().flat_map(|client| &client.slots) {
             if slot.is_busy && self.recorder.is_measured(slot.due) {
                 self.recorder.buffer().leave_in_flight(slot.kind, slot.role);

@@ -1,7 +1,10 @@
 //! What carries operations out: the engine's one door to the outside world.
 
+pub mod connection;
 pub mod null;
 pub mod simulated;
+pub mod sockets;
+mod transmit;
 
 use filestone_model::operation::{Completion, Operation, Ticket};
 use filestone_model::time::Moment;
@@ -44,6 +47,9 @@ pub trait Backend {
     /// May return early and with nothing. On an error `completed` still holds
     /// what was completed before it.
     fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError>;
+
+    /// Ends operations that were submitted and never sent, as skipped.
+    fn abandon(&mut self, _completed: &mut Vec<Completion>) {}
 
     /// Processor time that this thread has used, in nanoseconds.
     fn processor_nanos(&self) -> u64 {

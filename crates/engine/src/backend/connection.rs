@@ -1,0 +1,193 @@
+//! One simulated client with its socket: sending its output, receiving its input.
+
+use crate::backend::transmit;
+use filestone_model::client::{Client, Output, ProtocolError};
+use filestone_model::operation::Completion;
+use filestone_model::plan::TransportKind;
+use filestone_model::time::Moment;
+use crate::clock::Clock;
+use crate::transport::Pending;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use std::os::fd::OwnedFd;
+
+/// Datagrams taken from one socket before the others have their turn.
+const DATAGRAMS_MAX: usize = 64;
+
+/// Whether a connection can be used.
+#[derive(Debug)]
+pub enum Link {
+    /// Yes.
+    Up(OwnedFd),
+    /// An attempt is under way.
+    Connecting(Pending),
+    /// Not now; the next attempt is at this moment.
+    Down(Moment),
+}
+
+/// Why a connection was lost.
+#[derive(Debug, thiserror::Error)]
+pub enum Loss {
+    /// The server said goodbye.
+    #[error("closed the connection")]
+    Closed,
+    /// What came in is not the protocol.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    /// The operating system said so.
+    #[error("is lost: {0}")]
+    System(#[from] Errno),
+    /// No connection could be made.
+    #[error("cannot be connected to again: {0}")]
+    Refused(std::io::Error),
+}
+
+/// One simulated client with its socket.
+#[derive(Debug)]
+pub struct Connection<C> {
+    pub client: C,
+    pub link: Link,
+    pub output: Output,
+    /// Bytes of the output that have been sent, spliced data included.
+    pub output_sent: usize,
+    /// Whether it stands in the list of those with something to send.
+    pub is_dirty: bool,
+    /// Whether the operating system has no room for more.
+    pub is_blocked: bool,
+    /// When it was lost, while it is.
+    pub lost_at: Moment,
+    /// Attempts to connect since the last reply.
+    pub attempts: u32,
+    /// Replies when it was connected last.
+    pub replies_at_connect: u64,
+}
+
+/// How to receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// Take what is there.
+    None,
+    /// Wait for the socket's time-out at most.
+    Socket,
+}
+
+impl<C: Client> Connection<C> {
+    /// A connection over a socket that is connected.
+    pub fn new(client: C, socket: OwnedFd) -> Self {
+        Self {
+            client,
+            link: Link::Up(socket),
+            output: Output::default(),
+            output_sent: 0,
+            is_dirty: false,
+            is_blocked: false,
+            lost_at: Moment::ZERO,
+            attempts: 0,
+            replies_at_connect: 0,
+        }
+    }
+
+    /// Sends as much of the output as the operating system takes.
+    #[inline]
+    pub fn send(&mut self, pattern: &[u8], now: Moment) -> Result<(), Loss> {
+        self.client.transmitted(now);
+        let Link::Up(socket) = &self.link else { return Ok(()) };
+        self.is_blocked = false;
+        match transmit::send(socket, &self.output, &mut self.output_sent, pattern) {
+            Ok(true) => {
+                self.output.clear();
+                self.output_sent = 0;
+                Ok(())
+            }
+            Ok(false) => {
+                self.is_blocked = true;
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Receives once (or, of datagrams, all that wait) and hands it to the client.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        transport: TransportKind,
+        patience: Patience,
+        clock: &Clock,
+        buffer: &mut [u8],
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), Loss> {
+        match transport {
+            TransportKind::Tcp => self.receive_stream(patience, clock, buffer, completed),
+            TransportKind::Udp => self.receive_datagrams(patience, clock, buffer, completed),
+        }
+    }
+
+    #[inline]
+    fn receive_stream(
+        &mut self,
+        patience: Patience,
+        clock: &Clock,
+        buffer: &mut [u8],
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), Loss> {
+        let Link::Up(socket) = &self.link else { return Ok(()) };
+        let discardable = self.client.discardable();
+        let (len, flags) = match (discardable, patience) {
+            (0, Patience::None) => (self.client.receive_len(buffer.len()), RecvFlags::DONTWAIT),
+            (0, Patience::Socket) => (self.client.receive_len(buffer.len()), RecvFlags::empty()),
+            // On TCP, MSG_TRUNC throws received data away without copying them.
+            (len, Patience::None) => (len, RecvFlags::TRUNC.union(RecvFlags::DONTWAIT)),
+            (len, Patience::Socket) => (len, RecvFlags::TRUNC.union(RecvFlags::WAITALL)),
+        };
+        let len = len.min(buffer.len());
+        let received = match recv(socket, &mut buffer[..len], flags) {
+            Ok((_, received)) => received,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let now = clock.now();
+        if received == 0 {
+            return Err(Loss::Closed);
+        }
+        if discardable > 0 {
+            self.client.handle_discarded(received, now, completed);
+            return Ok(());
+        }
+        Ok(self.client.handle_input(&buffer[..received.min(len)], now, completed)?)
+    }
+
+    fn receive_datagrams(
+        &mut self,
+        patience: Patience,
+        clock: &Clock,
+        buffer: &mut [u8],
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), Loss> {
+        let mut flags = match patience {
+            Patience::None => RecvFlags::DONTWAIT,
+            Patience::Socket => RecvFlags::empty(),
+        };
+        for _ in 0..DATAGRAMS_MAX {
+            let Link::Up(socket) = &self.link else { return Ok(()) };
+            let received = match recv(socket, &mut buffer[..], flags) {
+                Ok((_, received)) => received,
+                // A port where nobody listens looks like loss: the call is sent
+                // again, and the server may be back by then.
+                Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            };
+            let now = clock.now();
+            self.client.handle_input(&buffer[..received.min(buffer.len())], now, completed)?;
+            flags = RecvFlags::DONTWAIT;
+        }
+        Ok(())
+    }
+
+    /// Forgets what was to be sent.
+    pub fn clear_output(&mut self) {
+        self.output.clear();
+        self.output_sent = 0;
+        self.is_blocked = false;
+    }
+}

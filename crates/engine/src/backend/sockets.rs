@@ -1,0 +1,441 @@
+//! Simulated clients over sockets: readiness by epoll, nanosecond waits, a spin
+//! tail before due moments.
+//!
+//! With one connection there is nothing to choose between, so the worker blocks
+//! in `recv` itself and saves a system call for each exchange.
+
+use crate::backend::connection::{Connection, Link, Loss, Patience};
+use crate::backend::{Backend, BackendError};
+use crate::clock::Clock;
+use crate::transport::Dial;
+use filestone_model::client::Client;
+use filestone_model::operation::{Completion, Operation, Ticket};
+use filestone_model::time::Moment;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::time::ClockId;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Before a due moment the worker spins for this long: a sleeping thread wakes
+/// up some 30 µs late at the median.
+const SPIN_NANOS: u64 = 50_000;
+/// How often time-outs and lost connections are looked at.
+const SCAN_NANOS: u64 = 20_000_000;
+/// A blocking `recv` returns after this long, so that the clock is looked at.
+const RECEIVE_TIMEOUT: Duration = Duration::from_millis(10);
+/// The receive buffer of a worker. It is shared by all of its connections.
+const BUFFER_LEN: usize = 1 << 20;
+/// Ready connections taken from the kernel at a time.
+const EVENTS_MAX: usize = 256;
+/// First pause before connecting again, doubled with each failure.
+const RECONNECT_FIRST_NANOS: u64 = 10_000_000;
+/// The longest such pause.
+const RECONNECT_MAX_NANOS: u64 = 500_000_000;
+
+/// What the sockets of one worker have in common.
+#[derive(Debug, Clone)]
+pub struct SocketOptions {
+    /// Where they are connected to.
+    pub dial: Dial,
+    /// Two periods of the pattern that file data consist of.
+    pub pattern: Arc<[u8]>,
+    /// Whether to spin instead of sleeping.
+    pub busy_poll: bool,
+    /// How long a lost connection is tried again.
+    pub reconnect_nanos: u64,
+}
+
+/// All simulated clients of one worker, each with its socket.
+pub struct Sockets<C> {
+    clock: Clock,
+    options: SocketOptions,
+    connections: Vec<Connection<C>>,
+    /// Connections with something to send.
+    dirty: Vec<u32>,
+    /// Connections that are not up.
+    down: Vec<u32>,
+    /// Present when there is more than one connection.
+    epoll: Option<OwnedFd>,
+    events: Vec<epoll::Event>,
+    buffer: Box<[u8]>,
+    next_scan: Moment,
+    reconnections: u64,
+    unusable_nanos: u64,
+    last_loss: Option<Loss>,
+}
+
+fn system(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> BackendError {
+    move |error| BackendError::System { what, source: error.into() }
+}
+
+fn timespec(nanos: u64) -> Timespec {
+    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
+}
+
+impl<C: Client> Sockets<C> {
+    /// Takes clients with sockets that are connected, in the order of tickets.
+    pub fn new(clock: Clock, options: SocketOptions, clients: Vec<(C, OwnedFd)>) -> Result<Self, BackendError> {
+        let epoll = match clients.len() {
+            0 | 1 => None,
+            _ => Some(epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll instance"))?),
+        };
+        let mut sockets = Self {
+            clock,
+            options,
+            dirty: Vec::with_capacity(clients.len()),
+            down: Vec::with_capacity(clients.len()),
+            connections: clients.into_iter().map(|(client, socket)| Connection::new(client, socket)).collect(),
+            epoll,
+            events: Vec::with_capacity(EVENTS_MAX),
+            buffer: vec![0; BUFFER_LEN].into_boxed_slice(),
+            next_scan: Moment::ZERO,
+            reconnections: 0,
+            unusable_nanos: 0,
+            last_loss: None,
+        };
+        for index in 0..sockets.connections.len() {
+            sockets.watch(index)?;
+            let connection = &mut sockets.connections[index];
+            connection.client.connected(Moment::ZERO, &mut connection.output);
+        }
+        Ok(sockets)
+    }
+
+    /// What waits for completions, for the record.
+    pub fn driver(&self) -> &'static str {
+        if self.epoll.is_some() { "epoll" } else { "recv" }
+    }
+
+    /// Registers a socket that has been connected.
+    fn watch(&self, index: usize) -> Result<(), BackendError> {
+        let Link::Up(socket) = &self.connections[index].link else { return Ok(()) };
+        match &self.epoll {
+            Some(epoll) => epoll::add(epoll, socket, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
+                .map_err(system("watch a socket")),
+            None => rustix::net::sockopt::set_socket_timeout(
+                socket,
+                rustix::net::sockopt::Timeout::Recv,
+                Some(RECEIVE_TIMEOUT),
+            )
+            .map_err(system("set a socket's time-out")),
+        }
+    }
+
+    /// Asks to be woken when a connection has room again, or no longer.
+    fn watch_room(&self, index: usize, wanted: bool) -> Result<(), BackendError> {
+        let (Some(epoll), Link::Up(socket)) = (&self.epoll, &self.connections[index].link) else { return Ok(()) };
+        let flags = if wanted { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
+        epoll::modify(epoll, socket, epoll::EventData::new_u64(index as u64), flags).map_err(system("watch a socket"))
+    }
+
+    /// Sends what all connections have to send, one system call each.
+    #[inline]
+    fn flush(&mut self, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+        if self.dirty.is_empty() {
+            return Ok(());
+        }
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for index in dirty.drain(..) {
+            let now = self.clock.now();
+            let connection = &mut self.connections[index as usize];
+            connection.is_dirty = false;
+            let was_blocked = connection.is_blocked;
+            match connection.send(&self.options.pattern, now) {
+                Ok(()) if connection.is_blocked != was_blocked => {
+                    let is_blocked = connection.is_blocked;
+                    self.watch_room(index as usize, is_blocked)?;
+                }
+                Ok(()) => {}
+                Err(loss) => self.lose(index as usize, loss, completed)?,
+            }
+        }
+        // Nobody else puts connections here meanwhile but `lose`, which does not.
+        self.dirty = dirty;
+        Ok(())
+    }
+
+    /// One connection: blocks in `recv` while nothing else is to be done soon.
+    #[inline]
+    fn wait_for_one(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+        let now = self.clock.now();
+        let is_blocked = self.connections[0].is_blocked;
+        if !is_blocked && !self.options.busy_poll && until.nanos_since(now) > RECEIVE_TIMEOUT.as_nanos() as u64 {
+            return self.receive(0, Patience::Socket, completed);
+        }
+        let sleep = self.sleep_nanos(now, until);
+        if sleep > 0 || is_blocked {
+            let Link::Up(socket) = &self.connections[0].link else { return Ok(()) };
+            let wanted = if is_blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+            let mut fds = [PollFd::new(socket, wanted)];
+            match poll(&mut fds, Some(&timespec(sleep.max(1)))) {
+                Ok(0) if !is_blocked => {}
+                Ok(_) => {
+                    if fds[0].revents().contains(PollFlags::OUT) {
+                        self.mark_dirty(0);
+                    }
+                    return self.receive(0, Patience::None, completed);
+                }
+                Err(rustix::io::Errno::INTR) => return Ok(()),
+                Err(error) => return Err(system("wait for a socket")(error)),
+            }
+        }
+        self.spin_for_one(until, completed)
+    }
+
+    /// Looks again and again until something comes or `until` does.
+    fn spin_for_one(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+        loop {
+            let before = completed.len();
+            self.receive(0, Patience::None, completed)?;
+            if completed.len() > before || self.clock.now() >= until || !self.down.is_empty() {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// How long to sleep before spinning; 0 to spin at once.
+    #[inline]
+    fn sleep_nanos(&self, now: Moment, until: Moment) -> u64 {
+        if self.options.busy_poll { 0 } else { until.nanos_since(now).saturating_sub(SPIN_NANOS) }
+    }
+
+    /// Many connections: sleeps in epoll, then spins on it until `until`.
+    fn wait_for_many(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+        let now = self.clock.now();
+        let mut sleep = self.sleep_nanos(now, until.min(now.after_nanos(SCAN_NANOS)));
+        loop {
+            if self.poll_events(sleep, completed)? || self.clock.now() >= until.min(self.next_scan) {
+                return Ok(());
+            }
+            sleep = 0;
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Takes ready connections from the kernel and receives from each; says
+    /// whether there were any.
+    fn poll_events(&mut self, sleep_nanos: u64, completed: &mut Vec<Completion>) -> Result<bool, BackendError> {
+        let Some(epoll) = &self.epoll else { return Ok(false) };
+        self.events.clear();
+        let timeout = timespec(sleep_nanos);
+        match epoll::wait(epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(system("wait for sockets")(error)),
+        }
+        let events = std::mem::take(&mut self.events);
+        for event in &events {
+            let index = event.data.u64() as usize;
+            let flags = event.flags;
+            if flags.contains(epoll::EventFlags::OUT) {
+                self.mark_dirty(index);
+            }
+            if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR) {
+                self.receive(index, Patience::None, completed)?;
+            }
+        }
+        let any = !events.is_empty();
+        self.events = events;
+        Ok(any)
+    }
+
+    #[inline]
+    fn receive(&mut self, index: usize, patience: Patience, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+        let Some(connection) = self.connections.get_mut(index) else { return Ok(()) };
+        let transport = self.options.dial.transport;
+        match connection.receive(transport, patience, &self.clock, &mut self.buffer, completed) {
+            Ok(()) => Ok(()),
+            Err(loss) => self.lose(index, loss, completed),
+        }
+    }
+
+    #[inline]
+    fn mark_dirty(&mut self, index: usize) {
+        if let Some(connection) = self.connections.get_mut(index)
+            && !connection.is_dirty
+        {
+            connection.is_dirty = true;
+            self.dirty.push(index as u32);
+        }
+    }
+
+    /// A connection is gone: what was in flight on it is accounted for, and it
+    /// will be made again.
+    fn lose(&mut self, index: usize, loss: Loss, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+        let now = self.clock.now();
+        let connection = &mut self.connections[index];
+        if !matches!(connection.link, Link::Up(_)) {
+            return Ok(());
+        }
+        let replies = connection.client.replies();
+        if replies > connection.replies_at_connect {
+            connection.attempts = 0;
+        }
+        if connection.attempts == 0 {
+            connection.lost_at = now;
+        }
+        let in_flight = connection.client.in_flight();
+        connection.link = Link::Down(now.after_nanos(pause_nanos(connection.attempts)));
+        connection.clear_output();
+        connection.client.disconnected(now, completed);
+        let since = connection.lost_at;
+        self.down.push(index as u32);
+        self.next_scan = now;
+        let verdict = self.check_hope(since, now, &loss, in_flight);
+        self.last_loss = Some(loss);
+        verdict
+    }
+
+    /// Whether it is still worth trying, when nothing is connected any more.
+    fn check_hope(&self, since: Moment, now: Moment, loss: &Loss, in_flight: u32) -> Result<(), BackendError> {
+        if self.down.len() < self.connections.len() || now.nanos_since(since) < self.options.reconnect_nanos {
+            return Ok(());
+        }
+        Err(BackendError::Lost {
+            address: self.options.dial.address.to_string(),
+            what: loss.to_string(),
+            replies: self.connections.iter().map(|connection| connection.client.replies()).sum(),
+            in_flight: u64::from(in_flight),
+        })
+    }
+
+    /// Time-outs of all clients, and connections that are down.
+    #[cold]
+    fn scan(&mut self, now: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+        self.next_scan = now.after_nanos(SCAN_NANOS);
+        for index in 0..self.connections.len() {
+            let connection = &mut self.connections[index];
+            if connection.client.poll_timeout() <= now {
+                connection.client.handle_timeout(now, &mut connection.output, completed);
+                if !connection.output.is_empty() {
+                    self.mark_dirty(index);
+                }
+            }
+        }
+        let mut down = std::mem::take(&mut self.down);
+        let mut still_down = Vec::with_capacity(down.len());
+        for index in down.drain(..) {
+            if !self.revive(index as usize, now)? {
+                still_down.push(index);
+            }
+        }
+        self.down = still_down;
+        if let Some(index) = self.down.first() {
+            // Attempts go by milliseconds.
+            self.next_scan = now.after_nanos(SCAN_NANOS / 10);
+            let connection = &self.connections[*index as usize];
+            if let Some(loss) = &self.last_loss {
+                self.check_hope(connection.lost_at, now, loss, connection.client.in_flight())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next step towards a connection; says whether it is up again.
+    fn revive(&mut self, index: usize, now: Moment) -> Result<bool, BackendError> {
+        let connection = &mut self.connections[index];
+        let link = std::mem::replace(&mut connection.link, Link::Down(now));
+        let result = match link {
+            Link::Up(socket) => Ok(Ok(socket)),
+            Link::Connecting(pending) => pending.check(),
+            Link::Down(retry_at) if now < retry_at => {
+                connection.link = Link::Down(retry_at);
+                return Ok(false);
+            }
+            Link::Down(_) => {
+                connection.attempts += 1;
+                self.options.dial.begin().map(Err)
+            }
+        };
+        match result {
+            Ok(Ok(socket)) => {
+                connection.link = Link::Up(socket);
+                connection.replies_at_connect = connection.client.replies();
+                self.unusable_nanos += now.nanos_since(connection.lost_at);
+                self.reconnections += 1;
+                connection.client.connected(now, &mut connection.output);
+                self.watch(index)?;
+                self.mark_dirty(index);
+                Ok(true)
+            }
+            Ok(Err(pending)) => {
+                connection.link = Link::Connecting(pending);
+                Ok(false)
+            }
+            Err(error) => {
+                connection.link = Link::Down(now.after_nanos(pause_nanos(connection.attempts)));
+                self.last_loss = Some(Loss::Refused(error));
+                Ok(false)
+            }
+        }
+    }
+}
+
+fn pause_nanos(attempts: u32) -> u64 {
+    match attempts {
+        0 => 0,
+        attempts => (RECONNECT_FIRST_NANOS << (attempts - 1).min(10)).min(RECONNECT_MAX_NANOS),
+    }
+}
+
+impl<C: Client> Backend for Sockets<C> {
+    #[inline]
+    fn now(&mut self) -> Moment {
+        self.clock.now()
+    }
+
+    #[inline]
+    fn submit(&mut self, ticket: Ticket, operation: Operation, _now: Moment) {
+        let index = ticket.client as usize;
+        let connection = &mut self.connections[index];
+        connection.client.submit(ticket, operation, &mut connection.output);
+        if !connection.is_dirty && matches!(connection.link, Link::Up(_)) {
+            connection.is_dirty = true;
+            self.dirty.push(ticket.client);
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+        self.flush(completed)?;
+        let before = completed.len();
+        if !self.down.is_empty() && self.down.len() == self.connections.len() {
+            // Nothing is connected: sleep until it is time for another attempt.
+            let now = self.clock.now();
+            let sleep = self.next_scan.min(until).nanos_since(now);
+            std::thread::sleep(Duration::from_nanos(sleep));
+        } else if self.epoll.is_none() {
+            self.wait_for_one(until, completed)?;
+        } else {
+            self.wait_for_many(until, completed)?;
+        }
+        if completed.len() == before || !self.down.is_empty() || self.epoll.is_some() {
+            let now = self.clock.now();
+            if now >= self.next_scan {
+                self.scan(now, completed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn abandon(&mut self, completed: &mut Vec<Completion>) {
+        let now = self.clock.now();
+        for connection in &mut self.connections {
+            connection.client.abandon(now, completed);
+        }
+    }
+
+    fn processor_nanos(&self) -> u64 {
+        let spent = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+        spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
+    }
+
+    fn late_replies(&self) -> u64 {
+        self.connections.iter().map(|connection| connection.client.late_replies()).sum()
+    }
+
+    fn reconnections(&self) -> (u64, u64) {
+        (self.reconnections, self.unusable_nanos)
+    }
+}

@@ -1,0 +1,132 @@
+//! Making connections, at once or in the background, over IPv4 and IPv6.
+
+use filestone_model::plan::TransportKind;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// Ports that servers take for a sign of root (RFC 1813, section 4.4), tried from
+/// above, as the kernel's client does.
+const RESERVED_PORTS: std::ops::RangeInclusive<u16> = 600..=1023;
+
+/// Where and how to connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dial {
+    /// The server.
+    pub address: SocketAddr,
+    /// Stream or datagrams.
+    pub transport: TransportKind,
+    /// Whether to come from a port below 1024.
+    pub reserved_port: bool,
+}
+
+/// A connection that is being made.
+#[derive(Debug)]
+pub struct Pending(Socket);
+
+impl Dial {
+    /// Connects within `timeout`. The socket blocks; the engine asks for each
+    /// call on it not to.
+    pub fn connect(&self, timeout: Duration) -> io::Result<OwnedFd> {
+        let socket = self.socket()?;
+        match self.transport {
+            TransportKind::Tcp => socket.connect_timeout(&self.address.into(), timeout)?,
+            TransportKind::Udp => socket.connect(&self.address.into())?,
+        }
+        Ok(socket.into())
+    }
+
+    /// Begins to connect without waiting.
+    pub fn begin(&self) -> io::Result<Pending> {
+        let socket = self.socket()?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&self.address.into()) {
+            Err(error) if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => Err(error),
+            _ => Ok(Pending(socket)),
+        }
+    }
+
+    fn socket(&self) -> io::Result<Socket> {
+        let (kind, protocol) = match self.transport {
+            TransportKind::Tcp => (Type::STREAM, Protocol::TCP),
+            TransportKind::Udp => (Type::DGRAM, Protocol::UDP),
+        };
+        let socket = Socket::new(Domain::for_address(self.address), kind, Some(protocol))?;
+        match self.transport {
+            // A call must not wait for the acknowledgement of the one before it.
+            TransportKind::Tcp => socket.set_tcp_nodelay(true)?,
+            // Room for a burst of large replies. The kernel clamps it, and less
+            // only means that more is lost and sent again.
+            TransportKind::Udp => {
+                let _ = socket.set_recv_buffer_size(4 << 20);
+                let _ = socket.set_send_buffer_size(4 << 20);
+            }
+        }
+        if self.reserved_port {
+            bind_reserved(&socket, self.address)?;
+        }
+        Ok(socket)
+    }
+}
+
+fn bind_reserved(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
+    let any: IpAddr = match peer {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+    for port in RESERVED_PORTS.rev() {
+        match socket.bind(&SockAddr::from(SocketAddr::new(any, port))) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}
+
+impl Pending {
+    /// The connection, if it has been made; an error if it failed; otherwise the
+    /// attempt goes on.
+    pub fn check(self) -> io::Result<Result<OwnedFd, Pending>> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let ready = {
+            let mut fds = [PollFd::new(&self.0, PollFlags::OUT)];
+            poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?
+        };
+        if ready == 0 {
+            return Ok(Err(self));
+        }
+        if let Some(error) = self.0.take_error()? {
+            return Err(error);
+        }
+        self.0.set_nonblocking(false)?;
+        Ok(Ok(self.0.into()))
+    }
+}
+
+/// Lets this process have `wanted` open files if the system allows it. Says how
+/// many it may have.
+pub fn allow_open_files(wanted: u64) -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.current.unwrap_or(u64::MAX);
+    let maximum = limit.maximum.unwrap_or(u64::MAX);
+    if current >= wanted {
+        return current;
+    }
+    if maximum < wanted {
+        // Only a privileged process may raise the hard limit.
+        let raised = Rlimit { current: Some(wanted), maximum: Some(wanted) };
+        if setrlimit(Resource::Nofile, raised).is_ok() {
+            return wanted;
+        }
+    }
+    let soft = wanted.min(maximum);
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: limit.maximum }) {
+        Ok(()) => soft,
+        Err(_) => current,
+    }
+}

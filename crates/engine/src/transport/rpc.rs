@@ -1,0 +1,1 @@
+//! RPC calls one at a time, for everything before and after the measured run.
