@@ -1,1 +1,46 @@
-//! Under construction.
+//! The built-in, in-memory NFSv3 server: calibration target, demonstration and test double.
+//!
+//! It serves NFSv3 and MOUNT version 3 (RFC 1813), and answers for the port mapper (RFC 1833), all
+//! on one port, by TCP and UDP, over IPv4 and IPv6.
+//!
+//! ```no_run
+//! use filestone_server::{Options, Server};
+//!
+//! let server = Server::start(Options::default())?;
+//! println!("nfs://127.0.0.1:{}/export", server.port());
+//! server.stop();
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `tree` | files and directories in memory |
+//! | `dispatch` | from the bytes of a call to those of its reply, without I/O |
+//! | `reply` | replies on their way out; file data are referred to, not copied |
+//! | [`faults`] | what goes wrong on purpose |
+//! | `worker` | a thread: sockets, waiting, sending |
+//! | `server` | starting and stopping them all |
+//!
+//! # Limits
+//!
+//! Operations do not enforce permissions; only ACCESS speaks of them. AUTH_NONE and AUTH_SYS are
+//! the flavors understood. Locks (NLM) and NFSv4 are not served. A datagram to a socket bound to
+//! "any" address is answered from the address that the route back has.
+
+mod clock;
+mod counters;
+mod dispatch;
+pub mod faults;
+mod framing;
+mod listen;
+mod options;
+mod reply;
+mod responder;
+mod server;
+mod tree;
+mod worker;
+
+pub use counters::Counters;
+pub use options::Options;
+pub use server::{Running, Server};
+pub use tree::InitialTree;

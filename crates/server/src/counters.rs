@@ -1,0 +1,99 @@
+//! What the server counts: calls by procedure, bytes, connections.
+//!
+//! Every thread counts for itself; [`Counters`] is the sum, taken when somebody asks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use filestone_wire::nfs3::Procedure;
+
+const PROCEDURES: usize = Procedure::ALL.len();
+
+/// A snapshot of what was counted since the start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    nfs3: [u64; PROCEDURES],
+    /// Calls of MOUNT and of the port mapper.
+    pub other_calls: u64,
+    /// Calls that were answered with an RPC error, and records that were no calls.
+    pub refused: u64,
+    /// Connections accepted.
+    pub connections: u64,
+    /// Bytes received, by TCP and UDP, record marks included.
+    pub bytes_received: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+}
+
+impl Counters {
+    /// Calls of one NFSv3 procedure.
+    pub fn calls(&self, procedure: Procedure) -> u64 {
+        self.nfs3
+            .get(procedure.number() as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Calls of all NFSv3 procedures.
+    pub fn calls_total(&self) -> u64 {
+        self.nfs3.iter().sum()
+    }
+}
+
+/// One thread's counters. Only that thread writes, so plain loads and stores do.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Tally {
+    nfs3: [AtomicU64; PROCEDURES],
+    other_calls: AtomicU64,
+    refused: AtomicU64,
+    connections: AtomicU64,
+    bytes_received: AtomicU64,
+    bytes_sent: AtomicU64,
+}
+
+#[inline]
+fn add(counter: &AtomicU64, count: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+}
+
+impl Tally {
+    #[inline]
+    pub fn count_call(&self, procedure: Procedure) {
+        if let Some(counter) = self.nfs3.get(procedure.number() as usize) {
+            add(counter, 1);
+        }
+    }
+
+    pub fn count_other_call(&self) {
+        add(&self.other_calls, 1);
+    }
+
+    pub fn count_refused(&self) {
+        add(&self.refused, 1);
+    }
+
+    pub fn count_connection(&self) {
+        add(&self.connections, 1);
+    }
+
+    #[inline]
+    pub fn count_received(&self, bytes: usize) {
+        add(&self.bytes_received, bytes as u64);
+    }
+
+    #[inline]
+    pub fn count_sent(&self, bytes: usize) {
+        add(&self.bytes_sent, bytes as u64);
+    }
+
+    pub fn add_to(&self, sum: &mut Counters) {
+        for (total, counter) in sum.nfs3.iter_mut().zip(&self.nfs3) {
+            *total += counter.load(Ordering::Relaxed);
+        }
+        sum.other_calls += self.other_calls.load(Ordering::Relaxed);
+        sum.refused += self.refused.load(Ordering::Relaxed);
+        sum.connections += self.connections.load(Ordering::Relaxed);
+        sum.bytes_received += self.bytes_received.load(Ordering::Relaxed);
+        sum.bytes_sent += self.bytes_sent.load(Ordering::Relaxed);
+    }
+}

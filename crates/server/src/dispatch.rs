@@ -1,0 +1,290 @@
+//! From the bytes of a call to the bytes of its reply, without any I/O.
+//!
+//! Here is what RPC itself decides (RFC 5531): is it a call, is the program, the version, the
+//! procedure served, can the arguments be decoded. The programs are in the submodules.
+
+mod change;
+mod discard;
+mod duplicates;
+mod mount;
+mod nfs3;
+mod portmap;
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use filestone_wire::nfs3::{Procedure, Status, Verifier};
+use filestone_wire::rpc::{
+    AcceptStatus, AuthStatus, CallHeader, Credential, RPC_VERSION, RejectStatus, ReplyHeader,
+};
+use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
+
+use crate::counters::Tally;
+use crate::reply::ReplySink;
+use crate::tree::Tree;
+use crate::tree::inode::Timestamp;
+
+use self::duplicates::{Duplicates, is_idempotent};
+use self::mount::MountList;
+
+/// What a call came by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    Tcp,
+    Udp,
+}
+
+impl Transport {
+    /// The most data of one READ, READDIR or READDIRPLUS reply, in bytes; what is asked beyond it
+    /// is not refused but answered short. A UDP reply has to fit into one datagram.
+    pub fn reply_data_max(self) -> u32 {
+        match self {
+            Self::Tcp => 1 << 20,
+            Self::Udp => 32 << 10,
+        }
+    }
+}
+
+/// Where a call came from, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller<'a> {
+    pub transport: Transport,
+    /// The sender of a datagram; a connection's peer is not asked for.
+    pub peer: Option<SocketAddr>,
+    pub tally: &'a Tally,
+    /// When the call was received, for times of access.
+    pub now: Timestamp,
+}
+
+/// The served programs over one tree.
+#[derive(Debug)]
+pub struct Service {
+    tree: RwLock<Tree>,
+    mounts: Mutex<MountList>,
+    duplicates: Mutex<Duplicates>,
+    /// `writeverf3` and `cookieverf3` of this life of the server.
+    verifier: Verifier,
+    port: u16,
+    strict_mount: bool,
+    discard: bool,
+}
+
+/// How a call is turned away before its procedure is reached.
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
+    Accepted(AcceptStatus),
+    Denied(RejectStatus),
+}
+
+impl From<DecodeError> for Refusal {
+    fn from(_: DecodeError) -> Self {
+        Self::Accepted(AcceptStatus::GarbageArgs)
+    }
+}
+
+impl Service {
+    pub fn new(
+        tree: Tree,
+        verifier: Verifier,
+        port: u16,
+        strict_mount: bool,
+        discard: bool,
+    ) -> Self {
+        Self {
+            tree: RwLock::new(tree),
+            mounts: Mutex::default(),
+            duplicates: Mutex::default(),
+            verifier,
+            port,
+            strict_mount,
+            discard,
+        }
+    }
+
+    /// Serves one call: adds a record to `sink`, or nothing if it is no call.
+    #[inline]
+    pub fn serve(&self, call: &[u8], caller: Caller<'_>, sink: &mut ReplySink) {
+        match caller.peer {
+            None => self.serve_call(call, caller, sink),
+            Some(peer) => self.serve_datagram(call, peer, caller, sink),
+        }
+    }
+
+    fn serve_datagram(
+        &self,
+        call: &[u8],
+        peer: SocketAddr,
+        caller: Caller<'_>,
+        sink: &mut ReplySink,
+    ) {
+        if Self::procedure_of(call).is_none_or(is_idempotent) {
+            return self.serve_call(call, caller, sink);
+        }
+        let key = Duplicates::key(peer, call);
+        let mut duplicates = self
+            .duplicates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(reply) = duplicates.find(key) {
+            return sink.extend(reply);
+        }
+        let mut reply = ReplySink::default();
+        self.serve_call(call, caller, &mut reply);
+        duplicates.remember(key, reply.to_vec());
+        sink.append(&mut reply);
+    }
+
+    #[inline]
+    fn serve_call(&self, call: &[u8], caller: Caller<'_>, sink: &mut ReplySink) {
+        let mut reader = Reader::new(call);
+        let header = match CallHeader::decode(&mut reader) {
+            Ok(header) => header,
+            Err(error) => return refuse_header(call, error, caller.tally, sink),
+        };
+        sink.begin_record();
+        ReplyHeader::success(header.xid).encode(&mut sink.writer());
+        if let Err(refusal) = self.answer(&header, reader, caller, sink) {
+            caller.tally.count_refused();
+            sink.cancel_record();
+            sink.begin_record();
+            let reply = match refusal {
+                Refusal::Accepted(status) => ReplyHeader::accepted(header.xid, status),
+                Refusal::Denied(status) => ReplyHeader::denied(header.xid, status),
+            };
+            reply.encode(&mut sink.writer());
+        }
+        sink.end_record();
+    }
+
+    #[inline]
+    fn answer<'c>(
+        &self,
+        header: &CallHeader<'c>,
+        arguments: Reader<'c>,
+        caller: Caller<'_>,
+        sink: &mut ReplySink,
+    ) -> Result<(), Refusal> {
+        use filestone_wire::{mount, nfs3, portmap};
+        // NULL asks for no authentication (RFC 1813, section 3.3.0), so it is not looked at.
+        if matches!(header.credential, Credential::Other(_)) && header.procedure != 0 {
+            return Err(Refusal::Denied(RejectStatus::AuthError(
+                AuthStatus::BADCRED,
+            )));
+        }
+        match header.program {
+            nfs3::PROGRAM => {
+                served_version(header, nfs3::VERSION, nfs3::VERSION)?;
+                let procedure = Procedure::from_number(header.procedure)
+                    .ok_or(Refusal::Accepted(AcceptStatus::ProcUnavail))?;
+                caller.tally.count_call(procedure);
+                Ok(self.nfs3(procedure, header, arguments, caller, sink)?)
+            }
+            mount::PROGRAM => {
+                served_version(header, mount::VERSION, mount::VERSION)?;
+                caller.tally.count_other_call();
+                self.mount(header, arguments, &mut sink.writer())
+            }
+            portmap::PROGRAM => {
+                served_version(header, 2, 4)?;
+                caller.tally.count_other_call();
+                self.portmap(header, arguments, &mut sink.writer())
+            }
+            _ => Err(Refusal::Accepted(AcceptStatus::ProgUnavail)),
+        }
+    }
+
+    /// The NFSv3 procedure that a record calls, if it calls one.
+    pub fn procedure_of(call: &[u8]) -> Option<Procedure> {
+        let header = CallHeader::decode(&mut Reader::new(call)).ok()?;
+        let is_nfs3 = header.program == filestone_wire::nfs3::PROGRAM
+            && header.version == filestone_wire::nfs3::VERSION;
+        if is_nfs3 {
+            Procedure::from_number(header.procedure)
+        } else {
+            None
+        }
+    }
+
+    /// Answers a call of NFSv3 with `status` and no attributes, without carrying it out. NULL has
+    /// no status; it answers SYSTEM_ERR.
+    pub fn refuse(&self, call: &[u8], status: Status, tally: &Tally, sink: &mut ReplySink) {
+        let Ok(header) = CallHeader::decode(&mut Reader::new(call)) else {
+            return;
+        };
+        let Some(procedure) = Self::procedure_of(call) else {
+            return;
+        };
+        tally.count_call(procedure);
+        sink.begin_record();
+        if procedure == Procedure::Null {
+            let reply = ReplyHeader::accepted(header.xid, AcceptStatus::SystemErr);
+            reply.encode(&mut sink.writer());
+        } else {
+            ReplyHeader::success(header.xid).encode(&mut sink.writer());
+            nfs3::encode_failure(procedure, status, &mut sink.writer());
+        }
+        sink.end_record();
+    }
+
+    #[inline]
+    fn tree(&self) -> RwLockReadGuard<'_, Tree> {
+        self.tree.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tree_mut(&self) -> RwLockWriteGuard<'_, Tree> {
+        self.tree.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mounts(&self) -> MutexGuard<'_, MountList> {
+        self.mounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Decodes the arguments, which must be all there is, and hands them to the procedure.
+#[inline]
+fn with_arguments<'c, A: Decode<'c>>(
+    mut reader: Reader<'c>,
+    out: &mut Writer<'_>,
+    procedure: impl FnOnce(A, &mut Writer<'_>),
+) -> Result<(), DecodeError> {
+    let arguments = A::decode(&mut reader)?;
+    reader.finish()?;
+    procedure(arguments, out);
+    Ok(())
+}
+
+#[inline]
+fn served_version(header: &CallHeader<'_>, low: u32, high: u32) -> Result<(), Refusal> {
+    if (low..=high).contains(&header.version) {
+        Ok(())
+    } else {
+        Err(Refusal::Accepted(AcceptStatus::ProgMismatch { low, high }))
+    }
+}
+
+/// Answers a record whose header is none: as much of it as can be answered.
+#[cold]
+fn refuse_header(call: &[u8], error: DecodeError, tally: &Tally, sink: &mut ReplySink) {
+    tally.count_refused();
+    let Some((xid, _)) = call.split_first_chunk() else {
+        return;
+    };
+    let status = match error {
+        DecodeError::BadDiscriminant {
+            field: "rpcvers", ..
+        } => RejectStatus::RpcMismatch {
+            low: RPC_VERSION,
+            high: RPC_VERSION,
+        },
+        // A credential over 400 bytes.
+        DecodeError::TooLong { .. } => RejectStatus::AuthError(AuthStatus::BADCRED),
+        // A reply, or the beginning of something: nobody waits for an answer to that.
+        _ => return,
+    };
+    sink.begin_record();
+    ReplyHeader::denied(u32::from_be_bytes(*xid), status).encode(&mut sink.writer());
+    sink.end_record();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! The procedures of NFSv3 that change something (RFC 1813), each under the exclusive lock.
+//!
+//! Attributes before and after are taken under the same lock as the change, so the weak cache
+//! consistency data (section 2.6) are of this change and nobody else's.
+
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::mknod::MknodData;
+use filestone_wire::nfs3::{
+    FileHandle, PreOpAttr, Status, WccData, commit, create, link, mkdir, mknod, remove, rename,
+    rmdir, setattr, symlink, write,
+};
+use filestone_wire::xdr::{Encode, Writer};
+
+use super::Service;
+use super::nfs3::{borrowed, post_op};
+use crate::clock;
+use crate::tree::{CreateMode, InodeNumber, Node, Owner, Tree};
+
+/// Writes the reply of a procedure that makes an object; the four differ in nothing but the
+/// names of their types.
+macro_rules! encode_made {
+    ($procedure:ident, $tree:expr, $made:expr, $dir_wcc:expr, $out:expr) => {
+        match $made {
+            Ok(number) => {
+                let handle = $tree.handle(number);
+                let reply: $procedure::Reply<'_> = Ok($procedure::ReplyOk {
+                    obj: Some(borrowed(&handle)),
+                    obj_attributes: post_op(&$tree, number),
+                    dir_wcc: $dir_wcc,
+                });
+                reply.encode($out);
+            }
+            Err(status) => {
+                $procedure::ReplyFail {
+                    status,
+                    dir_wcc: $dir_wcc,
+                }
+                .encode($out);
+            }
+        }
+    };
+}
+
+impl Service {
+    pub(super) fn setattr(&self, arguments: setattr::Args<'_>, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let (result, obj_wcc) = changing(&mut tree, arguments.object, |tree, number| {
+            tree.set_attributes(number, &arguments.new_attributes, arguments.guard, now)
+        });
+        let reply: setattr::Reply = match result {
+            Ok(()) => Ok(setattr::ReplyOk { obj_wcc }),
+            Err(status) => Err(setattr::ReplyFail { status, obj_wcc }),
+        };
+        reply.encode(out);
+    }
+
+    pub(super) fn write(&self, arguments: write::Args<'_>, out: &mut Writer<'_>) {
+        // RFC 1813, section 3.3.7: count is the number of bytes of data to be written, and the
+        // data are those bytes.
+        let data = arguments.data.get(..arguments.count as usize);
+        self.write_data(&arguments, data, out);
+    }
+
+    /// Writes `data`, of which `arguments.count` bytes count; `None` if they do not have as many.
+    pub(super) fn write_data(
+        &self,
+        arguments: &write::Args<'_>,
+        data: Option<&[u8]>,
+        out: &mut Writer<'_>,
+    ) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let (result, file_wcc) = changing(&mut tree, arguments.file, |tree, number| {
+            let data = data.ok_or(Status::INVAL)?;
+            tree.write(number, arguments.offset, arguments.count, data, now)
+        });
+        let reply: write::Reply = match result {
+            // Nothing here is ever more or less stable; the client is told what it asked for, so
+            // that one that writes unstably also has to commit.
+            Ok(()) => Ok(write::ReplyOk {
+                file_wcc,
+                count: arguments.count,
+                committed: arguments.stable,
+                verf: self.verifier,
+            }),
+            Err(status) => Err(write::ReplyFail { status, file_wcc }),
+        };
+        reply.encode(out);
+    }
+
+    pub(super) fn create(&self, arguments: create::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mode = match &arguments.how {
+            CreateHow::Unchecked(attributes) => CreateMode::Unchecked(attributes),
+            CreateHow::Guarded(attributes) => CreateMode::Guarded(attributes),
+            CreateHow::Exclusive(verifier) => CreateMode::Exclusive(*verifier),
+        };
+        let mut tree = self.tree_mut();
+        let (made, dir_wcc) = changing(&mut tree, arguments.where_.dir, |tree, directory| {
+            tree.create(directory, arguments.where_.name, mode, owner, now)
+        });
+        encode_made!(create, tree, made, dir_wcc, out);
+    }
+
+    pub(super) fn mkdir(&self, arguments: mkdir::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let (made, dir_wcc) = changing(&mut tree, arguments.where_.dir, |tree, directory| {
+            let name = arguments.where_.name;
+            tree.make_directory(directory, name, &arguments.attributes, owner, now)
+        });
+        encode_made!(mkdir, tree, made, dir_wcc, out);
+    }
+
+    pub(super) fn symlink(&self, arguments: symlink::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let (made, dir_wcc) = changing(&mut tree, arguments.where_.dir, |tree, directory| {
+            let data = &arguments.symlink;
+            tree.make_symlink(
+                directory,
+                arguments.where_.name,
+                data.symlink_data,
+                &data.symlink_attributes,
+                owner,
+                now,
+            )
+        });
+        encode_made!(symlink, tree, made, dir_wcc, out);
+    }
+
+    pub(super) fn mknod(&self, arguments: mknod::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let (made, dir_wcc) = changing(&mut tree, arguments.where_.dir, |tree, directory| {
+            let (node, attributes) = match &arguments.what {
+                MknodData::CharacterDevice(device) => {
+                    (Node::Character(device.spec), &device.dev_attributes)
+                }
+                MknodData::BlockDevice(device) => {
+                    (Node::Block(device.spec), &device.dev_attributes)
+                }
+                MknodData::Socket(attributes) => (Node::Socket, attributes),
+                MknodData::Fifo(attributes) => (Node::Fifo, attributes),
+                // Those have procedures of their own (RFC 1813, section 3.3.11).
+                MknodData::Regular | MknodData::Directory | MknodData::Symlink => {
+                    return Err(Status::BADTYPE);
+                }
+            };
+            tree.make_node(
+                directory,
+                arguments.where_.name,
+                node,
+                attributes,
+                owner,
+                now,
+            )
+        });
+        encode_made!(mknod, tree, made, dir_wcc, out);
+    }
+
+    pub(super) fn remove(&self, arguments: remove::Args<'_>, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
+            tree.remove(directory, arguments.object.name, now)
+        });
+        let reply: remove::Reply = match result {
+            Ok(()) => Ok(remove::ReplyOk { dir_wcc }),
+            Err(status) => Err(remove::ReplyFail { status, dir_wcc }),
+        };
+        reply.encode(out);
+    }
+
+    pub(super) fn rmdir(&self, arguments: rmdir::Args<'_>, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
+            tree.remove_directory(directory, arguments.object.name, now)
+        });
+        let reply: rmdir::Reply = match result {
+            Ok(()) => Ok(rmdir::ReplyOk { dir_wcc }),
+            Err(status) => Err(rmdir::ReplyFail { status, dir_wcc }),
+        };
+        reply.encode(out);
+    }
+
+    pub(super) fn rename(&self, arguments: rename::Args<'_>, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let mut fromdir_wcc = WccData::default();
+        let (result, todir_wcc) = changing(&mut tree, arguments.to.dir, |tree, to| {
+            let (result, wcc) = changing(tree, arguments.from.dir, |tree, from| {
+                tree.rename(from, arguments.from.name, to, arguments.to.name, now)
+            });
+            fromdir_wcc = wcc;
+            result
+        });
+        let reply: rename::Reply = match result {
+            Ok(()) => Ok(rename::ReplyOk {
+                fromdir_wcc,
+                todir_wcc,
+            }),
+            Err(status) => Err(rename::ReplyFail {
+                status,
+                fromdir_wcc,
+                todir_wcc,
+            }),
+        };
+        reply.encode(out);
+    }
+
+    pub(super) fn link(&self, arguments: link::Args<'_>, out: &mut Writer<'_>) {
+        let now = clock::now();
+        let mut tree = self.tree_mut();
+        let file = tree.resolve(arguments.file.as_bytes());
+        let (result, linkdir_wcc) = changing(&mut tree, arguments.link.dir, |tree, directory| {
+            tree.link(file?, directory, arguments.link.name, now)
+        });
+        let file_attributes = file.ok().and_then(|number| post_op(&tree, number));
+        let reply: link::Reply = match result {
+            Ok(()) => Ok(link::ReplyOk {
+                file_attributes,
+                linkdir_wcc,
+            }),
+            Err(status) => Err(link::ReplyFail {
+                status,
+                file_attributes,
+                linkdir_wcc,
+            }),
+        };
+        reply.encode(out);
+    }
+
+    /// COMMIT changes nothing: memory is as stable as it gets here.
+    pub(super) fn commit(&self, arguments: commit::Args<'_>, out: &mut Writer<'_>) {
+        let tree = self.tree();
+        let number = tree.resolve(arguments.file.as_bytes());
+        let result = number.and_then(|number| tree.file(number).map(|_| ()));
+        let file_wcc = number.map_or_else(
+            |_| WccData::default(),
+            |number| WccData {
+                before: pre_op(&tree, number),
+                after: post_op(&tree, number),
+            },
+        );
+        let reply: commit::Reply = match result {
+            Ok(()) => Ok(commit::ReplyOk {
+                file_wcc,
+                verf: self.verifier,
+            }),
+            Err(status) => Err(commit::ReplyFail { status, file_wcc }),
+        };
+        reply.encode(out);
+    }
+}
+
+fn pre_op(tree: &Tree, number: InodeNumber) -> PreOpAttr {
+    tree.inode(number).ok().map(|inode| inode.wcc_attributes())
+}
+
+/// Changes the object behind `handle`, or something in it, and says what it was like before and
+/// after. A change that is refused has both, and they are equal.
+fn changing<T>(
+    tree: &mut Tree,
+    handle: FileHandle<'_>,
+    change: impl FnOnce(&mut Tree, InodeNumber) -> Result<T, Status>,
+) -> (Result<T, Status>, WccData) {
+    match tree.resolve(handle.as_bytes()) {
+        Ok(number) => {
+            let before = pre_op(tree, number);
+            let result = change(tree, number);
+            (
+                result,
+                WccData {
+                    before,
+                    after: post_op(tree, number),
+                },
+            )
+        }
+        Err(status) => (Err(status), WccData::default()),
+    }
+}

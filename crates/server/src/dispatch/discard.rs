@@ -1,0 +1,50 @@
+//! `--discard`: WRITE without its data.
+//!
+//! A WRITE is understood from the head of its record; the data need not even have been received
+//! into memory. What it does is the same as ever, except that nothing is kept.
+
+use filestone_wire::nfs3::write::{Args, StableHow};
+use filestone_wire::nfs3::{FileHandle, Procedure};
+use filestone_wire::rpc::CallHeader;
+use filestone_wire::xdr::{Decode, DecodeError, Reader, Writer};
+
+use super::Service;
+
+impl Service {
+    /// WRITE in a tree that discards: looks at everything but the data.
+    pub(super) fn write_discarding(
+        &self,
+        mut reader: Reader<'_>,
+        out: &mut Writer<'_>,
+    ) -> Result<(), DecodeError> {
+        let (arguments, data_len) = decode_head(&mut reader)?;
+        // The tree looks at the count alone, so no data stand for any.
+        let data: Option<&[u8]> = (arguments.count <= data_len).then_some(&[]);
+        self.write_data(&arguments, data, out);
+        Ok(())
+    }
+
+    /// How many bytes of a record are enough to serve it, if that can be said already: the head
+    /// of a WRITE whose data are discarded.
+    pub fn sufficient_len(&self, call: &[u8]) -> Option<usize> {
+        if !self.discard || Self::procedure_of(call) != Some(Procedure::Write) {
+            return None;
+        }
+        let mut reader = Reader::new(call);
+        CallHeader::decode(&mut reader).ok()?;
+        decode_head(&mut reader).ok()?;
+        Some(reader.position())
+    }
+}
+
+/// `WRITE3args` up to the length of the data.
+fn decode_head<'c>(reader: &mut Reader<'c>) -> Result<(Args<'c>, u32), DecodeError> {
+    let arguments = Args {
+        file: FileHandle::decode(reader)?,
+        offset: reader.u64()?,
+        count: reader.u32()?,
+        stable: StableHow::decode(reader)?,
+        data: &[],
+    };
+    Ok((arguments, reader.u32()?))
+}

@@ -1,0 +1,502 @@
+//! The procedures of NFSv3 that change nothing (RFC 1813), and the switch over all 22.
+
+use filestone_wire::nfs3::directory::DirectoryWriter;
+use filestone_wire::nfs3::{
+    FileHandle, Nfstime3, PostOpAttr, Procedure, Status, Verifier, access, fsinfo, fsstat, getattr,
+    lookup, pathconf, read, readdir, readdirplus, readlink,
+};
+use filestone_wire::rpc::{CallHeader, Credential};
+use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
+
+use super::{Caller, Service, Transport, with_arguments};
+use crate::reply::ReplySink;
+use crate::tree::access::{Identity, granted};
+use crate::tree::directory::{COOKIE_PARENT, COOKIE_SELF, Directory};
+use crate::tree::handle::HANDLE_LEN;
+use crate::tree::inode::{Inode, Kind};
+use crate::tree::{FILE_MAX, InodeNumber, LINK_MAX, NAME_MAX, Tree};
+
+/// The user and group of callers without AUTH_SYS: "nobody".
+pub const NOBODY: u32 = 65_534;
+
+impl Service {
+    #[inline]
+    pub(super) fn nfs3<'c>(
+        &self,
+        procedure: Procedure,
+        header: &CallHeader<'c>,
+        mut reader: Reader<'c>,
+        caller: Caller<'_>,
+        sink: &mut ReplySink,
+    ) -> Result<(), DecodeError> {
+        let transport = caller.transport;
+        let out = &mut sink.writer();
+        match procedure {
+            Procedure::Null => reader.finish(),
+            Procedure::Getattr => with_arguments(reader, out, |a, out| self.getattr(a, out)),
+            Procedure::Setattr => with_arguments(reader, out, |a, out| self.setattr(a, out)),
+            Procedure::Lookup => with_arguments(reader, out, |a, out| self.lookup(a, out)),
+            Procedure::Access => with_arguments(reader, out, |a, out| {
+                self.access(a, &header.credential, out)
+            }),
+            Procedure::Readlink => with_arguments(reader, out, |a, out| self.readlink(a, out)),
+            Procedure::Read => {
+                let arguments = read::Args::decode(&mut reader)?;
+                reader.finish()?;
+                self.read(arguments, caller, sink);
+                Ok(())
+            }
+            Procedure::Write if self.discard => self.write_discarding(reader, out),
+            Procedure::Write => with_arguments(reader, out, |a, out| self.write(a, out)),
+            Procedure::Create => {
+                with_arguments(reader, out, |a, out| self.create(a, owner(header), out))
+            }
+            Procedure::Mkdir => {
+                with_arguments(reader, out, |a, out| self.mkdir(a, owner(header), out))
+            }
+            Procedure::Symlink => {
+                with_arguments(reader, out, |a, out| self.symlink(a, owner(header), out))
+            }
+            Procedure::Mknod => {
+                with_arguments(reader, out, |a, out| self.mknod(a, owner(header), out))
+            }
+            Procedure::Remove => with_arguments(reader, out, |a, out| self.remove(a, out)),
+            Procedure::Rmdir => with_arguments(reader, out, |a, out| self.rmdir(a, out)),
+            Procedure::Rename => with_arguments(reader, out, |a, out| self.rename(a, out)),
+            Procedure::Link => with_arguments(reader, out, |a, out| self.link(a, out)),
+            Procedure::Readdir => {
+                let arguments = readdir::Args::decode(&mut reader)?;
+                reader.finish()?;
+                self.readdir(&arguments, transport, sink.bytes_mut());
+                Ok(())
+            }
+            Procedure::Readdirplus => {
+                let arguments = readdirplus::Args::decode(&mut reader)?;
+                reader.finish()?;
+                self.readdirplus(&arguments, transport, sink.bytes_mut());
+                Ok(())
+            }
+            Procedure::Fsstat => with_arguments(reader, out, |a, out| self.fsstat(a, out)),
+            Procedure::Fsinfo => {
+                with_arguments(reader, out, |a, out| self.fsinfo(a, transport, out))
+            }
+            Procedure::Pathconf => with_arguments(reader, out, |a, out| self.pathconf(a, out)),
+            Procedure::Commit => with_arguments(reader, out, |a, out| self.commit(a, out)),
+        }
+    }
+
+    fn getattr(&self, arguments: getattr::Args<'_>, out: &mut Writer<'_>) {
+        let tree = self.tree();
+        let reply: getattr::Reply = match found(&tree, arguments.object) {
+            Ok((number, inode)) => Ok(getattr::ReplyOk {
+                obj_attributes: inode.attributes(number),
+            }),
+            Err(status) => Err(getattr::ReplyFail { status }),
+        };
+        reply.encode(out);
+    }
+
+    fn lookup(&self, arguments: lookup::Args<'_>, out: &mut Writer<'_>) {
+        let tree = self.tree();
+        let directory = tree.resolve(arguments.what.dir.as_bytes());
+        let object = directory.and_then(|number| tree.lookup(number, arguments.what.name));
+        let dir_attributes = directory.ok().and_then(|number| post_op(&tree, number));
+        match object {
+            Ok(number) => {
+                let handle = tree.handle(number);
+                let reply: lookup::Reply<'_> = Ok(lookup::ReplyOk {
+                    object: borrowed(&handle),
+                    obj_attributes: post_op(&tree, number),
+                    dir_attributes,
+                });
+                reply.encode(out);
+            }
+            Err(status) => lookup::ReplyFail {
+                status,
+                dir_attributes,
+            }
+            .encode(out),
+        }
+    }
+
+    fn access(
+        &self,
+        arguments: access::Args<'_>,
+        credential: &Credential<'_>,
+        out: &mut Writer<'_>,
+    ) {
+        let tree = self.tree();
+        let identity = match credential {
+            Credential::Sys(sys) => Identity {
+                uid: sys.uid,
+                gid: sys.gid,
+                gids: sys.gids.as_slice(),
+            },
+            Credential::None | Credential::Other(_) => Identity {
+                uid: NOBODY,
+                gid: NOBODY,
+                gids: &[],
+            },
+        };
+        let reply: access::Reply = match found(&tree, arguments.object) {
+            Ok((number, inode)) => Ok(access::ReplyOk {
+                obj_attributes: Some(inode.attributes(number)),
+                access: granted(inode, &identity, arguments.access),
+            }),
+            Err(status) => Err(access::ReplyFail {
+                status,
+                obj_attributes: None,
+            }),
+        };
+        reply.encode(out);
+    }
+
+    fn readlink(&self, arguments: readlink::Args<'_>, out: &mut Writer<'_>) {
+        let tree = self.tree();
+        let reply: readlink::Reply<'_> = match found(&tree, arguments.symlink) {
+            Ok((number, inode)) => {
+                let symlink_attributes = Some(inode.attributes(number));
+                match &inode.kind {
+                    Kind::Symlink(data) => Ok(readlink::ReplyOk {
+                        symlink_attributes,
+                        data,
+                    }),
+                    _ => Err(readlink::ReplyFail {
+                        status: Status::INVAL,
+                        symlink_attributes,
+                    }),
+                }
+            }
+            Err(status) => Err(readlink::ReplyFail {
+                status,
+                symlink_attributes: None,
+            }),
+        };
+        reply.encode(out);
+    }
+
+    fn read(&self, arguments: read::Args<'_>, caller: Caller<'_>, sink: &mut ReplySink) {
+        let tree = self.tree();
+        let number = tree.resolve(arguments.file.as_bytes());
+        let file = number.and_then(|number| Ok((number, tree.file(number)?)));
+        let (number, (inode, content)) = match file {
+            Ok(file) => file,
+            Err(status) => {
+                let file_attributes = number.ok().and_then(|number| post_op(&tree, number));
+                return read::ReplyFail {
+                    status,
+                    file_attributes,
+                }
+                .encode(&mut sink.writer());
+            }
+        };
+        inode.touch(caller.now);
+        let count = arguments.count.min(caller.transport.reply_data_max());
+        let extent = Tree::read_extent(content, arguments.offset, count);
+        let head = read::ReplyOk {
+            file_attributes: Some(inode.attributes(number)),
+            count: extent.count,
+            eof: extent.is_eof,
+            data: &[],
+        };
+        head.encode_head(extent.count as usize, &mut sink.writer());
+        tree.read(content, arguments.offset, extent.count, |run| {
+            sink.splice(run)
+        });
+        sink.writer().pad(extent.count as usize);
+    }
+
+    fn readdir(&self, arguments: &readdir::Args<'_>, transport: Transport, out: &mut Vec<u8>) {
+        let tree = self.tree();
+        let place = Listing {
+            cookie: arguments.cookie,
+            cookieverf: arguments.cookieverf,
+        };
+        let fail = |status, dir_attributes, out: &mut Vec<u8>| {
+            readdir::ReplyFail {
+                status,
+                dir_attributes,
+            }
+            .encode(&mut Writer::new(out));
+        };
+        let (number, directory) = match self.listed(&tree, arguments.dir, &place) {
+            Ok(listed) => listed,
+            Err((status, attributes)) => return fail(status, attributes, out),
+        };
+        let count = arguments.count.min(transport.reply_data_max());
+        let attributes = post_op(&tree, number);
+        let mut writer = DirectoryWriter::readdir(out, &attributes, self.verifier, count);
+        let mut is_complete = true;
+        for (cookie, name, inode) in entries(number, directory, place.cookie) {
+            if !writer.append(&readdir::Entry {
+                fileid: inode.fileid(),
+                name,
+                cookie,
+            }) {
+                is_complete = false;
+                break;
+            }
+        }
+        if is_too_small(writer.entries(), is_complete, writer.is_over_limit()) {
+            writer.abandon();
+            return fail(Status::TOOSMALL, attributes, out);
+        }
+        writer.finish(is_complete);
+    }
+
+    fn readdirplus(
+        &self,
+        arguments: &readdirplus::Args<'_>,
+        transport: Transport,
+        out: &mut Vec<u8>,
+    ) {
+        let tree = self.tree();
+        let place = Listing {
+            cookie: arguments.cookie,
+            cookieverf: arguments.cookieverf,
+        };
+        let fail = |status, dir_attributes, out: &mut Vec<u8>| {
+            readdirplus::ReplyFail {
+                status,
+                dir_attributes,
+            }
+            .encode(&mut Writer::new(out));
+        };
+        let (number, directory) = match self.listed(&tree, arguments.dir, &place) {
+            Ok(listed) => listed,
+            Err((status, attributes)) => return fail(status, attributes, out),
+        };
+        let maxcount = arguments.maxcount.min(transport.reply_data_max());
+        // The handles must outlive the writer that borrows them, so as many are looked up at once
+        // as the reply could hold, and no more.
+        let most = (maxcount as usize).min(arguments.dircount as usize * 8) / ENTRY_PLUS_LEN_MIN;
+        let listed: Vec<_> = entries(number, directory, place.cookie)
+            .take(most + 2)
+            .map(|(cookie, name, inode)| (cookie, name, inode, tree.handle(inode)))
+            .collect();
+        let attributes = post_op(&tree, number);
+        let mut writer = DirectoryWriter::readdirplus(
+            out,
+            &attributes,
+            self.verifier,
+            arguments.dircount,
+            maxcount,
+        );
+        for (cookie, name, inode, handle) in &listed {
+            let entry = readdirplus::EntryPlus {
+                fileid: inode.fileid(),
+                name,
+                cookie: *cookie,
+                name_attributes: post_op(&tree, *inode),
+                name_handle: Some(borrowed(handle)),
+            };
+            if !writer.append(&entry) {
+                break;
+            }
+        }
+        let last = listed
+            .get(writer.entries().wrapping_sub(1))
+            .map_or(place.cookie, |entry| entry.0);
+        let is_complete = entries(number, directory, last).next().is_none();
+        if is_too_small(writer.entries(), is_complete, writer.is_over_limit()) {
+            writer.abandon();
+            return fail(Status::TOOSMALL, attributes, out);
+        }
+        writer.finish(is_complete);
+    }
+
+    /// Checks the directory of a listing and the place where it goes on.
+    fn listed<'t>(
+        &self,
+        tree: &'t Tree,
+        handle: FileHandle<'_>,
+        place: &Listing,
+    ) -> Result<(InodeNumber, &'t Directory), (Status, PostOpAttr)> {
+        let number = tree
+            .resolve(handle.as_bytes())
+            .map_err(|status| (status, None))?;
+        let fail = |status| (status, post_op(tree, number));
+        let directory = tree.directory(number).map_err(fail)?;
+        // Cookies hold as long as the server lives, and so does the verifier. The first call of
+        // a listing has cookie 0 and should have verifier 0, which nobody needs to insist on.
+        let is_known = place.cookie == 0
+            || (place.cookieverf == self.verifier && place.cookie <= directory.cookie_last());
+        if is_known {
+            Ok((number, directory))
+        } else {
+            Err(fail(Status::BAD_COOKIE))
+        }
+    }
+
+    fn fsstat(&self, arguments: fsstat::Args<'_>, out: &mut Writer<'_>) {
+        let tree = self.tree();
+        let reply: fsstat::Reply = match found(&tree, arguments.fsroot) {
+            Ok((number, inode)) => {
+                let free = tree.memory_limit().saturating_sub(tree.memory_used());
+                let inodes_free = tree.inodes_free();
+                Ok(fsstat::ReplyOk {
+                    obj_attributes: Some(inode.attributes(number)),
+                    tbytes: tree.memory_limit(),
+                    fbytes: free,
+                    abytes: free,
+                    tfiles: tree.inode_count() + inodes_free,
+                    ffiles: inodes_free,
+                    afiles: inodes_free,
+                    // Any moment may change it.
+                    invarsec: 0,
+                })
+            }
+            Err(status) => Err(fsstat::ReplyFail {
+                status,
+                obj_attributes: None,
+            }),
+        };
+        reply.encode(out);
+    }
+
+    fn fsinfo(&self, arguments: fsinfo::Args<'_>, transport: Transport, out: &mut Writer<'_>) {
+        let tree = self.tree();
+        let max = transport.reply_data_max();
+        let reply: fsinfo::Reply = match found(&tree, arguments.fsroot) {
+            Ok((number, inode)) => Ok(fsinfo::ReplyOk {
+                obj_attributes: Some(inode.attributes(number)),
+                rtmax: max,
+                rtpref: max.min(128 << 10),
+                rtmult: 4096,
+                wtmax: max,
+                wtpref: max.min(128 << 10),
+                wtmult: 4096,
+                dtpref: max.min(64 << 10),
+                maxfilesize: FILE_MAX,
+                time_delta: Nfstime3 {
+                    seconds: 0,
+                    nseconds: 1,
+                },
+                properties: fsinfo::LINK
+                    | fsinfo::SYMLINK
+                    | fsinfo::HOMOGENEOUS
+                    | fsinfo::CANSETTIME,
+            }),
+            Err(status) => Err(fsinfo::ReplyFail {
+                status,
+                obj_attributes: None,
+            }),
+        };
+        reply.encode(out);
+    }
+
+    fn pathconf(&self, arguments: pathconf::Args<'_>, out: &mut Writer<'_>) {
+        let tree = self.tree();
+        let reply: pathconf::Reply = match found(&tree, arguments.object) {
+            Ok((number, inode)) => Ok(pathconf::ReplyOk {
+                obj_attributes: Some(inode.attributes(number)),
+                linkmax: LINK_MAX,
+                name_max: NAME_MAX as u32,
+                no_trunc: true,
+                // SETATTR may give a file away, whoever asks.
+                chown_restricted: false,
+                case_insensitive: false,
+                case_preserving: true,
+            }),
+            Err(status) => Err(pathconf::ReplyFail {
+                status,
+                obj_attributes: None,
+            }),
+        };
+        reply.encode(out);
+    }
+}
+
+/// Where a listing goes on.
+struct Listing {
+    cookie: u64,
+    cookieverf: Verifier,
+}
+
+/// The shortest `entryplus3` of this server: mark, fileid, a name of four bytes with its length,
+/// cookie, attributes, handle.
+const ENTRY_PLUS_LEN_MIN: usize = 4 + 8 + 8 + 8 + 88 + 8 + HANDLE_LEN;
+
+/// All entries behind `cookie`, `.` and `..` first.
+fn entries(
+    number: InodeNumber,
+    directory: &Directory,
+    cookie: u64,
+) -> impl Iterator<Item = (u64, &[u8], InodeNumber)> {
+    let dots = [
+        (COOKIE_SELF, b".".as_slice(), number),
+        (COOKIE_PARENT, b"..".as_slice(), directory.parent()),
+    ];
+    let dots = dots.into_iter().filter(move |entry| entry.0 > cookie);
+    dots.chain(directory.entries_after(cookie.max(COOKIE_PARENT)))
+}
+
+/// Not even one entry fits, or not even an empty list (RFC 1813, section 3.3.16).
+fn is_too_small(entries: usize, is_complete: bool, is_over_limit: bool) -> bool {
+    is_over_limit || (entries == 0 && !is_complete)
+}
+
+#[inline]
+fn found<'t>(tree: &'t Tree, handle: FileHandle<'_>) -> Result<(InodeNumber, &'t Inode), Status> {
+    let number = tree.resolve(handle.as_bytes())?;
+    Ok((number, tree.inode(number)?))
+}
+
+/// `post_op_attr` of an inode, if it still exists.
+#[inline]
+pub fn post_op(tree: &Tree, number: InodeNumber) -> PostOpAttr {
+    tree.inode(number)
+        .ok()
+        .map(|inode| inode.attributes(number))
+}
+
+/// One of our handles, as a message wants it.
+#[inline]
+pub fn borrowed(handle: &[u8; HANDLE_LEN]) -> FileHandle<'_> {
+    FileHandle::new(handle).expect("our handles are shorter than NFS3_FHSIZE")
+}
+
+fn owner(header: &CallHeader<'_>) -> crate::tree::Owner {
+    match &header.credential {
+        Credential::Sys(sys) => crate::tree::Owner {
+            uid: sys.uid,
+            gid: sys.gid,
+        },
+        Credential::None | Credential::Other(_) => crate::tree::Owner {
+            uid: NOBODY,
+            gid: NOBODY,
+        },
+    }
+}
+
+/// The failure arm of any procedure's reply, with the optional attributes all absent.
+pub fn encode_failure(procedure: Procedure, status: Status, out: &mut Writer<'_>) {
+    out.u32(status.0);
+    // One boolean for each `post_op_attr`, two for each `wcc_data`.
+    let absent = match procedure {
+        Procedure::Null | Procedure::Getattr => 0,
+        Procedure::Lookup
+        | Procedure::Access
+        | Procedure::Readlink
+        | Procedure::Read
+        | Procedure::Readdir
+        | Procedure::Readdirplus
+        | Procedure::Fsstat
+        | Procedure::Fsinfo
+        | Procedure::Pathconf => 1,
+        Procedure::Setattr
+        | Procedure::Write
+        | Procedure::Create
+        | Procedure::Mkdir
+        | Procedure::Symlink
+        | Procedure::Mknod
+        | Procedure::Remove
+        | Procedure::Rmdir
+        | Procedure::Commit => 2,
+        Procedure::Link => 3,
+        Procedure::Rename => 4,
+    };
+    for _ in 0..absent {
+        out.bool(false);
+    }
+}

@@ -1,0 +1,350 @@
+//! Faults on purpose: what a client must survive, switched on by rule.
+//!
+//! Rules are about calls of NFSv3; MOUNT and the port mapper always work, so that a client gets
+//! as far as the calls. Several rules may hit the same call: delays add up, the first error
+//! counts, and what spoils the reply is done to it in the order truncate, corrupt, oversize.
+//!
+//! A call that is dropped, refused or answered by a disconnect is *not* carried out.
+
+mod parse;
+
+use std::time::Duration;
+
+use filestone_wire::nfs3::{Procedure, Status};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+pub use self::parse::RuleParseError;
+
+/// One rule, as `--fault` gives it: see [`str::parse`] and [`RuleParseError`] for the syntax.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rule {
+    /// Something happens to some of the calls.
+    Fault(Fault),
+    /// The whole server stands still.
+    Freeze(Freeze),
+}
+
+/// What happens to which calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// What happens.
+    pub effect: Effect,
+    /// To calls of these procedures.
+    pub procedures: ProcedureSet,
+    /// To how many of them: 1 is all.
+    pub probability: f64,
+    /// When: from and to, counted from the start of the server.
+    pub window: Option<(Duration, Duration)>,
+}
+
+impl Fault {
+    /// `effect` for all calls, always.
+    pub fn always(effect: Effect) -> Self {
+        Self {
+            effect,
+            procedures: ProcedureSet::ALL,
+            probability: 1.0,
+            window: None,
+        }
+    }
+
+    fn is_due(&self, procedure: Procedure, since_start: Duration) -> bool {
+        let is_in_window = self
+            .window
+            .is_none_or(|(from, to)| (from..to).contains(&since_start));
+        self.procedures.contains(procedure) && is_in_window
+    }
+}
+
+/// What can happen to a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Effect {
+    /// The reply is held back. Other calls are served meanwhile, so replies change their order.
+    Delay(Delay),
+    /// The procedure answers this status.
+    Error(Status),
+    /// Nothing is answered.
+    Drop,
+    /// The connection is closed. Over UDP, which has none, nothing is answered.
+    Disconnect,
+    /// The reply ends this many bytes early; its record mark agrees with what is left.
+    Truncate {
+        /// Bytes missing.
+        bytes: u32,
+    },
+    /// So many bytes of the reply, behind its xid, are not what they were.
+    Corrupt {
+        /// Bytes changed.
+        bytes: u32,
+    },
+    /// The record mark announces 2 GiB. Over UDP, which has none, nothing happens.
+    Oversize,
+    /// Before the reply comes another one that nobody asked for.
+    Unasked,
+}
+
+/// How long a reply is held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delay {
+    /// Always the same.
+    Fixed(Duration),
+    /// Exponentially distributed.
+    Exponential {
+        /// The distribution's mean.
+        mean: Duration,
+    },
+}
+
+/// The whole server answers nothing for a while, and then goes on with what has piled up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Freeze {
+    /// When it begins, counted from the start of the server.
+    pub at: Duration,
+    /// How long it lasts.
+    pub lasting: Duration,
+}
+
+/// A set of procedures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcedureSet(u32);
+
+impl ProcedureSet {
+    /// All of them.
+    pub const ALL: Self = Self(u32::MAX);
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// The set with one more member.
+    #[must_use]
+    pub fn with(self, procedure: Procedure) -> Self {
+        Self(self.0 | 1 << procedure.number())
+    }
+
+    /// Whether `procedure` is a member.
+    pub fn contains(self, procedure: Procedure) -> bool {
+        self.0 & 1 << procedure.number() != 0
+    }
+}
+
+/// What is to be done about one call.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(crate) struct Verdict {
+    pub delay: Duration,
+    pub error: Option<Status>,
+    pub is_dropped: bool,
+    pub is_disconnected: bool,
+    pub truncate: u32,
+    pub corrupt: u32,
+    pub is_oversize: bool,
+    pub is_unasked: bool,
+}
+
+/// The rules of a server, with one thread's source of chance.
+#[derive(Debug)]
+pub(crate) struct FaultSource {
+    faults: Vec<Fault>,
+    freezes: Vec<Freeze>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl FaultSource {
+    /// `None` if there are no rules, so that serving without faults costs one look.
+    pub fn new(rules: &[Rule], seed: u64) -> Option<Self> {
+        let mut source = Self {
+            faults: Vec::new(),
+            freezes: Vec::new(),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+        };
+        for rule in rules {
+            match rule {
+                Rule::Fault(fault) => source.faults.push(fault.clone()),
+                Rule::Freeze(freeze) => source.freezes.push(*freeze),
+            }
+        }
+        (!rules.is_empty()).then_some(source)
+    }
+
+    /// When the freeze that holds now ends.
+    pub fn frozen_until(&self, since_start: Duration) -> Option<Duration> {
+        let ends = self
+            .freezes
+            .iter()
+            .map(|freeze| (freeze.at, freeze.at + freeze.lasting));
+        ends.filter(|(from, to)| (*from..*to).contains(&since_start))
+            .map(|(_, to)| to)
+            .max()
+    }
+
+    /// Decides about one call.
+    pub fn judge(&mut self, procedure: Procedure, since_start: Duration) -> Verdict {
+        let mut verdict = Verdict::default();
+        for fault in &self.faults {
+            if !fault.is_due(procedure, since_start)
+                || (fault.probability < 1.0 && unit(&mut self.random) >= fault.probability)
+            {
+                continue;
+            }
+            match fault.effect {
+                Effect::Delay(Delay::Fixed(time)) => verdict.delay += time,
+                Effect::Delay(Delay::Exponential { mean }) => {
+                    verdict.delay += exponential(mean, unit(&mut self.random));
+                }
+                Effect::Error(status) => verdict.error = verdict.error.or(Some(status)),
+                Effect::Drop => verdict.is_dropped = true,
+                Effect::Disconnect => verdict.is_disconnected = true,
+                Effect::Truncate { bytes } => verdict.truncate += bytes,
+                Effect::Corrupt { bytes } => verdict.corrupt += bytes,
+                Effect::Oversize => verdict.is_oversize = true,
+                Effect::Unasked => verdict.is_unasked = true,
+            }
+        }
+        verdict
+    }
+
+    /// Does to the bytes of a reply, its mark and all, what the verdict says.
+    pub fn spoil(&mut self, verdict: &Verdict, reply: &mut Vec<u8>) {
+        const MARK: usize = 4;
+        const XID: usize = 4;
+        if verdict.truncate > 0 {
+            let len = reply
+                .len()
+                .saturating_sub(verdict.truncate as usize)
+                .max(MARK);
+            reply.truncate(len);
+            let mark = ((len - MARK) as u32 | 1 << 31).to_be_bytes();
+            reply.splice(..MARK, mark);
+        }
+        let body = reply.get_mut(MARK + XID..).unwrap_or_default();
+        for _ in 0..verdict.corrupt {
+            let index = self.random.next_u64() % (body.len() as u64).max(1);
+            // A difference of zero would be no fault at all.
+            let difference = 1 + (self.random.next_u64() % 255) as u8;
+            if let Some(byte) = body.get_mut(index as usize) {
+                *byte ^= difference;
+            }
+        }
+        if verdict.is_oversize {
+            reply.splice(..MARK.min(reply.len()), [0xff; MARK]);
+        }
+    }
+}
+
+/// Uniform in 0..1.
+fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// The inverse of the distribution: −mean · ln(1 − u). For u = 0.5 and a mean of 2 ms, 1.386 ms.
+fn exponential(mean: Duration, unit: f64) -> Duration {
+    mean.mul_f64(-(1.0 - unit).ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(texts: &[&str]) -> FaultSource {
+        let rules: Vec<Rule> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        FaultSource::new(&rules, 1).unwrap()
+    }
+
+    #[test]
+    fn without_rules_there_is_no_source() {
+        assert!(FaultSource::new(&[], 1).is_none());
+    }
+
+    #[test]
+    fn rules_hit_their_procedures_in_their_window_only() {
+        let mut faults = source(&["error=NFS3ERR_IO,proc=getattr+read,from=1s,to=2s"]);
+        let mut error = |procedure, ms| faults.judge(procedure, Duration::from_millis(ms)).error;
+        assert_eq!(error(Procedure::Getattr, 1000), Some(Status::IO));
+        assert_eq!(error(Procedure::Read, 1999), Some(Status::IO));
+        assert_eq!(error(Procedure::Read, 999), None);
+        assert_eq!(error(Procedure::Read, 2000), None);
+        assert_eq!(error(Procedure::Write, 1500), None);
+    }
+
+    #[test]
+    fn a_probability_is_kept_and_a_seed_repeats_it() {
+        let draw = || -> Vec<bool> {
+            let mut faults = source(&["drop,p=0.25"]);
+            (0..10_000)
+                .map(|_| faults.judge(Procedure::Null, Duration::ZERO).is_dropped)
+                .collect()
+        };
+        let dropped = draw().iter().filter(|&&dropped| dropped).count();
+        // The standard deviation is 43.
+        assert!((2300..2700).contains(&dropped), "{dropped}");
+        assert_eq!(draw(), draw());
+    }
+
+    #[test]
+    fn exponential_delays_have_their_mean() {
+        let mut faults = source(&["delay=exp:2ms"]);
+        let sum: Duration = (0..10_000)
+            .map(|_| faults.judge(Procedure::Null, Duration::ZERO).delay)
+            .sum();
+        let mean = sum / 10_000;
+        assert!((1900..2100).contains(&mean.as_micros()), "{mean:?}");
+    }
+
+    #[test]
+    fn a_freeze_has_a_beginning_and_an_end() {
+        let faults = source(&["freeze=1s@4s"]);
+        let at = |ms| faults.frozen_until(Duration::from_millis(ms));
+        assert_eq!(at(3999), None);
+        assert_eq!(at(4000), Some(Duration::from_secs(5)));
+        assert_eq!(at(5000), None);
+    }
+
+    #[test]
+    fn a_spoilt_reply_is_spoilt_as_told() {
+        let reply = [&[0x80, 0, 0, 12][..], &[1, 2, 3, 4], &[0; 8]].concat();
+        let mut faults = source(&["drop"]);
+        let mut cut = reply.clone();
+        faults.spoil(
+            &Verdict {
+                truncate: 5,
+                ..Verdict::default()
+            },
+            &mut cut,
+        );
+        assert_eq!(cut, [&[0x80, 0, 0, 7][..], &[1, 2, 3, 4], &[0; 3]].concat());
+        let mut corrupt = reply.clone();
+        faults.spoil(
+            &Verdict {
+                corrupt: 1,
+                ..Verdict::default()
+            },
+            &mut corrupt,
+        );
+        assert_eq!(corrupt[..8], reply[..8]);
+        assert_eq!(
+            corrupt.iter().zip(&reply).filter(|(a, b)| a != b).count(),
+            1
+        );
+        let mut oversize = reply.clone();
+        faults.spoil(
+            &Verdict {
+                is_oversize: true,
+                ..Verdict::default()
+            },
+            &mut oversize,
+        );
+        assert_eq!(
+            (&oversize[..4], &oversize[4..]),
+            (&[0xff; 4][..], &reply[4..])
+        );
+        let mut gone = reply;
+        faults.spoil(
+            &Verdict {
+                truncate: 1000,
+                corrupt: 3,
+                ..Verdict::default()
+            },
+            &mut gone,
+        );
+        assert_eq!(gone, [0x80, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,253 @@
+//! Rules from the command line: `delay=exp:2ms,proc=read,p=0.5`.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use filestone_wire::nfs3::{Procedure, Status};
+
+use super::{Delay, Effect, Fault, Freeze, ProcedureSet, Rule};
+
+/// How many bytes `truncate` and `corrupt` mean without a number.
+const TRUNCATED_BYTES: u32 = 4;
+const CORRUPTED_BYTES: u32 = 1;
+
+/// What is wrong with the text of a rule, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleParseError {
+    /// The first word is no fault.
+    #[error(
+        "\"{0}\" is not a fault; expected delay=TIME, delay=exp:MEAN, freeze=TIME@TIME, \
+         error=STATUS, drop, disconnect, truncate[=BYTES], corrupt[=BYTES], oversize or unasked"
+    )]
+    Effect(String),
+    /// A further word is no condition.
+    #[error(
+        "\"{0}\" is not a condition; expected proc=PROCEDURE[+PROCEDURE…], p=PROBABILITY, \
+         from=TIME or to=TIME"
+    )]
+    Condition(String),
+    /// A freeze with conditions.
+    #[error("\"{0}\" after freeze: a freeze is of the whole server and takes no conditions")]
+    FreezeCondition(String),
+    /// Not a time.
+    #[error(
+        "\"{0}\" is not a time; expected a number with ns, us, ms, s or m, such as 5ms or 1.5s"
+    )]
+    Time(String),
+    /// Not a status.
+    #[error("\"{0}\" is not a status of NFSv3; expected a name such as NFS3ERR_IO")]
+    Status(String),
+    /// Not a procedure.
+    #[error("\"{0}\" is not a procedure of NFSv3; expected a name such as read or getattr")]
+    Procedure(String),
+    /// Not a probability.
+    #[error("\"{0}\" is not a probability; expected a number from 0 to 1")]
+    Probability(String),
+    /// Not a count of bytes.
+    #[error("\"{0}\" is not a number of bytes; expected a whole number of at least 1")]
+    Bytes(String),
+    /// An empty window.
+    #[error("from={from:?} to={to:?} is no time at all; expected to= after from=")]
+    Window {
+        /// The beginning.
+        from: Duration,
+        /// The end, which is not behind it.
+        to: Duration,
+    },
+}
+
+impl FromStr for Rule {
+    type Err = RuleParseError;
+
+    fn from_str(text: &str) -> Result<Self, RuleParseError> {
+        let mut words = text.split(',').map(str::trim);
+        let first = words.next().unwrap_or_default();
+        if let Some(freeze) = first.strip_prefix("freeze=") {
+            return match words.next() {
+                Some(word) => Err(RuleParseError::FreezeCondition(word.into())),
+                None => freeze_of(freeze).map(Self::Freeze),
+            };
+        }
+        let mut fault = Fault::always(effect_of(first)?);
+        let (mut from, mut to) = (None, None);
+        for word in words {
+            match word.split_once('=') {
+                Some(("proc", names)) => fault.procedures = procedures_of(names)?,
+                Some(("p", number)) => fault.probability = probability_of(number)?,
+                Some(("from", time)) => from = Some(time_of(time)?),
+                Some(("to", time)) => to = Some(time_of(time)?),
+                _ => return Err(RuleParseError::Condition(word.into())),
+            }
+        }
+        fault.window = window_of(from, to)?;
+        Ok(Self::Fault(fault))
+    }
+}
+
+fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (word, None),
+    };
+    Ok(match (name, value) {
+        ("delay", Some(value)) => Effect::Delay(match value.strip_prefix("exp:") {
+            Some(mean) => Delay::Exponential {
+                mean: time_of(mean)?,
+            },
+            None => Delay::Fixed(time_of(value)?),
+        }),
+        ("error", Some(name)) => Effect::Error(
+            Status::from_name(name)
+                .filter(|&status| status != Status::OK)
+                .ok_or_else(|| RuleParseError::Status(name.into()))?,
+        ),
+        ("drop", None) => Effect::Drop,
+        ("disconnect", None) => Effect::Disconnect,
+        ("truncate", value) => Effect::Truncate {
+            bytes: bytes_of(value, TRUNCATED_BYTES)?,
+        },
+        ("corrupt", value) => Effect::Corrupt {
+            bytes: bytes_of(value, CORRUPTED_BYTES)?,
+        },
+        ("oversize", None) => Effect::Oversize,
+        ("unasked", None) => Effect::Unasked,
+        _ => return Err(RuleParseError::Effect(word.into())),
+    })
+}
+
+fn freeze_of(text: &str) -> Result<Freeze, RuleParseError> {
+    let (lasting, at) = text
+        .split_once('@')
+        .ok_or_else(|| RuleParseError::Effect(format!("freeze={text}")))?;
+    Ok(Freeze {
+        at: time_of(at)?,
+        lasting: time_of(lasting)?,
+    })
+}
+
+fn procedures_of(names: &str) -> Result<ProcedureSet, RuleParseError> {
+    names.split('+').try_fold(ProcedureSet::NONE, |set, name| {
+        let procedure = Procedure::from_name(name);
+        Ok(set.with(procedure.ok_or_else(|| RuleParseError::Procedure(name.into()))?))
+    })
+}
+
+fn probability_of(text: &str) -> Result<f64, RuleParseError> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| RuleParseError::Probability(text.into()))
+}
+
+fn bytes_of(text: Option<&str>, otherwise: u32) -> Result<u32, RuleParseError> {
+    let Some(text) = text else {
+        return Ok(otherwise);
+    };
+    let number = text
+        .parse()
+        .ok()
+        .filter(|&number| number > 0 && number <= 1 << 20);
+    number.ok_or_else(|| RuleParseError::Bytes(text.into()))
+}
+
+fn window_of(
+    from: Option<Duration>,
+    to: Option<Duration>,
+) -> Result<Option<(Duration, Duration)>, RuleParseError> {
+    if from.is_none() && to.is_none() {
+        return Ok(None);
+    }
+    let (from, to) = (from.unwrap_or_default(), to.unwrap_or(Duration::MAX));
+    if from < to {
+        Ok(Some((from, to)))
+    } else {
+        Err(RuleParseError::Window { from, to })
+    }
+}
+
+/// The longest time a rule may name; beyond it, sums of times could overflow.
+const TIME_MAX_S: f64 = 1e9;
+
+fn time_of(text: &str) -> Result<Duration, RuleParseError> {
+    let unit_at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let scale = match unit {
+        "ns" => Some(1e-9),
+        "us" | "µs" => Some(1e-6),
+        "ms" => Some(1e-3),
+        "s" => Some(1.0),
+        "m" => Some(60.0),
+        _ => None,
+    };
+    let seconds = scale.and_then(|scale| number.parse::<f64>().ok().map(|number| number * scale));
+    seconds
+        .filter(|seconds| (0.0..=TIME_MAX_S).contains(seconds))
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| RuleParseError::Time(text.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> Fault {
+        match text.parse() {
+            Ok(Rule::Fault(fault)) => fault,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_form_is_understood() {
+        let ms = Duration::from_millis;
+        assert_eq!(
+            fault("delay=5ms"),
+            Fault::always(Effect::Delay(Delay::Fixed(ms(5))))
+        );
+        let slow_read = fault("delay=exp:2ms,proc=read,p=0.5,from=1s,to=1.5s");
+        assert_eq!(
+            slow_read.effect,
+            Effect::Delay(Delay::Exponential { mean: ms(2) })
+        );
+        assert_eq!(
+            slow_read.procedures,
+            ProcedureSet::NONE.with(Procedure::Read)
+        );
+        assert_eq!(slow_read.probability, 0.5);
+        assert_eq!(slow_read.window, Some((ms(1000), ms(1500))));
+        assert_eq!(fault("error=NFS3ERR_IO").effect, Effect::Error(Status::IO));
+        assert_eq!(fault("drop,p=0.001").effect, Effect::Drop);
+        assert_eq!(fault("disconnect,p=0.0001").effect, Effect::Disconnect);
+        assert_eq!(fault("truncate=10").effect, Effect::Truncate { bytes: 10 });
+        assert_eq!(fault("truncate").effect, Effect::Truncate { bytes: 4 });
+        assert_eq!(fault("corrupt").effect, Effect::Corrupt { bytes: 1 });
+        assert_eq!(fault("oversize").effect, Effect::Oversize);
+        assert_eq!(fault("unasked").effect, Effect::Unasked);
+        let freeze = Freeze {
+            at: ms(4000),
+            lasting: ms(1000),
+        };
+        assert_eq!("freeze=1s@4s".parse(), Ok(Rule::Freeze(freeze)));
+    }
+
+    #[test]
+    fn an_error_says_what_is_accepted() {
+        let message = |text: &str| text.parse::<Rule>().unwrap_err().to_string();
+        assert!(message("explode").starts_with("\"explode\" is not a fault; expected delay=TIME"));
+        assert!(message("").contains("is not a fault"));
+        assert!(message("delay=5").contains("\"5\" is not a time; expected a number with ns"));
+        assert!(message("delay=-5ms").contains("is not a time"));
+        assert!(message("drop=1").contains("is not a fault"));
+        assert!(message("drop,q=1").contains("is not a condition; expected proc="));
+        assert!(message("drop,p=2").contains("from 0 to 1"));
+        assert!(message("drop,p=nan").contains("from 0 to 1"));
+        assert!(message("drop,proc=reed").contains("\"reed\" is not a procedure"));
+        assert!(message("error=EIO").contains("such as NFS3ERR_IO"));
+        assert!(message("error=NFS3_OK").contains("is not a status"));
+        assert!(message("truncate=0").contains("at least 1"));
+        assert!(message("freeze=1s").contains("freeze=TIME@TIME"));
+        assert!(message("freeze=1s@1s,p=1").contains("takes no conditions"));
+        assert!(message("drop,from=2s,to=1s").contains("to= after from="));
+    }
+}

@@ -1,0 +1,72 @@
+//! Records out of a stream of bytes (RFC 5531, section 11), as far as they have arrived.
+//!
+//! Nothing is copied here: a record that lies whole in the receive buffer is served from there.
+//! What to keep of a record that does not is the connection's business.
+
+/// The longest record taken, in bytes: a WRITE of 1 MiB and more header than anybody sends.
+pub const RECORD_MAX: usize = (1 << 20) + (64 << 10);
+
+const MARK_LEN: usize = 4;
+
+/// What the front of the received bytes is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// A whole fragment; `used` bytes with its mark.
+    Fragment {
+        payload: &'a [u8],
+        is_last: bool,
+        used: usize,
+    },
+    /// Not all there yet: `needed` bytes with the mark, of which `bytes` has fewer.
+    Partial { needed: usize },
+    /// A fragment longer than any record we take. The stream cannot be trusted further.
+    TooLong,
+}
+
+/// Looks at the front of `bytes`.
+#[inline]
+pub fn next(bytes: &[u8]) -> Frame<'_> {
+    let Some((mark, rest)) = bytes.split_first_chunk::<MARK_LEN>() else {
+        return Frame::Partial { needed: MARK_LEN };
+    };
+    let mark = u32::from_be_bytes(*mark);
+    let len = (mark & 0x7fff_ffff) as usize;
+    if len > RECORD_MAX {
+        return Frame::TooLong;
+    }
+    match rest.get(..len) {
+        Some(payload) => Frame::Fragment {
+            payload,
+            is_last: mark >> 31 == 1,
+            used: MARK_LEN + len,
+        },
+        None => Frame::Partial {
+            needed: MARK_LEN + len,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_seen_when_its_last_byte_is_there() {
+        let bytes = [0x80, 0, 0, 3, 1, 2, 3, 9];
+        for len in 0..7 {
+            let needed = if len < 4 { 4 } else { 7 };
+            assert_eq!(next(&bytes[..len]), Frame::Partial { needed });
+        }
+        let whole = Frame::Fragment {
+            payload: &[1, 2, 3],
+            is_last: true,
+            used: 7,
+        };
+        assert_eq!(next(&bytes), whole);
+    }
+
+    #[test]
+    fn a_mark_from_another_protocol_is_too_long() {
+        assert_eq!(next(b"GET / HTTP/1.1"), Frame::TooLong);
+    }
+}

@@ -1,0 +1,125 @@
+//! The sockets a server listens on: one port for every address, by TCP and by UDP.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// How many ports are tried when any will do and another program has one of its four sockets.
+const ATTEMPTS: usize = 64;
+
+/// Connections that may wait to be accepted; the kernel takes less if it is told to.
+const BACKLOG: i32 = 4096;
+
+/// Room for datagrams that wait, so that a burst of WRITEs is not lost at once.
+const DATAGRAM_BUFFER: usize = 4 << 20;
+
+/// Sockets that are bound, one pair for each address.
+#[derive(Debug)]
+pub struct Sockets {
+    pub addresses: Vec<SocketAddr>,
+    pub listeners: Vec<OwnedFd>,
+    pub datagrams: Vec<OwnedFd>,
+}
+
+/// Why the server cannot listen.
+#[derive(Debug, thiserror::Error)]
+#[error("{transport} {address}: {source}")]
+struct BindError {
+    transport: &'static str,
+    address: SocketAddr,
+    source: io::Error,
+}
+
+impl From<BindError> for io::Error {
+    fn from(error: BindError) -> Self {
+        Self::new(error.source.kind(), error)
+    }
+}
+
+/// Binds everything to `port`, or to any port that is free everywhere if that is 0.
+pub fn bind(addresses: &[IpAddr], port: u16) -> io::Result<Sockets> {
+    if addresses.is_empty() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "no address to listen on",
+        ));
+    }
+    let mut attempt = 1;
+    loop {
+        match bind_all(addresses, port) {
+            Err(error)
+                if port == 0
+                    && attempt < ATTEMPTS
+                    && error.source.kind() == io::ErrorKind::AddrInUse =>
+            {
+                attempt += 1;
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+fn bind_all(addresses: &[IpAddr], port: u16) -> Result<Sockets, BindError> {
+    let mut port = port;
+    let mut sockets = Sockets {
+        addresses: Vec::new(),
+        listeners: Vec::new(),
+        datagrams: Vec::new(),
+    };
+    for ip in addresses {
+        let address = SocketAddr::new(*ip, port);
+        let fail = |transport| {
+            move |source| BindError {
+                transport,
+                address,
+                source,
+            }
+        };
+        let (listener, bound) = bind_stream(address).map_err(fail("TCP"))?;
+        port = bound.port();
+        let address = SocketAddr::new(*ip, port);
+        let fail = |transport| {
+            move |source| BindError {
+                transport,
+                address,
+                source,
+            }
+        };
+        let datagram = bind_datagram(address).map_err(fail("UDP"))?;
+        sockets.addresses.push(bound);
+        sockets.listeners.push(listener.into());
+        sockets.datagrams.push(datagram.into());
+    }
+    Ok(sockets)
+}
+
+fn bind_stream(address: SocketAddr) -> io::Result<(Socket, SocketAddr)> {
+    let socket = open(address, Type::STREAM, Protocol::TCP)?;
+    // Or else a server that was killed could not come back for a minute.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    let bound = socket.local_addr()?.as_socket();
+    Ok((socket, bound.unwrap_or(address)))
+}
+
+fn bind_datagram(address: SocketAddr) -> io::Result<Socket> {
+    let socket = open(address, Type::DGRAM, Protocol::UDP)?;
+    // The kernel may grant less; then more datagrams are lost, which UDP is for.
+    let _ = socket.set_recv_buffer_size(DATAGRAM_BUFFER);
+    let _ = socket.set_send_buffer_size(DATAGRAM_BUFFER);
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+fn open(address: SocketAddr, kind: Type, protocol: Protocol) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
+    socket.set_nonblocking(true)?;
+    if address.is_ipv6() {
+        // The same port of the IPv4 address has a socket of its own.
+        socket.set_only_v6(true)?;
+    }
+    Ok(socket)
+}

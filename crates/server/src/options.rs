@@ -1,0 +1,48 @@
+//! What a server can be told before it starts.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::faults::Rule;
+use crate::tree::InitialTree;
+
+/// Options of [`Server::start`](crate::Server::start).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Where to listen, by TCP and UDP; both loopback addresses unless told otherwise.
+    pub addresses: Vec<IpAddr>,
+    /// The port, the same for all addresses and both transports; 0 is any that is free.
+    pub port: u16,
+    /// Threads that serve; connections are dealt to them in turn.
+    pub threads: usize,
+    /// Processors that the threads are bound to, in turn; none binds none.
+    pub pin: Vec<usize>,
+    /// Memory for data, names and inodes, in bytes; beyond it is NFS3ERR_NOSPC.
+    pub memory_limit: u64,
+    /// Keep no file data: WRITE changes size and times only, READ answers the pattern.
+    pub discard: bool,
+    /// What goes wrong on purpose.
+    pub faults: Vec<Rule>,
+    /// Seed of the faults' chance. The write verifier also depends on the time of the start.
+    pub seed: u64,
+    /// What is there at the start.
+    pub initial_tree: InitialTree,
+    /// Refuse MOUNT of anything but the exports themselves, with MNT3ERR_ACCES.
+    pub strict_mount: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            addresses: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            port: 0,
+            threads: 1,
+            pin: Vec::new(),
+            memory_limit: 1 << 30,
+            discard: false,
+            faults: Vec::new(),
+            seed: 1,
+            initial_tree: InitialTree::default(),
+            strict_mount: false,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Starting and stopping: sockets, the tree, the threads.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::clock;
+use crate::counters::{Counters, Tally};
+use crate::dispatch::Service;
+use crate::faults::FaultSource;
+use crate::listen::{self, Sockets};
+use crate::options::Options;
+use crate::responder::Responder;
+use crate::worker::mailbox::Mailbox;
+use crate::worker::{Worker, WorkerSockets};
+
+/// The built-in server.
+#[derive(Debug)]
+pub struct Server;
+
+/// A server that serves, until it is stopped or dropped.
+#[derive(Debug)]
+pub struct Running {
+    addresses: Vec<SocketAddr>,
+    mailboxes: Arc<[Mailbox]>,
+    tallies: Vec<Arc<Tally>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts a server. When this returns, it can be connected to.
+    ///
+    /// An address that cannot be bound is an error that names it.
+    pub fn start(options: Options) -> io::Result<Running> {
+        raise_descriptor_limit();
+        let sockets = listen::bind(&options.addresses, options.port)?;
+        let port = sockets.addresses.first().map_or(0, SocketAddr::port);
+        let start = Instant::now();
+        let service = Arc::new(service(&options, port));
+        let thread_count = options.threads.max(1);
+        let mailboxes: Arc<[Mailbox]> = (0..thread_count)
+            .map(|_| Mailbox::new())
+            .collect::<io::Result<_>>()?;
+        let mut running = Running {
+            addresses: sockets.addresses.clone(),
+            mailboxes: Arc::clone(&mailboxes),
+            tallies: Vec::new(),
+            threads: Vec::new(),
+        };
+        for (index, sockets) in deal(sockets, thread_count).into_iter().enumerate() {
+            let tally = Arc::new(Tally::default());
+            running.tallies.push(Arc::clone(&tally));
+            let faults = FaultSource::new(&options.faults, options.seed + index as u64);
+            let responder = Responder::new(Arc::clone(&service), tally, faults, start);
+            let worker = Worker::new(index, Arc::clone(&mailboxes), sockets, responder)?;
+            let processor = options.pin.get(index % options.pin.len().max(1)).copied();
+            running.threads.push(spawn(index, worker, processor)?);
+        }
+        Ok(running)
+    }
+}
+
+impl Running {
+    /// Where it listens, by TCP and UDP.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The first of the addresses.
+    pub fn address(&self) -> SocketAddr {
+        self.addresses
+            .first()
+            .copied()
+            .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)))
+    }
+
+    /// The port, which is the same everywhere.
+    pub fn port(&self) -> u16 {
+        self.address().port()
+    }
+
+    /// What was counted up to now.
+    pub fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        for tally in &self.tallies {
+            tally.add_to(&mut sum);
+        }
+        sum
+    }
+
+    /// Stops serving and waits for the threads to end. Connections are closed.
+    pub fn stop(mut self) -> Counters {
+        self.end();
+        self.counters()
+    }
+
+    fn end(&mut self) {
+        for mailbox in self.mailboxes.iter() {
+            mailbox.stop();
+        }
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so already; the others are still to be joined.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn service(options: &Options, port: u16) -> Service {
+    let now = clock::now();
+    // Two servers must not start with the same numbers, even in the same nanosecond.
+    let unique = now ^ u64::from(std::process::id()) << 40 ^ u64::from(port) << 24 ^ options.seed;
+    let mut random = SplitMix64::seed_from_u64(unique);
+    let tree = options.initial_tree.plant(
+        random.next_u64(),
+        options.memory_limit,
+        options.discard,
+        now,
+    );
+    let verifier = random.next_u64().to_be_bytes();
+    Service::new(tree, verifier, port, options.strict_mount, options.discard)
+}
+
+/// The first thread accepts connections for all; datagram sockets are dealt in turn.
+fn deal(sockets: Sockets, thread_count: usize) -> Vec<WorkerSockets> {
+    let mut dealt: Vec<WorkerSockets> = Vec::new();
+    dealt.resize_with(thread_count, WorkerSockets::default);
+    for (index, datagram) in sockets.datagrams.into_iter().enumerate() {
+        if let Some(worker) = dealt.get_mut(index % thread_count) {
+            worker.datagrams.push(datagram);
+        }
+    }
+    if let Some(first) = dealt.first_mut() {
+        first.listeners = sockets.listeners;
+    }
+    dealt
+}
+
+fn spawn(index: usize, worker: Worker, processor: Option<usize>) -> io::Result<JoinHandle<()>> {
+    let (report, reported) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new()
+        .name(format!("filestone-srv-{index}"))
+        .spawn(move || {
+            let pinned = processor.map_or(Ok(()), pin);
+            let is_ready = pinned.is_ok();
+            // The starter waits for this; it is not gone.
+            let _ = report.send(pinned);
+            if is_ready {
+                worker.run();
+            }
+        })?;
+    reported.recv().unwrap_or(Ok(()))?;
+    Ok(thread)
+}
+
+fn pin(processor: usize) -> io::Result<()> {
+    let message = format!("processor {processor}: this thread cannot be bound to it");
+    if processor >= CpuSet::MAX_CPU {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let mut processors = CpuSet::new();
+    processors.set(processor);
+    sched_setaffinity(None, &processors)
+        .map_err(|errno| io::Error::new(io::Error::from(errno).kind(), message))
+}
+
+/// Every connection is a descriptor; take as many as we are allowed. What is not granted shows
+/// when a connection is refused.
+fn raise_descriptor_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        limit.current = limit.maximum;
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}

@@ -1,0 +1,276 @@
+//! The tree of files in memory: inodes in a slab, names in directories, one memory limit.
+//!
+//! Everything here is a plain function of the tree and its arguments: no clock, no locks, no
+//! messages. What a call needs is in the submodules by what it does to the tree; what goes into
+//! a reply beside it (attributes before and after) is the business of `dispatch`.
+//!
+//! Permissions are not enforced by operations: the server serves whoever may connect, as root
+//! would be served. ACCESS alone answers from owner, group and mode bits, see [`access`].
+
+pub mod access;
+pub mod content;
+mod create;
+pub mod directory;
+mod file;
+pub mod handle;
+pub mod inode;
+mod pattern;
+mod remove;
+pub mod seed;
+
+use filestone_wire::nfs3::Status;
+
+use self::directory::Directory;
+use self::handle::{HANDLE_LEN, HandleParts};
+use self::inode::{Inode, Kind, Timestamp};
+
+pub use self::create::{CreateMode, Node};
+pub use self::seed::InitialTree;
+
+/// The longest name of an entry, as PATHCONF says, in bytes.
+pub const NAME_MAX: usize = 255;
+/// The longest target of a symbolic link, in bytes.
+pub const SYMLINK_MAX: usize = 4096;
+/// The largest file, as FSINFO says, in bytes.
+pub const FILE_MAX: u64 = i64::MAX as u64;
+/// The most names one file may have, as PATHCONF says.
+pub const LINK_MAX: u32 = 65_000;
+
+/// What an inode counts for against the memory limit, beside its data.
+const INODE_COST: u64 = 256;
+/// What a name counts for, beside its bytes: two maps hold it.
+const ENTRY_COST: u64 = 128;
+
+/// Where an inode lies in the slab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InodeNumber(pub u32);
+
+impl InodeNumber {
+    /// The root of the tree.
+    pub const ROOT: Self = Self(0);
+
+    /// `fileid` as clients see it; 0 is avoided because some take it for "none".
+    pub fn fileid(self) -> u64 {
+        u64::from(self.0) + 1
+    }
+}
+
+/// Who makes a new object.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Owner {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+#[derive(Debug)]
+struct Slot {
+    generation: u64,
+    inode: Option<Inode>,
+}
+
+/// The whole tree.
+#[derive(Debug)]
+pub struct Tree {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    lineage: u64,
+    generation_next: u64,
+    memory_limit: u64,
+    memory_used: u64,
+    inode_count: u64,
+    discard: bool,
+}
+
+impl Tree {
+    /// A tree with nothing but its root, whose objects all are of the initial tree until
+    /// [`Tree::begin_life`].
+    fn empty(lineage: u64, discard: bool, now: Timestamp) -> Self {
+        let mut tree = Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            lineage,
+            generation_next: 0,
+            memory_limit: u64::MAX,
+            memory_used: 0,
+            inode_count: 0,
+            discard,
+        };
+        let root = Kind::Directory(Directory::new(InodeNumber::ROOT));
+        tree.insert(Inode::new(root, 0o777, 0, 0, now));
+        tree
+    }
+
+    /// From now on objects are new: their generations begin at `generation`, and `memory_limit`
+    /// holds.
+    fn begin_life(&mut self, generation: u64, memory_limit: u64) {
+        self.generation_next = generation.max(1);
+        self.memory_limit = memory_limit;
+    }
+
+    /// The inode that the bytes of a handle mean.
+    pub fn resolve(&self, handle: &[u8]) -> Result<InodeNumber, Status> {
+        let parts = HandleParts::decode(handle).ok_or(Status::BADHANDLE)?;
+        let number = u32::try_from(parts.number).map_err(|_| Status::STALE)?;
+        let slot = self.slots.get(number as usize).ok_or(Status::STALE)?;
+        let is_alive = slot.inode.is_some()
+            && slot.generation == parts.generation
+            && self.lineage == parts.lineage;
+        if is_alive {
+            Ok(InodeNumber(number))
+        } else {
+            Err(Status::STALE)
+        }
+    }
+
+    /// The bytes of the handle of `number`.
+    pub fn handle(&self, number: InodeNumber) -> [u8; HANDLE_LEN] {
+        let generation = self
+            .slots
+            .get(number.0 as usize)
+            .map_or(0, |slot| slot.generation);
+        HandleParts {
+            lineage: self.lineage,
+            number: u64::from(number.0),
+            generation,
+        }
+        .encode()
+    }
+
+    pub fn inode(&self, number: InodeNumber) -> Result<&Inode, Status> {
+        let slot = self.slots.get(number.0 as usize).ok_or(Status::STALE)?;
+        slot.inode.as_ref().ok_or(Status::STALE)
+    }
+
+    fn inode_mut(&mut self, number: InodeNumber) -> Result<&mut Inode, Status> {
+        let slot = self.slots.get_mut(number.0 as usize).ok_or(Status::STALE)?;
+        slot.inode.as_mut().ok_or(Status::STALE)
+    }
+
+    pub fn directory(&self, number: InodeNumber) -> Result<&Directory, Status> {
+        match &self.inode(number)?.kind {
+            Kind::Directory(directory) => Ok(directory),
+            _ => Err(Status::NOTDIR),
+        }
+    }
+
+    fn directory_mut(&mut self, number: InodeNumber) -> Result<&mut Directory, Status> {
+        match &mut self.inode_mut(number)?.kind {
+            Kind::Directory(directory) => Ok(directory),
+            _ => Err(Status::NOTDIR),
+        }
+    }
+
+    /// LOOKUP, RFC 1813 section 3.3.3. `..` of the root is the root.
+    pub fn lookup(&self, directory: InodeNumber, name: &[u8]) -> Result<InodeNumber, Status> {
+        let entries = self.directory(directory)?;
+        match name {
+            b"." => Ok(directory),
+            b".." => Ok(entries.parent()),
+            _ => {
+                if let Some(number) = entries.find(name) {
+                    return Ok(number);
+                }
+                check_name(name)?;
+                Err(Status::NOENT)
+            }
+        }
+    }
+
+    /// Walks `path` from the root; empty components are skipped, links not followed.
+    pub fn walk(&self, path: &[u8]) -> Result<InodeNumber, Status> {
+        path.split(|&byte| byte == b'/')
+            .filter(|component| !component.is_empty())
+            .try_fold(InodeNumber::ROOT, |directory, name| {
+                self.lookup(directory, name)
+            })
+    }
+
+    pub fn memory_limit(&self) -> u64 {
+        self.memory_limit
+    }
+
+    pub fn memory_used(&self) -> u64 {
+        self.memory_used
+    }
+
+    pub fn inode_count(&self) -> u64 {
+        self.inode_count
+    }
+
+    /// How many inodes still fit into the memory.
+    pub fn inodes_free(&self) -> u64 {
+        let room = self.memory_limit.saturating_sub(self.memory_used) / (INODE_COST + ENTRY_COST);
+        room.min(u64::from(u32::MAX) - self.inode_count)
+    }
+
+    /// Refuses what would go over the memory limit.
+    fn check_room(&self, cost: u64) -> Result<(), Status> {
+        if cost > 0 && self.memory_used.saturating_add(cost) > self.memory_limit {
+            return Err(Status::NOSPC);
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, inode: Inode) -> InodeNumber {
+        self.memory_used += INODE_COST + charged(&inode);
+        self.inode_count += 1;
+        let generation = self.generation_next;
+        if generation != 0 {
+            self.generation_next = generation.wrapping_add(1).max(1);
+        }
+        let slot = Slot {
+            generation,
+            inode: Some(inode),
+        };
+        if let Some(index) = self.free.pop()
+            && let Some(vacant) = self.slots.get_mut(index as usize)
+        {
+            *vacant = slot;
+            return InodeNumber(index);
+        }
+        self.slots.push(slot);
+        InodeNumber((self.slots.len() - 1) as u32)
+    }
+
+    /// Forgets an inode that no name leads to any more; its handles are stale from now on.
+    fn release(&mut self, number: InodeNumber) {
+        let slot = self.slots.get_mut(number.0 as usize);
+        if let Some(inode) = slot.and_then(|slot| slot.inode.take()) {
+            self.memory_used -= INODE_COST + charged(&inode);
+            self.inode_count -= 1;
+            self.free.push(number.0);
+        }
+    }
+}
+
+/// Memory that an inode's data take.
+fn charged(inode: &Inode) -> u64 {
+    match &inode.kind {
+        Kind::File(content) => content.charged(),
+        Kind::Symlink(target) => target.len() as u64,
+        _ => 0,
+    }
+}
+
+/// Memory that the entry of a name takes.
+fn entry_cost(name: &[u8]) -> u64 {
+    ENTRY_COST + name.len() as u64
+}
+
+/// What a component of a path must be (RFC 1813, section 2.5, `filename3`).
+fn check_name(name: &[u8]) -> Result<(), Status> {
+    if name.len() > NAME_MAX {
+        return Err(Status::NAMETOOLONG);
+    }
+    if name.is_empty() || name.contains(&b'/') || name.contains(&0) {
+        return Err(Status::INVAL);
+    }
+    Ok(())
+}
+
+fn is_dot(name: &[u8]) -> bool {
+    matches!(name, b"." | b"..")
+}
+
+#[cfg(test)]
+mod tests;

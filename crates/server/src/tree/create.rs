@@ -1,0 +1,239 @@
+//! What makes names: CREATE, MKDIR, SYMLINK, MKNOD, LINK (RFC 1813, sections 3.3.8 to 3.3.11
+//! and 3.3.15).
+
+use filestone_wire::nfs3::Status;
+use filestone_wire::nfs3::{Sattr3, Specdata3};
+
+use super::content::Content;
+use super::directory::Directory;
+use super::inode::{Inode, Kind, Timestamp};
+use super::{
+    FILE_MAX, INODE_COST, InodeNumber, LINK_MAX, Owner, SYMLINK_MAX, Tree, check_name, entry_cost,
+    is_dot,
+};
+
+/// `createhow3` of CREATE.
+#[derive(Debug, Clone, Copy)]
+pub enum CreateMode<'a> {
+    /// An existing file is fine; it is truncated if the attributes say a size.
+    Unchecked(&'a Sattr3),
+    /// An existing file is NFS3ERR_EXIST.
+    Guarded(&'a Sattr3),
+    /// An existing file is fine if it was made with the same verifier.
+    Exclusive([u8; 8]),
+}
+
+/// What MKNOD makes.
+#[derive(Debug, Clone, Copy)]
+pub enum Node {
+    Block(Specdata3),
+    Character(Specdata3),
+    Socket,
+    Fifo,
+}
+
+impl Tree {
+    /// CREATE, RFC 1813 section 3.3.8.
+    pub fn create(
+        &mut self,
+        directory: InodeNumber,
+        name: &[u8],
+        mode: CreateMode<'_>,
+        owner: Owner,
+        now: Timestamp,
+    ) -> Result<InodeNumber, Status> {
+        if let Some(existing) = self.existing(directory, name)? {
+            return self.open_existing(existing, mode, now);
+        }
+        let content = Kind::File(Content::default());
+        match mode {
+            CreateMode::Unchecked(attributes) | CreateMode::Guarded(attributes) => {
+                if attributes.size.is_some_and(|size| size > FILE_MAX) {
+                    return Err(Status::FBIG);
+                }
+                self.make(directory, name, content, 0o644, attributes, owner, now)
+            }
+            CreateMode::Exclusive(verifier) => {
+                // The client sets the attributes it wants by SETATTR afterwards.
+                let none = Sattr3::default();
+                let made = self.make(directory, name, content, 0o600, &none, owner, now)?;
+                self.inode_mut(made)?.create_verifier = Some(verifier);
+                Ok(made)
+            }
+        }
+    }
+
+    fn open_existing(
+        &mut self,
+        existing: InodeNumber,
+        mode: CreateMode<'_>,
+        now: Timestamp,
+    ) -> Result<InodeNumber, Status> {
+        let inode = self.inode(existing)?;
+        if !matches!(inode.kind, Kind::File(_)) {
+            return Err(Status::EXIST);
+        }
+        match mode {
+            CreateMode::Unchecked(attributes) => {
+                // Of an existing file only the size is set, as open(O_CREAT | O_TRUNC) does.
+                let size = Sattr3 {
+                    size: attributes.size,
+                    ..Sattr3::default()
+                };
+                self.set_attributes(existing, &size, None, now)?;
+                Ok(existing)
+            }
+            CreateMode::Guarded(_) => Err(Status::EXIST),
+            CreateMode::Exclusive(verifier) if inode.create_verifier == Some(verifier) => {
+                Ok(existing)
+            }
+            CreateMode::Exclusive(_) => Err(Status::EXIST),
+        }
+    }
+
+    /// MKDIR, RFC 1813 section 3.3.9.
+    pub fn make_directory(
+        &mut self,
+        parent: InodeNumber,
+        name: &[u8],
+        attributes: &Sattr3,
+        owner: Owner,
+        now: Timestamp,
+    ) -> Result<InodeNumber, Status> {
+        self.must_be_new(parent, name)?;
+        let kind = Kind::Directory(Directory::new(parent));
+        let made = self.make(parent, name, kind, 0o755, attributes, owner, now)?;
+        self.directory_mut(parent)?.count_subdirectory(1);
+        Ok(made)
+    }
+
+    /// SYMLINK, RFC 1813 section 3.3.10.
+    pub fn make_symlink(
+        &mut self,
+        directory: InodeNumber,
+        name: &[u8],
+        target: &[u8],
+        attributes: &Sattr3,
+        owner: Owner,
+        now: Timestamp,
+    ) -> Result<InodeNumber, Status> {
+        self.must_be_new(directory, name)?;
+        if target.len() > SYMLINK_MAX {
+            return Err(Status::NAMETOOLONG);
+        }
+        if target.is_empty() || target.contains(&0) {
+            return Err(Status::INVAL);
+        }
+        self.check_room(target.len() as u64 + INODE_COST + entry_cost(name))?;
+        self.make(
+            directory,
+            name,
+            Kind::Symlink(target.into()),
+            0o777,
+            attributes,
+            owner,
+            now,
+        )
+    }
+
+    /// MKNOD, RFC 1813 section 3.3.11.
+    pub fn make_node(
+        &mut self,
+        directory: InodeNumber,
+        name: &[u8],
+        node: Node,
+        attributes: &Sattr3,
+        owner: Owner,
+        now: Timestamp,
+    ) -> Result<InodeNumber, Status> {
+        self.must_be_new(directory, name)?;
+        let kind = match node {
+            Node::Block(device) => Kind::Block(device),
+            Node::Character(device) => Kind::Character(device),
+            Node::Socket => Kind::Socket,
+            Node::Fifo => Kind::Fifo,
+        };
+        self.make(directory, name, kind, 0o644, attributes, owner, now)
+    }
+
+    /// LINK, RFC 1813 section 3.3.15.
+    pub fn link(
+        &mut self,
+        target: InodeNumber,
+        directory: InodeNumber,
+        name: &[u8],
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        self.must_be_new(directory, name)?;
+        let inode = self.inode(target)?;
+        if inode.is_directory() {
+            return Err(Status::INVAL);
+        }
+        if inode.link_count >= LINK_MAX {
+            return Err(Status::MLINK);
+        }
+        self.check_room(entry_cost(name))?;
+        let inode = self.inode_mut(target)?;
+        inode.link_count += 1;
+        inode.ctime = now;
+        self.enter(directory, name, target, now)
+    }
+
+    fn existing(&self, directory: InodeNumber, name: &[u8]) -> Result<Option<InodeNumber>, Status> {
+        check_name(name)?;
+        let entries = self.directory(directory)?;
+        if is_dot(name) {
+            return Err(Status::EXIST);
+        }
+        Ok(entries.find(name))
+    }
+
+    fn must_be_new(&self, directory: InodeNumber, name: &[u8]) -> Result<(), Status> {
+        match self.existing(directory, name)? {
+            Some(_) => Err(Status::EXIST),
+            None => Ok(()),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is one word of the call")]
+    fn make(
+        &mut self,
+        directory: InodeNumber,
+        name: &[u8],
+        kind: Kind,
+        mode: u32,
+        attributes: &Sattr3,
+        owner: Owner,
+        now: Timestamp,
+    ) -> Result<InodeNumber, Status> {
+        self.check_room(INODE_COST + entry_cost(name))?;
+        let parent = self.inode(directory)?;
+        // A set-group-id directory hands its group on (as 4.2BSD and Linux do).
+        let gid = if parent.mode & 0o2000 != 0 {
+            parent.gid
+        } else {
+            owner.gid
+        };
+        let number = self.insert(Inode::new(kind, mode, owner.uid, gid, now));
+        self.apply_attributes(number, attributes, now)?;
+        self.enter(directory, name, number, now)?;
+        Ok(number)
+    }
+
+    /// Enters a name, new or replaced, into a directory.
+    pub(super) fn enter(
+        &mut self,
+        directory: InodeNumber,
+        name: &[u8],
+        number: InodeNumber,
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        let is_new = self.directory(directory)?.find(name).is_none();
+        self.directory_mut(directory)?.insert(name, number);
+        if is_new {
+            self.memory_used += entry_cost(name);
+        }
+        self.inode_mut(directory)?.modify(now);
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! The entries of one directory: by name for LOOKUP, by cookie for READDIR.
+//!
+//! Each entry gets a cookie when it is made, from a counter that never goes back, and keeps it
+//! until it is removed. A listing continues behind a cookie, whether or not that entry still
+//! exists; so a listing made in many calls never shows a surviving entry twice and misses none,
+//! whatever is made or removed meanwhile (RFC 1813, section 3.3.16, asks for no more).
+//!
+//! `.` and `..` are not stored; the tree lists them before the rest with the cookies 1 and 2.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::InodeNumber;
+
+/// The cookie of `.`.
+pub const COOKIE_SELF: u64 = 1;
+/// The cookie of `..`.
+pub const COOKIE_PARENT: u64 = 2;
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    inode: InodeNumber,
+    cookie: u64,
+}
+
+/// A directory's names and what they lead to.
+#[derive(Debug)]
+pub struct Directory {
+    parent: InodeNumber,
+    by_name: HashMap<Arc<[u8]>, Entry>,
+    by_cookie: BTreeMap<u64, (Arc<[u8]>, InodeNumber)>,
+    cookie_last: u64,
+    subdirectory_count: u32,
+}
+
+impl Directory {
+    pub fn new(parent: InodeNumber) -> Self {
+        Self {
+            parent,
+            by_name: HashMap::new(),
+            by_cookie: BTreeMap::new(),
+            cookie_last: COOKIE_PARENT,
+            subdirectory_count: 0,
+        }
+    }
+
+    pub fn parent(&self) -> InodeNumber {
+        self.parent
+    }
+
+    pub fn set_parent(&mut self, parent: InodeNumber) {
+        self.parent = parent;
+    }
+
+    pub fn find(&self, name: &[u8]) -> Option<InodeNumber> {
+        self.by_name.get(name).map(|entry| entry.inode)
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// The highest cookie ever given out; a higher one was not made by this directory.
+    pub fn cookie_last(&self) -> u64 {
+        self.cookie_last
+    }
+
+    /// How many directories lie in this one; each holds a link to it by its `..`.
+    pub fn subdirectory_count(&self) -> u32 {
+        self.subdirectory_count
+    }
+
+    pub fn count_subdirectory(&mut self, change: i32) {
+        self.subdirectory_count = self.subdirectory_count.saturating_add_signed(change);
+    }
+
+    /// Enters `name`. A name that is there already keeps its cookie and leads elsewhere from now
+    /// on, so that a listing under way does not show it twice.
+    pub fn insert(&mut self, name: &[u8], inode: InodeNumber) {
+        if let Some(entry) = self.by_name.get_mut(name) {
+            entry.inode = inode;
+            if let Some(listed) = self.by_cookie.get_mut(&entry.cookie) {
+                listed.1 = inode;
+            }
+            return;
+        }
+        self.cookie_last += 1;
+        let name: Arc<[u8]> = Arc::from(name);
+        self.by_cookie
+            .insert(self.cookie_last, (Arc::clone(&name), inode));
+        self.by_name.insert(
+            name,
+            Entry {
+                inode,
+                cookie: self.cookie_last,
+            },
+        );
+    }
+
+    pub fn remove(&mut self, name: &[u8]) -> Option<InodeNumber> {
+        let entry = self.by_name.remove(name)?;
+        self.by_cookie.remove(&entry.cookie);
+        Some(entry.inode)
+    }
+
+    /// The entries behind `cookie`, in the order of their cookies: (cookie, name, inode).
+    pub fn entries_after(&self, cookie: u64) -> impl Iterator<Item = (u64, &[u8], InodeNumber)> {
+        self.by_cookie
+            .range((Bound::Excluded(cookie), Bound::Unbounded))
+            .map(|(cookie, (name, inode))| (*cookie, name.as_ref(), *inode))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(index: u32) -> InodeNumber {
+        InodeNumber(index)
+    }
+
+    #[test]
+    fn a_listing_survives_removals_and_insertions_on_the_way() {
+        let mut directory = Directory::new(number(0));
+        for index in 0..100_u32 {
+            directory.insert(format!("n{index}").as_bytes(), number(index));
+        }
+        let mut seen = Vec::new();
+        let mut cookie = COOKIE_PARENT;
+        loop {
+            let next = directory.entries_after(cookie).next();
+            let Some((next, inode)) = next.map(|entry| (entry.0, entry.2)) else {
+                break;
+            };
+            cookie = next;
+            seen.push(inode.0);
+            if inode.0 < 100 {
+                directory.remove(format!("n{}", inode.0).as_bytes());
+                directory.remove(format!("n{}", inode.0 + 1).as_bytes());
+            }
+            if seen.len() == 10 {
+                directory.insert(b"late", number(1000));
+            }
+        }
+        let expected: Vec<u32> = (0..100).step_by(2).chain([1000]).collect();
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_replaced_name_keeps_its_cookie() {
+        let mut directory = Directory::new(number(0));
+        directory.insert(b"a", number(1));
+        directory.insert(b"b", number(2));
+        directory.insert(b"a", number(3));
+        let listed: Vec<_> = directory.entries_after(0).collect();
+        assert_eq!(
+            listed,
+            [
+                (3, b"a".as_slice(), number(3)),
+                (4, b"b".as_slice(), number(2))
+            ]
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! What changes or reads one object: SETATTR, READ, WRITE (RFC 1813, sections 3.3.2, 3.3.6 and
+//! 3.3.7).
+
+use std::sync::atomic::Ordering;
+
+use filestone_wire::nfs3::Status;
+use filestone_wire::nfs3::{Nfstime3, Sattr3, SetTime};
+
+use super::content::{Content, Run};
+use super::inode::{Inode, Kind, Timestamp, nfs_time, timestamp};
+use super::{FILE_MAX, InodeNumber, Tree, pattern};
+
+/// What a READ yields: how much, and whether it reaches the end of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadExtent {
+    pub count: u32,
+    pub is_eof: bool,
+}
+
+impl Tree {
+    /// SETATTR, RFC 1813 section 3.3.2; `guard` is the ctime that the object must still have.
+    pub fn set_attributes(
+        &mut self,
+        number: InodeNumber,
+        attributes: &Sattr3,
+        guard: Option<Nfstime3>,
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        let inode = self.inode(number)?;
+        if guard.is_some_and(|ctime| ctime != nfs_time(inode.ctime)) {
+            return Err(Status::NOT_SYNC);
+        }
+        if let Some(size) = attributes.size {
+            match inode.kind {
+                Kind::File(_) if size > FILE_MAX => return Err(Status::FBIG),
+                Kind::File(_) => {}
+                Kind::Directory(_) => return Err(Status::ISDIR),
+                _ => return Err(Status::INVAL),
+            }
+        }
+        self.apply_attributes(number, attributes, now)
+    }
+
+    /// Sets what `attributes` says, after all checks.
+    pub(super) fn apply_attributes(
+        &mut self,
+        number: InodeNumber,
+        attributes: &Sattr3,
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        let inode = self.inode_mut(number)?;
+        inode.mode = attributes.mode.map_or(inode.mode, |mode| mode & 0o7777);
+        inode.uid = attributes.uid.unwrap_or(inode.uid);
+        inode.gid = attributes.gid.unwrap_or(inode.gid);
+        let mut freed = 0;
+        if let (Some(size), Kind::File(content)) = (attributes.size, &mut inode.kind) {
+            let before = content.charged();
+            content.set_size(size);
+            freed = before - content.charged();
+            inode.mtime = now;
+        }
+        if let Some(atime) = chosen_time(attributes.atime, now) {
+            inode.atime.store(atime, Ordering::Relaxed);
+        }
+        inode.mtime = chosen_time(attributes.mtime, now).unwrap_or(inode.mtime);
+        inode.ctime = now;
+        self.memory_used -= freed;
+        Ok(())
+    }
+
+    /// The regular file behind `number`; what is none answers as RFC 1813 says for READ and
+    /// WRITE: NFS3ERR_ISDIR for a directory, NFS3ERR_INVAL for the rest.
+    pub fn file(&self, number: InodeNumber) -> Result<(&Inode, &Content), Status> {
+        let inode = self.inode(number)?;
+        match &inode.kind {
+            Kind::File(content) => Ok((inode, content)),
+            Kind::Directory(_) => Err(Status::ISDIR),
+            _ => Err(Status::INVAL),
+        }
+    }
+
+    /// How much of `offset..offset + count` there is.
+    pub fn read_extent(content: &Content, offset: u64, count: u32) -> ReadExtent {
+        let rest = content.size().saturating_sub(offset);
+        let count = rest.min(u64::from(count)) as u32;
+        ReadExtent {
+            count,
+            is_eof: u64::from(count) == rest,
+        }
+    }
+
+    /// Hands out the data of an extent that [`Tree::read_extent`] found.
+    pub fn read(&self, content: &Content, offset: u64, count: u32, mut visit: impl FnMut(Run)) {
+        if self.discard {
+            pattern::runs(offset, u64::from(count), &mut visit);
+        } else {
+            content.read(offset, u64::from(count), visit);
+        }
+    }
+
+    /// WRITE, RFC 1813 section 3.3.7. In a tree that discards, `data` may be cut off: only
+    /// `count` is looked at.
+    pub fn write(
+        &mut self,
+        number: InodeNumber,
+        offset: u64,
+        count: u32,
+        data: &[u8],
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        let (_, content) = self.file(number)?;
+        let end = offset
+            .checked_add(u64::from(count))
+            .filter(|&end| end <= FILE_MAX);
+        let end = end.ok_or(Status::FBIG)?;
+        let cost = if self.discard {
+            0
+        } else {
+            content.cost_of_write(offset, u64::from(count))
+        };
+        self.check_room(cost)?;
+        let discard = self.discard;
+        let inode = self.inode_mut(number)?;
+        let Kind::File(content) = &mut inode.kind else {
+            return Err(Status::INVAL);
+        };
+        if count > 0 {
+            if discard {
+                content.grow_to(end);
+            } else {
+                content.write(offset, data);
+            }
+            inode.modify(now);
+        }
+        self.memory_used += cost;
+        Ok(())
+    }
+}
+
+fn chosen_time(time: SetTime, now: Timestamp) -> Option<Timestamp> {
+    match time {
+        SetTime::DontChange => None,
+        SetTime::ServerTime => Some(now),
+        SetTime::ClientTime(time) => Some(timestamp(time)),
+    }
+}

@@ -1,0 +1,43 @@
+//! The pattern of `filestone_wire::pattern` and zeros, as memory that replies can refer to.
+//!
+//! One table, made once per process, is long enough that a READ of any offset is one run.
+
+use std::sync::LazyLock;
+
+use filestone_wire::pattern;
+
+use super::content::Run;
+
+static ZEROS: [u8; 128 * 1024] = [0; 128 * 1024];
+
+/// Two periods, so that up to one period from any offset is one slice.
+static TABLE: LazyLock<Vec<u8>> = LazyLock::new(pattern::table);
+
+/// Hands out `len` bytes of the pattern from `offset` on.
+pub fn runs(mut offset: u64, mut len: u64, visit: &mut impl FnMut(Run)) {
+    let table: &'static [u8] = &TABLE;
+    while len > 0 {
+        let start = (offset % pattern::PERIOD as u64) as usize;
+        let stop = start + len.min(pattern::PERIOD as u64) as usize;
+        let run = table.get(start..stop).unwrap_or_default();
+        visit(Run::Static(run));
+        offset += run.len() as u64;
+        len -= run.len() as u64;
+    }
+}
+
+/// Hands out `len` zeros.
+pub fn zeros(mut len: u64, visit: &mut impl FnMut(Run)) {
+    while len > 0 {
+        let run = &ZEROS[..len.min(ZEROS.len() as u64) as usize];
+        visit(Run::Static(run));
+        len -= run.len() as u64;
+    }
+}
+
+/// Appends `len` bytes of the pattern from `offset` on.
+pub fn append(offset: u64, len: usize, bytes: &mut Vec<u8>) {
+    runs(offset, len as u64, &mut |run| {
+        bytes.extend_from_slice(run.bytes())
+    });
+}

@@ -1,0 +1,150 @@
+//! What takes names away: REMOVE, RMDIR, RENAME (RFC 1813, sections 3.3.12 to 3.3.14).
+
+use filestone_wire::nfs3::Status;
+
+use super::inode::Timestamp;
+use super::{InodeNumber, Tree, check_name, entry_cost, is_dot};
+
+impl Tree {
+    /// REMOVE, RFC 1813 section 3.3.12. A directory is for RMDIR.
+    pub fn remove(
+        &mut self,
+        directory: InodeNumber,
+        name: &[u8],
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        let victim = self.named(directory, name)?;
+        if self.inode(victim)?.is_directory() {
+            return Err(Status::ISDIR);
+        }
+        self.take_entry(directory, name, now)?;
+        self.drop_link(victim, now)
+    }
+
+    /// RMDIR, RFC 1813 section 3.3.13.
+    pub fn remove_directory(
+        &mut self,
+        parent: InodeNumber,
+        name: &[u8],
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        // The RFC's own words: "." is NFS3ERR_INVAL, ".." is NFS3ERR_EXIST.
+        if name == b".." {
+            self.directory(parent)?;
+            return Err(Status::EXIST);
+        }
+        let victim = self.named(parent, name)?;
+        if !self.directory(victim)?.is_empty() {
+            return Err(Status::NOTEMPTY);
+        }
+        self.take_entry(parent, name, now)?;
+        self.directory_mut(parent)?.count_subdirectory(-1);
+        self.release(victim);
+        Ok(())
+    }
+
+    /// RENAME, RFC 1813 section 3.3.14, with the statuses of rename(2).
+    pub fn rename(
+        &mut self,
+        from: InodeNumber,
+        from_name: &[u8],
+        to: InodeNumber,
+        to_name: &[u8],
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        let moved = self.named(from, from_name)?;
+        check_name(to_name)?;
+        self.directory(to)?;
+        if is_dot(to_name) {
+            return Err(Status::INVAL);
+        }
+        let is_directory = self.inode(moved)?.is_directory();
+        if is_directory && self.is_within(to, moved)? {
+            return Err(Status::INVAL);
+        }
+        match self.directory(to)?.find(to_name) {
+            // Two names of one file: nothing happens (rename(2); RFC 1813 says the same).
+            Some(replaced) if replaced == moved => return Ok(()),
+            Some(replaced) => self.make_way(to, replaced, is_directory, now)?,
+            None => {
+                let freed = if from == to { entry_cost(from_name) } else { 0 };
+                self.check_room(entry_cost(to_name).saturating_sub(freed))?;
+            }
+        }
+        self.enter(to, to_name, moved, now)?;
+        self.take_entry(from, from_name, now)?;
+        if is_directory {
+            self.directory_mut(from)?.count_subdirectory(-1);
+            self.directory_mut(to)?.count_subdirectory(1);
+            self.directory_mut(moved)?.set_parent(to);
+        }
+        self.inode_mut(moved)?.ctime = now;
+        Ok(())
+    }
+
+    /// Removes what a RENAME replaces, if it may be replaced. Its entry stays, for the moved
+    /// object takes it over.
+    fn make_way(
+        &mut self,
+        directory: InodeNumber,
+        replaced: InodeNumber,
+        by_directory: bool,
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        match (self.inode(replaced)?.is_directory(), by_directory) {
+            (false, false) => self.drop_link(replaced, now),
+            (false, true) => Err(Status::NOTDIR),
+            (true, false) => Err(Status::ISDIR),
+            (true, true) if self.directory(replaced)?.is_empty() => {
+                self.directory_mut(directory)?.count_subdirectory(-1);
+                self.release(replaced);
+                Ok(())
+            }
+            (true, true) => Err(Status::NOTEMPTY),
+        }
+    }
+
+    /// Whether `inner` is `outer` or lies somewhere below it.
+    fn is_within(&self, inner: InodeNumber, outer: InodeNumber) -> Result<bool, Status> {
+        let mut at = inner;
+        while at != outer {
+            if at == InodeNumber::ROOT {
+                return Ok(false);
+            }
+            at = self.directory(at)?.parent();
+        }
+        Ok(true)
+    }
+
+    fn named(&self, directory: InodeNumber, name: &[u8]) -> Result<InodeNumber, Status> {
+        check_name(name)?;
+        let entries = self.directory(directory)?;
+        if is_dot(name) {
+            return Err(Status::INVAL);
+        }
+        entries.find(name).ok_or(Status::NOENT)
+    }
+
+    fn take_entry(
+        &mut self,
+        directory: InodeNumber,
+        name: &[u8],
+        now: Timestamp,
+    ) -> Result<(), Status> {
+        if self.directory_mut(directory)?.remove(name).is_some() {
+            self.memory_used -= entry_cost(name);
+        }
+        self.inode_mut(directory)?.modify(now);
+        Ok(())
+    }
+
+    fn drop_link(&mut self, number: InodeNumber, now: Timestamp) -> Result<(), Status> {
+        let inode = self.inode_mut(number)?;
+        inode.link_count -= 1;
+        inode.ctime = now;
+        if inode.link_count == 0 {
+            self.release(number);
+        }
+        Ok(())
+    }
+}

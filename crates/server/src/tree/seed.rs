@@ -1,0 +1,107 @@
+//! The tree a server starts with.
+//!
+//! Its data are synthetic and cost no memory. Its handles depend on nothing but the options, so
+//! that clients go on with them after the server was killed and started again.
+
+use super::content::Content;
+use super::directory::Directory;
+use super::inode::{Inode, Kind, Timestamp};
+use super::{InodeNumber, Tree};
+
+/// What lies below `/export` at the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InitialTree {
+    /// Size of `/export/file`, in bytes.
+    pub file_size: u64,
+    /// How many files `/export/files` holds: `file0000`, `file0001` and so on.
+    pub small_file_count: u32,
+    /// Size of each of them, in bytes.
+    pub small_file_size: u64,
+}
+
+impl Default for InitialTree {
+    fn default() -> Self {
+        Self {
+            file_size: 256 << 20,
+            small_file_count: 1000,
+            small_file_size: 4096,
+        }
+    }
+}
+
+/// The name of the directory that is exported.
+const EXPORT: &[u8] = b"export";
+
+/// Everybody may write in the directories of the initial tree.
+const DIRECTORY_MODE: u32 = 0o777;
+const FILE_MODE: u32 = 0o666;
+
+impl InitialTree {
+    /// Plants the tree. `generation` is what objects made later begin with; it should be random.
+    pub fn plant(&self, generation: u64, memory_limit: u64, discard: bool, now: Timestamp) -> Tree {
+        let mut tree = Tree::empty(self.lineage(), discard, now);
+        let export = tree.plant_directory(InodeNumber::ROOT, EXPORT, now);
+        tree.plant_inode(
+            export,
+            b"file",
+            Kind::File(Content::synthetic(self.file_size)),
+            now,
+        );
+        let files = tree.plant_directory(export, b"files", now);
+        for index in 0..self.small_file_count {
+            let content = Content::synthetic(self.small_file_size);
+            let name = format!("file{index:04}");
+            tree.plant_inode(files, name.as_bytes(), Kind::File(content), now);
+        }
+        tree.plant_inode(
+            export,
+            b"link",
+            Kind::Symlink(b"file".as_slice().into()),
+            now,
+        );
+        tree.begin_life(generation, memory_limit);
+        tree
+    }
+
+    /// A digest of the options (FNV-1a): handles of a server with another tree are stale here.
+    fn lineage(&self) -> u64 {
+        [
+            self.file_size,
+            u64::from(self.small_file_count),
+            self.small_file_size,
+        ]
+        .iter()
+        .flat_map(|word| word.to_be_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
+            (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+}
+
+impl Tree {
+    fn plant_directory(&mut self, parent: InodeNumber, name: &[u8], now: Timestamp) -> InodeNumber {
+        let kind = Kind::Directory(Directory::new(parent));
+        let number = self.plant_inode(parent, name, kind, now);
+        if let Ok(parent) = self.directory_mut(parent) {
+            parent.count_subdirectory(1);
+        }
+        number
+    }
+
+    fn plant_inode(
+        &mut self,
+        directory: InodeNumber,
+        name: &[u8],
+        kind: Kind,
+        now: Timestamp,
+    ) -> InodeNumber {
+        let mode = match kind {
+            Kind::Directory(_) | Kind::Symlink(_) => DIRECTORY_MODE,
+            _ => FILE_MODE,
+        };
+        let number = self.insert(Inode::new(kind, mode, 0, 0, now));
+        self.enter(directory, name, number, now)
+            .expect("the initial tree is planted into directories that were just made");
+        number
+    }
+}

@@ -1,0 +1,405 @@
+use filestone_wire::nfs3::{Nfstime3, Sattr3, SetTime, Specdata3};
+
+use super::inode::nfs_time;
+use super::*;
+
+const NOW: Timestamp = 1_000_000_000_000;
+const OWNER: Owner = Owner { uid: 7, gid: 8 };
+const LATER_LIFE: u64 = 0xabcd_0000;
+
+fn planted() -> (Tree, InodeNumber) {
+    let initial = InitialTree {
+        file_size: 1 << 20,
+        small_file_count: 3,
+        small_file_size: 4096,
+    };
+    let tree = initial.plant(LATER_LIFE, 8 << 20, false, NOW);
+    let export = tree.walk(b"/export").unwrap();
+    (tree, export)
+}
+
+fn touch(tree: &mut Tree, directory: InodeNumber, name: &str) -> InodeNumber {
+    let attributes = Sattr3::default();
+    let mode = CreateMode::Guarded(&attributes);
+    tree.create(directory, name.as_bytes(), mode, OWNER, NOW)
+        .unwrap()
+}
+
+fn mkdir(tree: &mut Tree, directory: InodeNumber, name: &str) -> InodeNumber {
+    let none = Sattr3::default();
+    tree.make_directory(directory, name.as_bytes(), &none, OWNER, NOW)
+        .unwrap()
+}
+
+fn nlink(tree: &Tree, number: InodeNumber) -> u32 {
+    tree.inode(number).unwrap().attributes(number).nlink
+}
+
+#[test]
+fn the_initial_tree_is_as_its_options_say() {
+    let (tree, export) = planted();
+    let file = tree.walk(b"/export/file").unwrap();
+    assert_eq!(tree.inode(file).unwrap().size(), 1 << 20);
+    let files = tree.walk(b"/export//files/").unwrap();
+    assert_eq!(tree.directory(files).unwrap().len(), 3);
+    assert!(tree.lookup(files, b"file0002").is_ok());
+    assert_eq!(nlink(&tree, export), 3);
+    assert_eq!(tree.inode(files).unwrap().mode, 0o777);
+    let Kind::Symlink(target) = &tree.inode(tree.walk(b"/export/link").unwrap()).unwrap().kind
+    else {
+        panic!("not a link")
+    };
+    assert_eq!(target.as_ref(), b"file");
+}
+
+#[test]
+fn handles_of_the_initial_tree_outlive_a_restart_and_later_ones_do_not() {
+    let (mut tree, export) = planted();
+    let file = tree.walk(b"/export/file").unwrap();
+    let made = touch(&mut tree, export, "new");
+    let (old, new) = (tree.handle(file), tree.handle(made));
+    let other_life = InitialTree {
+        file_size: 1 << 20,
+        small_file_count: 3,
+        small_file_size: 4096,
+    };
+    let mut restarted = other_life.plant(0x1234, 8 << 20, false, NOW);
+    assert_eq!(restarted.resolve(&old), Ok(file));
+    assert_eq!(restarted.resolve(&new), Err(Status::STALE));
+    // The same inode, in use again, is still not what the handle meant.
+    assert_eq!(touch(&mut restarted, export, "other"), made);
+    assert_eq!(restarted.resolve(&new), Err(Status::STALE));
+}
+
+#[test]
+fn handles_of_others_are_bad_and_those_of_another_tree_stale() {
+    let (tree, export) = planted();
+    assert_eq!(tree.resolve(&[1; 32]), Err(Status::BADHANDLE));
+    assert_eq!(tree.resolve(&[]), Err(Status::BADHANDLE));
+    let other = InitialTree::default().plant(LATER_LIFE, 8 << 20, false, NOW);
+    assert_eq!(other.resolve(&tree.handle(export)), Err(Status::STALE));
+}
+
+#[test]
+fn lookup_knows_dots_and_refuses_what_is_no_name() {
+    let (tree, export) = planted();
+    assert_eq!(tree.lookup(export, b"."), Ok(export));
+    assert_eq!(tree.lookup(export, b".."), Ok(InodeNumber::ROOT));
+    assert_eq!(
+        tree.lookup(InodeNumber::ROOT, b".."),
+        Ok(InodeNumber::ROOT)
+    );
+    assert_eq!(tree.lookup(export, b"nothing"), Err(Status::NOENT));
+    assert_eq!(tree.lookup(export, b""), Err(Status::INVAL));
+    assert_eq!(tree.lookup(export, b"a/b"), Err(Status::INVAL));
+    assert_eq!(tree.lookup(export, &[b'x'; 256]), Err(Status::NAMETOOLONG));
+    assert_eq!(tree.lookup(export, &[b'x'; 255]), Err(Status::NOENT));
+    let file = tree.walk(b"/export/file").unwrap();
+    assert_eq!(tree.lookup(file, b"x"), Err(Status::NOTDIR));
+}
+
+#[test]
+fn create_is_unchecked_guarded_or_exclusive() {
+    let (mut tree, export) = planted();
+    let attributes = Sattr3 {
+        mode: Some(0o640),
+        size: Some(10),
+        ..Sattr3::default()
+    };
+    let mut create = |mode| tree.create(export, b"f", mode, OWNER, NOW);
+    let made = create(CreateMode::Guarded(&attributes)).unwrap();
+    assert_eq!(
+        create(CreateMode::Guarded(&attributes)),
+        Err(Status::EXIST)
+    );
+    assert_eq!(create(CreateMode::Exclusive([1; 8])), Err(Status::EXIST));
+    let cut = Sattr3 {
+        size: Some(3),
+        mode: Some(0o777),
+        ..Sattr3::default()
+    };
+    assert_eq!(create(CreateMode::Unchecked(&cut)), Ok(made));
+    let inode = tree.inode(made).unwrap();
+    assert_eq!((inode.size(), inode.mode), (3, 0o640));
+    assert_eq!((inode.uid, inode.gid), (OWNER.uid, OWNER.gid));
+
+    let mut exclusive = |verifier| {
+        let mode = CreateMode::Exclusive(verifier);
+        tree.create(export, b"x", mode, OWNER, NOW)
+    };
+    let made = exclusive([1; 8]).unwrap();
+    assert_eq!(exclusive([1; 8]), Ok(made));
+    assert_eq!(exclusive([2; 8]), Err(Status::EXIST));
+
+    let none = Sattr3::default();
+    let unchecked = CreateMode::Unchecked(&none);
+    let over = |tree: &mut Tree, name: &[u8]| tree.create(export, name, unchecked, OWNER, NOW);
+    assert_eq!(over(&mut tree, b"files"), Err(Status::EXIST));
+    assert_eq!(over(&mut tree, b"."), Err(Status::EXIST));
+    assert_eq!(over(&mut tree, &[b'n'; 256]), Err(Status::NAMETOOLONG));
+    let huge = Sattr3 {
+        size: Some(u64::MAX),
+        ..none
+    };
+    let mode = CreateMode::Guarded(&huge);
+    assert_eq!(
+        tree.create(export, b"huge", mode, OWNER, NOW),
+        Err(Status::FBIG)
+    );
+    assert_eq!(tree.lookup(export, b"huge"), Err(Status::NOENT));
+}
+
+#[test]
+fn directories_count_each_other_as_links() {
+    let (mut tree, export) = planted();
+    assert_eq!(nlink(&tree, export), 3);
+    let inner = mkdir(&mut tree, export, "inner");
+    assert_eq!((nlink(&tree, export), nlink(&tree, inner)), (4, 2));
+    tree.rename(export, b"files", inner, b"moved", NOW).unwrap();
+    assert_eq!((nlink(&tree, export), nlink(&tree, inner)), (3, 3));
+    let moved = tree.lookup(inner, b"moved").unwrap();
+    assert_eq!(tree.lookup(moved, b".."), Ok(inner));
+    assert_eq!(
+        tree.remove_directory(export, b"inner", NOW),
+        Err(Status::NOTEMPTY)
+    );
+    tree.rename(inner, b"moved", export, b"back", NOW).unwrap();
+    tree.remove_directory(export, b"inner", NOW).unwrap();
+    assert_eq!(nlink(&tree, export), 3);
+    assert_eq!(tree.inode(inner).err(), Some(Status::STALE));
+}
+
+#[test]
+fn remove_and_rmdir_each_take_their_own() {
+    let (mut tree, export) = planted();
+    assert_eq!(tree.remove(export, b"files", NOW), Err(Status::ISDIR));
+    assert_eq!(tree.remove(export, b"none", NOW), Err(Status::NOENT));
+    assert_eq!(tree.remove(export, b".", NOW), Err(Status::INVAL));
+    let rmdir = |tree: &mut Tree, name: &[u8]| tree.remove_directory(export, name, NOW);
+    assert_eq!(rmdir(&mut tree, b"file"), Err(Status::NOTDIR));
+    assert_eq!(rmdir(&mut tree, b"files"), Err(Status::NOTEMPTY));
+    assert_eq!(rmdir(&mut tree, b"none"), Err(Status::NOENT));
+    assert_eq!(rmdir(&mut tree, b"."), Err(Status::INVAL));
+    assert_eq!(rmdir(&mut tree, b".."), Err(Status::EXIST));
+}
+
+#[test]
+fn a_file_lives_until_its_last_name_is_removed() {
+    let (mut tree, export) = planted();
+    let file = touch(&mut tree, export, "a");
+    let handle = tree.handle(file);
+    tree.link(file, export, b"b", NOW).unwrap();
+    assert_eq!(nlink(&tree, file), 2);
+    assert_eq!(tree.link(file, export, b"b", NOW), Err(Status::EXIST));
+    tree.remove(export, b"a", NOW).unwrap();
+    assert_eq!(tree.resolve(&handle), Ok(file));
+    tree.remove(export, b"b", NOW).unwrap();
+    assert_eq!(tree.resolve(&handle), Err(Status::STALE));
+    let directory = tree.walk(b"/export/files").unwrap();
+    assert_eq!(
+        tree.link(directory, export, b"hard", NOW),
+        Err(Status::INVAL)
+    );
+}
+
+#[test]
+fn rename_does_what_posix_says() {
+    let (mut tree, export) = planted();
+    let outer = mkdir(&mut tree, export, "outer");
+    let inner = mkdir(&mut tree, outer, "inner");
+    let full = mkdir(&mut tree, export, "full");
+    touch(&mut tree, full, "x");
+    let a = touch(&mut tree, export, "a");
+    let b = touch(&mut tree, export, "b");
+    let rename = |tree: &mut Tree, from, from_name: &str, to, to_name: &str| {
+        tree.rename(from, from_name.as_bytes(), to, to_name.as_bytes(), NOW)
+    };
+    let t = &mut tree;
+    assert_eq!(
+        rename(t, export, "none", export, "c"),
+        Err(Status::NOENT)
+    );
+    assert_eq!(
+        rename(t, export, "outer", inner, "down"),
+        Err(Status::INVAL)
+    );
+    assert_eq!(
+        rename(t, export, "outer", outer, "self"),
+        Err(Status::INVAL)
+    );
+    assert_eq!(rename(t, export, ".", export, "c"), Err(Status::INVAL));
+    assert_eq!(rename(t, export, "a", export, ".."), Err(Status::INVAL));
+    assert_eq!(rename(t, export, "a", a, "c"), Err(Status::NOTDIR));
+    assert_eq!(
+        rename(t, export, "outer", export, "a"),
+        Err(Status::NOTDIR)
+    );
+    assert_eq!(rename(t, export, "a", export, "outer"), Err(Status::ISDIR));
+    assert_eq!(
+        rename(t, export, "outer", export, "full"),
+        Err(Status::NOTEMPTY)
+    );
+    let long = "n".repeat(256);
+    assert_eq!(
+        rename(t, export, "a", export, &long),
+        Err(Status::NAMETOOLONG)
+    );
+    // Over another file: that one is gone.
+    assert_eq!(rename(t, export, "a", export, "b"), Ok(()));
+    assert_eq!(t.lookup(export, b"b"), Ok(a));
+    assert_eq!(t.inode(b).err(), Some(Status::STALE));
+    // Onto itself, and onto another name of the same file: nothing happens.
+    assert_eq!(rename(t, export, "b", export, "b"), Ok(()));
+    t.link(a, export, b"alias", NOW).unwrap();
+    assert_eq!(rename(t, export, "b", export, "alias"), Ok(()));
+    assert_eq!(nlink(t, a), 2);
+    assert!(t.lookup(export, b"b").is_ok());
+    // A directory over an empty one.
+    let empty = mkdir(t, export, "empty");
+    assert_eq!(rename(t, export, "outer", export, "empty"), Ok(()));
+    assert_eq!(t.lookup(export, b"empty"), Ok(outer));
+    assert_eq!(t.inode(empty).err(), Some(Status::STALE));
+    assert_eq!(nlink(t, export), 5);
+}
+
+#[test]
+fn setattr_sets_what_it_says_and_heeds_its_guard() {
+    let (mut tree, export) = planted();
+    let file = touch(&mut tree, export, "f");
+    let time = Nfstime3 {
+        seconds: 5,
+        nseconds: 6,
+    };
+    let attributes = Sattr3 {
+        mode: Some(0o100_4755),
+        uid: Some(1),
+        gid: Some(2),
+        size: Some(100),
+        atime: SetTime::ClientTime(time),
+        mtime: SetTime::ServerTime,
+    };
+    tree.set_attributes(file, &attributes, None, NOW + 5)
+        .unwrap();
+    let got = tree.inode(file).unwrap().attributes(file);
+    assert_eq!((got.mode, got.uid, got.gid), (0o4755, 1, 2));
+    assert_eq!((got.size, got.atime), (100, time));
+    assert_eq!((got.mtime, got.ctime), (nfs_time(NOW + 5), nfs_time(NOW + 5)));
+    let cut = Sattr3 {
+        size: Some(0),
+        ..Sattr3::default()
+    };
+    let guarded = |tree: &mut Tree, guard| tree.set_attributes(file, &cut, Some(guard), NOW + 9);
+    assert_eq!(guarded(&mut tree, time), Err(Status::NOT_SYNC));
+    assert_eq!(guarded(&mut tree, got.ctime), Ok(()));
+    assert_eq!(
+        tree.set_attributes(export, &cut, None, NOW),
+        Err(Status::ISDIR)
+    );
+    let huge = Sattr3 {
+        size: Some(1 << 63),
+        ..cut
+    };
+    assert_eq!(
+        tree.set_attributes(file, &huge, None, NOW),
+        Err(Status::FBIG)
+    );
+}
+
+#[test]
+fn read_and_write_are_for_files() {
+    let (mut tree, export) = planted();
+    let fifo = tree
+        .make_node(export, b"fifo", Node::Fifo, &Sattr3::default(), OWNER, NOW)
+        .unwrap();
+    assert_eq!(tree.file(export).err(), Some(Status::ISDIR));
+    assert_eq!(tree.file(fifo).err(), Some(Status::INVAL));
+    assert_eq!(tree.write(export, 0, 1, b"x", NOW), Err(Status::ISDIR));
+    let file = touch(&mut tree, export, "f");
+    let end = FILE_MAX - 1;
+    assert_eq!(tree.write(file, end, 2, b"xx", NOW), Err(Status::FBIG));
+    assert_eq!(tree.write(file, u64::MAX, 1, b"x", NOW), Err(Status::FBIG));
+    assert_eq!(tree.write(file, end, 1, b"x", NOW), Ok(()));
+    let (_, content) = tree.file(file).unwrap();
+    let extent = Tree::read_extent(content, end, 10);
+    assert_eq!((extent.count, extent.is_eof), (1, true));
+    let extent = Tree::read_extent(content, u64::MAX, 10);
+    assert_eq!((extent.count, extent.is_eof), (0, true));
+    let extent = Tree::read_extent(content, 0, 10);
+    assert_eq!((extent.count, extent.is_eof), (10, false));
+}
+
+#[test]
+fn nodes_and_links_say_what_they_are() {
+    let (mut tree, export) = planted();
+    let none = Sattr3::default();
+    let device = Specdata3 { major: 8, minor: 1 };
+    let block = tree.make_node(export, b"sda1", Node::Block(device), &none, OWNER, NOW);
+    let number = block.unwrap();
+    let attributes = tree.inode(number).unwrap().attributes(number);
+    assert_eq!(attributes.rdev, device);
+    assert_eq!(
+        attributes.file_type,
+        filestone_wire::nfs3::FileType::BlockDevice
+    );
+    let symlink = |tree: &mut Tree, name: &[u8], target: &[u8]| {
+        tree.make_symlink(export, name, target, &none, OWNER, NOW)
+    };
+    assert!(symlink(&mut tree, b"s", b"../anywhere").is_ok());
+    assert_eq!(symlink(&mut tree, b"s", b"x"), Err(Status::EXIST));
+    assert_eq!(symlink(&mut tree, b"e", b""), Err(Status::INVAL));
+    assert_eq!(
+        symlink(&mut tree, b"l", &[b'x'; 4097]),
+        Err(Status::NAMETOOLONG)
+    );
+}
+
+#[test]
+fn the_memory_limit_holds_and_what_is_removed_is_given_back() {
+    let (mut tree, export) = planted();
+    let before = tree.memory_used();
+    let file = touch(&mut tree, export, "f");
+    let data = vec![1; 1 << 20];
+    let mut written = 0;
+    let status = loop {
+        match tree.write(file, written, 1 << 20, &data, NOW) {
+            Ok(()) => written += 1 << 20,
+            Err(status) => break status,
+        }
+    };
+    assert_eq!(status, Status::NOSPC);
+    assert_eq!(written, 7 << 20);
+    assert!(tree.memory_used() <= tree.memory_limit());
+    // Overwriting takes nothing more.
+    assert_eq!(tree.write(file, 0, 1 << 20, &data, NOW), Ok(()));
+    let mut made = 0;
+    while tree
+        .make_directory(export, format!("d{made}").as_bytes(), &Sattr3::default(), OWNER, NOW)
+        .is_ok()
+    {
+        made += 1;
+    }
+    let none = Sattr3::default();
+    let full = tree.create(export, b"g", CreateMode::Guarded(&none), OWNER, NOW);
+    assert_eq!(full, Err(Status::NOSPC));
+    assert_eq!(tree.link(file, export, &[b'l'; 255], NOW), Err(Status::NOSPC));
+    for index in 0..made {
+        tree.remove_directory(export, format!("d{index}").as_bytes(), NOW)
+            .unwrap();
+    }
+    tree.remove(export, b"f", NOW).unwrap();
+    assert_eq!(tree.memory_used(), before);
+}
+
+#[test]
+fn a_group_is_handed_on_by_a_set_group_id_directory() {
+    let (mut tree, export) = planted();
+    let directory = mkdir(&mut tree, export, "shared");
+    let shared = Sattr3 {
+        mode: Some(0o2775),
+        gid: Some(99),
+        ..Sattr3::default()
+    };
+    tree.set_attributes(directory, &shared, None, NOW).unwrap();
+    let file = touch(&mut tree, directory, "f");
+    assert_eq!(tree.inode(file).unwrap().gid, 99);
+}

@@ -1,0 +1,210 @@
+//! One TCP connection: what is kept of it between two wake-ups.
+//!
+//! An idle connection holds no buffers. Bytes of a record that has not arrived whole are kept in
+//! `input`; replies that the socket would not take are kept in `output`.
+
+use std::io::{self, IoSlice};
+use std::os::fd::OwnedFd;
+
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+
+use crate::framing::{self, Frame, RECORD_MAX};
+use crate::reply::ReplySink;
+
+/// Most parts of one vectored write; the kernel takes 1024, but a longer list is seldom full.
+const SLICES: usize = 128;
+
+/// How far a buffer is grown ahead of the bytes that a peer announced but has not sent yet.
+const GROWTH: usize = 256 << 10;
+
+/// A connection's state.
+#[derive(Debug)]
+pub struct Connection {
+    pub socket: OwnedFd,
+    /// Tells this connection from one that had its slot before.
+    pub serial: u32,
+    /// Received and not served: part of a record, or records that wait for the output to drain.
+    pub input: Vec<u8>,
+    /// How long `input` must be for its first record to be whole.
+    pub needed: usize,
+    /// Fragments of a record whose last fragment has not come.
+    fragments: Vec<u8>,
+    /// Replies the socket would not take yet.
+    pub output: Option<Box<ReplySink>>,
+    /// Bytes of file data to throw away before the record in `input` is complete.
+    pub skip: usize,
+    /// The record in `input` is whole but for data that nobody looks at.
+    pub is_cut: bool,
+    /// There may be bytes in the socket.
+    pub is_readable: bool,
+    /// The peer sends no more; close when the output is gone.
+    pub is_ending: bool,
+}
+
+/// What the front of the input was.
+#[derive(Debug)]
+pub enum Piece<'a> {
+    /// A record that lies in the input as a whole.
+    Record { call: &'a [u8], used: usize },
+    /// A record that was collected from fragments.
+    Collected { call: Vec<u8>, used: usize },
+    /// A fragment that is not the last; it was put aside.
+    PutAside { used: usize },
+    /// `needed` bytes make the next step possible.
+    Partial { needed: usize },
+    /// Not a stream of records.
+    Broken,
+}
+
+impl Connection {
+    pub fn new(socket: OwnedFd, serial: u32) -> Self {
+        Self {
+            socket,
+            serial,
+            input: Vec::new(),
+            needed: 0,
+            fragments: Vec::new(),
+            output: None,
+            skip: 0,
+            is_cut: false,
+            is_readable: true,
+            is_ending: false,
+        }
+    }
+
+    /// Looks at the front of `bytes` and puts fragments together.
+    #[inline]
+    pub fn next_piece<'a>(&mut self, bytes: &'a [u8]) -> Piece<'a> {
+        match framing::next(bytes) {
+            Frame::Fragment {
+                payload,
+                is_last: true,
+                used,
+            } if self.fragments.is_empty() => Piece::Record {
+                call: payload,
+                used,
+            },
+            Frame::Fragment {
+                payload,
+                is_last,
+                used,
+            } => self.collect(payload, is_last, used),
+            Frame::Partial { needed } => Piece::Partial { needed },
+            Frame::TooLong => Piece::Broken,
+        }
+    }
+
+    #[cold]
+    fn collect<'a>(&mut self, payload: &[u8], is_last: bool, used: usize) -> Piece<'a> {
+        if self.fragments.len() + payload.len() > RECORD_MAX {
+            return Piece::Broken;
+        }
+        self.fragments.extend_from_slice(payload);
+        if is_last {
+            Piece::Collected {
+                call: std::mem::take(&mut self.fragments),
+                used,
+            }
+        } else {
+            Piece::PutAside { used }
+        }
+    }
+
+    /// Whether records wait in `input` that could have been served, had the output not been full.
+    pub fn is_stalled(&self) -> bool {
+        self.needed == 0 && !self.input.is_empty()
+    }
+
+    /// Whether a record is being put together from fragments.
+    pub fn has_fragments(&self) -> bool {
+        !self.fragments.is_empty()
+    }
+
+    /// Receives into the rest of `input`; says how much came and whether it was all there was
+    /// room for.
+    pub fn receive_more(&mut self) -> io::Result<Received> {
+        let missing = self.needed.saturating_sub(self.input.len()).max(1);
+        self.input.reserve(missing.min(GROWTH));
+        let room = self.input.capacity() - self.input.len();
+        received(
+            rustix::net::recv(&self.socket, spare_capacity(&mut self.input), NOWAIT),
+            room,
+        )
+    }
+
+    /// Receives into `buffer`.
+    #[inline]
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
+        let room = buffer.len();
+        received(rustix::net::recv(&self.socket, buffer, NOWAIT), room)
+    }
+
+    /// Lets the kernel throw away what is to be skipped; nothing is copied.
+    pub fn receive_nothing(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
+        let room = self.skip.min(buffer.len());
+        let place = buffer.get_mut(..room).unwrap_or_default();
+        let came = received(
+            rustix::net::recv(&self.socket, place, NOWAIT | RecvFlags::TRUNC),
+            room,
+        )?;
+        if let Received::Bytes { count, .. } = came {
+            self.skip -= count.min(self.skip);
+        }
+        Ok(came)
+    }
+
+    /// Sends what `sink` holds as far as the socket takes it; says how much.
+    pub fn send(&self, sink: &mut ReplySink) -> io::Result<usize> {
+        let mut total = 0;
+        while !sink.is_empty() {
+            let sent = match sink.contiguous() {
+                Some(bytes) => rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL),
+                None => {
+                    let mut slices = [IoSlice::new(&[]); SLICES];
+                    let count = sink.gather(&mut slices);
+                    let slices = slices.get(..count).unwrap_or_default();
+                    let mut control = SendAncillaryBuffer::default();
+                    rustix::net::sendmsg(&self.socket, slices, &mut control, SendFlags::NOSIGNAL)
+                }
+            };
+            match sent {
+                Ok(count) => {
+                    sink.advance(count);
+                    total += count;
+                }
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(total)
+    }
+}
+
+const NOWAIT: RecvFlags = RecvFlags::DONTWAIT;
+
+/// What a look into the socket brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Received {
+    /// This many bytes; `is_all` if there were no more at that moment.
+    Bytes { count: usize, is_all: bool },
+    /// Nothing yet.
+    Nothing,
+    /// The peer sends no more.
+    End,
+}
+
+#[inline]
+fn received(result: rustix::io::Result<(usize, usize)>, room: usize) -> io::Result<Received> {
+    match result {
+        Ok((_, 0)) => Ok(Received::End),
+        Ok((_, count)) => Ok(Received::Bytes {
+            count,
+            is_all: count < room,
+        }),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(Received::Nothing),
+        Err(errno) => Err(errno.into()),
+    }
+}

@@ -1,0 +1,82 @@
+//! Calls by UDP: one datagram is one call or one reply, without a record mark.
+
+use std::io::IoSlice;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recvfrom, sendmsg_addr, sendto};
+
+use super::Worker;
+use crate::framing::{self, Frame};
+use crate::reply::{MARK_LEN, ReplySink};
+
+/// How many datagrams are answered before the connections have their turn.
+const BATCH: usize = 64;
+
+/// Parts of one reply: a READ's head, its chunks and its padding.
+const SLICES: usize = 16;
+
+impl Worker {
+    /// Answers what waits in one datagram socket.
+    pub(super) fn serve_datagrams(&mut self, index: usize) {
+        let mut buffer = std::mem::take(&mut self.receive);
+        let mut sink = self.spare_sinks.pop().unwrap_or_default();
+        for _ in 0..BATCH {
+            let Some(socket) = self.sockets.datagrams.get(index) else {
+                break;
+            };
+            // An error here is one that a datagram sent earlier has met; the next may not.
+            let Ok((_, count, from)) = recvfrom(socket, &mut buffer[..], RecvFlags::DONTWAIT)
+            else {
+                break;
+            };
+            self.responder.tally.count_received(count);
+            let Some(peer) = from.and_then(|from| SocketAddr::try_from(from).ok()) else {
+                continue;
+            };
+            let call = buffer.get(..count).unwrap_or_default();
+            self.answer_datagram(index, peer, call, &mut sink);
+            self.send_datagrams(index, peer, &sink);
+            sink.clear();
+        }
+        self.spare_sinks.push(sink);
+        self.receive = buffer;
+    }
+
+    /// Sends each record of `replies` as a datagram. One that the socket does not take is lost,
+    /// as UDP has it.
+    pub(super) fn send_datagrams(&self, index: usize, peer: SocketAddr, replies: &ReplySink) {
+        let Some(socket) = self.sockets.datagrams.get(index) else {
+            return;
+        };
+        let sent = if self.responder.has_faults() {
+            send_each(socket, peer, &replies.to_vec())
+        } else {
+            send_one(socket, peer, replies)
+        };
+        self.responder.tally.count_sent(sent);
+    }
+}
+
+/// Sends the one reply in `replies`, its data from where they lie.
+fn send_one(socket: &OwnedFd, peer: SocketAddr, replies: &ReplySink) -> usize {
+    let mut slices = [IoSlice::new(&[]); SLICES];
+    let count = replies.gather(&mut slices);
+    let mut parts = slices.get_mut(..count).unwrap_or_default();
+    if parts.is_empty() {
+        return 0;
+    }
+    IoSlice::advance_slices(&mut parts, MARK_LEN);
+    let mut control = SendAncillaryBuffer::default();
+    sendmsg_addr(socket, &peer, parts, &mut control, SendFlags::DONTWAIT).unwrap_or(0)
+}
+
+/// Sends several replies that lie one after the other with their marks.
+fn send_each(socket: &OwnedFd, peer: SocketAddr, mut bytes: &[u8]) -> usize {
+    let mut sent = 0;
+    while let Frame::Fragment { payload, used, .. } = framing::next(bytes) {
+        sent += sendto(socket, payload, SendFlags::DONTWAIT, &peer).unwrap_or(0);
+        bytes = bytes.get(used..).unwrap_or_default();
+    }
+    sent
+}

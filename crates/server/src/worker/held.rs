@@ -1,0 +1,102 @@
+//! Replies that are held back until their time has come.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::reply::ReplySink;
+
+/// Where a reply goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// To the connection with this token.
+    Connection(u64),
+    /// To this address, by the worker's datagram socket of that index.
+    Datagram(usize, SocketAddr),
+}
+
+#[derive(Debug)]
+struct Held {
+    due: Duration,
+    /// Among replies due at the same moment, the one held first goes first.
+    sequence: u64,
+    destination: Destination,
+    reply: Box<ReplySink>,
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.due, self.sequence).cmp(&(other.due, other.sequence))
+    }
+}
+
+/// The replies, soonest first.
+#[derive(Debug, Default)]
+pub struct HeldReplies {
+    heap: BinaryHeap<Reverse<Held>>,
+    sequence: u64,
+}
+
+impl HeldReplies {
+    pub fn hold(&mut self, due: Duration, destination: Destination, reply: Box<ReplySink>) {
+        self.sequence += 1;
+        self.heap.push(Reverse(Held {
+            due,
+            sequence: self.sequence,
+            destination,
+            reply,
+        }));
+    }
+
+    /// When the next one is due.
+    pub fn next_due(&self) -> Option<Duration> {
+        self.heap.peek().map(|Reverse(held)| held.due)
+    }
+
+    /// The next one that is due at `now`.
+    pub fn take_due(&mut self, now: Duration) -> Option<(Destination, Box<ReplySink>)> {
+        if self.next_due()? > now {
+            return None;
+        }
+        self.heap
+            .pop()
+            .map(|Reverse(held)| (held.destination, held.reply))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_leave_in_the_order_they_are_due() {
+        let mut held = HeldReplies::default();
+        for (token, ms) in [(1, 30), (2, 10), (3, 20), (4, 10)] {
+            held.hold(
+                Duration::from_millis(ms),
+                Destination::Connection(token),
+                Box::default(),
+            );
+        }
+        let mut at = |ms| held.take_due(Duration::from_millis(ms)).map(|(to, _)| to);
+        assert_eq!(at(9), None);
+        let order: Vec<_> = std::iter::from_fn(|| at(25)).collect();
+        assert_eq!(order, [2, 4, 3].map(Destination::Connection));
+        assert_eq!(at(30), Some(Destination::Connection(1)));
+    }
+}
