@@ -1,6 +1,7 @@
 //! Decodes, encodes and decodes again: what every test of a message asks of
 //! it, and the fuzz targets too. Not a test itself.
 
+use filestone_wire::rpc::{CallHeader, ReplyHeader};
 use filestone_wire::xdr::{Decode, DecodeError, Encode};
 use filestone_wire::{mount, nfs3, portmap};
 
@@ -14,7 +15,6 @@ macro_rules! again {
         Ok(bytes)
     }};
 }
-pub(crate) use again;
 
 type Again = Result<Vec<u8>, DecodeError>;
 
@@ -33,6 +33,16 @@ macro_rules! nfs3_dispatch {
             Fsinfo fsinfo, Pathconf pathconf, Commit commit,
         )
     };
+}
+
+/// The header of a call and nothing after it.
+pub fn call_header(bytes: &[u8]) -> Again {
+    again!(CallHeader, bytes)
+}
+
+/// The header of a reply and nothing after it.
+pub fn reply_header(bytes: &[u8]) -> Again {
+    again!(ReplyHeader, bytes)
 }
 
 /// Arguments of this procedure.

@@ -11,6 +11,8 @@ use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{AuthSys, CallHeader, Credential, Gids, OpaqueAuth, ReplyHeader};
 use filestone_wire::xdr::{DecodeError, Encode, Writer};
 use list::{Kind, messages};
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 #[test]
 fn every_procedure_of_nfs3_is_in_the_list() {
@@ -85,6 +87,25 @@ fn no_word_of_a_message_can_do_harm() {
                 let _ = message.kind.again(&bytes);
             }
         }
+    }
+}
+
+proptest! {
+    /// What the fuzz targets look for at length, briefly and everywhere.
+    #[test]
+    fn no_bytes_of_a_message_can_do_harm(
+        which in any::<proptest::sample::Index>(),
+        changes in vec((any::<proptest::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let messages = messages();
+        let message = which.get(&messages);
+        let mut bytes = message.bytes.clone();
+        for (at, value) in changes {
+            if let Some(place) = bytes.get_mut(at.index(message.bytes.len().max(1))) {
+                *place = value;
+            }
+        }
+        let _ = message.kind.again(&bytes);
     }
 }
 

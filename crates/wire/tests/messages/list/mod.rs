@@ -48,10 +48,9 @@ pub enum Kind {
 impl Kind {
     /// Decodes, encodes and decodes again.
     pub fn again(self, bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
-        use filestone_wire::xdr::Decode as _;
         match self {
-            Self::CallHeader => again::again!(CallHeader, bytes),
-            Self::ReplyHeader => again::again!(ReplyHeader, bytes),
+            Self::CallHeader => again::call_header(bytes),
+            Self::ReplyHeader => again::reply_header(bytes),
             Self::PortmapArgs(procedure) => again::portmap_args(procedure, bytes),
             Self::PortmapReply(procedure) => again::portmap_reply(procedure, bytes),
             Self::RpcbindArgs(procedure) => again::rpcbind_args(procedure, bytes),
