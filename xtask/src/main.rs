@@ -4,14 +4,18 @@
 
 mod bench;
 mod exchange;
+mod fuzz;
+mod interop;
 mod process;
 mod processors;
 mod raw_client;
+mod record;
+mod table;
 mod tidy;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -27,6 +31,12 @@ enum Chore {
     Tidy,
     /// Measure what recording costs, beside a raw client.
     Bench(bench::Bench),
+    /// Run all 22 procedures, and some mishaps, against nfs-ganesha.
+    Interop(interop::Interop),
+    /// Run every fuzz target briefly, where the toolchain allows.
+    Fuzz(fuzz::Fuzz),
+    /// Accept changed snapshots; read the diff before committing it.
+    Bless,
     /// The least a program can do to exchange these bytes (part of bench).
     #[command(hide = true)]
     RawClient(raw_client::RawClient),
@@ -48,6 +58,22 @@ fn run(chore: &Chore) -> Result<bool> {
     match chore {
         Chore::Tidy => tidy::run(),
         Chore::Bench(options) => bench::run(options),
+        Chore::Interop(options) => interop::run(options),
+        Chore::Fuzz(options) => fuzz::run(options),
+        Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
     }
+}
+
+/// Runs the tests with every new snapshot taken for the right one.
+fn bless() -> Result<bool> {
+    let status = Command::new("cargo")
+        .args(["test", "--workspace", "--quiet"])
+        .env("INSTA_UPDATE", "always")
+        .env("INSTA_FORCE_PASS", "1")
+        .current_dir(tidy::root()?)
+        .status()
+        .context("cargo did not start")?;
+    println!("snapshots are as the code has it now; `git diff` shows what changed");
+    Ok(status.success())
 }

@@ -35,6 +35,15 @@ impl Running {
         Ok(self.child.try_wait()?)
     }
 
+    /// Sends it what ^C does.
+    pub fn interrupt(&self) -> Result<()> {
+        let id = rustix::process::Pid::from_child(&self.child);
+        Ok(rustix::process::kill_process(
+            id,
+            rustix::process::Signal::INT,
+        )?)
+    }
+
     /// Waits until it ends, but not past `limit`.
     pub fn wait(mut self, limit: Duration) -> Result<ExitStatus> {
         let start = Instant::now();

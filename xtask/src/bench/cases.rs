@@ -1,9 +1,10 @@
 //! The pairs: the raw client and filestone, in turns.
 
-use super::figures::{Record, median};
+use super::figures::median;
 use super::{Bed, Bench};
 use crate::process;
 use crate::raw_client::RawResult;
+use crate::record::Record;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::time::Duration;

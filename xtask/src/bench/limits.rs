@@ -2,8 +2,8 @@
 //! many connections.
 
 use super::Bed;
-use super::figures::Record;
 use crate::process::{self, Running};
+use crate::record::Record;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::fs::File;
