@@ -27,6 +27,21 @@ fn cargo_fuzz(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
+/// Fills the corpus from the list of all messages, so that even a short run
+/// gets behind the first few bytes.
+fn seed() -> Result<()> {
+    let status = Command::new("cargo")
+        .args(["run", "--quiet", "--bin", "seeds"])
+        .current_dir(crate::tidy::root()?.join("fuzz"))
+        .stdout(Stdio::null())
+        .status()
+        .context("cargo did not start")?;
+    if !status.success() {
+        bail!("fuzz: the seeds could not be written");
+    }
+    Ok(())
+}
+
 /// Whether no target found anything; true, with a line that says so, where
 /// fuzzing is not possible.
 pub fn run(options: &Fuzz) -> Result<bool> {
@@ -59,6 +74,7 @@ pub fn run(options: &Fuzz) -> Result<bool> {
         println!("note: not fuzzed: the targets do not build with this nightly compiler");
         return Ok(true);
     }
+    seed()?;
     let mut found = Vec::new();
     for target in &targets {
         let time = format!("-max_total_time={}", options.seconds);
