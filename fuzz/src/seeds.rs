@@ -1,5 +1,5 @@
 //! Writes the seeds of every fuzz target into `corpus/`, from the list of all
-//! messages: `cargo run --bin seeds` in this folder.
+//! messages: `cargo run --example seeds` in this folder.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -4,6 +4,13 @@
 //! is a [`RunRecord`](filestone_model::measure::RunRecord).
 
 pub mod backend;
+pub mod calibrate;
 pub mod clock;
+pub mod error;
+pub mod host;
+pub mod prepare;
+pub mod run;
 pub mod transport;
 pub mod worker;
+
+pub use error::{Guilt, RunError};

@@ -169,6 +169,11 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         }
     }
 
+    /// The backend, before the run.
+    pub fn backend_mut(&mut self) -> &mut B {
+        &mut self.backend
+    }
+
     /// Runs to the end: by time, by count, by interruption, or by loss of the server.
     pub fn run(mut self) -> WorkerEnd {
         let slots = self.clients.iter().map(|client| client.slots.len()).sum();

@@ -75,6 +75,10 @@ pub struct Worker {
     held: HeldReplies,
     receive: Vec<u8>,
     spare_inputs: Vec<Vec<u8>>,
+    #[expect(
+        clippy::vec_box,
+        reason = "a sink moves between here and a connection by its box"
+    )]
     spare_sinks: Vec<Box<ReplySink>>,
     next_mailbox: usize,
     /// When, since the start, connections are accepted again.

@@ -1,12 +1,12 @@
 //! One simulated client with its socket: sending its output, receiving its input.
 
 use crate::backend::transmit;
+use crate::clock::Clock;
+use crate::transport::Pending;
 use filestone_model::client::{Client, Output, ProtocolError};
 use filestone_model::operation::Completion;
 use filestone_model::plan::TransportKind;
 use filestone_model::time::Moment;
-use crate::clock::Clock;
-use crate::transport::Pending;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::OwnedFd;
@@ -45,8 +45,11 @@ pub enum Loss {
 /// One simulated client with its socket.
 #[derive(Debug)]
 pub struct Connection<C> {
+    /// The client.
     pub client: C,
+    /// Its socket, if it is up.
     pub link: Link,
+    /// What the client wants sent.
     pub output: Output,
     /// Bytes of the output that have been sent, spliced data included.
     pub output_sent: usize,
@@ -91,7 +94,9 @@ impl<C: Client> Connection<C> {
     #[inline]
     pub fn send(&mut self, pattern: &[u8], now: Moment) -> Result<(), Loss> {
         self.client.transmitted(now);
-        let Link::Up(socket) = &self.link else { return Ok(()) };
+        let Link::Up(socket) = &self.link else {
+            return Ok(());
+        };
         self.is_blocked = false;
         match transmit::send(socket, &self.output, &mut self.output_sent, pattern) {
             Ok(true) => {
@@ -131,7 +136,9 @@ impl<C: Client> Connection<C> {
         buffer: &mut [u8],
         completed: &mut Vec<Completion>,
     ) -> Result<(), Loss> {
-        let Link::Up(socket) = &self.link else { return Ok(()) };
+        let Link::Up(socket) = &self.link else {
+            return Ok(());
+        };
         let discardable = self.client.discardable();
         let (len, flags) = match (discardable, patience) {
             (0, Patience::None) => (self.client.receive_len(buffer.len()), RecvFlags::DONTWAIT),
@@ -154,7 +161,9 @@ impl<C: Client> Connection<C> {
             self.client.handle_discarded(received, now, completed);
             return Ok(());
         }
-        Ok(self.client.handle_input(&buffer[..received.min(len)], now, completed)?)
+        Ok(self
+            .client
+            .handle_input(&buffer[..received.min(len)], now, completed)?)
     }
 
     fn receive_datagrams(
@@ -169,7 +178,9 @@ impl<C: Client> Connection<C> {
             Patience::Socket => RecvFlags::empty(),
         };
         for _ in 0..DATAGRAMS_MAX {
-            let Link::Up(socket) = &self.link else { return Ok(()) };
+            let Link::Up(socket) = &self.link else {
+                return Ok(());
+            };
             let received = match recv(socket, &mut buffer[..], flags) {
                 Ok((_, received)) => received,
                 // A port where nobody listens looks like loss: the call is sent
@@ -178,7 +189,8 @@ impl<C: Client> Connection<C> {
                 Err(error) => return Err(error.into()),
             };
             let now = clock.now();
-            self.client.handle_input(&buffer[..received.min(buffer.len())], now, completed)?;
+            self.client
+                .handle_input(&buffer[..received.min(buffer.len())], now, completed)?;
             flags = RecvFlags::DONTWAIT;
         }
         Ok(())

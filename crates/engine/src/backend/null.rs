@@ -1,6 +1,7 @@
 //! A backend that does nothing: every operation succeeds at once. It shows what
 //! the worker loop, the workload and the recording cost by themselves.
 
+use crate::backend::sockets::{SPIN_NANOS, timespec};
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
 use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
@@ -11,14 +12,26 @@ use filestone_model::time::Moment;
 pub struct Null {
     clock: Clock,
     submitted: Vec<Ticket>,
+    sleeps: bool,
 }
 
 impl Null {
-    /// A null backend with room for `slots` operations in flight.
+    /// A null backend with room for `slots` operations in flight. It spins while
+    /// there is nothing to do.
     pub fn new(clock: Clock, slots: usize) -> Self {
         Self {
             clock,
             submitted: Vec::with_capacity(slots),
+            sleeps: false,
+        }
+    }
+
+    /// The same, but it waits as sockets do: asleep until shortly before the
+    /// moment, then spinning. Shows how late timed starts are on this host.
+    pub fn sleeping(clock: Clock, slots: usize) -> Self {
+        Self {
+            sleeps: true,
+            ..Self::new(clock, slots)
         }
     }
 }
@@ -34,6 +47,18 @@ impl Backend for Null {
 
     fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
         let mut now = self.clock.now();
+        let sleep = until.nanos_since(now).saturating_sub(SPIN_NANOS);
+        if self.sleeps && self.submitted.is_empty() && sleep > 0 {
+            match rustix::event::poll(&mut [], Some(&timespec(sleep))) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => {
+                    return Err(BackendError::System {
+                        what: "sleep",
+                        source: error.into(),
+                    });
+                }
+            }
+        }
         while self.submitted.is_empty() && now < until {
             std::hint::spin_loop();
             now = self.clock.now();

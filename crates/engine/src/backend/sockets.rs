@@ -13,13 +13,14 @@ use filestone_model::operation::{Completion, Operation, Ticket};
 use filestone_model::time::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::time::ClockId;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Before a due moment the worker spins for this long: a sleeping thread wakes
 /// up some 30 µs late at the median.
-const SPIN_NANOS: u64 = 50_000;
+pub(crate) const SPIN_NANOS: u64 = 50_000;
 /// How often time-outs and lost connections are looked at.
 const SCAN_NANOS: u64 = 20_000_000;
 /// A blocking `recv` returns after this long, so that the clock is looked at.
@@ -57,7 +58,6 @@ pub struct Sockets<C> {
     down: Vec<u32>,
     /// Present when there is more than one connection.
     epoll: Option<OwnedFd>,
-    events: Vec<epoll::Event>,
     buffer: Box<[u8]>,
     next_scan: Moment,
     reconnections: u64,
@@ -66,28 +66,43 @@ pub struct Sockets<C> {
 }
 
 fn system(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> BackendError {
-    move |error| BackendError::System { what, source: error.into() }
+    move |error| BackendError::System {
+        what,
+        source: error.into(),
+    }
 }
 
-fn timespec(nanos: u64) -> Timespec {
-    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
+pub(crate) fn timespec(nanos: u64) -> Timespec {
+    Timespec {
+        tv_sec: (nanos / 1_000_000_000) as i64,
+        tv_nsec: (nanos % 1_000_000_000) as i64,
+    }
 }
 
 impl<C: Client> Sockets<C> {
     /// Takes clients with sockets that are connected, in the order of tickets.
-    pub fn new(clock: Clock, options: SocketOptions, clients: Vec<(C, OwnedFd)>) -> Result<Self, BackendError> {
+    pub fn new(
+        clock: Clock,
+        options: SocketOptions,
+        clients: Vec<(C, OwnedFd)>,
+    ) -> Result<Self, BackendError> {
         let epoll = match clients.len() {
             0 | 1 => None,
-            _ => Some(epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll instance"))?),
+            _ => Some(
+                epoll::create(epoll::CreateFlags::CLOEXEC)
+                    .map_err(system("make an epoll instance"))?,
+            ),
         };
         let mut sockets = Self {
             clock,
             options,
             dirty: Vec::with_capacity(clients.len()),
             down: Vec::with_capacity(clients.len()),
-            connections: clients.into_iter().map(|(client, socket)| Connection::new(client, socket)).collect(),
+            connections: clients
+                .into_iter()
+                .map(|(client, socket)| Connection::new(client, socket))
+                .collect(),
             epoll,
-            events: Vec::with_capacity(EVENTS_MAX),
             buffer: vec![0; BUFFER_LEN].into_boxed_slice(),
             next_scan: Moment::ZERO,
             reconnections: 0,
@@ -97,22 +112,40 @@ impl<C: Client> Sockets<C> {
         for index in 0..sockets.connections.len() {
             sockets.watch(index)?;
             let connection = &mut sockets.connections[index];
-            connection.client.connected(Moment::ZERO, &mut connection.output);
+            connection
+                .client
+                .connected(Moment::ZERO, &mut connection.output);
         }
         Ok(sockets)
     }
 
+    /// Begins the run: from now on moments are counted from this clock's epoch.
+    pub fn start(&mut self, clock: Clock) {
+        self.clock = clock;
+    }
+
     /// What waits for completions, for the record.
     pub fn driver(&self) -> &'static str {
-        if self.epoll.is_some() { "epoll" } else { "recv" }
+        if self.epoll.is_some() {
+            "epoll"
+        } else {
+            "recv"
+        }
     }
 
     /// Registers a socket that has been connected.
     fn watch(&self, index: usize) -> Result<(), BackendError> {
-        let Link::Up(socket) = &self.connections[index].link else { return Ok(()) };
+        let Link::Up(socket) = &self.connections[index].link else {
+            return Ok(());
+        };
         match &self.epoll {
-            Some(epoll) => epoll::add(epoll, socket, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
-                .map_err(system("watch a socket")),
+            Some(epoll) => epoll::add(
+                epoll,
+                socket,
+                epoll::EventData::new_u64(index as u64),
+                epoll::EventFlags::IN,
+            )
+            .map_err(system("watch a socket")),
             None => rustix::net::sockopt::set_socket_timeout(
                 socket,
                 rustix::net::sockopt::Timeout::Recv,
@@ -124,9 +157,21 @@ impl<C: Client> Sockets<C> {
 
     /// Asks to be woken when a connection has room again, or no longer.
     fn watch_room(&self, index: usize, wanted: bool) -> Result<(), BackendError> {
-        let (Some(epoll), Link::Up(socket)) = (&self.epoll, &self.connections[index].link) else { return Ok(()) };
-        let flags = if wanted { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
-        epoll::modify(epoll, socket, epoll::EventData::new_u64(index as u64), flags).map_err(system("watch a socket"))
+        let (Some(epoll), Link::Up(socket)) = (&self.epoll, &self.connections[index].link) else {
+            return Ok(());
+        };
+        let flags = if wanted {
+            epoll::EventFlags::IN | epoll::EventFlags::OUT
+        } else {
+            epoll::EventFlags::IN
+        };
+        epoll::modify(
+            epoll,
+            socket,
+            epoll::EventData::new_u64(index as u64),
+            flags,
+        )
+        .map_err(system("watch a socket"))
     }
 
     /// Sends what all connections have to send, one system call each.
@@ -157,16 +202,29 @@ impl<C: Client> Sockets<C> {
 
     /// One connection: blocks in `recv` while nothing else is to be done soon.
     #[inline]
-    fn wait_for_one(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn wait_for_one(
+        &mut self,
+        until: Moment,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), BackendError> {
         let now = self.clock.now();
         let is_blocked = self.connections[0].is_blocked;
-        if !is_blocked && !self.options.busy_poll && until.nanos_since(now) > RECEIVE_TIMEOUT.as_nanos() as u64 {
+        if !is_blocked
+            && !self.options.busy_poll
+            && until.nanos_since(now) > RECEIVE_TIMEOUT.as_nanos() as u64
+        {
             return self.receive(0, Patience::Socket, completed);
         }
         let sleep = self.sleep_nanos(now, until);
         if sleep > 0 || is_blocked {
-            let Link::Up(socket) = &self.connections[0].link else { return Ok(()) };
-            let wanted = if is_blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+            let Link::Up(socket) = &self.connections[0].link else {
+                return Ok(());
+            };
+            let wanted = if is_blocked {
+                PollFlags::IN | PollFlags::OUT
+            } else {
+                PollFlags::IN
+            };
             let mut fds = [PollFd::new(socket, wanted)];
             match poll(&mut fds, Some(&timespec(sleep.max(1)))) {
                 Ok(0) if !is_blocked => {}
@@ -184,7 +242,11 @@ impl<C: Client> Sockets<C> {
     }
 
     /// Looks again and again until something comes or `until` does.
-    fn spin_for_one(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn spin_for_one(
+        &mut self,
+        until: Moment,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), BackendError> {
         loop {
             let before = completed.len();
             self.receive(0, Patience::None, completed)?;
@@ -198,15 +260,24 @@ impl<C: Client> Sockets<C> {
     /// How long to sleep before spinning; 0 to spin at once.
     #[inline]
     fn sleep_nanos(&self, now: Moment, until: Moment) -> u64 {
-        if self.options.busy_poll { 0 } else { until.nanos_since(now).saturating_sub(SPIN_NANOS) }
+        if self.options.busy_poll {
+            0
+        } else {
+            until.nanos_since(now).saturating_sub(SPIN_NANOS)
+        }
     }
 
     /// Many connections: sleeps in epoll, then spins on it until `until`.
-    fn wait_for_many(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn wait_for_many(
+        &mut self,
+        until: Moment,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), BackendError> {
         let now = self.clock.now();
         let mut sleep = self.sleep_nanos(now, until.min(now.after_nanos(SCAN_NANOS)));
         loop {
-            if self.poll_events(sleep, completed)? || self.clock.now() >= until.min(self.next_scan) {
+            if self.poll_events(sleep, completed)? || self.clock.now() >= until.min(self.next_scan)
+            {
                 return Ok(());
             }
             sleep = 0;
@@ -216,35 +287,54 @@ impl<C: Client> Sockets<C> {
 
     /// Takes ready connections from the kernel and receives from each; says
     /// whether there were any.
-    fn poll_events(&mut self, sleep_nanos: u64, completed: &mut Vec<Completion>) -> Result<bool, BackendError> {
-        let Some(epoll) = &self.epoll else { return Ok(false) };
-        self.events.clear();
+    fn poll_events(
+        &mut self,
+        sleep_nanos: u64,
+        completed: &mut Vec<Completion>,
+    ) -> Result<bool, BackendError> {
+        let Some(epoll) = &self.epoll else {
+            return Ok(false);
+        };
         let timeout = timespec(sleep_nanos);
-        match epoll::wait(epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; EVENTS_MAX];
+        let (events, _) = match epoll::wait(epoll, &mut events, Some(&timeout)) {
+            Ok(events) => events,
+            Err(rustix::io::Errno::INTR) => return Ok(false),
             Err(error) => return Err(system("wait for sockets")(error)),
-        }
-        let events = std::mem::take(&mut self.events);
-        for event in &events {
+        };
+        for event in &*events {
             let index = event.data.u64() as usize;
             let flags = event.flags;
             if flags.contains(epoll::EventFlags::OUT) {
                 self.mark_dirty(index);
             }
-            if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR) {
+            if flags
+                .intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
+            {
                 self.receive(index, Patience::None, completed)?;
             }
         }
-        let any = !events.is_empty();
-        self.events = events;
-        Ok(any)
+        Ok(!events.is_empty())
     }
 
     #[inline]
-    fn receive(&mut self, index: usize, patience: Patience, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
-        let Some(connection) = self.connections.get_mut(index) else { return Ok(()) };
+    fn receive(
+        &mut self,
+        index: usize,
+        patience: Patience,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), BackendError> {
+        let Some(connection) = self.connections.get_mut(index) else {
+            return Ok(());
+        };
         let transport = self.options.dial.transport;
-        match connection.receive(transport, patience, &self.clock, &mut self.buffer, completed) {
+        match connection.receive(
+            transport,
+            patience,
+            &self.clock,
+            &mut self.buffer,
+            completed,
+        ) {
             Ok(()) => Ok(()),
             Err(loss) => self.lose(index, loss, completed),
         }
@@ -262,7 +352,12 @@ impl<C: Client> Sockets<C> {
 
     /// A connection is gone: what was in flight on it is accounted for, and it
     /// will be made again.
-    fn lose(&mut self, index: usize, loss: Loss, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn lose(
+        &mut self,
+        index: usize,
+        loss: Loss,
+        completed: &mut Vec<Completion>,
+    ) -> Result<(), BackendError> {
         let now = self.clock.now();
         let connection = &mut self.connections[index];
         if !matches!(connection.link, Link::Up(_)) {
@@ -288,14 +383,26 @@ impl<C: Client> Sockets<C> {
     }
 
     /// Whether it is still worth trying, when nothing is connected any more.
-    fn check_hope(&self, since: Moment, now: Moment, loss: &Loss, in_flight: u32) -> Result<(), BackendError> {
-        if self.down.len() < self.connections.len() || now.nanos_since(since) < self.options.reconnect_nanos {
+    fn check_hope(
+        &self,
+        since: Moment,
+        now: Moment,
+        loss: &Loss,
+        in_flight: u32,
+    ) -> Result<(), BackendError> {
+        if self.down.len() < self.connections.len()
+            || now.nanos_since(since) < self.options.reconnect_nanos
+        {
             return Ok(());
         }
         Err(BackendError::Lost {
             address: self.options.dial.address.to_string(),
             what: loss.to_string(),
-            replies: self.connections.iter().map(|connection| connection.client.replies()).sum(),
+            replies: self
+                .connections
+                .iter()
+                .map(|connection| connection.client.replies())
+                .sum(),
             in_flight: u64::from(in_flight),
         })
     }
@@ -307,7 +414,9 @@ impl<C: Client> Sockets<C> {
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
             if connection.client.poll_timeout() <= now {
-                connection.client.handle_timeout(now, &mut connection.output, completed);
+                connection
+                    .client
+                    .handle_timeout(now, &mut connection.output, completed);
                 if !connection.output.is_empty() {
                     self.mark_dirty(index);
                 }
@@ -389,7 +498,9 @@ impl<C: Client> Backend for Sockets<C> {
     fn submit(&mut self, ticket: Ticket, operation: Operation, _now: Moment) {
         let index = ticket.client as usize;
         let connection = &mut self.connections[index];
-        connection.client.submit(ticket, operation, &mut connection.output);
+        connection
+            .client
+            .submit(ticket, operation, &mut connection.output);
         if !connection.is_dirty && matches!(connection.link, Link::Up(_)) {
             connection.is_dirty = true;
             self.dirty.push(ticket.client);
@@ -432,7 +543,10 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     fn late_replies(&self) -> u64 {
-        self.connections.iter().map(|connection| connection.client.late_replies()).sum()
+        self.connections
+            .iter()
+            .map(|connection| connection.client.late_replies())
+            .sum()
     }
 
     fn reconnections(&self) -> (u64, u64) {

@@ -11,7 +11,12 @@ const PIECES_MAX: usize = 64;
 
 /// Sends what is left of `output` after `sent` bytes. Says whether all of it went.
 #[inline]
-pub fn send(socket: &OwnedFd, output: &Output, sent: &mut usize, pattern: &[u8]) -> Result<bool, Errno> {
+pub fn send(
+    socket: &OwnedFd,
+    output: &Output,
+    sent: &mut usize,
+    pattern: &[u8],
+) -> Result<bool, Errno> {
     if !output.datagrams.is_empty() {
         return send_datagrams(socket, output, sent);
     }
@@ -38,7 +43,12 @@ fn flags() -> SendFlags {
 /// the other side is loss, which retransmission deals with.
 fn send_datagrams(socket: &OwnedFd, output: &Output, sent: &mut usize) -> Result<bool, Errno> {
     let before = *sent;
-    for end in output.datagrams.iter().copied().skip_while(|end| *end <= before) {
+    for end in output
+        .datagrams
+        .iter()
+        .copied()
+        .skip_while(|end| *end <= before)
+    {
         loop {
             match send_bytes(socket, &output.bytes[*sent..end], flags()) {
                 Ok(_) => break,
@@ -54,12 +64,22 @@ fn send_datagrams(socket: &OwnedFd, output: &Output, sent: &mut usize) -> Result
     Ok(true)
 }
 
-fn send_spliced(socket: &OwnedFd, output: &Output, sent: &mut usize, pattern: &[u8]) -> Result<bool, Errno> {
+fn send_spliced(
+    socket: &OwnedFd,
+    output: &Output,
+    sent: &mut usize,
+    pattern: &[u8],
+) -> Result<bool, Errno> {
     let total = output.total_len();
     while *sent < total {
         let mut pieces = [IoSlice::new(&[]); PIECES_MAX];
         let count = gather(output, *sent, pattern, &mut pieces);
-        match sendmsg(socket, &pieces[..count], &mut SendAncillaryBuffer::default(), flags()) {
+        match sendmsg(
+            socket,
+            &pieces[..count],
+            &mut SendAncillaryBuffer::default(),
+            flags(),
+        ) {
             Ok(len) => *sent += len,
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => return Ok(false),
@@ -70,7 +90,12 @@ fn send_spliced(socket: &OwnedFd, output: &Output, sent: &mut usize, pattern: &[
 }
 
 /// The pieces of `output` after its first `skip` bytes, as many as fit.
-fn gather<'o>(output: &'o Output, mut skip: usize, pattern: &'o [u8], pieces: &mut [IoSlice<'o>]) -> usize {
+fn gather<'o>(
+    output: &'o Output,
+    mut skip: usize,
+    pattern: &'o [u8],
+    pieces: &mut [IoSlice<'o>],
+) -> usize {
     let mut count = 0;
     let mut add = |piece: &'o [u8]| {
         let skipped = skip.min(piece.len());
@@ -101,7 +126,18 @@ mod tests {
     fn pieces_come_in_the_order_of_the_stream_wherever_it_was_cut() {
         let output = Output {
             bytes: b"headtailmore".to_vec(),
-            splices: vec![Splice { at: 4, start: 1, len: 3 }, Splice { at: 8, start: 0, len: 2 }],
+            splices: vec![
+                Splice {
+                    at: 4,
+                    start: 1,
+                    len: 3,
+                },
+                Splice {
+                    at: 8,
+                    start: 0,
+                    len: 2,
+                },
+            ],
             datagrams: vec![],
         };
         let pattern = b"0123456789";
@@ -110,7 +146,10 @@ mod tests {
         for skip in 0..whole.len() {
             let mut pieces = [IoSlice::new(&[]); PIECES_MAX];
             let count = gather(&output, skip, pattern, &mut pieces);
-            let joined: Vec<u8> = pieces[..count].iter().flat_map(|piece| piece.iter().copied()).collect();
+            let joined: Vec<u8> = pieces[..count]
+                .iter()
+                .flat_map(|piece| piece.iter().copied())
+                .collect();
             assert_eq!(joined, &whole[skip..]);
         }
     }

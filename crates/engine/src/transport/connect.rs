@@ -43,7 +43,11 @@ impl Dial {
         let socket = self.socket()?;
         socket.set_nonblocking(true)?;
         match socket.connect(&self.address.into()) {
-            Err(error) if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => Err(error),
+            Err(error)
+                if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) =>
+            {
+                Err(error)
+            }
             _ => Ok(Pending(socket)),
         }
     }
@@ -94,7 +98,13 @@ impl Pending {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let ready = {
             let mut fds = [PollFd::new(&self.0, PollFlags::OUT)];
-            poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?
+            poll(
+                &mut fds,
+                Some(&Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                }),
+            )?
         };
         if ready == 0 {
             return Ok(Err(self));
@@ -119,13 +129,22 @@ pub fn allow_open_files(wanted: u64) -> u64 {
     }
     if maximum < wanted {
         // Only a privileged process may raise the hard limit.
-        let raised = Rlimit { current: Some(wanted), maximum: Some(wanted) };
+        let raised = Rlimit {
+            current: Some(wanted),
+            maximum: Some(wanted),
+        };
         if setrlimit(Resource::Nofile, raised).is_ok() {
             return wanted;
         }
     }
     let soft = wanted.min(maximum);
-    match setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: limit.maximum }) {
+    match setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(soft),
+            maximum: limit.maximum,
+        },
+    ) {
         Ok(()) => soft,
         Err(_) => current,
     }

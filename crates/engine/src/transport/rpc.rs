@@ -1,1 +1,246 @@
 //! RPC calls one at a time, for everything before and after the measured run.
+//!
+//! The measured path never comes through here; it has no allocation-free ways
+//! and no batches, only clear errors.
+
+use crate::transport::Dial;
+use filestone_model::client::nfs3::Credentials;
+use filestone_model::plan::TransportKind;
+use filestone_wire::record::{Assembler, RecordError, RecordMark};
+use filestone_wire::rpc::{
+    AcceptStatus, CallHeader, Credential, OpaqueAuth, RejectStatus, ReplyBody, ReplyHeader,
+};
+use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// The largest reply taken.
+const RECORD_MAX: usize = 4 << 20;
+/// Pause before a datagram is sent again.
+const RETRANSMIT: Duration = Duration::from_millis(500);
+
+/// How a single call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// No answer in time.
+    #[error("no answer within {0:?}")]
+    TimedOut(Duration),
+    /// The server hung up.
+    #[error("the server closed the connection without an answer")]
+    Closed,
+    /// What came back is not ONC RPC.
+    #[error("what answers there does not speak ONC RPC: {0}")]
+    Record(#[from] RecordError),
+    /// What came back cannot be decoded.
+    #[error("the reply cannot be decoded: {0}")]
+    Decode(#[from] DecodeError),
+    /// Accepted, but not executed.
+    #[error("the call was not executed: {0}")]
+    Rejected(AcceptStatus),
+    /// Denied.
+    #[error("the call was denied: {0}")]
+    Denied(RejectStatus),
+    /// The operating system said so.
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+impl CallError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            CallError::Record(_) | CallError::Closed | CallError::Decode(_) => {
+                Some("is this the port of an NFS server? (--port, --mount-port)")
+            }
+            CallError::Rejected(AcceptStatus::ProgUnavail | AcceptStatus::ProgMismatch { .. }) => {
+                Some("the server is there, but without NFS version 3 on this port and transport")
+            }
+            CallError::Denied(RejectStatus::AuthError(_)) => Some(
+                "try --uid, --gid and --reserved-port; Kerberos exports (sec=krb5) are not supported",
+            ),
+            CallError::TimedOut(_) => {
+                Some("does the server speak this transport? (--transport tcp or udp)")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl From<Errno> for CallError {
+    fn from(error: Errno) -> Self {
+        CallError::System(error.into())
+    }
+}
+
+/// A connection for one call at a time.
+#[derive(Debug)]
+pub struct RpcChannel {
+    socket: OwnedFd,
+    dial: Dial,
+    credentials: Credentials,
+    xid: u32,
+    timeout: Duration,
+    assembler: Assembler,
+    /// Input that has been received and not been used.
+    pending: Vec<u8>,
+}
+
+impl RpcChannel {
+    /// Connects.
+    pub fn connect(
+        dial: Dial,
+        credentials: Credentials,
+        xid: u32,
+        timeout: Duration,
+    ) -> io::Result<Self> {
+        let socket = dial.connect(timeout)?;
+        Ok(Self {
+            socket,
+            dial,
+            credentials,
+            xid,
+            timeout,
+            assembler: Assembler::new(RECORD_MAX),
+            pending: Vec::new(),
+        })
+    }
+
+    /// Where it is connected to.
+    pub fn dial(&self) -> &Dial {
+        &self.dial
+    }
+
+    /// Calls a procedure and gives its results, undecoded.
+    pub fn call(
+        &mut self,
+        program: u32,
+        version: u32,
+        procedure: u32,
+        args: &dyn EncodeArgs,
+    ) -> Result<Vec<u8>, CallError> {
+        self.xid = self.xid.wrapping_add(1);
+        let message = self.encode(program, version, procedure, args);
+        let deadline = Instant::now() + self.timeout;
+        self.send(&message)?;
+        let mut send_again = Instant::now() + RETRANSMIT;
+        loop {
+            if let Some(record) = self.next_record(deadline.min(send_again))?
+                && let Some(results) = self.results_of(&record)?
+            {
+                return Ok(results);
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return Err(CallError::TimedOut(self.timeout));
+            }
+            if now >= send_again {
+                send_again = now + RETRANSMIT;
+                if self.dial.transport == TransportKind::Udp {
+                    self.send(&message)?;
+                }
+            }
+        }
+    }
+
+    fn encode(&self, program: u32, version: u32, procedure: u32, args: &dyn EncodeArgs) -> Vec<u8> {
+        let credential = match procedure {
+            0 => Credential::None,
+            _ => self.credentials.to_auth(),
+        };
+        let header = CallHeader {
+            xid: self.xid,
+            program,
+            version,
+            procedure,
+            credential,
+            verifier: OpaqueAuth::NONE,
+        };
+        let mut message = Vec::new();
+        let start = RecordMark::open(&mut message);
+        header.encode(&mut Writer::new(&mut message));
+        args.encode_args(&mut Writer::new(&mut message));
+        RecordMark::close(&mut message, start, 0);
+        message
+    }
+
+    fn send(&self, message: &[u8]) -> Result<(), CallError> {
+        let mut rest = match self.dial.transport {
+            TransportKind::Tcp => message,
+            TransportKind::Udp => &message[4..],
+        };
+        while !rest.is_empty() {
+            match send(&self.socket, rest, SendFlags::NOSIGNAL) {
+                Ok(len) => rest = &rest[len..],
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next record or datagram; `None` if none has come by `until`.
+    fn next_record(&mut self, until: Instant) -> Result<Option<Vec<u8>>, CallError> {
+        let mut buffer = vec![0; 70_000];
+        loop {
+            if self.dial.transport == TransportKind::Tcp {
+                let pending = std::mem::take(&mut self.pending);
+                let mut input = pending.as_slice();
+                if let Some(record) = self.assembler.next(&mut input)? {
+                    let record = record.to_vec();
+                    self.pending = input.to_vec();
+                    return Ok(Some(record));
+                }
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            sockopt::set_socket_timeout(
+                &self.socket,
+                sockopt::Timeout::Recv,
+                Some(left.max(Duration::from_millis(1))),
+            )?;
+            match recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
+                Ok((_, 0)) if self.dial.transport == TransportKind::Tcp => {
+                    return Err(CallError::Closed);
+                }
+                Ok((_, len)) if self.dial.transport == TransportKind::Udp => {
+                    return Ok(Some(buffer[..len.min(buffer.len())].to_vec()));
+                }
+                Ok((_, len)) => self.pending.extend_from_slice(&buffer[..len]),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The results in `record` if it answers the call that is outstanding.
+    fn results_of(&self, record: &[u8]) -> Result<Option<Vec<u8>>, CallError> {
+        let mut reader = Reader::new(record);
+        let header = ReplyHeader::decode(&mut reader)?;
+        if header.xid != self.xid {
+            // Late, of a call that was sent twice.
+            return Ok(None);
+        }
+        match header.body {
+            ReplyBody::Accepted(AcceptStatus::Success) => Ok(Some(reader.rest().to_vec())),
+            ReplyBody::Accepted(status) => Err(CallError::Rejected(status)),
+            ReplyBody::Denied(status) => Err(CallError::Denied(status)),
+        }
+    }
+}
+
+/// Arguments of any call, as an object.
+pub trait EncodeArgs {
+    /// Encodes them.
+    fn encode_args(&self, out: &mut Writer<'_>);
+}
+
+impl<T: Encode> EncodeArgs for T {
+    fn encode_args(&self, out: &mut Writer<'_>) {
+        self.encode(out);
+    }
+}

@@ -14,6 +14,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
+pub mod live;
+
 pub const SECOND: u64 = 1_000_000_000;
 
 pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {

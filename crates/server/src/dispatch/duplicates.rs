@@ -90,6 +90,9 @@ mod tests {
         assert_eq!(duplicates.find(key(0)), None);
         assert_eq!(duplicates.find(key(1)), Some([1].as_slice()));
         let other = SocketAddr::from(([127, 0, 0, 1], 701));
-        assert_eq!(duplicates.find(Duplicates::key(other, &1_u32.to_be_bytes())), None);
+        assert_eq!(
+            duplicates.find(Duplicates::key(other, &1_u32.to_be_bytes())),
+            None
+        );
     }
 }

@@ -1,1 +1,762 @@
+#![expect(
+    clippy::result_large_err,
+    reason = "replies are as large as the standard has them"
+)]
 
+use filestone_wire::mount::{self, DirPath, ExportReply, MntFail, MntReply, MountStatus};
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::mknod::{DeviceData, MknodData};
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{
+    self, DirOpArgs, FileType, Handle, Sattr3, Specdata3, access, commit, create, fsinfo, fsstat,
+    getattr, link, lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove,
+    rename, rmdir, setattr, symlink, write,
+};
+use filestone_wire::portmap::{self, Mapping, UniversalAddress, rpcbind};
+use filestone_wire::rpc::{AuthSys, Gids, OpaqueAuth, ReplyBody};
+
+use super::*;
+use crate::tree::InitialTree;
+
+const PORT: u16 = 2049;
+const NONE: Sattr3 = Sattr3 {
+    mode: None,
+    uid: None,
+    gid: None,
+    size: None,
+    atime: nfs3::SetTime::DontChange,
+    mtime: nfs3::SetTime::DontChange,
+};
+
+/// A service and what its caller needs to know.
+struct Bench {
+    service: Service,
+    tally: Tally,
+    transport: Transport,
+    peer: Option<SocketAddr>,
+}
+
+fn bench_with(strict_mount: bool, discard: bool) -> Bench {
+    let initial = InitialTree {
+        file_size: 3 << 20,
+        small_file_count: 2,
+        small_file_size: 100,
+    };
+    let tree = initial.plant(77, 64 << 20, discard, 1_000_000_000);
+    Bench {
+        service: Service::new(tree, *b"verifier", PORT, strict_mount, discard),
+        tally: Tally::default(),
+        transport: Transport::Tcp,
+        peer: None,
+    }
+}
+
+fn bench() -> Bench {
+    bench_with(false, false)
+}
+
+fn header(program: u32, version: u32, procedure: u32) -> CallHeader<'static> {
+    let sys = AuthSys {
+        stamp: 0,
+        machine_name: b"client",
+        uid: 1000,
+        gid: 100,
+        gids: Gids::EMPTY,
+    };
+    CallHeader {
+        xid: 42,
+        program,
+        version,
+        procedure,
+        credential: Credential::Sys(sys),
+        verifier: OpaqueAuth::NONE,
+    }
+}
+
+impl Bench {
+    /// Serves the bytes of a record and hands back those of the reply, without its mark.
+    fn serve(&self, call: &[u8]) -> Vec<u8> {
+        let mut sink = ReplySink::default();
+        let caller = Caller {
+            transport: self.transport,
+            peer: self.peer,
+            tally: &self.tally,
+            now: 5_000_000_000,
+        };
+        self.service.serve(call, caller, &mut sink);
+        let reply = sink.to_vec();
+        let Some((mark, reply)) = reply.split_first_chunk() else {
+            return Vec::new();
+        };
+        assert_eq!(
+            u32::from_be_bytes(*mark),
+            reply.len() as u32 | 0x8000_0000,
+            "the mark tells the length"
+        );
+        reply.to_vec()
+    }
+
+    fn body(&self, header: &CallHeader<'_>, arguments: &impl Encode) -> (ReplyBody, Vec<u8>) {
+        let mut call = header.to_bytes();
+        arguments.encode(&mut Writer::new(&mut call));
+        let reply = self.serve(&call);
+        let mut reader = Reader::new(&reply);
+        let head = ReplyHeader::decode(&mut reader).unwrap();
+        assert_eq!(head.xid, header.xid);
+        (head.body, reader.rest().to_vec())
+    }
+
+    /// Calls a procedure that is carried out; the results.
+    fn results(&self, program: u32, version: u32, number: u32, arguments: &impl Encode) -> Vec<u8> {
+        let (body, results) = self.body(&header(program, version, number), arguments);
+        assert_eq!(body, ReplyBody::SUCCESS);
+        results
+    }
+
+    fn nfs3(&self, procedure: Procedure, arguments: &impl Encode) -> Vec<u8> {
+        self.results(nfs3::PROGRAM, 3, procedure.number(), arguments)
+    }
+
+    fn mount(&self, path: &[u8]) -> Result<Handle, MountStatus> {
+        let results = self.results(mount::PROGRAM, 3, 1, &DirPath(path));
+        match MntReply::from_bytes(&results).unwrap() {
+            Ok(ok) => Ok(ok.fhandle.into()),
+            Err(MntFail { status }) => Err(status),
+        }
+    }
+
+    fn lookup(&self, directory: &Handle, name: &str) -> Result<Handle, Status> {
+        let arguments = lookup::Args {
+            what: at(directory, name),
+        };
+        let results = self.nfs3(Procedure::Lookup, &arguments);
+        match lookup::Reply::from_bytes(&results).unwrap() {
+            Ok(ok) => {
+                assert!(ok.obj_attributes.is_some() && ok.dir_attributes.is_some());
+                Ok(ok.object.into())
+            }
+            Err(fail) => Err(fail.status),
+        }
+    }
+
+    fn create(&self, directory: &Handle, name: &str, how: CreateHow) -> Result<Handle, Status> {
+        let arguments = create::Args {
+            where_: at(directory, name),
+            how,
+        };
+        let results = self.nfs3(Procedure::Create, &arguments);
+        match create::Reply::from_bytes(&results).unwrap() {
+            Ok(ok) => Ok(ok.obj.unwrap().into()),
+            Err(fail) => Err(fail.status),
+        }
+    }
+
+    fn write(&self, file: &Handle, offset: u64, data: &[u8]) -> write::Reply {
+        let arguments = write::Args {
+            file: file.borrow(),
+            offset,
+            count: data.len() as u32,
+            stable: StableHow::DataSync,
+            data,
+        };
+        write::Reply::from_bytes(&self.nfs3(Procedure::Write, &arguments)).unwrap()
+    }
+
+    fn read(&self, file: &Handle, offset: u64, count: u32) -> Result<(Vec<u8>, bool), Status> {
+        let arguments = read::Args {
+            file: file.borrow(),
+            offset,
+            count,
+        };
+        let results = self.nfs3(Procedure::Read, &arguments);
+        match read::Reply::from_bytes(&results).unwrap() {
+            Ok(ok) => {
+                assert_eq!(ok.count as usize, ok.data.len());
+                Ok((ok.data.to_vec(), ok.eof))
+            }
+            Err(fail) => Err(fail.status),
+        }
+    }
+}
+
+fn at<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
+    DirOpArgs {
+        dir: directory.borrow(),
+        name: name.as_bytes(),
+    }
+}
+
+#[test]
+fn null_answers_and_is_counted() {
+    let bench = bench();
+    assert_eq!(bench.nfs3(Procedure::Null, &()), []);
+    let mut sum = crate::Counters::default();
+    bench.tally.add_to(&mut sum);
+    assert_eq!((sum.calls(Procedure::Null), sum.calls_total()), (1, 1));
+}
+
+#[test]
+fn getattr_setattr_and_access_go_together() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    let arguments = getattr::Args {
+        object: file.borrow(),
+    };
+    let results = bench.nfs3(Procedure::Getattr, &arguments);
+    let before = getattr::Reply::from_bytes(&results)
+        .unwrap()
+        .unwrap()
+        .obj_attributes;
+    assert_eq!(before.file_type, FileType::Regular);
+    assert_eq!(
+        (before.size, before.mode, before.nlink),
+        (3 << 20, 0o666, 1)
+    );
+
+    let arguments = setattr::Args {
+        object: file.borrow(),
+        new_attributes: Sattr3 {
+            mode: Some(0o400),
+            ..NONE
+        },
+        guard: Some(before.ctime),
+    };
+    let results = bench.nfs3(Procedure::Setattr, &arguments);
+    let wcc = setattr::Reply::from_bytes(&results)
+        .unwrap()
+        .unwrap()
+        .obj_wcc;
+    assert_eq!(wcc.before.unwrap().ctime, before.ctime);
+    assert_eq!(wcc.after.unwrap().mode, 0o400);
+    let results = bench.nfs3(Procedure::Setattr, &arguments);
+    let fail = setattr::Reply::from_bytes(&results).unwrap().unwrap_err();
+    assert_eq!(fail.status, Status::NOT_SYNC);
+    assert_eq!(fail.obj_wcc.after, wcc.after);
+
+    let arguments = access::Args {
+        object: file.borrow(),
+        access: access::ALL,
+    };
+    let results = bench.nfs3(Procedure::Access, &arguments);
+    let reply = access::Reply::from_bytes(&results).unwrap().unwrap();
+    // The file is root's and the caller is not.
+    assert_eq!(reply.access, 0);
+}
+
+#[test]
+fn lookup_and_readlink_find_their_way() {
+    let bench = bench();
+    let export = bench.mount(b"/export").unwrap();
+    let files = bench.lookup(&export, "files").unwrap();
+    assert_eq!(bench.lookup(&files, ".."), Ok(export));
+    assert_eq!(bench.lookup(&files, "file0002"), Err(Status::NOENT));
+    let link = bench.lookup(&export, "link").unwrap();
+    let arguments = readlink::Args {
+        symlink: link.borrow(),
+    };
+    let results = bench.nfs3(Procedure::Readlink, &arguments);
+    let reply = readlink::Reply::from_bytes(&results).unwrap().unwrap();
+    assert_eq!(reply.data, b"file");
+    let arguments = readlink::Args {
+        symlink: files.borrow(),
+    };
+    let results = bench.nfs3(Procedure::Readlink, &arguments);
+    let fail = readlink::Reply::from_bytes(&results).unwrap().unwrap_err();
+    assert_eq!(fail.status, Status::INVAL);
+}
+
+#[test]
+fn read_gives_the_pattern_and_says_where_the_file_ends() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    for (offset, count) in [(0, 10), (12_345, 131_072), (1 << 20, 1 << 20), (7, 4097)] {
+        let (data, is_eof) = bench.read(&file, offset, count).unwrap();
+        assert_eq!((data.len(), is_eof), (count as usize, false));
+        assert_eq!(filestone_wire::pattern::first_mismatch(offset, &data), None);
+    }
+    let (data, is_eof) = bench.read(&file, (3 << 20) - 5, 100).unwrap();
+    assert_eq!((data.len(), is_eof), (5, true));
+    assert_eq!(bench.read(&file, 1 << 40, 100), Ok((Vec::new(), true)));
+    // More than rtmax is answered short.
+    assert_eq!(bench.read(&file, 0, u32::MAX).unwrap().0.len(), 1 << 20);
+    let export = bench.mount(b"/export").unwrap();
+    assert_eq!(bench.read(&export, 0, 1), Err(Status::ISDIR));
+}
+
+#[test]
+fn what_is_written_is_read_and_committed() {
+    let bench = bench();
+    let export = bench.mount(b"/export").unwrap();
+    let file = bench
+        .create(&export, "new", CreateHow::Guarded(NONE))
+        .unwrap();
+    let data: Vec<u8> = (0..200_001_u32).map(|index| index as u8).collect();
+    let ok = bench.write(&file, 5, &data).unwrap();
+    assert_eq!((ok.count, ok.committed), (200_001, StableHow::DataSync));
+    assert_eq!(ok.verf, *b"verifier");
+    assert_eq!(ok.file_wcc.before.unwrap().size, 0);
+    assert_eq!(ok.file_wcc.after.unwrap().size, 200_006);
+    let (got, is_eof) = bench.read(&file, 5, 1 << 20).unwrap();
+    assert!(got == data && is_eof);
+    let arguments = commit::Args {
+        file: file.borrow(),
+        offset: 0,
+        count: 0,
+    };
+    let results = bench.nfs3(Procedure::Commit, &arguments);
+    let reply = commit::Reply::from_bytes(&results).unwrap().unwrap();
+    assert_eq!(reply.verf, ok.verf);
+    assert_eq!(reply.file_wcc.after.unwrap().size, 200_006);
+    // A count that its data do not cover.
+    let arguments = write::Args {
+        file: file.borrow(),
+        offset: 0,
+        count: 10,
+        stable: StableHow::Unstable,
+        data: b"short",
+    };
+    let results = bench.nfs3(Procedure::Write, &arguments);
+    let fail = write::Reply::from_bytes(&results).unwrap().unwrap_err();
+    assert_eq!(fail.status, Status::INVAL);
+}
+
+#[test]
+fn all_that_makes_and_removes_names() {
+    let bench = bench();
+    let export = bench.mount(b"/export").unwrap();
+    let arguments = mkdir::Args {
+        where_: at(&export, "d"),
+        attributes: NONE,
+    };
+    let results = bench.nfs3(Procedure::Mkdir, &arguments);
+    let ok = mkdir::Reply::from_bytes(&results).unwrap().unwrap();
+    let made = ok.obj_attributes.unwrap();
+    assert_eq!((made.uid, made.gid, made.mode), (1000, 100, 0o755));
+    assert!(ok.dir_wcc.before.unwrap().mtime != ok.dir_wcc.after.unwrap().mtime);
+    let directory = Handle::from(ok.obj.unwrap());
+
+    let arguments = symlink::Args {
+        where_: at(&directory, "s"),
+        symlink: symlink::SymlinkData {
+            symlink_attributes: NONE,
+            symlink_data: b"target",
+        },
+    };
+    let results = bench.nfs3(Procedure::Symlink, &arguments);
+    let ok = symlink::Reply::from_bytes(&results).unwrap().unwrap();
+    assert_eq!(ok.obj_attributes.unwrap().file_type, FileType::Symlink);
+
+    let device = DeviceData {
+        dev_attributes: NONE,
+        spec: Specdata3 { major: 1, minor: 3 },
+    };
+    let kinds = [
+        (
+            "c",
+            MknodData::CharacterDevice(device),
+            Ok(FileType::CharacterDevice),
+        ),
+        (
+            "b",
+            MknodData::BlockDevice(device),
+            Ok(FileType::BlockDevice),
+        ),
+        ("k", MknodData::Socket(NONE), Ok(FileType::Socket)),
+        ("p", MknodData::Fifo(NONE), Ok(FileType::Fifo)),
+        ("r", MknodData::Regular, Err(Status::BADTYPE)),
+    ];
+    for (name, what, expected) in kinds {
+        let arguments = mknod::Args {
+            where_: at(&directory, name),
+            what,
+        };
+        let results = bench.nfs3(Procedure::Mknod, &arguments);
+        let reply = mknod::Reply::from_bytes(&results).unwrap();
+        let got = reply
+            .map(|ok| ok.obj_attributes.unwrap().file_type)
+            .map_err(|fail| fail.status);
+        assert_eq!(got, expected);
+    }
+
+    let file = bench
+        .create(&directory, "f", CreateHow::Exclusive([9; 8]))
+        .unwrap();
+    let arguments = link::Args {
+        file: file.borrow(),
+        link: at(&export, "hard"),
+    };
+    let results = bench.nfs3(Procedure::Link, &arguments);
+    let ok = link::Reply::from_bytes(&results).unwrap().unwrap();
+    assert_eq!(ok.file_attributes.unwrap().nlink, 2);
+
+    let arguments = rename::Args {
+        from: at(&export, "hard"),
+        to: at(&directory, "moved"),
+    };
+    let results = bench.nfs3(Procedure::Rename, &arguments);
+    let ok = rename::Reply::from_bytes(&results).unwrap().unwrap();
+    assert!(ok.fromdir_wcc.before.unwrap() != (&ok.fromdir_wcc.after.unwrap()).into());
+    assert!(ok.todir_wcc.before.unwrap() != (&ok.todir_wcc.after.unwrap()).into());
+    assert_eq!(bench.lookup(&directory, "moved"), Ok(file));
+
+    let rmdir = |name| {
+        let arguments = rmdir::Args {
+            object: at(&export, name),
+        };
+        let results = bench.nfs3(Procedure::Rmdir, &arguments);
+        rmdir::Reply::from_bytes(&results)
+            .unwrap()
+            .map_err(|fail| fail.status)
+    };
+    assert_eq!(rmdir("d").err(), Some(Status::NOTEMPTY));
+    for name in ["s", "c", "b", "k", "p", "f", "moved"] {
+        let arguments = remove::Args {
+            object: at(&directory, name),
+        };
+        let results = bench.nfs3(Procedure::Remove, &arguments);
+        assert!(remove::Reply::from_bytes(&results).unwrap().is_ok());
+    }
+    assert!(rmdir("d").is_ok());
+    assert_eq!(bench.lookup(&directory, "."), Err(Status::STALE));
+}
+
+#[test]
+fn readdir_and_readdirplus_list_in_pieces() {
+    let bench = bench();
+    let export = bench.mount(b"/export").unwrap();
+    let mut names = Vec::new();
+    let (mut cookie, mut cookieverf) = (0, [0; 8]);
+    loop {
+        let arguments = readdir::Args {
+            dir: export.borrow(),
+            cookie,
+            cookieverf,
+            count: 180,
+        };
+        let results = bench.nfs3(Procedure::Readdir, &arguments);
+        assert!(results.len() <= 184);
+        let ok = readdir::Reply::from_bytes(&results).unwrap().unwrap();
+        cookieverf = ok.cookieverf;
+        for entry in &ok.entries {
+            names.push(String::from_utf8(entry.name.to_vec()).unwrap());
+            cookie = entry.cookie;
+        }
+        if ok.eof {
+            break;
+        }
+        assert!(!ok.entries.is_empty());
+    }
+    assert_eq!(names, [".", "..", "file", "files", "link"]);
+
+    let arguments = readdirplus::Args {
+        dir: export.borrow(),
+        cookie: 1,
+        cookieverf,
+        dircount: 4096,
+        maxcount: 4096,
+    };
+    let results = bench.nfs3(Procedure::Readdirplus, &arguments);
+    let ok = readdirplus::Reply::from_bytes(&results).unwrap().unwrap();
+    assert!(ok.eof);
+    let listed: Vec<&[u8]> = ok.entries.iter().map(|entry| entry.name).collect();
+    assert_eq!(listed, [&b".."[..], b"file", b"files", b"link"]);
+    for entry in &ok.entries {
+        assert_eq!(entry.name_attributes.unwrap().fileid, entry.fileid);
+        assert!(
+            bench
+                .service
+                .tree()
+                .resolve(entry.name_handle.unwrap().as_bytes())
+                .is_ok()
+        );
+    }
+
+    let small = readdirplus::Args {
+        maxcount: 100,
+        ..arguments
+    };
+    let results = bench.nfs3(Procedure::Readdirplus, &small);
+    let fail = readdirplus::Reply::from_bytes(&results)
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(fail.status, Status::TOOSMALL);
+}
+
+#[test]
+fn cookies_that_were_never_given_out_are_bad() {
+    let bench = bench();
+    let export = bench.mount(b"/export").unwrap();
+    let status = |cookie, cookieverf: Verifier| {
+        let arguments = readdir::Args {
+            dir: export.borrow(),
+            cookie,
+            cookieverf,
+            count: 4096,
+        };
+        let results = bench.nfs3(Procedure::Readdir, &arguments);
+        let reply = readdir::Reply::from_bytes(&results).unwrap();
+        reply.map(|ok| ok.entries.len()).map_err(|fail| fail.status)
+    };
+    assert_eq!(status(0, [0; 8]), Ok(5));
+    assert_eq!(status(3, *b"verifier"), Ok(2));
+    assert_eq!(status(3, [0; 8]), Err(Status::BAD_COOKIE));
+    assert_eq!(status(6, *b"verifier"), Err(Status::BAD_COOKIE));
+}
+
+#[test]
+fn fsstat_fsinfo_and_pathconf_tell_the_limits() {
+    let mut bench = bench();
+    let root = bench.mount(b"/").unwrap();
+    let fsroot = root.borrow();
+    let results = bench.nfs3(Procedure::Fsstat, &fsstat::Args { fsroot });
+    let ok = fsstat::Reply::from_bytes(&results).unwrap().unwrap();
+    assert_eq!(ok.tbytes, 64 << 20);
+    assert!(ok.fbytes < ok.tbytes && ok.ffiles < ok.tfiles);
+    let results = bench.nfs3(Procedure::Fsinfo, &fsinfo::Args { fsroot });
+    let ok = fsinfo::Reply::from_bytes(&results).unwrap().unwrap();
+    assert_eq!(
+        (ok.rtmax, ok.wtmax, ok.dtpref),
+        (1 << 20, 1 << 20, 64 << 10)
+    );
+    assert_eq!(ok.maxfilesize, i64::MAX as u64);
+    assert_eq!(ok.properties, 0x1b);
+    bench.transport = Transport::Udp;
+    let results = bench.nfs3(Procedure::Fsinfo, &fsinfo::Args { fsroot });
+    let ok = fsinfo::Reply::from_bytes(&results).unwrap().unwrap();
+    assert_eq!((ok.rtmax, ok.rtpref), (32 << 10, 32 << 10));
+    let results = bench.nfs3(Procedure::Pathconf, &pathconf::Args { object: fsroot });
+    let ok = pathconf::Reply::from_bytes(&results).unwrap().unwrap();
+    assert_eq!((ok.name_max, ok.no_trunc), (255, true));
+}
+
+#[test]
+fn discarded_writes_change_size_and_times_only() {
+    let bench = bench_with(false, true);
+    let export = bench.mount(b"/export").unwrap();
+    let file = bench
+        .create(&export, "new", CreateHow::Guarded(NONE))
+        .unwrap();
+    let used = bench.service.tree().memory_used();
+    let ok = bench.write(&file, 1000, &[1; 5000]).unwrap();
+    assert_eq!(ok.file_wcc.after.unwrap().size, 6000);
+    assert_eq!(bench.service.tree().memory_used(), used);
+    let (data, is_eof) = bench.read(&file, 1000, 10_000).unwrap();
+    assert_eq!((data.len(), is_eof), (5000, true));
+    assert_eq!(filestone_wire::pattern::first_mismatch(1000, &data), None);
+}
+
+#[test]
+fn mount_walks_anywhere_unless_it_is_strict() {
+    let bench = bench();
+    assert!(bench.mount(b"/export/files/file0001").is_ok());
+    assert_eq!(bench.mount(b"/export/nothing"), Err(MountStatus::NOENT));
+    assert_eq!(bench.mount(b"/export/file/x"), Err(MountStatus::NOTDIR));
+    assert_eq!(bench.mount(b"export"), Err(MountStatus::NOENT));
+    assert_eq!(bench.mount(&[b'/'; 1024]), bench.mount(b"/"));
+    let strict = bench_with(true, false);
+    for path in [&b"/"[..], b"/export", b"/export/"] {
+        assert!(strict.mount(path).is_ok());
+    }
+    assert_eq!(strict.mount(b"/export/files"), Err(MountStatus::ACCES));
+    assert_eq!(strict.mount(b"/export/file"), Err(MountStatus::ACCES));
+    assert_eq!(strict.mount(b"/nothing"), Err(MountStatus::NOENT));
+}
+
+#[test]
+fn mounts_are_listed_until_they_are_given_up() {
+    let bench = bench();
+    let call = |procedure: mount::Procedure, arguments: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = Vec::new();
+        arguments(&mut bytes);
+        let number = procedure.number();
+        bench.results(mount::PROGRAM, 3, number, &Raw(bytes))
+    };
+    let dump = || {
+        let results = call(mount::Procedure::Dump, &|_| {});
+        let entries = mount::DumpReply::from_bytes(&results).unwrap();
+        entries
+            .iter()
+            .map(|entry| (entry.hostname.0.to_vec(), entry.directory.0.to_vec()))
+            .collect::<Vec<_>>()
+    };
+    bench.mount(b"/").unwrap();
+    bench.mount(b"/export").unwrap();
+    bench.mount(b"/export").unwrap();
+    assert_eq!(dump().len(), 2);
+    call(mount::Procedure::Umnt, &|out| {
+        DirPath(b"/").encode(&mut Writer::new(out));
+    });
+    assert_eq!(dump(), [(b"client".to_vec(), b"/export".to_vec())]);
+    call(mount::Procedure::UmntAll, &|_| {});
+    assert_eq!(dump(), []);
+    let results = call(mount::Procedure::Export, &|_| {});
+    let exports = ExportReply::from_bytes(&results).unwrap();
+    let paths: Vec<&[u8]> = exports.iter().map(|entry| entry.directory.0).collect();
+    assert_eq!(paths, [&b"/"[..], b"/export"]);
+}
+
+/// Arguments that are encoded already.
+struct Raw(Vec<u8>);
+
+impl Encode for Raw {
+    fn encode(&self, out: &mut Writer<'_>) {
+        out.fixed(&self.0);
+    }
+}
+
+#[test]
+fn the_port_mapper_names_our_port() {
+    let bench = bench();
+    let getport = |program, version, protocol| {
+        let arguments = Mapping {
+            program,
+            version,
+            protocol,
+            port: 0,
+        };
+        let results = bench.results(portmap::PROGRAM, 2, 3, &arguments);
+        u32::from_bytes(&results).unwrap()
+    };
+    assert_eq!(getport(nfs3::PROGRAM, 3, 6), PORT.into());
+    assert_eq!(getport(mount::PROGRAM, 3, 17), PORT.into());
+    assert_eq!(getport(nfs3::PROGRAM, 4, 6), 0);
+    assert_eq!(getport(100_021, 4, 6), 0);
+    for version in [3, 4] {
+        let arguments = rpcbind::Rpcb {
+            program: nfs3::PROGRAM,
+            version: 3,
+            netid: b"tcp6",
+            address: b"",
+            owner: b"",
+        };
+        let results = bench.results(portmap::PROGRAM, version, 3, &arguments);
+        let address = rpcbind::AddrReply::from_bytes(&results).unwrap();
+        assert_eq!(UniversalAddress::parse(address).unwrap().port(), PORT);
+    }
+    let results = bench.results(portmap::PROGRAM, 2, 4, &());
+    assert_eq!(portmap::DumpReply::from_bytes(&results).unwrap().len(), 10);
+    let results = bench.results(portmap::PROGRAM, 4, 4, &());
+    assert_eq!(rpcbind::DumpReply::from_bytes(&results).unwrap().len(), 20);
+}
+
+#[test]
+fn what_is_not_served_is_refused_by_name() {
+    let bench = bench();
+    let refused = |program, version, procedure| {
+        let (body, rest) = bench.body(&header(program, version, procedure), &());
+        assert_eq!(rest, []);
+        body
+    };
+    let accepted = ReplyBody::Accepted;
+    assert_eq!(refused(100_021, 4, 0), accepted(AcceptStatus::ProgUnavail));
+    let mismatch = |low, high| accepted(AcceptStatus::ProgMismatch { low, high });
+    assert_eq!(refused(nfs3::PROGRAM, 4, 0), mismatch(3, 3));
+    assert_eq!(refused(mount::PROGRAM, 1, 0), mismatch(3, 3));
+    assert_eq!(refused(portmap::PROGRAM, 5, 0), mismatch(2, 4));
+    let no_procedure = accepted(AcceptStatus::ProcUnavail);
+    assert_eq!(refused(nfs3::PROGRAM, 3, 22), no_procedure);
+    assert_eq!(refused(mount::PROGRAM, 3, 6), no_procedure);
+    assert_eq!(refused(portmap::PROGRAM, 2, 5), no_procedure);
+    for procedure in 1..22 {
+        let garbage = accepted(AcceptStatus::GarbageArgs);
+        assert_eq!(refused(nfs3::PROGRAM, 3, procedure), garbage);
+    }
+}
+
+#[test]
+fn strange_headers_are_answered_as_far_as_possible() {
+    let bench = bench();
+    let call = header(nfs3::PROGRAM, 3, 1).to_bytes();
+    let mut other_rpc = call.clone();
+    other_rpc[11] = 3;
+    let reply = bench.serve(&other_rpc);
+    let head = ReplyHeader::decode(&mut Reader::new(&reply)).unwrap();
+    let mismatch = RejectStatus::RpcMismatch { low: 2, high: 2 };
+    assert_eq!(head, ReplyHeader::denied(42, mismatch));
+    let mut reply_not_call = call.clone();
+    reply_not_call[7] = 1;
+    assert_eq!(bench.serve(&reply_not_call), []);
+    for len in 0..24 {
+        assert_eq!(bench.serve(&call[..len]), []);
+    }
+    let mut gss = header(nfs3::PROGRAM, 3, 1);
+    gss.credential = Credential::Other(OpaqueAuth {
+        flavor: 6,
+        body: &[],
+    });
+    let (body, _) = bench.body(&gss, &());
+    let untrusted = RejectStatus::AuthError(AuthStatus::BADCRED);
+    assert_eq!(body, ReplyBody::Denied(untrusted));
+}
+
+#[test]
+fn every_procedure_can_be_made_to_fail() {
+    let bench = bench();
+    for procedure in Procedure::ALL {
+        let mut sink = ReplySink::default();
+        let call = header(nfs3::PROGRAM, 3, procedure.number()).to_bytes();
+        bench
+            .service
+            .refuse(&call, Status::IO, &bench.tally, &mut sink);
+        let reply = sink.to_vec();
+        let mut reader = Reader::new(&reply[4..]);
+        let head = ReplyHeader::decode(&mut reader).unwrap();
+        let rest = reader.rest();
+        macro_rules! status {
+            ($procedure:ident) => {
+                $procedure::Reply::from_bytes(rest)
+                    .unwrap()
+                    .unwrap_err()
+                    .status
+            };
+        }
+        let status = match procedure {
+            Procedure::Null => {
+                assert_eq!(head.body, ReplyBody::Accepted(AcceptStatus::SystemErr));
+                continue;
+            }
+            Procedure::Getattr => status!(getattr),
+            Procedure::Setattr => status!(setattr),
+            Procedure::Lookup => status!(lookup),
+            Procedure::Access => status!(access),
+            Procedure::Readlink => status!(readlink),
+            Procedure::Read => status!(read),
+            Procedure::Write => status!(write),
+            Procedure::Create => status!(create),
+            Procedure::Mkdir => status!(mkdir),
+            Procedure::Symlink => status!(symlink),
+            Procedure::Mknod => status!(mknod),
+            Procedure::Remove => status!(remove),
+            Procedure::Rmdir => status!(rmdir),
+            Procedure::Rename => status!(rename),
+            Procedure::Link => status!(link),
+            Procedure::Readdir => status!(readdir),
+            Procedure::Readdirplus => status!(readdirplus),
+            Procedure::Fsstat => status!(fsstat),
+            Procedure::Fsinfo => status!(fsinfo),
+            Procedure::Pathconf => status!(pathconf),
+            Procedure::Commit => status!(commit),
+        };
+        assert_eq!(status, Status::IO, "{procedure}");
+    }
+}
+
+#[test]
+fn a_call_by_udp_that_comes_twice_is_carried_out_once() {
+    let mut bench = bench();
+    let export = bench.mount(b"/export").unwrap();
+    let arguments = remove::Args {
+        object: at(&export, "file"),
+    };
+    let mut call = header(nfs3::PROGRAM, 3, Procedure::Remove.number()).to_bytes();
+    arguments.encode(&mut Writer::new(&mut call));
+    bench.transport = Transport::Udp;
+    bench.peer = Some(SocketAddr::from(([127, 0, 0, 1], 700)));
+    let first = bench.serve(&call);
+    assert_eq!(bench.serve(&call), first);
+    // Another caller with the same xid is another call.
+    bench.peer = Some(SocketAddr::from(([127, 0, 0, 1], 701)));
+    let results = bench.nfs3(Procedure::Remove, &arguments);
+    let fail = remove::Reply::from_bytes(&results).unwrap().unwrap_err();
+    assert_eq!(fail.status, Status::NOENT);
+}

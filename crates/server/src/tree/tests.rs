@@ -45,7 +45,10 @@ fn the_initial_tree_is_as_its_options_say() {
     assert!(tree.lookup(files, b"file0002").is_ok());
     assert_eq!(nlink(&tree, export), 3);
     assert_eq!(tree.inode(files).unwrap().mode, 0o777);
-    let Kind::Symlink(target) = &tree.inode(tree.walk(b"/export/link").unwrap()).unwrap().kind
+    let Kind::Symlink(target) = &tree
+        .inode(tree.walk(b"/export/link").unwrap())
+        .unwrap()
+        .kind
     else {
         panic!("not a link")
     };
@@ -85,10 +88,7 @@ fn lookup_knows_dots_and_refuses_what_is_no_name() {
     let (tree, export) = planted();
     assert_eq!(tree.lookup(export, b"."), Ok(export));
     assert_eq!(tree.lookup(export, b".."), Ok(InodeNumber::ROOT));
-    assert_eq!(
-        tree.lookup(InodeNumber::ROOT, b".."),
-        Ok(InodeNumber::ROOT)
-    );
+    assert_eq!(tree.lookup(InodeNumber::ROOT, b".."), Ok(InodeNumber::ROOT));
     assert_eq!(tree.lookup(export, b"nothing"), Err(Status::NOENT));
     assert_eq!(tree.lookup(export, b""), Err(Status::INVAL));
     assert_eq!(tree.lookup(export, b"a/b"), Err(Status::INVAL));
@@ -108,10 +108,7 @@ fn create_is_unchecked_guarded_or_exclusive() {
     };
     let mut create = |mode| tree.create(export, b"f", mode, OWNER, NOW);
     let made = create(CreateMode::Guarded(&attributes)).unwrap();
-    assert_eq!(
-        create(CreateMode::Guarded(&attributes)),
-        Err(Status::EXIST)
-    );
+    assert_eq!(create(CreateMode::Guarded(&attributes)), Err(Status::EXIST));
     assert_eq!(create(CreateMode::Exclusive([1; 8])), Err(Status::EXIST));
     let cut = Sattr3 {
         size: Some(3),
@@ -215,10 +212,7 @@ fn rename_does_what_posix_says() {
         tree.rename(from, from_name.as_bytes(), to, to_name.as_bytes(), NOW)
     };
     let t = &mut tree;
-    assert_eq!(
-        rename(t, export, "none", export, "c"),
-        Err(Status::NOENT)
-    );
+    assert_eq!(rename(t, export, "none", export, "c"), Err(Status::NOENT));
     assert_eq!(
         rename(t, export, "outer", inner, "down"),
         Err(Status::INVAL)
@@ -230,10 +224,7 @@ fn rename_does_what_posix_says() {
     assert_eq!(rename(t, export, ".", export, "c"), Err(Status::INVAL));
     assert_eq!(rename(t, export, "a", export, ".."), Err(Status::INVAL));
     assert_eq!(rename(t, export, "a", a, "c"), Err(Status::NOTDIR));
-    assert_eq!(
-        rename(t, export, "outer", export, "a"),
-        Err(Status::NOTDIR)
-    );
+    assert_eq!(rename(t, export, "outer", export, "a"), Err(Status::NOTDIR));
     assert_eq!(rename(t, export, "a", export, "outer"), Err(Status::ISDIR));
     assert_eq!(
         rename(t, export, "outer", export, "full"),
@@ -283,7 +274,10 @@ fn setattr_sets_what_it_says_and_heeds_its_guard() {
     let got = tree.inode(file).unwrap().attributes(file);
     assert_eq!((got.mode, got.uid, got.gid), (0o4755, 1, 2));
     assert_eq!((got.size, got.atime), (100, time));
-    assert_eq!((got.mtime, got.ctime), (nfs_time(NOW + 5), nfs_time(NOW + 5)));
+    assert_eq!(
+        (got.mtime, got.ctime),
+        (nfs_time(NOW + 5), nfs_time(NOW + 5))
+    );
     let cut = Sattr3 {
         size: Some(0),
         ..Sattr3::default()
@@ -373,7 +367,13 @@ fn the_memory_limit_holds_and_what_is_removed_is_given_back() {
     assert_eq!(tree.write(file, 0, 1 << 20, &data, NOW), Ok(()));
     let mut made = 0;
     while tree
-        .make_directory(export, format!("d{made}").as_bytes(), &Sattr3::default(), OWNER, NOW)
+        .make_directory(
+            export,
+            format!("d{made}").as_bytes(),
+            &Sattr3::default(),
+            OWNER,
+            NOW,
+        )
         .is_ok()
     {
         made += 1;
@@ -381,7 +381,10 @@ fn the_memory_limit_holds_and_what_is_removed_is_given_back() {
     let none = Sattr3::default();
     let full = tree.create(export, b"g", CreateMode::Guarded(&none), OWNER, NOW);
     assert_eq!(full, Err(Status::NOSPC));
-    assert_eq!(tree.link(file, export, &[b'l'; 255], NOW), Err(Status::NOSPC));
+    assert_eq!(
+        tree.link(file, export, &[b'l'; 255], NOW),
+        Err(Status::NOSPC)
+    );
     for index in 0..made {
         tree.remove_directory(export, format!("d{index}").as_bytes(), NOW)
             .unwrap();

@@ -293,3 +293,55 @@ impl<'a> Decode<'a> for SetTime {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_eighty_four_bytes_in_the_order_of_the_standard() {
+        let time = |seconds| Nfstime3 {
+            seconds,
+            nseconds: seconds + 1,
+        };
+        let attributes = Fattr3 {
+            file_type: FileType::CharacterDevice,
+            mode: 1,
+            nlink: 2,
+            uid: 3,
+            gid: 4,
+            size: 0x0500_0000_0006,
+            used: 0x0700_0000_0008,
+            rdev: Specdata3 {
+                major: 9,
+                minor: 10,
+            },
+            fsid: 0x0b00_0000_000c,
+            fileid: 0x0d00_0000_000e,
+            atime: time(15),
+            mtime: time(17),
+            ctime: time(19),
+        };
+        #[rustfmt::skip]
+        let words: [u32; Fattr3::LEN / 4] = [
+            4, 1, 2, 3, 4, 0x500, 6, 0x700, 8, 9, 10, 0xb00, 12, 0xd00, 14,
+            15, 16, 17, 18, 19, 20,
+        ];
+        let expected = words.map(u32::to_be_bytes);
+        assert_eq!(attributes.to_bytes(), expected.as_flattened());
+        assert_eq!(Fattr3::from_bytes(expected.as_flattened()), Ok(attributes));
+    }
+
+    #[test]
+    fn a_type_the_standard_does_not_have_is_named() {
+        for value in [0, 8] {
+            assert_eq!(
+                FileType::from_bytes(&u32::to_be_bytes(value)),
+                Err(DecodeError::BadDiscriminant {
+                    field: "ftype3",
+                    value
+                })
+            );
+        }
+    }
+}

@@ -84,3 +84,38 @@ message! {
 
 /// `CREATE3res`.
 pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nfs3::FileHandle;
+
+    #[test]
+    fn an_exclusive_create_carries_a_verifier_and_no_attributes() {
+        let dir = FileHandle::new(&[9; 4]).unwrap();
+        let how = CreateHow::Exclusive(*b"verifier");
+        let args = Args {
+            where_: DirOpArgs { dir, name: b"f" },
+            how,
+        };
+        #[rustfmt::skip]
+        let expected = [
+            0, 0, 0, 4, 9, 9, 9, 9,
+            0, 0, 0, 1, b'f', 0, 0, 0,
+            0, 0, 0, 2, b'v', b'e', b'r', b'i', b'f', b'i', b'e', b'r',
+        ];
+        assert_eq!(args.to_bytes(), expected);
+        assert_eq!(Args::from_bytes(&expected), Ok(args));
+    }
+
+    #[test]
+    fn another_mode_is_named() {
+        assert_eq!(
+            CreateHow::from_bytes(&[0, 0, 0, 3]),
+            Err(DecodeError::BadDiscriminant {
+                field: "createmode3",
+                value: 3
+            })
+        );
+    }
+}

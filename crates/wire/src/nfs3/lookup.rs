@@ -37,3 +37,38 @@ message! {
 
 /// `LOOKUP3res`.
 pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xdr::{Decode, Encode};
+
+    #[test]
+    fn a_failure_carries_the_attributes_of_the_directory() {
+        let reply = Reply::Err(ReplyFail {
+            status: Status::NOENT,
+            dir_attributes: None,
+        });
+        let expected = [0, 0, 0, 2, 0, 0, 0, 0];
+        assert_eq!(reply.to_bytes(), expected);
+        assert_eq!(Reply::from_bytes(&expected), Ok(reply));
+    }
+
+    #[test]
+    fn a_handle_and_a_name_are_asked_with() {
+        let dir = FileHandle::new(&[1, 2, 3, 4]).unwrap();
+        let args = Args {
+            what: DirOpArgs {
+                dir,
+                name: b"a.txt",
+            },
+        };
+        #[rustfmt::skip]
+        let expected = [
+            0, 0, 0, 4, 1, 2, 3, 4,
+            0, 0, 0, 5, b'a', b'.', b't', b'x', b't', 0, 0, 0,
+        ];
+        assert_eq!(args.to_bytes(), expected);
+        assert_eq!(Args::from_bytes(&expected), Ok(args));
+    }
+}

@@ -59,3 +59,38 @@ message! {
 
 /// `READDIR3res`.
 pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xdr::{Decode, Encode};
+    use alloc::vec;
+
+    #[test]
+    fn entries_are_a_list_and_eof_comes_after_it() {
+        let reply = Reply::Ok(ReplyOk {
+            dir_attributes: None,
+            cookieverf: [1; 8],
+            entries: vec![Entry {
+                fileid: 2,
+                name: b"..",
+                cookie: 3,
+            }],
+            eof: true,
+        });
+        #[rustfmt::skip]
+        let expected = [
+            0, 0, 0, 0,                // NFS3_OK
+            0, 0, 0, 0,                // dir_attributes: FALSE
+            1, 1, 1, 1, 1, 1, 1, 1,    // cookieverf
+            0, 0, 0, 1,                // an entry follows
+            0, 0, 0, 0, 0, 0, 0, 2,    // fileid
+            0, 0, 0, 2, b'.', b'.', 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 3,    // cookie
+            0, 0, 0, 0,                // no entry follows
+            0, 0, 0, 1,                // eof: TRUE
+        ];
+        assert_eq!(reply.to_bytes(), expected);
+        assert_eq!(Reply::from_bytes(&expected), Ok(reply));
+    }
+}

@@ -1,0 +1,1 @@
+//! What this tool can do on this host.

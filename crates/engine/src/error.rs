@@ -1,0 +1,174 @@
+//! Why a run could not be made, sorted by whose fault it is.
+
+use crate::backend::BackendError;
+use crate::transport::rpc::CallError;
+use filestone_model::operation::OpKind;
+use filestone_wire::mount::MountStatus;
+use filestone_wire::nfs3::Status;
+use std::net::SocketAddr;
+
+/// Whose fault an error is; each has its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guilt {
+    /// What was asked for cannot be done: the user can mend it.
+    Usage,
+    /// The server or the network.
+    Target,
+    /// This host.
+    Environment,
+    /// A bug in this program.
+    Internal,
+}
+
+/// Why a run could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan contradicts itself or the target.
+    #[error("{0}")]
+    Unsuitable(String, Option<String>),
+    /// The host's name means nothing.
+    #[error("{host}: no such host: {source}")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        source: std::io::Error,
+    },
+    /// Nobody answers there.
+    #[error("{address}: cannot connect: {source}")]
+    Connect {
+        /// Where.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A call before or after the run failed.
+    #[error("{address}: {call}: {source}")]
+    Call {
+        /// Where.
+        address: SocketAddr,
+        /// Which call, such as `MOUNT /export`.
+        call: String,
+        /// How it failed.
+        source: CallError,
+    },
+    /// MOUNT was refused.
+    #[error("{host}:{path}: the server refused MOUNT with {status}")]
+    Mount {
+        /// The server.
+        host: String,
+        /// The path.
+        path: String,
+        /// Its answer.
+        status: MountStatus,
+        /// What it exports, if it says so.
+        exports: Vec<String>,
+        /// Whether we came from a reserved port.
+        reserved_port: bool,
+    },
+    /// A procedure failed before or after the run.
+    #[error("{path}: {procedure} was answered with {status}")]
+    Nfs {
+        /// What it was about.
+        path: String,
+        /// Which procedure.
+        procedure: &'static str,
+        /// The answer.
+        status: Status,
+    },
+    /// This host refused something.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The backend failed before anything was measured.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A bug.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl RunError {
+    /// Whose fault it is.
+    pub fn guilt(&self) -> Guilt {
+        match self {
+            RunError::Unsuitable(..) => Guilt::Usage,
+            RunError::Resolve { .. }
+            | RunError::Connect { .. }
+            | RunError::Call { .. }
+            | RunError::Mount { .. }
+            | RunError::Nfs { .. }
+            | RunError::Backend(BackendError::Lost { .. }) => Guilt::Target,
+            RunError::System { .. } | RunError::Backend(BackendError::System { .. }) => {
+                Guilt::Environment
+            }
+            RunError::Internal(_) => Guilt::Internal,
+        }
+    }
+
+    /// What to do about it, if there is something.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            RunError::Unsuitable(_, help) => help.clone(),
+            RunError::Resolve { .. } => {
+                Some("a target is nfs://host[:port]/path or host:/path".into())
+            }
+            RunError::Connect { source, .. }
+                if source.kind() == std::io::ErrorKind::ConnectionRefused =>
+            {
+                Some("is the server running, and is this its port? (--port, --mount-port)".into())
+            }
+            RunError::Connect { .. } => Some(
+                "is the host up, and does a firewall stand between? (--port, --mount-port)".into(),
+            ),
+            RunError::Call { source, .. } => source.help().map(Into::into),
+            RunError::Mount {
+                status,
+                exports,
+                reserved_port,
+                ..
+            } => mount_help(*status, exports, *reserved_port),
+            RunError::Nfs {
+                status: Status::NOENT,
+                ..
+            } => Some("the export was mounted, but there is nothing of that name below it".into()),
+            RunError::Nfs {
+                status: Status::ACCES | Status::PERM,
+                ..
+            } => Some(
+                "try --uid and --gid of somebody who may, or export with no_root_squash".into(),
+            ),
+            RunError::Nfs {
+                status: Status::ROFS,
+                ..
+            } => Some("this operation changes things; the export is read-only".into()),
+            RunError::Nfs { .. } | RunError::System { .. } | RunError::Backend(_) => None,
+            RunError::Internal(_) => Some("please report this with the command line".into()),
+        }
+    }
+
+    /// An operation that the target is not made for.
+    pub(crate) fn unsuitable(operation: OpKind, path: &str, what: &str, help: &str) -> Self {
+        RunError::Unsuitable(
+            format!("{path}: {} needs {what}", operation.name()),
+            Some(help.into()),
+        )
+    }
+}
+
+fn mount_help(status: MountStatus, exports: &[String], reserved_port: bool) -> Option<String> {
+    let listed = match exports {
+        [] => "the server lists no exports".to_string(),
+        exports => format!("the server exports {}", exports.join(", ")),
+    };
+    match status {
+        MountStatus::ACCES | MountStatus::PERM if !reserved_port => Some(format!(
+            "{listed}; this process uses an unprivileged port: export with \"insecure\", or run with --reserved-port"
+        )),
+        _ => Some(listed),
+    }
+}

@@ -1,0 +1,45 @@
+//! What is known of this host, for the record.
+
+use crate::clock::Clock;
+use filestone_model::measure::run_record::Host;
+use std::fs;
+
+/// Describes this host.
+pub fn describe(clock: &Clock, driver: &str) -> Host {
+    let name = rustix::system::uname();
+    let precision = clock.measure();
+    Host {
+        kernel: format!(
+            "{} {}",
+            name.sysname().to_string_lossy(),
+            name.release().to_string_lossy()
+        ),
+        cpu: cpu_model().unwrap_or_default(),
+        cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32),
+        governor: line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        clock_source: line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+            .unwrap_or_default(),
+        clock_read_ns: precision.read_ns,
+        clock_step_ns: precision.step_ns,
+        memory_bytes: memory_bytes().unwrap_or_default(),
+        driver: driver.into(),
+    }
+}
+
+fn line_of(path: &str) -> Option<String> {
+    fs::read_to_string(path)
+        .ok()
+        .map(|text| text.trim().to_string())
+        .filter(|text| !text.is_empty())
+}
+
+fn cpu_model() -> Option<String> {
+    use procfs::Current as _;
+    let info = procfs::CpuInfo::current().ok()?;
+    info.model_name(0).map(str::to_string)
+}
+
+fn memory_bytes() -> Option<u64> {
+    use procfs::Current as _;
+    Some(procfs::Meminfo::current().ok()?.mem_total)
+}

@@ -1,0 +1,320 @@
+//! Before and after the measured run: find the server, mount, look up what the
+//! operations are about, make a directory of our own where things are changed,
+//! and take it away again.
+
+mod listing;
+pub mod mount;
+mod own_directory;
+mod session;
+
+pub use session::Session;
+
+use crate::error::RunError;
+use crate::run::Observer;
+use crate::transport::Dial;
+use filestone_model::measure::run_record::Target;
+use filestone_model::operation::{FileId, OpKind};
+use filestone_model::plan::Plan;
+use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_wire::nfs3::{Fattr3, FileType, Handle};
+use own_directory::OwnDirectory;
+use std::net::SocketAddr;
+
+/// Everything a run needs to know of its target.
+pub struct Prepared {
+    /// Where the clients connect to.
+    pub dial: Dial,
+    /// The files and names.
+    pub table: FileTable,
+    /// For the record.
+    pub target: Target,
+    session: Session,
+    own: Option<OwnDirectory>,
+}
+
+/// Finds the target of a plan and looks up what its operations are about.
+pub fn prepare(
+    plan: &Plan,
+    built_in: Option<SocketAddr>,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, RunError> {
+    observer.preparing(&format!("mounting {}", plan.target.path));
+    let (mut session, mounted) = mount::mount(plan, built_in)?;
+    let object = FileEntry {
+        handle: mounted.handle,
+        len: mounted.attributes.size,
+        kind: kind_of(mounted.attributes.file_type),
+        has_pattern: built_in.is_some(),
+    };
+    let mut prepared = Prepared {
+        dial: *session.dial(),
+        table: FileTable::default(),
+        target: Target {
+            address: session.dial().address.to_string(),
+            built_in: built_in.is_some(),
+            local: session.dial().address.ip().is_loopback(),
+            export: mounted.export,
+            walked: mounted.walked,
+            object: object.kind.name().into(),
+            object_bytes: object.len,
+            files: 0,
+            read_max_bytes: 0,
+            write_max_bytes: 0,
+        },
+        own: None,
+        session: session.again()?,
+    };
+    let (read_max, write_max) = session.transfer_limits(&mounted.handle);
+    prepared.target.read_max_bytes = read_max;
+    prepared.target.write_max_bytes = write_max;
+    drop(session);
+    let result = prepared.fill_table(plan, object, observer);
+    match result {
+        Ok(()) => {
+            prepared.target.files =
+                u64::from(prepared.table.subjects.end - prepared.table.subjects.start)
+                    .max(u64::from(prepared.table.name_count()));
+            Ok(prepared)
+        }
+        Err(error) => {
+            // The first error is the one to report; what cannot be removed is in
+            // a directory that says whose it is.
+            let _ = prepared.clean_up(observer);
+            Err(error)
+        }
+    }
+}
+
+/// ftype3 as far as operations care.
+fn kind_of(file_type: FileType) -> ObjectKind {
+    match file_type {
+        FileType::Regular => ObjectKind::File,
+        FileType::Directory => ObjectKind::Directory,
+        FileType::Symlink => ObjectKind::SymbolicLink,
+        FileType::BlockDevice | FileType::CharacterDevice | FileType::Socket | FileType::Fifo => {
+            ObjectKind::Other
+        }
+    }
+}
+
+fn entry_of(handle: Handle, attributes: &Fattr3, has_pattern: bool) -> FileEntry {
+    FileEntry {
+        handle,
+        len: attributes.size,
+        kind: kind_of(attributes.file_type),
+        has_pattern,
+    }
+}
+
+impl Prepared {
+    /// Looks up, or makes, what the plan's operation is about.
+    fn fill_table(
+        &mut self,
+        plan: &Plan,
+        object: FileEntry,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        let operation = plan.workload.operation;
+        let path = plan.target.path.as_str();
+        let is_directory = object.kind == ObjectKind::Directory;
+        let root = self.table.add(object);
+        self.table.subjects = root.0..root.0 + 1;
+        match operation {
+            OpKind::Null | OpKind::FsStat | OpKind::FsInfo | OpKind::PathConf => Ok(()),
+            OpKind::GetAttr | OpKind::Access if is_directory => {
+                self.visit_files(plan, &object, observer, |_| true)?;
+                // An empty directory is itself an object with attributes.
+                if self.table.subjects.is_empty() {
+                    self.table.subjects = root.0..root.0 + 1;
+                }
+                Ok(())
+            }
+            OpKind::GetAttr | OpKind::Access => Ok(()),
+            OpKind::Lookup if is_directory => {
+                self.table.directory = Some(root);
+                self.list_names(plan, &object, observer)
+            }
+            OpKind::ReadDir | OpKind::ReadDirPlus if is_directory => {
+                self.table.directory = Some(root);
+                Ok(())
+            }
+            OpKind::Lookup | OpKind::ReadDir | OpKind::ReadDirPlus => Err(RunError::unsuitable(
+                operation,
+                path,
+                "a directory",
+                "name the directory that the file is in",
+            )),
+            OpKind::ReadLink if object.kind == ObjectKind::SymbolicLink => Ok(()),
+            OpKind::ReadLink if is_directory => {
+                self.visit_files(plan, &object, observer, |entry| {
+                    entry.kind == ObjectKind::SymbolicLink
+                })?;
+                self.need_subjects(operation, path, "a symbolic link, or a directory with some")
+            }
+            OpKind::ReadLink => Err(RunError::unsuitable(
+                operation,
+                path,
+                "a symbolic link",
+                "name one, or a directory with some",
+            )),
+            OpKind::Read if is_directory => {
+                self.visit_files(plan, &object, observer, |entry| {
+                    entry.kind == ObjectKind::File && entry.len > 0
+                })?;
+                self.need_subjects(operation, path, "files that are not empty")
+            }
+            OpKind::Read if object.kind == ObjectKind::File && object.len > 0 => Ok(()),
+            OpKind::Read => Err(RunError::unsuitable(
+                operation,
+                path,
+                "a file that is not empty",
+                "name another file",
+            )),
+            OpKind::SetAttr | OpKind::Write | OpKind::Commit | OpKind::Link => {
+                self.make_own_directory(plan, root, is_directory, observer)?;
+                self.make_own_files(plan, observer)
+            }
+            OpKind::Create
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename => self.make_own_directory(plan, root, is_directory, observer),
+        }
+    }
+
+    fn need_subjects(&self, operation: OpKind, path: &str, what: &str) -> Result<(), RunError> {
+        if self.table.subjects.is_empty() {
+            return Err(RunError::unsuitable(
+                operation,
+                path,
+                what,
+                "the directory has none; name another",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Makes the files of a directory the subjects of the run.
+    fn visit_files(
+        &mut self,
+        plan: &Plan,
+        directory: &FileEntry,
+        observer: &mut dyn Observer,
+        is_wanted: impl Fn(&FileEntry) -> bool,
+    ) -> Result<(), RunError> {
+        observer.preparing(&format!("looking up the files of {}", plan.target.path));
+        let has_pattern = self.target.built_in;
+        let files = listing::files(
+            &mut self.session,
+            &plan.target.path,
+            directory,
+            plan.workload.files_max,
+            has_pattern,
+        )?;
+        let first = self.table.len();
+        for entry in files.iter().filter(|entry| is_wanted(entry)) {
+            self.table.add(*entry);
+        }
+        self.table.subjects = first..self.table.len();
+        Ok(())
+    }
+
+    fn list_names(
+        &mut self,
+        plan: &Plan,
+        directory: &FileEntry,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        observer.preparing(&format!("listing {}", plan.target.path));
+        for name in listing::names(
+            &mut self.session,
+            &plan.target.path,
+            directory,
+            plan.workload.files_max,
+        )? {
+            self.table.add_name(&name);
+        }
+        if self.table.name_count() == 0 {
+            return Err(RunError::unsuitable(
+                plan.workload.operation,
+                &plan.target.path,
+                "a directory with something in it",
+                "name a directory that is not empty",
+            ));
+        }
+        Ok(())
+    }
+
+    fn make_own_directory(
+        &mut self,
+        plan: &Plan,
+        root: FileId,
+        is_directory: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        if !is_directory {
+            return Err(RunError::unsuitable(
+                plan.workload.operation,
+                &plan.target.path,
+                "a directory to work in",
+                "it makes a directory of its own there and removes it again; nothing else is touched",
+            ));
+        }
+        observer.preparing(&format!(
+            "making a directory of our own in {}",
+            plan.target.path
+        ));
+        let parent = self
+            .table
+            .file(root)
+            .map_or(Handle::EMPTY, |entry| entry.handle);
+        let own = OwnDirectory::make(&mut self.session, &plan.target.path, parent)?;
+        let entry = FileEntry {
+            handle: own.handle(),
+            len: 0,
+            kind: ObjectKind::Directory,
+            has_pattern: false,
+        };
+        self.own = Some(own);
+        let directory = self.table.add(entry);
+        self.table.directory = Some(directory);
+        Ok(())
+    }
+
+    /// One file for each client.
+    fn make_own_files(&mut self, plan: &Plan, observer: &mut dyn Observer) -> Result<(), RunError> {
+        observer.preparing(&format!("making {} files of our own", plan.clients));
+        let Some(own) = &self.own else { return Ok(()) };
+        let first = self.table.len();
+        for client in 0..plan.clients {
+            let handle = own.make_file(&mut self.session, &format!("client{client}"))?;
+            self.table.add(FileEntry {
+                handle,
+                len: 0,
+                kind: ObjectKind::File,
+                has_pattern: true,
+            });
+        }
+        self.table.own_files = first..self.table.len();
+        Ok(())
+    }
+
+    /// Takes our own directory away, with everything in it, and unmounts.
+    ///
+    /// The connection may have been lost with the server: it is made again.
+    pub fn clean_up(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
+        let Some(own) = self.own.take() else {
+            return Ok(());
+        };
+        observer.preparing("cleaning up");
+        let mut session = self.session.again()?;
+        own.remove(&mut session)
+    }
+
+    /// Where our own directory is, if there is one.
+    pub fn own_path(&self) -> Option<&str> {
+        self.own.as_ref().map(OwnDirectory::path)
+    }
+}

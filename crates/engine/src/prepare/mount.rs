@@ -1,0 +1,420 @@
+//! From a host and a path to a file handle: portmapper, MOUNT, LOOKUP.
+//!
+//! Some servers mount only exports themselves and only directories. So the path
+//! is tried as it is, then the longest parent that works, and the rest is walked.
+
+use super::session::Session;
+use crate::error::RunError;
+use crate::transport::Dial;
+use crate::transport::rpc::{CallError, RpcChannel};
+use filestone_model::client::nfs3::Credentials;
+use filestone_model::plan::{Plan, TransportKind};
+use filestone_wire::mount::{self, DirPath, MountStatus};
+use filestone_wire::nfs3::{self, Fattr3, Handle};
+use filestone_wire::portmap::{self, Mapping};
+use filestone_wire::xdr::Decode;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+/// How long one call may take before and after the run, at most.
+const CALL_MAX: Duration = Duration::from_secs(10);
+/// Exports named in an error at most.
+const EXPORTS_SHOWN: usize = 16;
+
+/// The object under test.
+pub struct Mounted {
+    /// Its handle.
+    pub handle: Handle,
+    /// Its attributes.
+    pub attributes: Fattr3,
+    /// What was mounted.
+    pub export: String,
+    /// What was looked up below it.
+    pub walked: String,
+}
+
+/// The addresses of a host.
+pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, RunError> {
+    let error = |source| RunError::Resolve {
+        host: host.into(),
+        source,
+    };
+    let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(error)?.collect();
+    if addresses.is_empty() {
+        return Err(error(std::io::ErrorKind::NotFound.into()));
+    }
+    Ok(addresses)
+}
+
+/// Credentials of a plan's calls.
+pub fn credentials(plan: &Plan) -> Credentials {
+    let machine_name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .chars()
+        .take(64)
+        .collect();
+    Credentials {
+        machine_name,
+        uid: plan.target.uid,
+        gid: plan.target.gid,
+        // Any number will do; one that changes tells captures of two runs apart.
+        stamp: std::process::id() ^ (plan.seed as u32).rotate_left(16),
+    }
+}
+
+/// Mounts the plan's path.
+pub fn mount(plan: &Plan, built_in: Option<SocketAddr>) -> Result<(Session, Mounted), RunError> {
+    let credentials = credentials(plan);
+    let timeout = CALL_MAX.min(Duration::from_nanos(plan.timeout_ns));
+    let host = plan.target.host.as_deref().unwrap_or("built-in");
+    let addresses = match built_in {
+        Some(address) => vec![address],
+        None => resolve(host, plan.target.port.unwrap_or(nfs3::PORT))?,
+    };
+    let mut finder = Finder {
+        plan,
+        credentials,
+        timeout,
+        host,
+        built_in,
+    };
+    let mut last = None;
+    for address in addresses {
+        match finder.try_address(address) {
+            Ok(found) => return Ok(found),
+            // Another address of the same host may answer.
+            Err(error @ RunError::Connect { .. }) => last = Some(last.unwrap_or(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| RunError::Internal("no address was tried".into())))
+}
+
+struct Finder<'p> {
+    plan: &'p Plan,
+    credentials: Credentials,
+    timeout: Duration,
+    host: &'p str,
+    built_in: Option<SocketAddr>,
+}
+
+/// Where the MOUNT service of a server may be.
+struct MountService(RpcChannel);
+
+impl Finder<'_> {
+    fn dial(&self, address: SocketAddr) -> Dial {
+        Dial {
+            address,
+            transport: self.plan.target.transport,
+            reserved_port: self.plan.target.reserved_port,
+        }
+    }
+
+    fn try_address(&mut self, mut address: SocketAddr) -> Result<(Session, Mounted), RunError> {
+        if self.plan.target.port.is_none() && self.built_in.is_none() {
+            // No port given: the portmapper knows, and the well-known port is the
+            // answer if there is no portmapper.
+            if let Some(port) = self.ask_portmapper(address, nfs3::PROGRAM, nfs3::VERSION) {
+                address.set_port(port);
+            }
+        }
+        let mut session = Session::connect(self.dial(address), &self.credentials, self.timeout)?;
+        session.null()?;
+        let mut service = self.find_mount_service(address)?;
+        let (handle, export, walked) = self.mount_or_walk(&mut service, &mut session)?;
+        let attributes = session.attributes(&self.plan.target.path, &handle)?;
+        Ok((
+            session,
+            Mounted {
+                handle,
+                attributes,
+                export,
+                walked,
+            },
+        ))
+    }
+
+    /// The port of a program, if the portmapper is there and knows.
+    fn ask_portmapper(&self, server: SocketAddr, program: u32, version: u32) -> Option<u16> {
+        let address = SocketAddr::new(server.ip(), portmap::PORT);
+        let dial = Dial {
+            address,
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+        };
+        let timeout = self.timeout.min(Duration::from_secs(3));
+        let mut channel = RpcChannel::connect(
+            dial,
+            self.credentials.clone(),
+            self.credentials.stamp,
+            timeout,
+        )
+        .ok()?;
+        let is_tcp = self.plan.target.transport == TransportKind::Tcp;
+        if server.is_ipv6()
+            && let Some(port) = ask_rpcbind(&mut channel, address, program, version, is_tcp)
+        {
+            return Some(port);
+        }
+        let protocol = if is_tcp {
+            portmap::IPPROTO_TCP
+        } else {
+            portmap::IPPROTO_UDP
+        };
+        let mapping = Mapping {
+            program,
+            version,
+            protocol,
+            port: 0,
+        };
+        let number = portmap::Procedure::Getport.number();
+        let bytes = channel
+            .call(portmap::PROGRAM, portmap::VERSION, number, &mapping)
+            .ok()?;
+        u16::try_from(u32::from_bytes(&bytes).ok()?)
+            .ok()
+            .filter(|port| *port != 0)
+    }
+
+    /// MOUNT where the user says; else on the NFS port itself, as some servers
+    /// (and ours) have it; else where the portmapper says.
+    fn find_mount_service(&self, server: SocketAddr) -> Result<MountService, RunError> {
+        if let Some(port) = self.plan.target.mount_port {
+            return self.try_mount_service(SocketAddr::new(server.ip(), port));
+        }
+        let same = self.try_mount_service(server);
+        if same.is_ok() || self.built_in.is_some() {
+            return same;
+        }
+        match self.ask_portmapper(server, mount::PROGRAM, mount::VERSION) {
+            Some(port) => self.try_mount_service(SocketAddr::new(server.ip(), port)),
+            None => Err(RunError::Unsuitable(
+                format!(
+                    "{}: neither its NFS port {} nor its portmapper knows where MOUNT version 3 is",
+                    self.host,
+                    server.port()
+                ),
+                Some("name the port (--mount-port)".into()),
+            )),
+        }
+    }
+
+    fn try_mount_service(&self, address: SocketAddr) -> Result<MountService, RunError> {
+        let mut channel = RpcChannel::connect(
+            self.dial(address),
+            self.credentials.clone(),
+            self.credentials.stamp,
+            self.timeout,
+        )
+        .map_err(|source| RunError::Connect { address, source })?;
+        channel
+            .call(
+                mount::PROGRAM,
+                mount::VERSION,
+                mount::Procedure::Null.number(),
+                &(),
+            )
+            .map_err(|source| RunError::Call {
+                address,
+                call: "MOUNT NULL".into(),
+                source,
+            })?;
+        Ok(MountService(channel))
+    }
+
+    /// Handle, what was mounted, and what was walked below it.
+    fn mount_or_walk(
+        &self,
+        service: &mut MountService,
+        session: &mut Session,
+    ) -> Result<(Handle, String, String), RunError> {
+        let path = self.plan.target.path.as_str();
+        let mut refusal = None;
+        for (parent, rest) in parents(path) {
+            match service.mnt(parent)? {
+                Ok(handle) => {
+                    let handle = walk(session, handle, parent, rest)?;
+                    service.umnt(parent);
+                    return Ok((handle, parent.into(), rest.into()));
+                }
+                Err(status) => refusal = refusal.or(Some(status)),
+            }
+        }
+        Err(RunError::Mount {
+            host: self.host.into(),
+            path: path.into(),
+            status: refusal.unwrap_or(MountStatus::NOENT),
+            exports: service.exports(),
+            reserved_port: self.plan.target.reserved_port,
+        })
+    }
+}
+
+/// rpcbind version 4, which knows IPv6.
+fn ask_rpcbind(
+    channel: &mut RpcChannel,
+    server: SocketAddr,
+    program: u32,
+    version: u32,
+    is_tcp: bool,
+) -> Option<u16> {
+    use filestone_wire::portmap::UniversalAddress;
+    use filestone_wire::portmap::rpcbind;
+    let address = UniversalAddress(server);
+    let rpcb = rpcbind::Rpcb {
+        program,
+        version,
+        netid: address.netid(is_tcp).as_bytes(),
+        address: address.text().as_bytes(),
+        owner: b"",
+    }
+    .to_owned_bytes();
+    let number = rpcbind::Procedure::Getaddr.number();
+    let bytes = channel
+        .call(portmap::PROGRAM, rpcbind::VERSION_4, number, &Raw(rpcb))
+        .ok()?;
+    let text = <&[u8]>::from_bytes(&bytes).ok()?;
+    UniversalAddress::parse(text)
+        .ok()
+        .map(|address| address.port())
+        .filter(|port| *port != 0)
+}
+
+/// Arguments that are encoded already.
+struct Raw(Vec<u8>);
+
+impl filestone_wire::xdr::Encode for Raw {
+    fn encode(&self, out: &mut filestone_wire::xdr::Writer<'_>) {
+        out.fixed(&self.0);
+    }
+}
+
+/// Encoding of what borrows from temporaries.
+trait ToOwnedBytes {
+    fn to_owned_bytes(&self) -> Vec<u8>;
+}
+
+impl<T: filestone_wire::xdr::Encode> ToOwnedBytes for T {
+    fn to_owned_bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+}
+
+/// A path and its parents, the longest first, each with what is left below it.
+fn parents(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    let path = if path.len() > 1 {
+        path.trim_end_matches('/')
+    } else {
+        path
+    };
+    let slashes = path
+        .char_indices()
+        .filter(|(at, c)| *c == '/' && *at > 0)
+        .map(|(at, _)| at);
+    let ends: Vec<usize> = slashes.collect();
+    std::iter::once((path, ""))
+        .chain(
+            ends.into_iter()
+                .rev()
+                .map(move |at| (&path[..at], &path[at + 1..])),
+        )
+        .chain((path.len() > 1 && path.starts_with('/')).then(|| ("/", &path[1..])))
+}
+
+/// Looks up the components of `rest` below `directory`.
+fn walk(
+    session: &mut Session,
+    directory: Handle,
+    parent: &str,
+    rest: &str,
+) -> Result<Handle, RunError> {
+    let mut handle = directory;
+    let mut path = parent.trim_end_matches('/').to_string();
+    for name in rest.split('/').filter(|name| !name.is_empty()) {
+        path = format!("{path}/{name}");
+        handle = session.lookup(&path, &handle, name.as_bytes())?;
+    }
+    Ok(handle)
+}
+
+impl MountService {
+    fn error(&self, call: String, source: CallError) -> RunError {
+        RunError::Call {
+            address: self.0.dial().address,
+            call,
+            source,
+        }
+    }
+
+    /// MNT: a handle, or why not.
+    fn mnt(&mut self, path: &str) -> Result<Result<Handle, MountStatus>, RunError> {
+        let call = format!("MOUNT {path}");
+        let number = mount::Procedure::Mnt.number();
+        let bytes = self
+            .0
+            .call(
+                mount::PROGRAM,
+                mount::VERSION,
+                number,
+                &DirPath(path.as_bytes()),
+            )
+            .map_err(|source| self.error(call.clone(), source))?;
+        match mount::MntReply::from_bytes(&bytes) {
+            Ok(Ok(ok)) => Ok(Ok(super::session::owned(ok.fhandle))),
+            Ok(Err(fail)) => Ok(Err(fail.status)),
+            Err(error) => Err(self.error(call, CallError::Decode(error))),
+        }
+    }
+
+    /// UMNT, so that the server's list of mounts stays true. Nobody waits for
+    /// more than its reply, and a server that has no list does not matter.
+    fn umnt(&mut self, path: &str) {
+        let _ = self.0.call(
+            mount::PROGRAM,
+            mount::VERSION,
+            mount::Procedure::Umnt.number(),
+            &DirPath(path.as_bytes()),
+        );
+    }
+
+    /// What the server exports, as far as it says.
+    fn exports(&mut self) -> Vec<String> {
+        let number = mount::Procedure::Export.number();
+        let Ok(bytes) = self.0.call(mount::PROGRAM, mount::VERSION, number, &()) else {
+            return Vec::new();
+        };
+        let Ok(exports) = mount::ExportReply::from_bytes(&bytes) else {
+            return Vec::new();
+        };
+        exports
+            .iter()
+            .take(EXPORTS_SHOWN)
+            .map(|export| String::from_utf8_lossy(export.directory.0).into_owned())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_path_is_tried_first_and_the_root_last() {
+        let tried: Vec<_> = parents("/srv/export/file").collect();
+        assert_eq!(
+            tried,
+            [
+                ("/srv/export/file", ""),
+                ("/srv/export", "file"),
+                ("/srv", "export/file"),
+                ("/", "srv/export/file")
+            ]
+        );
+        assert_eq!(parents("/").collect::<Vec<_>>(), [("/", "")]);
+        assert_eq!(
+            parents("/mem/").collect::<Vec<_>>(),
+            [("/mem", ""), ("/", "mem")]
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! The server over real sockets, seen by a client that knows nothing but the wire.
+
+mod client;
+mod faulty;
+mod hostile;
+mod listing;
+mod serving;
