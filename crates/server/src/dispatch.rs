@@ -6,6 +6,7 @@
 mod change;
 mod discard;
 mod duplicates;
+mod listing;
 mod mount;
 mod nfs3;
 mod portmap;

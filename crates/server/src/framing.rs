@@ -3,10 +3,11 @@
 //! Nothing is copied here: a record that lies whole in the receive buffer is served from there.
 //! What to keep of a record that does not is the connection's business.
 
-/// The longest record taken, in bytes: a WRITE of 1 MiB and more header than anybody sends.
-pub const RECORD_MAX: usize = (1 << 20) + (64 << 10);
+pub use filestone_wire::record::RECORD_MAX;
+use filestone_wire::record::RecordMark;
 
-const MARK_LEN: usize = 4;
+/// A record mark's length, in bytes.
+pub const MARK_LEN: usize = 4;
 
 /// What the front of the received bytes is.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,15 +30,15 @@ pub fn next(bytes: &[u8]) -> Frame<'_> {
     let Some((mark, rest)) = bytes.split_first_chunk::<MARK_LEN>() else {
         return Frame::Partial { needed: MARK_LEN };
     };
-    let mark = u32::from_be_bytes(*mark);
-    let len = (mark & 0x7fff_ffff) as usize;
+    let mark = RecordMark::from_bytes(*mark);
+    let len = mark.len as usize;
     if len > RECORD_MAX {
         return Frame::TooLong;
     }
     match rest.get(..len) {
         Some(payload) => Frame::Fragment {
             payload,
-            is_last: mark >> 31 == 1,
+            is_last: mark.last,
             used: MARK_LEN + len,
         },
         None => Frame::Partial {

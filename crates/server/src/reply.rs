@@ -8,18 +8,14 @@
 
 use std::io::IoSlice;
 
+use filestone_wire::record::RecordMark;
 use filestone_wire::xdr::Writer;
 
+use crate::framing::MARK_LEN;
 use crate::tree::content::Run;
 
 /// Data up to this length are copied: below it another element of a vectored write costs more.
 const COPY_MAX: usize = 4096;
-
-/// The top bit of a record mark: this fragment is the last of its record (RFC 5531, section 11).
-const LAST_FRAGMENT: u32 = 1 << 31;
-
-/// The record mark's length, in bytes.
-pub const MARK_LEN: usize = 4;
 
 /// Data that belong at a place among the bytes.
 #[derive(Debug)]
@@ -82,7 +78,11 @@ impl ReplySink {
     pub fn end_record(&mut self) -> usize {
         let (start, spliced) = self.record;
         let len = self.bytes.len() - start - MARK_LEN + (self.spliced - spliced);
-        let mark = (len as u32 | LAST_FRAGMENT).to_be_bytes();
+        let mark = RecordMark {
+            last: true,
+            len: len as u32,
+        }
+        .to_bytes();
         if let Some(place) = self.bytes.get_mut(start..start + MARK_LEN) {
             place.copy_from_slice(&mark);
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::clock;
@@ -176,12 +176,26 @@ fn pin(processor: usize) -> io::Result<()> {
         .map_err(|errno| io::Error::new(io::Error::from(errno).kind(), message))
 }
 
-/// Every connection is a descriptor; take as many as we are allowed. What is not granted shows
-/// when a connection is refused.
+/// How many descriptors are asked for, if this process may decide: what a kernel allows by default.
+const DESCRIPTORS: u64 = 1 << 20;
+
+/// Every connection is a descriptor; take as many as can be had. Only a privileged process may
+/// raise the hard limit, the others go up to it. What is not granted shows when a connection is
+/// refused.
 fn raise_descriptor_limit() {
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.current != limit.maximum {
-        limit.current = limit.maximum;
-        let _ = setrlimit(Resource::Nofile, limit);
+    let limit = getrlimit(Resource::Nofile);
+    let hard = limit.maximum.map(|maximum| maximum.max(DESCRIPTORS));
+    let raised = Rlimit {
+        current: hard,
+        maximum: hard,
+    };
+    if setrlimit(Resource::Nofile, raised).is_err() {
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: limit.maximum,
+                ..limit
+            },
+        );
     }
 }

@@ -760,3 +760,171 @@ fn a_call_by_udp_that_comes_twice_is_carried_out_once() {
     let fail = remove::Reply::from_bytes(&results).unwrap().unwrap_err();
     assert_eq!(fail.status, Status::NOENT);
 }
+
+/// One call of every procedure, as a client would send it.
+fn one_of_each(directory: &Handle, file: &Handle) -> Vec<Vec<u8>> {
+    let (dir, object) = (directory.borrow(), file.borrow());
+    let how = CreateHow::Unchecked(NONE);
+    let name = at(directory, "name");
+    let (to, cookieverf) = (at(directory, "moved"), *b"verifier");
+    let symlink = symlink::SymlinkData {
+        symlink_attributes: NONE,
+        symlink_data: b"to",
+    };
+    let write = write::Args {
+        file: object,
+        offset: 9,
+        count: 8,
+        stable: StableHow::Unstable,
+        data: b"datadata",
+    };
+    let readdirplus = readdirplus::Args {
+        dir,
+        cookie: 0,
+        cookieverf,
+        dircount: 999,
+        maxcount: 999,
+    };
+    let calls: Vec<(Procedure, Vec<u8>)> = vec![
+        (Procedure::Null, Vec::new()),
+        (Procedure::Getattr, getattr::Args { object }.to_bytes()),
+        (
+            Procedure::Setattr,
+            setattr::Args {
+                object,
+                new_attributes: NONE,
+                guard: None,
+            }
+            .to_bytes(),
+        ),
+        (
+            Procedure::Lookup,
+            lookup::Args {
+                what: at(directory, "file"),
+            }
+            .to_bytes(),
+        ),
+        (
+            Procedure::Access,
+            access::Args { object, access: 63 }.to_bytes(),
+        ),
+        (
+            Procedure::Readlink,
+            readlink::Args { symlink: object }.to_bytes(),
+        ),
+        (
+            Procedure::Read,
+            read::Args {
+                file: object,
+                offset: 5,
+                count: 900,
+            }
+            .to_bytes(),
+        ),
+        (Procedure::Write, write.to_bytes()),
+        (
+            Procedure::Create,
+            create::Args { where_: name, how }.to_bytes(),
+        ),
+        (
+            Procedure::Mkdir,
+            mkdir::Args {
+                where_: to,
+                attributes: NONE,
+            }
+            .to_bytes(),
+        ),
+        (
+            Procedure::Symlink,
+            symlink::Args {
+                where_: name,
+                symlink,
+            }
+            .to_bytes(),
+        ),
+        (
+            Procedure::Mknod,
+            mknod::Args {
+                where_: to,
+                what: MknodData::Fifo(NONE),
+            }
+            .to_bytes(),
+        ),
+        (
+            Procedure::Link,
+            link::Args {
+                file: object,
+                link: to,
+            }
+            .to_bytes(),
+        ),
+        (
+            Procedure::Rename,
+            rename::Args { from: name, to }.to_bytes(),
+        ),
+        (Procedure::Remove, remove::Args { object: to }.to_bytes()),
+        (Procedure::Rmdir, rmdir::Args { object: to }.to_bytes()),
+        (
+            Procedure::Readdir,
+            readdir::Args {
+                dir,
+                cookie: 0,
+                cookieverf,
+                count: 999,
+            }
+            .to_bytes(),
+        ),
+        (Procedure::Readdirplus, readdirplus.to_bytes()),
+        (Procedure::Fsstat, fsstat::Args { fsroot: dir }.to_bytes()),
+        (Procedure::Fsinfo, fsinfo::Args { fsroot: dir }.to_bytes()),
+        (Procedure::Pathconf, pathconf::Args { object }.to_bytes()),
+        (
+            Procedure::Commit,
+            commit::Args {
+                file: object,
+                offset: 0,
+                count: 0,
+            }
+            .to_bytes(),
+        ),
+    ];
+    calls
+        .into_iter()
+        .map(|(procedure, arguments)| {
+            let header = header(nfs3::PROGRAM, 3, procedure.number()).to_bytes();
+            [header, arguments].concat()
+        })
+        .collect()
+}
+
+#[test]
+fn calls_with_any_bytes_changed_are_answered_or_ignored() {
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+    let mut random = rand_xoshiro::SplitMix64::seed_from_u64(5);
+    for discard in [false, true] {
+        let bench = bench_with(false, discard);
+        let directory = bench.mount(b"/export").unwrap();
+        let file = bench.mount(b"/export/file").unwrap();
+        let calls = one_of_each(&directory, &file);
+        let mut draw = |below: usize| (random.next_u64() % below as u64) as usize;
+        for _ in 0..30_000 {
+            let mut call = calls[draw(calls.len())].clone();
+            for _ in 0..=draw(3) {
+                let place = draw(call.len());
+                call[place] = [0, 1, 2, 3, 255, 127, 128, draw(256) as u8][draw(8)];
+            }
+            if draw(8) == 0 {
+                call.truncate(draw(call.len()));
+            }
+            bench.serve(&call);
+            bench.service.sufficient_len(&call);
+        }
+        // The tree is still one: what is listed can be looked up.
+        let tree = bench.service.tree();
+        let export = tree.walk(b"/export").unwrap();
+        for (_, name, number) in tree.directory(export).unwrap().entries_after(0) {
+            assert_eq!(tree.lookup(export, name), Ok(number));
+            assert!(tree.inode(number).is_ok());
+        }
+    }
+}

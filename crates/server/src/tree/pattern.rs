@@ -13,6 +13,11 @@ static ZEROS: [u8; 128 * 1024] = [0; 128 * 1024];
 /// Two periods, so that up to one period from any offset is one slice.
 static TABLE: LazyLock<Vec<u8>> = LazyLock::new(pattern::table);
 
+/// Makes the table now, so that the first READ need not wait for it.
+pub fn prepare() {
+    LazyLock::force(&TABLE);
+}
+
 /// Hands out `len` bytes of the pattern from `offset` on.
 pub fn runs(mut offset: u64, mut len: u64, visit: &mut impl FnMut(Run)) {
     let table: &'static [u8] = &TABLE;

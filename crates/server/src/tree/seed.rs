@@ -6,7 +6,7 @@
 use super::content::Content;
 use super::directory::Directory;
 use super::inode::{Inode, Kind, Timestamp};
-use super::{InodeNumber, Tree};
+use super::{InodeNumber, Tree, pattern};
 
 /// What lies below `/export` at the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,7 @@ const FILE_MODE: u32 = 0o666;
 impl InitialTree {
     /// Plants the tree. `generation` is what objects made later begin with; it should be random.
     pub fn plant(&self, generation: u64, memory_limit: u64, discard: bool, now: Timestamp) -> Tree {
+        pattern::prepare();
         let mut tree = Tree::empty(self.lineage(), discard, now);
         let export = tree.plant_directory(InodeNumber::ROOT, EXPORT, now);
         tree.plant_inode(

@@ -7,8 +7,11 @@ use std::os::fd::OwnedFd;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recvfrom, sendmsg_addr, sendto};
 
 use super::Worker;
-use crate::framing::{self, Frame};
-use crate::reply::{MARK_LEN, ReplySink};
+use super::held::Destination;
+use crate::dispatch::Transport;
+use crate::framing::{self, Frame, MARK_LEN};
+use crate::reply::ReplySink;
+use crate::responder::Outcome;
 
 /// How many datagrams are answered before the connections have their turn.
 const BATCH: usize = 64;
@@ -41,6 +44,27 @@ impl Worker {
         }
         self.spare_sinks.push(sink);
         self.receive = buffer;
+    }
+
+    /// Answers a datagram; the replies are left in `sink`.
+    fn answer_datagram(
+        &mut self,
+        index: usize,
+        peer: SocketAddr,
+        call: &[u8],
+        sink: &mut ReplySink,
+    ) {
+        match self
+            .responder
+            .respond(call, Transport::Udp, Some(peer), sink)
+        {
+            // There is no connection to close.
+            Outcome::Answered | Outcome::Disconnect => {}
+            Outcome::Later(due, reply) => {
+                self.held
+                    .hold(due, Destination::Datagram(index, peer), reply);
+            }
+        }
     }
 
     /// Sends each record of `replies` as a datagram. One that the socket does not take is lost,

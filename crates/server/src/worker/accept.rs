@@ -1,0 +1,96 @@
+//! New connections: accepted by the first thread, dealt to all.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with, sockopt};
+
+use super::connection::Connection;
+use super::{LISTENER, Worker};
+
+/// How long no connection is accepted after the descriptors ran out.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+impl Worker {
+    pub(super) fn collect_mail(&mut self) {
+        let Some(mailbox) = self.mailboxes.get(self.index) else {
+            return;
+        };
+        for socket in mailbox.collect() {
+            self.adopt(socket);
+        }
+    }
+
+    /// Accepts all who wait, and deals them to the threads in turn.
+    pub(super) fn accept(&mut self, index: usize) {
+        while let Some(listener) = self.sockets.listeners.get(index) {
+            match accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                Ok(socket) => self.hand_over(socket),
+                Err(Errno::AGAIN) => return,
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    return self.pause_accepting();
+                }
+                // The one who waited has given up; the next may not have.
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn hand_over(&mut self, socket: OwnedFd) {
+        self.responder.tally.count_connection();
+        let target = self.next_mailbox % self.mailboxes.len();
+        self.next_mailbox = target + 1;
+        match self.mailboxes.get(target) {
+            Some(mailbox) if target != self.index => mailbox.deliver(socket),
+            _ => self.adopt(socket),
+        }
+    }
+
+    /// Makes a connection one of this thread's.
+    fn adopt(&mut self, socket: OwnedFd) {
+        // Replies leave in batches of our own making; the kernel must not wait for more.
+        let _ = sockopt::set_tcp_nodelay(&socket, true);
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
+        self.serial = (self.serial + 1) & (u32::MAX >> 3);
+        let token = u64::from(self.serial) << 32 | u64::from(index);
+        let flags = epoll::EventFlags::IN
+            | epoll::EventFlags::OUT
+            | epoll::EventFlags::RDHUP
+            | epoll::EventFlags::ET;
+        if self.watch(&socket, token, flags).is_err() {
+            self.free.push(index);
+            return;
+        }
+        if let Some(slot) = self.slots.get_mut(index as usize) {
+            *slot = Some(Box::new(Connection::new(socket, self.serial)));
+        }
+    }
+
+    /// Without descriptors, those who wait have to; watching for them would spin.
+    fn pause_accepting(&mut self) {
+        if self.accept_again.is_none() {
+            for listener in &self.sockets.listeners {
+                let _ = epoll::delete(&self.epoll, listener);
+            }
+        }
+        self.accept_again = Some(self.responder.since_start() + ACCEPT_PAUSE);
+    }
+
+    pub(super) fn resume_accepting(&mut self) {
+        let Some(when) = self.accept_again else {
+            return;
+        };
+        if when > self.responder.since_start() {
+            return;
+        }
+        self.accept_again = None;
+        for (token, listener) in (LISTENER..).zip(&self.sockets.listeners) {
+            let _ = self.watch(listener, token, epoll::EventFlags::IN);
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! One connection's turn: receive, answer what is whole, send.
+
+use std::io;
+
+use super::connection::{Connection, Piece, Received};
+use super::held::Destination;
+use super::{Fate, Worker};
+use crate::dispatch::Transport;
+use crate::framing::MARK_LEN;
+use crate::reply::ReplySink;
+use crate::responder::Outcome;
+
+/// Replies are sent when there are so many bytes of them, even if more calls are waiting.
+const SEND_AT: usize = 1 << 20;
+/// A connection with more unsent bytes is not served until they are gone.
+const OUTPUT_MAX: usize = 4 << 20;
+/// How often one connection is looked into before the others have their turn.
+const ROUNDS: usize = 8;
+/// Buffers kept for the next connection that needs one, and how large they may be.
+const SPARES: usize = 16;
+const SPARE_MAX: usize = 2 << 20;
+
+/// Why answering stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// No whole record is left; so many bytes are needed for the next.
+    NeedsMore(usize),
+    /// The peer takes no more replies.
+    OutputFull,
+    /// The connection is to be closed.
+    Broken,
+}
+
+impl Worker {
+    /// Serves one connection: first what is left from before, then what is in the socket.
+    pub(super) fn drive(
+        &mut self,
+        token: u64,
+        connection: &mut Connection,
+        until_end: bool,
+    ) -> Fate {
+        let mut sink = self.take_sink(connection);
+        let fate = self.drive_rounds(token, connection, &mut sink, until_end);
+        self.put_sink(connection, sink);
+        fate
+    }
+
+    fn drive_rounds(
+        &mut self,
+        token: u64,
+        connection: &mut Connection,
+        sink: &mut ReplySink,
+        until_end: bool,
+    ) -> Fate {
+        for _ in 0..ROUNDS {
+            if self.send(connection, sink).is_err() {
+                return Fate::Close;
+            }
+            if sink.len() > OUTPUT_MAX {
+                // Goes on when the socket reports room again.
+                return Fate::Keep;
+            }
+            if connection.is_ending || !connection.is_readable {
+                let is_done = connection.is_ending && sink.is_empty();
+                return if is_done { Fate::Close } else { Fate::Keep };
+            }
+            match self.receive_and_answer(token, connection, sink, until_end) {
+                Ok(Fate::Keep) => {}
+                Ok(Fate::Close) => {
+                    // What was answered before the fault in the stream still belongs to the peer.
+                    let _ = self.send(connection, sink);
+                    return Fate::Close;
+                }
+                Err(_) => return Fate::Close,
+            }
+        }
+        if self.send(connection, sink).is_err() {
+            return Fate::Close;
+        }
+        self.again.push_back(token);
+        Fate::Keep
+    }
+
+    /// One look into the socket, or one go at the input that had to wait.
+    fn receive_and_answer(
+        &mut self,
+        token: u64,
+        connection: &mut Connection,
+        sink: &mut ReplySink,
+        until_end: bool,
+    ) -> io::Result<Fate> {
+        if connection.is_stalled() {
+            return Ok(self.answer_input(token, connection, sink));
+        }
+        let mut buffer = std::mem::take(&mut self.receive);
+        let result = self.receive_into(token, connection, sink, until_end, &mut buffer);
+        self.receive = buffer;
+        result
+    }
+
+    fn receive_into(
+        &mut self,
+        token: u64,
+        connection: &mut Connection,
+        sink: &mut ReplySink,
+        until_end: bool,
+        buffer: &mut [u8],
+    ) -> io::Result<Fate> {
+        let came = if connection.skip > 0 {
+            connection.receive_nothing(buffer)?
+        } else if connection.input.is_empty() {
+            connection.receive(buffer)?
+        } else {
+            connection.receive_more()?
+        };
+        let Received::Bytes { count, is_all } = came else {
+            connection.is_readable = false;
+            connection.is_ending |= came == Received::End;
+            return Ok(Fate::Keep);
+        };
+        if is_all && !until_end {
+            connection.is_readable = false;
+        }
+        self.responder.tally.count_received(count);
+        if connection.skip > 0 {
+            return Ok(Fate::Keep);
+        }
+        if !connection.input.is_empty() {
+            return Ok(self.answer_input(token, connection, sink));
+        }
+        let bytes = buffer.get(..count).unwrap_or_default();
+        let (used, stop) = self.answer_records(token, connection, bytes, sink);
+        let rest = bytes.get(used..).unwrap_or_default();
+        if !rest.is_empty() {
+            connection.input = self.spare_inputs.pop().unwrap_or_default();
+            connection.input.extend_from_slice(rest);
+        }
+        Ok(self.settle(connection, stop))
+    }
+
+    /// Answers what is whole in the connection's own input.
+    fn answer_input(
+        &mut self,
+        token: u64,
+        connection: &mut Connection,
+        sink: &mut ReplySink,
+    ) -> Fate {
+        let mut input = std::mem::take(&mut connection.input);
+        let (used, stop) = if connection.is_cut {
+            connection.is_cut = false;
+            let call = input.get(MARK_LEN..).unwrap_or_default();
+            let stop = self.answer_one(token, connection, call, sink);
+            (input.len(), stop.unwrap_or(Stop::NeedsMore(0)))
+        } else {
+            self.answer_records(token, connection, &input, sink)
+        };
+        if used >= input.len() {
+            self.keep_spare(input);
+        } else {
+            input.drain(..used);
+            connection.input = input;
+        }
+        self.settle(connection, stop)
+    }
+
+    fn keep_spare(&mut self, mut input: Vec<u8>) {
+        if self.spare_inputs.len() < SPARES && input.capacity() <= SPARE_MAX {
+            input.clear();
+            self.spare_inputs.push(input);
+        }
+    }
+
+    /// Notes why answering stopped.
+    fn settle(&mut self, connection: &mut Connection, stop: Stop) -> Fate {
+        match stop {
+            Stop::NeedsMore(needed) => {
+                connection.needed = needed;
+                self.cut_discarded_data(connection);
+                Fate::Keep
+            }
+            Stop::OutputFull => {
+                connection.needed = 0;
+                connection.is_readable = true;
+                Fate::Keep
+            }
+            Stop::Broken => {
+                self.responder.tally.count_refused();
+                Fate::Close
+            }
+        }
+    }
+
+    /// If the record that is coming is a WRITE whose data nobody wants, keeps its head and lets
+    /// the rest be skipped.
+    fn cut_discarded_data(&self, connection: &mut Connection) {
+        let mark = MARK_LEN;
+        let is_whole_record = connection
+            .input
+            .first()
+            .is_some_and(|byte| byte & 0x80 != 0);
+        let Some(call) = connection.input.get(mark..) else {
+            return;
+        };
+        if !is_whole_record || connection.has_fragments() {
+            return;
+        }
+        if let Some(head) = self.responder.service().sufficient_len(call) {
+            connection.skip = connection.needed.saturating_sub(connection.input.len());
+            connection.is_cut = connection.skip > 0;
+            if connection.is_cut {
+                connection.input.truncate(mark + head);
+            }
+        }
+    }
+
+    /// Answers the whole records at the front of `bytes`; says how many bytes they took.
+    fn answer_records(
+        &mut self,
+        token: u64,
+        connection: &mut Connection,
+        bytes: &[u8],
+        sink: &mut ReplySink,
+    ) -> (usize, Stop) {
+        let mut position = 0;
+        loop {
+            let rest = bytes.get(position..).unwrap_or_default();
+            let (used, stop) = match connection.next_piece(rest) {
+                Piece::Record { call, used } => {
+                    (used, self.answer_one(token, connection, call, sink))
+                }
+                Piece::Collected { call, used } => {
+                    (used, self.answer_one(token, connection, &call, sink))
+                }
+                Piece::PutAside { used } => (used, None),
+                Piece::Partial { needed } => return (position, Stop::NeedsMore(needed)),
+                Piece::Broken => return (position, Stop::Broken),
+            };
+            position += used;
+            if let Some(stop) = stop {
+                return (position, stop);
+            }
+        }
+    }
+
+    #[inline]
+    fn answer_one(
+        &mut self,
+        token: u64,
+        connection: &mut Connection,
+        call: &[u8],
+        sink: &mut ReplySink,
+    ) -> Option<Stop> {
+        match self.responder.respond(call, Transport::Tcp, None, sink) {
+            Outcome::Answered => {}
+            Outcome::Later(due, reply) => {
+                self.held.hold(due, Destination::Connection(token), reply);
+            }
+            Outcome::Disconnect => return Some(Stop::Broken),
+        }
+        if sink.len() < SEND_AT {
+            return None;
+        }
+        if self.send(connection, sink).is_err() {
+            return Some(Stop::Broken);
+        }
+        (sink.len() > OUTPUT_MAX).then_some(Stop::OutputFull)
+    }
+
+    #[inline]
+    pub(super) fn send(&self, connection: &Connection, sink: &mut ReplySink) -> io::Result<()> {
+        let sent = connection.send(sink)?;
+        self.responder.tally.count_sent(sent);
+        Ok(())
+    }
+
+    pub(super) fn take_sink(&mut self, connection: &mut Connection) -> Box<ReplySink> {
+        connection
+            .output
+            .take()
+            .or_else(|| self.spare_sinks.pop())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn put_sink(&mut self, connection: &mut Connection, sink: Box<ReplySink>) {
+        if !sink.is_empty() {
+            connection.output = Some(sink);
+        } else if self.spare_sinks.len() < SPARES && sink.capacity() <= SPARE_MAX {
+            self.spare_sinks.push(sink);
+        }
+    }
+}
