@@ -31,7 +31,7 @@ fn cargo_fuzz(arguments: &[&str]) -> Result<Command> {
 /// gets behind the first few bytes.
 fn seed() -> Result<()> {
     let status = Command::new("cargo")
-        .args(["run", "--quiet", "--bin", "seeds"])
+        .args(["run", "--quiet", "--example", "seeds"])
         .current_dir(crate::tidy::root()?.join("fuzz"))
         .stdout(Stdio::null())
         .status()
