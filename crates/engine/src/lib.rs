@@ -3,6 +3,8 @@
 //! It never prints: what a person reads is `cli`'s business. What a run produces
 //! is a [`RunRecord`](filestone_model::measure::RunRecord).
 
+#![forbid(unsafe_code)]
+
 pub mod backend;
 pub mod calibrate;
 pub mod clock;

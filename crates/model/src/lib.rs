@@ -6,6 +6,8 @@
 //! so everything runs in virtual time too. `clippy.toml` in this crate holds
 //! that, not good will.
 
+#![forbid(unsafe_code)]
+
 pub mod arrivals;
 pub mod client;
 pub mod measure;

@@ -27,6 +27,8 @@
 //! the flavors understood. Locks (NLM) and NFSv4 are not served. A datagram to a socket bound to
 //! "any" address is answered from the address that the route back has.
 
+#![forbid(unsafe_code)]
+
 mod clock;
 mod counters;
 mod dispatch;

@@ -1,1 +1,0 @@
-//! What this tool can do on this host.

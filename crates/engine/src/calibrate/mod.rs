@@ -1,0 +1,291 @@
+//! What this tool can do on this host: its own ceiling, measured before anybody
+//! else's is.
+//!
+//! Three things are measured: what a plain socket that exchanges the same bytes
+//! with the same server achieves, and how close the whole engine comes to it;
+//! how late timed starts are; what the clock costs.
+
+mod raw;
+
+use crate::backend::null::Null;
+use crate::clock::{Clock, ClockPrecision};
+use crate::error::RunError;
+use crate::run::{Unobserved, run};
+use crate::worker::{IntervalSink, Worker};
+use filestone_model::measure::run_record::Headroom;
+use filestone_model::measure::{Distribution, IntervalBuffer};
+use filestone_model::operation::{Completion, OpKind, Operation, Stability};
+use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan, TransportKind};
+use filestone_model::workload::Workload;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How much time a calibration may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Under a second: enough for the headroom in a run record.
+    Quick,
+    /// Some ten seconds: enough for a table to be read.
+    Thorough,
+}
+
+/// What one way of exchanging messages achieves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// Exchanges per second.
+    pub ops_per_s: f64,
+    /// Processor time of the client per exchange, in nanoseconds.
+    pub cpu_ns_per_op: f64,
+    /// File data per second.
+    pub data_bytes_per_s: f64,
+}
+
+/// The same bytes exchanged with the same server in two ways.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    /// Which procedure.
+    pub operation: OpKind,
+    /// Bytes of file data per call.
+    pub size_bytes: u32,
+    /// Calls in flight.
+    pub in_flight: u32,
+    /// Over a plain socket.
+    pub raw: Rate,
+    /// Through the whole engine, everything recorded.
+    pub engine: Rate,
+}
+
+impl Exchange {
+    /// Achieved by the engine as a share of the plain socket's.
+    pub fn share(&self) -> f64 {
+        self.engine.ops_per_s / self.raw.ops_per_s.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// How late timed starts are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lateness {
+    /// Starts per second.
+    pub starts_per_s: f64,
+    /// Median, in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p99_9_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+    /// Processor time as a share of the time that passed.
+    pub busy_percent: f64,
+}
+
+/// What this tool can do on this host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// What the clock costs.
+    pub clock: ClockPrecision,
+    /// Messages over a plain socket and through the engine.
+    pub exchanges: Vec<Exchange>,
+    /// Timed starts.
+    pub lateness: Vec<Lateness>,
+    /// The part that goes into every record.
+    pub headroom: Headroom,
+}
+
+/// Measures, against the built-in server at `server`.
+pub fn calibrate(
+    server: SocketAddr,
+    effort: Effort,
+    stop: &AtomicBool,
+) -> Result<Calibration, RunError> {
+    let (cases, rates, time): (&[(OpKind, u32, u32)], &[f64], _) = match effort {
+        Effort::Quick => (
+            &[(OpKind::Null, 0, 32)],
+            &[10_000.0],
+            Duration::from_millis(150),
+        ),
+        Effort::Thorough => (
+            &[
+                (OpKind::Null, 0, 1),
+                (OpKind::Null, 0, 32),
+                (OpKind::Null, 0, 128),
+                (OpKind::GetAttr, 0, 32),
+                (OpKind::Read, 131_072, 8),
+            ],
+            &[1000.0, 10_000.0, 100_000.0],
+            Duration::from_millis(1000),
+        ),
+    };
+    let mut exchanges = Vec::new();
+    for (operation, size_bytes, in_flight) in cases {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        exchanges.push(exchange(
+            server,
+            *operation,
+            *size_bytes,
+            *in_flight,
+            time,
+            stop,
+        )?);
+    }
+    let mut lateness = Vec::new();
+    for starts_per_s in rates {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        lateness.push(measure_lateness(*starts_per_s, time, stop));
+    }
+    let clock = Clock::start().measure();
+    let headroom = headroom_of(&exchanges, &lateness);
+    Ok(Calibration {
+        clock,
+        exchanges,
+        lateness,
+        headroom,
+    })
+}
+
+/// NULL with 32 in flight and starts at 10,000 per second stand for all.
+fn headroom_of(exchanges: &[Exchange], lateness: &[Lateness]) -> Headroom {
+    let null = exchanges
+        .iter()
+        .find(|exchange| (exchange.operation, exchange.in_flight) == (OpKind::Null, 32));
+    let late = lateness
+        .iter()
+        .find(|lateness| lateness.starts_per_s == 10_000.0);
+    Headroom {
+        engine_ops_per_s: null.map_or(0.0, |null| null.engine.ops_per_s),
+        raw_ops_per_s: null.map_or(0.0, |null| null.raw.ops_per_s),
+        engine_cpu_ns_per_op: null.map_or(0.0, |null| null.engine.cpu_ns_per_op),
+        raw_cpu_ns_per_op: null.map_or(0.0, |null| null.raw.cpu_ns_per_op),
+        timer_lateness_p50_ns: late.map_or(0, |late| late.p50_ns),
+        timer_lateness_p99_ns: late.map_or(0, |late| late.p99_ns),
+    }
+}
+
+fn exchange(
+    server: SocketAddr,
+    operation: OpKind,
+    size_bytes: u32,
+    in_flight: u32,
+    time: Duration,
+    stop: &AtomicBool,
+) -> Result<Exchange, RunError> {
+    let mut plan = base_plan(operation, ArrivalsPlan::Closed, in_flight, time);
+    plan.workload.size_bytes = size_bytes.max(1);
+    let raw = raw::measure(&plan, server, time)?;
+    let record = run(&plan, Some(server), stop, &mut Unobserved)?;
+    let engine = Rate {
+        ops_per_s: record.totals.achieved_load_ops_per_s,
+        cpu_ns_per_op: record.totals.client_cpu_ns_per_op,
+        data_bytes_per_s: record.totals.goodput_bytes_per_s,
+    };
+    Ok(Exchange {
+        operation,
+        size_bytes,
+        in_flight,
+        raw,
+        engine,
+    })
+}
+
+fn base_plan(operation: OpKind, arrivals: ArrivalsPlan, in_flight: u32, time: Duration) -> Plan {
+    Plan {
+        face: "calibrate".into(),
+        target: TargetPlan {
+            host: None,
+            port: None,
+            mount_port: None,
+            path: "/export/file".into(),
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            uid: 0,
+            gid: 0,
+        },
+        workload: ProbePlan {
+            operation,
+            size_bytes: 1,
+            random: false,
+            verify: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 0,
+            files_max: 1,
+        },
+        arrivals,
+        clients: 1,
+        in_flight,
+        workers: 1,
+        warm_up_ns: 20_000_000,
+        duration_ns: Some(time.as_nanos() as u64),
+        count: None,
+        timeout_ns: 10_000_000_000,
+        reconnect_ns: 1_000_000_000,
+        interval_ns: 1_000_000_000,
+        seed: 1,
+        busy_poll: false,
+        pin: Vec::new(),
+    }
+}
+
+/// Asks NULL for ever.
+struct Nulls;
+
+impl Workload for Nulls {
+    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
+        None
+    }
+
+    fn next(&mut self, _slot: u32) -> Option<Operation> {
+        Some(Operation::Null)
+    }
+}
+
+/// Keeps what it is handed.
+struct Keep<'d> {
+    dispatch_delay: &'d mut Distribution<u64>,
+    cpu_nanos: &'d mut u64,
+}
+
+impl IntervalSink for Keep<'_> {
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
+        None
+    }
+
+    fn full(&mut self, mut buffer: Box<IntervalBuffer>) {
+        self.dispatch_delay.add(&mut buffer.dispatch_delay);
+        *self.cpu_nanos += buffer.cpu_nanos;
+    }
+}
+
+/// Runs the real worker loop at a rate against nothing.
+fn measure_lateness(starts_per_s: f64, time: Duration, stop: &AtomicBool) -> Lateness {
+    let arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: starts_per_s,
+    };
+    let mut plan = base_plan(OpKind::Null, arrivals, 1024, time);
+    // One buffer for the whole of it.
+    plan.interval_ns = time.as_nanos() as u64 * 100;
+    let mut dispatch_delay = Distribution::new();
+    let mut cpu_nanos = 0;
+    let sink = Keep {
+        dispatch_delay: &mut dispatch_delay,
+        cpu_nanos: &mut cpu_nanos,
+    };
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    let backend = Null::sleeping(Clock::start(), 1024);
+    let mut worker = Worker::new(&plan, 0, backend, sink, stop, |_| Box::new(Nulls));
+    // Setting the worker up took time that is not lateness.
+    *worker.backend_mut() = Null::sleeping(Clock::start(), 1024);
+    worker.run();
+    Lateness {
+        starts_per_s,
+        p50_ns: dispatch_delay.quantile(0.5),
+        p99_ns: dispatch_delay.quantile(0.99),
+        p99_9_ns: dispatch_delay.quantile(0.999),
+        max_ns: dispatch_delay.max(),
+        busy_percent: 100.0 * cpu_nanos as f64 / time.as_nanos() as f64,
+    }
+}

@@ -1,0 +1,143 @@
+//! The same bytes over a plain socket: what a client could achieve that does
+//! nothing with what it receives but count it.
+
+use super::Rate;
+use crate::error::RunError;
+use crate::prepare::{mount, prepare};
+use crate::run::Unobserved;
+use filestone_model::operation::{FileId, OpKind};
+use filestone_model::plan::Plan;
+use filestone_wire::nfs3::{Handle, PROGRAM, VERSION, getattr, read};
+use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
+use filestone_wire::xdr::{Encode, Writer};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::time::ClockId;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Received at a time.
+const BUFFER_LEN: usize = 1 << 20;
+/// How long an answer may take before the measurement is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Exchanges the plan's operation over a plain socket for `time`.
+pub fn measure(plan: &Plan, server: SocketAddr, time: Duration) -> Result<Rate, RunError> {
+    let prepared = prepare(plan, Some(server), &mut Unobserved)?;
+    let handle = prepared
+        .table
+        .file(FileId(0))
+        .map_or(Handle::EMPTY, |entry| entry.handle);
+    let call = encode_call(plan, &handle);
+    let reply_len = match plan.workload.operation {
+        OpKind::GetAttr => 4 + 112,
+        OpKind::Read => 4 + 128 + plan.workload.size_bytes.next_multiple_of(4) as usize,
+        _ => 4 + 24,
+    };
+    let socket = prepared
+        .dial
+        .connect(PATIENCE)
+        .map_err(|source| RunError::Connect {
+            address: server,
+            source,
+        })?;
+    exchange(&socket, &call, reply_len, plan, time).map_err(|error| RunError::System {
+        what: "exchange messages over a plain socket".into(),
+        source: error.into(),
+    })
+}
+
+fn encode_call(plan: &Plan, handle: &Handle) -> Vec<u8> {
+    let credentials = mount::credentials(plan);
+    let operation = plan.workload.operation;
+    let credential = match operation {
+        OpKind::Null => Credential::None,
+        _ => credentials.to_auth(),
+    };
+    let header = CallHeader {
+        xid: 1,
+        program: PROGRAM,
+        version: VERSION,
+        procedure: operation.index() as u32,
+        credential,
+        verifier: OpaqueAuth::NONE,
+    };
+    let mut call = Vec::new();
+    let start = RecordMark::open(&mut call);
+    let mut writer = Writer::new(&mut call);
+    header.encode(&mut writer);
+    match operation {
+        OpKind::GetAttr => getattr::Args {
+            object: handle.borrow(),
+        }
+        .encode(&mut writer),
+        OpKind::Read => {
+            read::Args {
+                file: handle.borrow(),
+                offset: 0,
+                count: plan.workload.size_bytes,
+            }
+            .encode(&mut writer);
+        }
+        _ => {}
+    }
+    RecordMark::close(&mut call, start, 0);
+    call
+}
+
+fn exchange(
+    socket: &OwnedFd,
+    call: &[u8],
+    reply_len: usize,
+    plan: &Plan,
+    time: Duration,
+) -> Result<Rate, rustix::io::Errno> {
+    let timeout = rustix::net::sockopt::Timeout::Recv;
+    rustix::net::sockopt::set_socket_timeout(socket, timeout, Some(PATIENCE))?;
+    let calls: Vec<u8> = call.repeat(plan.in_flight as usize);
+    let mut buffer = vec![0; BUFFER_LEN];
+    let (mut replies, mut partial) = (0u64, 0usize);
+    let cpu_before = processor_nanos();
+    let begin = Instant::now();
+    send_all(socket, &calls)?;
+    while begin.elapsed() < time {
+        let (_, received) = recv(socket, &mut buffer[..], RecvFlags::empty())?;
+        if received == 0 {
+            return Err(rustix::io::Errno::CONNRESET);
+        }
+        partial += received;
+        let whole = partial / reply_len;
+        partial %= reply_len;
+        replies += whole as u64;
+        if whole > 0 {
+            send_all(
+                socket,
+                &calls[..whole.min(plan.in_flight as usize) * call.len()],
+            )?;
+        }
+    }
+    let elapsed = begin.elapsed().as_secs_f64();
+    let cpu = processor_nanos() - cpu_before;
+    Ok(Rate {
+        ops_per_s: replies as f64 / elapsed,
+        cpu_ns_per_op: cpu as f64 / replies.max(1) as f64,
+        data_bytes_per_s: match plan.workload.operation {
+            OpKind::Read => replies as f64 * f64::from(plan.workload.size_bytes) / elapsed,
+            _ => 0.0,
+        },
+    })
+}
+
+fn send_all(socket: &OwnedFd, mut bytes: &[u8]) -> Result<(), rustix::io::Errno> {
+    while !bytes.is_empty() {
+        let sent = send(socket, bytes, SendFlags::NOSIGNAL)?;
+        bytes = &bytes[sent..];
+    }
+    Ok(())
+}
+
+fn processor_nanos() -> u64 {
+    let spent = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+    spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
+}
