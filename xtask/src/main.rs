@@ -1,5 +1,6 @@
 //! The project's own chores: `cargo xtask --help` lists them.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the one who started it
 
 mod bench;

@@ -1,31 +1,60 @@
 //! Tables of text.
 
-/// Columns as wide as their longest cell; the first to the left, the rest to the right.
+/// Whether a cell holds a figure, a bar, or nothing where one could be.
+fn is_figure(cell: &str) -> bool {
+    cell.starts_with(|c: char| c.is_ascii_digit() || "≥≤–+-".contains(c))
+}
+
+/// How a column is set.
+struct Column {
+    width: usize,
+    is_of_figures: bool,
+}
+
+impl Column {
+    fn of(head: &str, cells: &[&str]) -> Self {
+        let lens = cells.iter().map(|cell| cell.chars().count());
+        Self {
+            width: lens.chain([head.chars().count()]).max().unwrap_or(0),
+            is_of_figures: cells.iter().all(|cell| is_figure(cell)),
+        }
+    }
+
+    fn pad(&self, cell: &str) -> String {
+        let width = self.width;
+        if self.is_of_figures {
+            format!("{cell:>width$}")
+        } else {
+            format!("{cell:<width$}")
+        }
+    }
+
+    /// What stands below the head in Markdown.
+    fn rule(&self) -> String {
+        let end = if self.is_of_figures { ":" } else { "-" };
+        format!("-{}{end}", "-".repeat(self.width))
+    }
+}
+
+/// Columns as wide as their longest cell: figures to the right, words to the left.
 pub fn lay_out(head: &[&str], rows: &[Vec<String>], is_markdown: bool) -> String {
-    let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
-    let all = || std::iter::once(&head).chain(rows);
-    let widths: Vec<usize> = (0..head.len())
-        .map(|column| {
-            all()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
+    let columns: Vec<Column> = head
+        .iter()
+        .enumerate()
+        .map(|(index, head)| {
+            let cells: Vec<&str> = rows
+                .iter()
+                .filter_map(|row| row.get(index))
+                .map(String::as_str)
+                .collect();
+            Column::of(head, &cells)
         })
         .collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row
+    let line = |cells: &[&str]| {
+        let cells: Vec<String> = columns
             .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(index, (cell, width))| {
-                let width = *width;
-                if index == 0 {
-                    format!("{cell:<width$}")
-                } else {
-                    format!("{cell:>width$}")
-                }
-            })
+            .zip(cells)
+            .map(|(column, cell)| column.pad(cell))
             .collect();
         if is_markdown {
             format!("| {} |\n", cells.join(" | "))
@@ -33,19 +62,14 @@ pub fn lay_out(head: &[&str], rows: &[Vec<String>], is_markdown: bool) -> String
             format!("{}\n", cells.join("  ").trim_end())
         }
     };
-    let mut text = line(&head);
+    let mut text = line(head);
     if is_markdown {
-        let rules: Vec<String> = widths
-            .iter()
-            .enumerate()
-            .map(|(index, width)| {
-                let end = if index == 0 { "-" } else { ":" };
-                format!("-{}{end}", "-".repeat(*width))
-            })
-            .collect();
+        let rules: Vec<String> = columns.iter().map(Column::rule).collect();
         text += &format!("|{}|\n", rules.join("|"));
     }
-    rows.iter().for_each(|row| text += &line(row));
+    for row in rows {
+        text += &line(&row.iter().map(String::as_str).collect::<Vec<_>>());
+    }
     text
 }
 

@@ -1,11 +1,13 @@
 //! What is asked of filestone here, and what must come of it.
 
 use super::fixture::{DIRECTORY, FILE, LINK};
-use super::ganesha::{MOUNT_PORT, NFS_PORT};
+use super::ganesha::{Ganesha, MOUNT_PORT, NFS_PORT};
 use crate::process;
 use crate::record::Record;
 use crate::table;
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
@@ -203,7 +205,7 @@ pub fn situations(bed: &Bed) -> Result<bool> {
     println!();
     print!(
         "{}",
-        table::lay_out(&["situation", "", "took", "  what it said"], &rows, false)
+        table::lay_out(&["situation", "", "took", "what it said"], &rows, false)
     );
     Ok(is_good)
 }
@@ -245,14 +247,12 @@ fn a_file_is_walked_to(bed: &Bed) -> Result<String> {
         &format!("nfs://127.0.0.1/export/{DIRECTORY}/file0003"),
         &[],
     )?;
-    let (export, walked) = (record.text("/target/export"), record.text("/target/walked"));
-    if export != Some("/export") {
-        bail!("mounted {export:?}, walked {walked:?}");
+    let text = |pointer| record.text(pointer).unwrap_or_default();
+    let (export, walked) = (text("/target/export"), text("/target/walked"));
+    if !walked.ends_with("file0003") {
+        bail!("mounted {export:?}, looked up {walked:?}");
     }
-    Ok(format!(
-        "mounted /export, looked up {}",
-        walked.unwrap_or_default()
-    ))
+    Ok(format!("mounted {export}, looked up {walked}"))
 }
 
 fn data_are_verified(bed: &Bed) -> Result<String> {
@@ -377,41 +377,83 @@ fn silent_server(bed: &Bed) -> Result<String> {
     refused(&bed.run(&arguments)?, 3, &[&port])
 }
 
-fn interrupted(bed: &Bed) -> Result<String> {
-    let mut command = bed.command(&[
-        "probe",
-        "create",
-        "nfs://127.0.0.1/export",
-        "--duration",
-        "20s",
-        "--in-flight",
-        "4",
-        "--as",
-        "json",
-    ]);
+/// Starts a run that would take long, lets `meanwhile` happen to it, and reads
+/// how it ended.
+fn cut_short(
+    bed: &Bed,
+    arguments: &[&str],
+    meanwhile: impl FnOnce(&process::Running) -> Result<()>,
+) -> Result<(Option<i32>, Value)> {
+    let mut command = bed.command(arguments);
     let (out, err) = (bed.folder.join("stdout"), bed.folder.join("stderr"));
     command
         .stdin(Stdio::null())
-        .stdout(std::fs::File::create(&out)?)
-        .stderr(std::fs::File::create(&err)?);
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?);
     let running = process::Running::start(&mut command, &[])?;
     std::thread::sleep(Duration::from_millis(1500));
-    running.interrupt()?;
+    meanwhile(&running)?;
     let status = running.wait(RUN_LIMIT)?;
-    let said = std::fs::read(&err)?;
-    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(&out)?)
-        .with_context(|| format!("no record; it said: {}", String::from_utf8_lossy(&said)))?;
-    let (reason, ok) = (
-        &record["end"]["reason"],
-        record["totals"]["ledger"]["ok"].as_u64(),
-    );
-    if reason != "interrupted" || ok.unwrap_or(0) == 0 {
-        bail!("ended with {status}, reason {reason}, {ok:?} ok");
+    let said = std::fs::read_to_string(&err)?;
+    let record: Value = serde_json::from_slice(&std::fs::read(&out)?)
+        .with_context(|| format!("ended with {status} and no record: {}", said.trim()))?;
+    if record["totals"]["ledger"]["ok"].as_u64().unwrap_or(0) == 0 {
+        bail!("ended with {status}, and nothing was kept: {}", said.trim());
     }
-    Ok(format!(
-        "{status}, {} files made and removed",
-        ok.unwrap_or(0)
-    ))
+    Ok((status.code(), record))
+}
+
+/// Expects that code and that reason of a run's end.
+fn ended(of: &(Option<i32>, Value), code: i32, reason: &str) -> Result<String> {
+    let (status, record) = of;
+    let ok = &record["totals"]["ledger"]["ok"];
+    if *status != Some(code) || record["end"]["reason"] != reason {
+        bail!("exit code {status:?}, end {}, {ok} ok", record["end"]);
+    }
+    Ok(format!("exit code {code}, {reason}, {ok} operations kept"))
+}
+
+fn interrupted(bed: &Bed) -> Result<String> {
+    let target = "nfs://127.0.0.1/export";
+    let arguments = [
+        "probe",
+        "create",
+        target,
+        "--duration",
+        "20s",
+        "-j",
+        "4",
+        "--as",
+        "json",
+    ];
+    let end = cut_short(bed, &arguments, process::Running::interrupt)?;
+    ended(&end, 130, "interrupted")
+}
+
+/// The last of all: the server is gone afterwards.
+pub fn server_stops(bed: &Bed, server: Ganesha) -> Result<bool> {
+    let target = format!("nfs://127.0.0.1/export/{FILE}");
+    let arguments = [
+        "probe",
+        "getattr",
+        &target,
+        "--duration",
+        "20s",
+        "--reconnect",
+        "1s",
+        "--as",
+        "json",
+    ];
+    let end = cut_short(bed, &arguments, |_| {
+        drop(server);
+        Ok(())
+    });
+    let verdict = end.and_then(|end| ended(&end, 3, "target-lost"));
+    match &verdict {
+        Ok(what) => println!("the server stops in the middle: ok, {what}"),
+        Err(error) => eprintln!("error: the server stops in the middle: {error:#}"),
+    }
+    Ok(verdict.is_ok())
 }
 
 fn nothing_is_left(bed: &Bed) -> Result<String> {

@@ -151,6 +151,7 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     if !is_good {
         eprintln!("what nfs-ganesha said last:\n{}", server.last_words());
     }
+    is_good &= checks::server_stops(&bed, server)?;
     println!("interop: {:.1} s", start.elapsed().as_secs_f64());
     Ok(is_good)
 }

@@ -125,13 +125,13 @@ pub fn lints_are_inherited(tree: &Tree, findings: &mut Findings) {
             findings.complain(
                 &path,
                 "does not inherit the workspace's lints",
-                "add `[lints]` with `workspace = true`: it forbids unsafe code, printing and exiting",
+                "add `[lints]` with `workspace = true`: it denies unsafe code, printing and exiting",
             );
         }
     }
     let root = tree.file("Cargo.toml");
     for (name, level) in [
-        ("unsafe_code", "forbid"),
+        ("unsafe_code", "deny"),
         ("print_stdout", "deny"),
         ("print_stderr", "deny"),
         ("exit", "deny"),
@@ -143,6 +143,23 @@ pub fn lints_are_inherited(tree: &Tree, findings: &mut Findings) {
                 format!("the workspace's lints lack `{line}`"),
                 "the walls of ARCHITECTURE.md rest on it",
             );
+        }
+    }
+}
+
+/// The lint denies; this cannot be allowed again further down. What is not in a
+/// library's sources, such as the counting allocator of a test, may allow it.
+pub fn no_unsafe_code(tree: &Tree, findings: &mut Findings) {
+    for folder in tree.crates() {
+        let roots = ["lib.rs", "main.rs"].map(|name| format!("{folder}/src/{name}"));
+        for root in roots.iter().filter_map(|path| tree.file(path)) {
+            if !root.text.contains("#![forbid(unsafe_code)]") {
+                findings.complain(
+                    &root.path,
+                    "has no #![forbid(unsafe_code)]",
+                    "add it: bytes of a peer meet no unsafe code here",
+                );
+            }
         }
     }
 }

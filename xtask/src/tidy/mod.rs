@@ -93,6 +93,10 @@ const CHECKS: &[Check] = &[
         run: manifests::lints_are_inherited,
     },
     Check {
+        name: "no-unsafe-code",
+        run: manifests::no_unsafe_code,
+    },
+    Check {
         name: "lock-file",
         run: manifests::lock_file,
     },
