@@ -17,8 +17,6 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Takes every reply that can be waiting with 8 READs of 128 KiB in flight.
-const BUFFER_LEN: usize = 1 << 20;
 /// How many turns go by between two looks at the clock.
 const TURNS_PER_LOOK: u32 = 16;
 
@@ -60,6 +58,10 @@ pub struct RawClient {
     /// What goes before it
     #[arg(long, default_value_t = 0.2)]
     pub warm_up: f64,
+    /// Bytes taken by one recv at most, but room for one whole reply: larger ones
+    /// leave the processor's cache and are slower
+    #[arg(long, default_value_t = 64 << 10)]
+    pub buffer: usize,
     /// The processor to run on
     #[arg(long)]
     pub cpu: Option<usize>,
@@ -191,7 +193,7 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
         reply_len: reply.len() + 4,
         data_len,
         in_flight: options.in_flight,
-        buffer: vec![0; BUFFER_LEN],
+        buffer: vec![0; options.buffer.max(reply.len() + 4)],
     })
 }
 

@@ -174,6 +174,7 @@ const SITUATIONS: &[Situation] = &[
         "data read are compared with what was written",
         data_are_verified,
     ),
+    ("data that change behind our back are found", changed_data),
     ("READ of 128 KiB, 8 in flight", long_reads),
     ("ports given instead of asked for", ports_given),
     ("nct's command line", as_nct),
@@ -262,6 +263,33 @@ fn data_are_verified(bed: &Bed) -> Result<String> {
         "{:.0} bytes of file data",
         record.number("/totals/kinds/0/data_bytes")?
     ))
+}
+
+fn changed_data(bed: &Bed) -> Result<String> {
+    let target = format!("nfs://127.0.0.1/export/{DIRECTORY}/file0007");
+    let file = bed.folder.join("disk").join(DIRECTORY).join("file0007");
+    let arguments = [
+        "probe",
+        "read",
+        &target,
+        "--verify",
+        "--duration",
+        "3s",
+        "--as",
+        "json",
+    ];
+    let (_, record) = cut_short(bed, &arguments, |_| Ok(std::fs::write(file, [7; 4096])?))?;
+    let failure = &record["totals"]["kinds"][0]["failures"][0];
+    match (failure["failure"].as_str(), failure["count"].as_u64()) {
+        (Some(name), Some(count)) => Ok(format!(
+            "{count} of {}: {name}",
+            record["totals"]["ledger"]["scheduled"]
+        )),
+        _ => bail!(
+            "none of {} operations failed",
+            record["totals"]["ledger"]["scheduled"]
+        ),
+    }
 }
 
 fn long_reads(bed: &Bed) -> Result<String> {
