@@ -87,6 +87,8 @@ pub struct WorkerEnd {
 /// One simulated client as its worker sees it.
 struct ClientState {
     workload: Box<dyn Workload>,
+    /// Whether the workload wants to hear of completions at all.
+    restores: bool,
     arrivals: Arrivals,
     /// When its next operation is due, in an open loop.
     next_due: Moment,
@@ -188,9 +190,10 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
                 lost = Some(error);
             }
             now = self.backend.now();
-            for completion in completed.drain(..) {
-                self.complete(&completion);
+            for completion in &completed {
+                self.complete(completion);
             }
+            completed.clear();
             self.keep_time(now);
             if lost.is_some() {
                 self.close(now);
@@ -266,20 +269,17 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         now: Moment,
     ) {
         let state = &mut self.clients[ticket.client as usize];
-        if let (Role::Measured, true) = (role, self.recorder.is_measured(due)) {
-            state.remaining -= 1;
+        let kind = operation.kind();
+        if self.recorder.is_measured(due) {
+            state.remaining -= u64::from(role == Role::Measured);
+            self.recorder.schedule(kind, role);
         }
         let slot = &mut state.slots[ticket.slot as usize];
-        let kind = operation.kind();
-        *slot = SlotState {
-            due,
-            ready,
-            kind,
-            role,
-            is_busy: true,
-            ..*slot
-        };
-        self.recorder.schedule(kind, role, due);
+        slot.due = due;
+        slot.ready = ready;
+        slot.kind = kind;
+        slot.role = role;
+        slot.is_busy = true;
         self.busy += 1;
         self.backend.submit(ticket, operation, now);
     }
@@ -311,7 +311,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             return;
         }
         let state = &mut self.clients[ticket.client as usize];
-        if let Some(operation) = state.workload.restore(ticket.slot, after) {
+        if state.restores
+            && let Some(operation) = state.workload.restore(ticket.slot, after)
+        {
             self.start(ticket, operation, Role::Companion, now, now, now);
         } else if state.is_starved {
             self.start_scheduled(ticket, now);
@@ -455,6 +457,7 @@ impl ClientState {
             is_busy: false,
         };
         Self {
+            restores: workload.restores(),
             workload,
             arrivals: Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed),
             next_due: Moment::NEVER,

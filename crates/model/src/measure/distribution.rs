@@ -52,15 +52,23 @@ impl<C: Counter> Distribution<C> {
     /// Adds one value, in nanoseconds.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
-        if nanos != self.run_value || self.run_len == u32::MAX {
+        self.record_n(nanos, 1);
+    }
+
+    /// Adds the same value `times` times.
+    #[inline]
+    pub fn record_n(&mut self, nanos: u64, times: u32) {
+        if nanos != self.run_value || self.run_len > u32::MAX - times {
             self.flush();
             self.run_value = nanos;
             self.min = self.min.min(nanos);
             self.max = self.max.max(nanos);
         }
-        self.run_len += 1;
-        self.count += 1;
-        self.sum = self.sum.saturating_add(nanos);
+        self.run_len += times;
+        self.count += u64::from(times);
+        self.sum = self
+            .sum
+            .saturating_add(nanos.saturating_mul(u64::from(times)));
     }
 
     /// Writes the pending run of equal values into the histogram.

@@ -329,6 +329,12 @@ impl Workload for Probe {
         self.companion(slot, sequence)
     }
 
+    fn restores(&self) -> bool {
+        let operation = self.plan.operation;
+        crate::plan::companion_of(operation).is_some()
+            || matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
+    }
+
     fn next(&mut self, slot: u32) -> Option<Operation> {
         match self.plan.operation {
             OpKind::Null => Some(Operation::Null),
