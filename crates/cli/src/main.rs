@@ -1,2 +1,7 @@
-//! The `filestone` command.
-fn main() {}
+//! The `filestone` command: the only place that ends the process.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    filestone_cli::main()
+}

@@ -44,7 +44,7 @@ impl<C: Counter> Distribution<C> {
             sum: 0,
             min: u64::MAX,
             max: 0,
-            run_value: 0,
+            run_value: u64::MAX,
             run_len: 0,
         }
     }
