@@ -7,6 +7,7 @@ mod bench;
 mod exchange;
 mod fuzz;
 mod interop;
+mod man;
 mod process;
 mod processors;
 mod raw_client;
@@ -36,6 +37,8 @@ enum Chore {
     Interop(interop::Interop),
     /// Run every fuzz target briefly, where the toolchain allows.
     Fuzz(fuzz::Fuzz),
+    /// Write the man pages anew from the options' definitions.
+    Man(man::Man),
     /// Accept changed snapshots; read the diff before committing it.
     Bless,
     /// The least a program can do to exchange these bytes (part of bench).
@@ -61,6 +64,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Bench(options) => bench::run(options),
         Chore::Interop(options) => interop::run(options),
         Chore::Fuzz(options) => fuzz::run(options),
+        Chore::Man(options) => man::run(options),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
     }

@@ -17,11 +17,16 @@ pub struct Man {
 /// Pages in a folder, by name.
 fn pages(folder: &Path) -> Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
-    let entries = std::fs::read_dir(folder).with_context(|| format!("{}: cannot be listed", folder.display()))?;
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("{}: cannot be listed", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "1") {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             pages.insert(name, std::fs::read_to_string(&path)?);
         }
     }
@@ -37,7 +42,11 @@ pub fn run(options: &Man) -> Result<bool> {
         bail!("man: the command line gave no page");
     }
     let folder = crate::tidy::root()?.join("man");
-    let old = if folder.is_dir() { pages(&folder)? } else { BTreeMap::new() };
+    let old = if folder.is_dir() {
+        pages(&folder)?
+    } else {
+        BTreeMap::new()
+    };
     let stale: Vec<&String> = new
         .keys()
         .chain(old.keys().filter(|name| !new.contains_key(*name)))
@@ -45,7 +54,9 @@ pub fn run(options: &Man) -> Result<bool> {
         .collect();
     if options.check {
         for name in &stale {
-            eprintln!("error: man/{name}: is not what the options say now\nhelp: run `cargo xtask man` and commit the result");
+            eprintln!(
+                "error: man/{name}: is not what the options say now\nhelp: run `cargo xtask man` and commit the result"
+            );
         }
         return Ok(stale.is_empty());
     }

@@ -64,7 +64,7 @@ fn known(tree: &Tree) -> BTreeMap<(String, String), usize> {
 
 pub fn function_length(tree: &Tree, findings: &mut Findings) {
     let mut known = known(tree);
-    for file in tree.sources("").filter(|file| !file.is_test()) {
+    for file in tree.sources("").filter(|file| !file.is_test) {
         let code = file.code();
         let lines = code.lines().filter(|line| !line.trim().is_empty()).count();
         if lines > FILE_LIMIT {

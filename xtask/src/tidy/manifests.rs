@@ -195,6 +195,7 @@ mod tests {
             path: "Cargo.toml".into(),
             text: "[lints]\nworkspace = true\n[dependencies]\n# a\nserde = \"1\"\nrand.workspace = true\n".into(),
             blanked: String::new(),
+            is_test: false,
         };
         assert_eq!(
             entries(&file, "[dependencies]"),

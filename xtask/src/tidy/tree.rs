@@ -12,6 +12,8 @@ pub struct File {
     pub text: String,
     /// For Rust: the text without comments and literals; else empty.
     pub blanked: String,
+    /// Whether all of it is test code.
+    pub is_test: bool,
 }
 
 /// Everything that is, or is about to be, under version control.
@@ -47,11 +49,13 @@ impl Tree {
                 String::new()
             };
             files.push(File {
+                is_test: path.contains("/tests/"),
                 path,
                 text,
                 blanked,
             });
         }
+        mark_test_modules(&mut files);
         Ok(Self { root, files })
     }
 
@@ -79,14 +83,36 @@ impl Tree {
 }
 
 impl File {
-    /// Whether all of it is test code.
-    pub fn is_test(&self) -> bool {
-        self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
-    }
-
     /// The blanked text without test modules.
     pub fn code(&self) -> String {
         source::without_tests(&self.blanked)
+    }
+}
+
+/// A module declared as `#[cfg(test)] mod name;` is test code, in its own file.
+fn mark_test_modules(files: &mut [File]) {
+    let mut modules = Vec::new();
+    for file in files.iter() {
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or_default();
+        let folder = match name {
+            "mod.rs" | "lib.rs" | "main.rs" => folder.to_owned(),
+            _ => file.path.trim_end_matches(".rs").to_owned(),
+        };
+        for (at, attribute) in file.blanked.match_indices("#[cfg(test)]") {
+            let mut words = file.blanked[at + attribute.len()..].split_whitespace();
+            let name = words
+                .by_ref()
+                .find(|word| *word != "pub")
+                .filter(|word| *word == "mod")
+                .and(words.next());
+            if let Some(name) = name.and_then(|name| name.strip_suffix(';')) {
+                modules.push(format!("{folder}/{name}.rs"));
+                modules.push(format!("{folder}/{name}/mod.rs"));
+            }
+        }
+    }
+    for file in files {
+        file.is_test |= modules.contains(&file.path);
     }
 }
 
