@@ -4,6 +4,8 @@
 //! report. Nothing here measures, schedules or encodes, and nothing knows a
 //! protocol: this crate does not depend on `filestone-wire`.
 
+#![forbid(unsafe_code)]
+
 mod built_in;
 mod carry_out;
 mod console;

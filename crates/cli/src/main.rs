@@ -1,5 +1,7 @@
 //! The `filestone` command: the only place that ends the process.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
