@@ -102,13 +102,18 @@ struct ClientState {
     /// Slots without work, the one that was freed first in front.
     free: VecDeque<u32>,
     slots: Vec<SlotState>,
+    /// When the operation in each slot was due: the one thing that every
+    /// operation of a constant closed loop touches.
+    due: Vec<Moment>,
 }
 
-/// The operation in a slot.
+/// The operation in a slot. When it is due stands apart, in
+/// [`ClientState::due`].
 #[derive(Debug, Clone, Copy)]
 struct SlotState {
     free_at: Moment,
-    due: Moment,
+    /// When the slot was free for it, in an open loop; a closed loop's operation
+    /// is due when its slot is free.
     ready: Moment,
     kind: OpKind,
     role: Role,
@@ -276,7 +281,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             self.recorder.schedule(kind, role, 1);
         }
         let slot = &mut state.slots[ticket.slot as usize];
-        slot.due = due;
+        state.due[ticket.slot as usize] = due;
         slot.ready = ready;
         slot.kind = kind;
         slot.role = role;
@@ -327,18 +332,14 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         };
         let mut run_len = 0;
         for slot in slots {
-            let slot = &mut client.slots[*slot as usize];
-            let ready = slot.ready.max(completion.usable);
-            if slot.due != sample.due || ready != sample.ready {
+            let due = std::mem::replace(&mut client.due[*slot as usize], now);
+            if due != sample.due {
                 self.recorder.record(&sample, run_len);
                 run_len = 0;
-                sample.due = slot.due;
-                sample.ready = ready;
+                sample.due = due;
+                sample.ready = due.max(completion.usable);
             }
             run_len += 1;
-            slot.due = now;
-            slot.ready = now;
-            slot.free_at = now;
         }
         self.recorder.record(&sample, run_len);
         if self.recorder.is_measured(now) {
@@ -355,12 +356,15 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     #[inline]
     fn complete(&mut self, completion: &Completion) {
         let ticket = completion.ticket;
-        let slot = &mut self.clients[ticket.client as usize].slots[ticket.slot as usize];
+        let client = &mut self.clients[ticket.client as usize];
+        let due = client.due[ticket.slot as usize];
+        let slot = &mut client.slots[ticket.slot as usize];
+        let ready = if client.is_constant { due } else { slot.ready };
         let sample = Sample {
             kind: slot.kind,
             role: slot.role,
-            due: slot.due,
-            ready: slot.ready.max(completion.usable),
+            due,
+            ready: ready.max(completion.usable),
             completion: *completion,
         };
         slot.is_busy = false;
@@ -494,8 +498,12 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         let mut abandoned = Completions::default();
         self.backend.abandon(&mut abandoned);
         self.complete_all(&abandoned);
-        for slot in self.clients.iter().flat_map(|client| &client.slots) {
-            if slot.is_busy && self.recorder.is_measured(slot.due) {
+        let slots = self
+            .clients
+            .iter()
+            .flat_map(|client| client.slots.iter().zip(&client.due));
+        for (slot, due) in slots {
+            if slot.is_busy && self.recorder.is_measured(*due) {
                 self.recorder.buffer().leave_in_flight(slot.kind, slot.role);
             }
         }
@@ -515,7 +523,6 @@ impl ClientState {
     fn new(plan: &Plan, client: u32, workload: Box<dyn Workload>) -> Self {
         let idle = SlotState {
             free_at: Moment::ZERO,
-            due: Moment::ZERO,
             ready: Moment::ZERO,
             kind: plan.workload.operation,
             role: Role::Measured,
@@ -532,6 +539,7 @@ impl ClientState {
             remaining: plan.count_of_client(client).unwrap_or(u64::MAX),
             free: VecDeque::with_capacity(plan.in_flight as usize + 1),
             slots: vec![idle; plan.in_flight as usize],
+            due: vec![Moment::ZERO; plan.in_flight as usize],
         }
     }
 }

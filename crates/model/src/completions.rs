@@ -25,7 +25,7 @@ impl Completions {
     }
 
     /// Adds a completion.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, completion: Completion) {
         let slot = completion.ticket.slot;
         self.slots.push(slot);

@@ -187,7 +187,7 @@ impl Nfs3Client {
     }
 
     /// Ends a slot's operation.
-    #[inline]
+    #[inline(always)]
     fn complete(
         &mut self,
         index: usize,

@@ -85,7 +85,7 @@ impl Nfs3Client {
     }
 
     /// One whole reply.
-    #[inline]
+    #[inline(always)]
     fn receive_reply(
         &mut self,
         record: &[u8],
@@ -108,7 +108,7 @@ impl Nfs3Client {
     }
 
     /// Ends the call with this xid, or counts a reply to nobody.
-    #[inline]
+    #[inline(always)]
     fn end(
         &mut self,
         xid: u32,
