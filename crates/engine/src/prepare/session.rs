@@ -59,7 +59,7 @@ impl Session {
             .call(PROGRAM, VERSION, procedure.number(), args)
             .map_err(|source| RunError::Call {
                 address,
-                call: format!("{} {about}", procedure.name().to_uppercase()),
+                call: name_of(procedure, about),
                 source,
             })
     }
@@ -73,7 +73,7 @@ impl Session {
     ) -> RunError {
         RunError::Call {
             address: self.channel.dial().address,
-            call: format!("{} {about}", procedure.name().to_uppercase()),
+            call: name_of(procedure, about),
             source: CallError::Decode(source),
         }
     }
@@ -131,6 +131,16 @@ impl Session {
             Ok(Ok(Ok(ok))) => (ok.rtmax.into(), ok.wtmax.into()),
             _ => (0, 0),
         }
+    }
+}
+
+/// How an error names a call: `LOOKUP /export/file`, or `NULL`.
+fn name_of(procedure: Procedure, about: &str) -> String {
+    let name = procedure.name().to_uppercase();
+    if about.is_empty() {
+        name
+    } else {
+        format!("{name} {about}")
     }
 }
 

@@ -83,17 +83,27 @@ impl Caveat {
             ),
             Caveat::AchievedBelowOffered { offered_load_ops_per_s, achieved_load_ops_per_s } => (
                 format!(
-                    "offered {offered_load_ops_per_s:.0} operations/s, achieved {achieved_load_ops_per_s:.0} ({:.1} %)",
+                    "offered {} operations/s, achieved {} ({:.1} %)",
+                    grouped(offered_load_ops_per_s.round() as u64),
+                    grouped(achieved_load_ops_per_s.round() as u64),
                     100.0 * achieved_load_ops_per_s / offered_load_ops_per_s.max(f64::MIN_POSITIVE)
                 ),
                 Some("offer less, or allow more calls in flight (--in-flight) if slot wait is high"),
             ),
             Caveat::Skipped { count, scheduled } => (
-                format!("{count} of {scheduled} operations were due and never sent: every slot was taken until the end"),
+                format!(
+                    "{} of {} operations were due and never sent: every slot was taken until the end",
+                    grouped(*count),
+                    grouped(*scheduled)
+                ),
                 Some("the response times of these would have been the longest; allow more in flight or offer less"),
             ),
             Caveat::FewAboveQuantile { quantile, above } => (
-                format!("only {above} operations lie above p{}: it is a guess", quantile_name(*quantile)),
+                match above {
+                    0 => format!("no operation lies above p{}: it is the maximum", quantile_name(*quantile)),
+                    1 => format!("only 1 operation lies above p{}: it is a guess", quantile_name(*quantile)),
+                    above => format!("only {above} operations lie above p{}: it is a guess", quantile_name(*quantile)),
+                },
                 Some("run longer (--duration) before quoting it; 100 or more make it worth quoting"),
             ),
             Caveat::DebugBuild => (
@@ -113,15 +123,26 @@ impl Caveat {
                 Some("run the load generator on another host for figures to publish"),
             ),
             Caveat::Unsuccessful { count, ended, most_frequent } => (
-                format!("{count} of {ended} operations did not succeed, mostly {most_frequent}; their times are among those shown"),
+                format!(
+                    "{} of {} operations did not succeed, mostly {most_frequent}; their times are among those shown",
+                    grouped(*count),
+                    grouped(*ended)
+                ),
                 Some("see the table of errors"),
             ),
             Caveat::Retransmissions { count, calls } => (
-                format!("{count} of {calls} calls were sent again because no reply came in time"),
+                format!(
+                    "{} of {} calls were sent again because no reply came in time",
+                    grouped(*count),
+                    grouped(*calls)
+                ),
                 Some("look for loss on the network (netstat -su) or lower the load"),
             ),
             Caveat::LateReplies { count } => (
-                format!("{count} replies came for calls that were already answered or given up"),
+                format!(
+                    "{} replies came for calls that were already answered or given up",
+                    grouped(*count)
+                ),
                 Some("raise --timeout, or look for a server that answers twice"),
             ),
             Caveat::Reconnected { times, unusable_ns } => (
@@ -132,7 +153,7 @@ impl Caveat {
                 Some("see disconnected operations in the ledger; slot wait holds the time spent waiting"),
             ),
             Caveat::Interrupted { after_ns } => {
-                (format!("the run was interrupted after {:.2} s", *after_ns as f64 / 1e9), None)
+                (format!("the run was interrupted after {:.3} s", *after_ns as f64 / 1e9), None)
             }
             Caveat::TargetLost { message } => (
                 format!("the run ended early: {message}"),
@@ -157,6 +178,19 @@ impl Caveat {
     pub fn is_fatal(&self) -> bool {
         matches!(self, Caveat::LedgerOutOfBalance { .. })
     }
+}
+
+/// A count with its thousands apart: `17,312`.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// A worker busier than this was the limit, or near it.
@@ -344,7 +378,14 @@ mod tests {
             achieved_load_ops_per_s: 17_312.0,
         }
         .sentence();
-        assert_eq!(what, "offered 20000 operations/s, achieved 17312 (86.6 %)");
+        assert_eq!(
+            what,
+            "offered 20,000 operations/s, achieved 17,312 (86.6 %)"
+        );
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1_000_000)],
+            ["0", "999", "1,000,000"]
+        );
         assert!(help.is_some_and(|help| help.contains("--in-flight")));
         assert_eq!(quantile_name(0.9999), "99.99");
     }
