@@ -14,6 +14,7 @@ mod faces;
 mod interruption;
 mod live;
 mod nct_command_line;
+mod option_values;
 mod options;
 mod output_directory;
 mod planning;

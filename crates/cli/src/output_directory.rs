@@ -91,9 +91,8 @@ impl OutputDirectory {
         self.write_record(record).map_err(|error| {
             self.abandon();
             WriteError {
-                error: error.with_help(
-                    "nothing was kept there; with --as text the record follows the report as JSON",
-                ),
+                error: error
+                    .with_help("nothing was kept there; the record is on standard output, as JSON"),
                 is_record_lost: true,
             }
         })?;
@@ -129,7 +128,12 @@ impl OutputDirectory {
 
     fn write_file(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path.join(name);
-        fs::write(&path, text).map_err(|error| Error::file(&path, &error))
+        fs::write(&path, text).map_err(|error| {
+            // Half a file must not be taken for a whole one; if it cannot be
+            // removed either, the message names it.
+            let _ = fs::remove_file(&path);
+            Error::file(&path, &error)
+        })
     }
 
     /// Has gnuplot draw the pictures. What goes wrong is said and is no error:

@@ -11,8 +11,9 @@
 
 use crate::backend::{Backend, BackendError};
 use filestone_model::arrivals::Arrivals;
+use filestone_model::completions::{Completions, for_slot};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
-use filestone_model::operation::{Completion, OpKind, Operation, Ticket};
+use filestone_model::operation::{Completion, OpKind, Operation, Outcome, Ticket};
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
@@ -89,6 +90,8 @@ struct ClientState {
     workload: Box<dyn Workload>,
     /// Whether the workload wants to hear of completions at all.
     restores: bool,
+    /// Whether it is a closed loop whose operations are all the same.
+    is_constant: bool,
     arrivals: Arrivals,
     /// When its next operation is due, in an open loop.
     next_due: Moment,
@@ -179,7 +182,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     /// Runs to the end: by time, by count, by interruption, or by loss of the server.
     pub fn run(mut self) -> WorkerEnd {
         let slots = self.clients.iter().map(|client| client.slots.len()).sum();
-        let mut completed = Vec::with_capacity(slots);
+        let mut completed = Completions::with_capacity(slots);
         let mut now = self.backend.now();
         let mut lost = None;
         self.begin(now);
@@ -189,10 +192,8 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             if let Err(error) = self.backend.wait(until, &mut completed) {
                 lost = Some(error);
             }
-            now = self.backend.now();
-            for completion in &completed {
-                self.complete(completion);
-            }
+            now = self.backend.recent();
+            self.complete_all(&completed);
             completed.clear();
             self.keep_time(now);
             if lost.is_some() {
@@ -272,7 +273,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         let kind = operation.kind();
         if self.recorder.is_measured(due) {
             state.remaining -= u64::from(role == Role::Measured);
-            self.recorder.schedule(kind, role);
+            self.recorder.schedule(kind, role, 1);
         }
         let slot = &mut state.slots[ticket.slot as usize];
         slot.due = due;
@@ -282,6 +283,72 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         slot.is_busy = true;
         self.busy += 1;
         self.backend.submit(ticket, operation, now);
+    }
+
+    /// Deals with completions run by run.
+    #[inline]
+    fn complete_all(&mut self, completed: &Completions) {
+        for index in 0..completed.run_count() {
+            let Some((completion, slots)) = completed.run(index) else {
+                return;
+            };
+            if !self.repeat(completion, slots) {
+                for slot in slots {
+                    self.complete(&for_slot(completion, *slot));
+                }
+            }
+        }
+    }
+
+    /// The short way for a closed loop that asks the same thing again and again:
+    /// records the run, and lets all of its slots do what they did. Says whether
+    /// it could.
+    #[inline]
+    fn repeat(&mut self, completion: &Completion, slots: &[u32]) -> bool {
+        let (now, count) = (completion.done, slots.len() as u64);
+        let Some(client) = self.clients.get_mut(completion.ticket.client as usize) else {
+            return false;
+        };
+        // A failure is worth the long way, and so is the end.
+        let is_going_on = self.end.is_none() && now <= self.schedule.window_end;
+        if !client.is_constant
+            || !is_going_on
+            || client.remaining < count
+            || completion.outcome != Outcome::Ok
+        {
+            return false;
+        }
+        let mut sample = Sample {
+            kind: self.measured_kind,
+            role: Role::Measured,
+            due: Moment::NEVER,
+            ready: Moment::NEVER,
+            completion: *completion,
+        };
+        let mut run_len = 0;
+        for slot in slots {
+            let slot = &mut client.slots[*slot as usize];
+            let ready = slot.ready.max(completion.usable);
+            if slot.due != sample.due || ready != sample.ready {
+                self.recorder.record(&sample, run_len);
+                run_len = 0;
+                sample.due = slot.due;
+                sample.ready = ready;
+            }
+            run_len += 1;
+            slot.due = now;
+            slot.ready = now;
+            slot.free_at = now;
+        }
+        self.recorder.record(&sample, run_len);
+        if self.recorder.is_measured(now) {
+            client.remaining -= count;
+            self.recorder
+                .schedule(self.measured_kind, Role::Measured, count);
+        }
+        self.last_done = self.last_done.max(now);
+        self.backend.repeat(completion.ticket.client, slots);
+        true
     }
 
     /// Makes a sample of a completion and lets its slot go on.
@@ -300,7 +367,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         slot.free_at = completion.done;
         self.busy -= 1;
         self.last_done = self.last_done.max(completion.done);
-        self.recorder.record(&sample);
+        self.recorder.record(&sample, 1);
         self.advance(ticket, Some(completion), completion.done);
     }
 
@@ -424,11 +491,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
 
     fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerEnd {
         self.note_costs();
-        let mut abandoned = Vec::new();
+        let mut abandoned = Completions::default();
         self.backend.abandon(&mut abandoned);
-        for completion in &abandoned {
-            self.complete(completion);
-        }
+        self.complete_all(&abandoned);
         for slot in self.clients.iter().flat_map(|client| &client.slots) {
             if slot.is_busy && self.recorder.is_measured(slot.due) {
                 self.recorder.buffer().leave_in_flight(slot.kind, slot.role);
@@ -456,10 +521,12 @@ impl ClientState {
             role: Role::Measured,
             is_busy: false,
         };
+        let arrivals = Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed);
         Self {
             restores: workload.restores(),
+            is_constant: workload.is_constant() && !arrivals.is_open(),
             workload,
-            arrivals: Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed),
+            arrivals,
             next_due: Moment::NEVER,
             is_starved: false,
             remaining: plan.count_of_client(client).unwrap_or(u64::MAX),

@@ -8,7 +8,7 @@ use crate::options::{Ancestor, AsOptions};
 use crate::output_directory::{Existing, OutputDirectory};
 use crate::planning::Surroundings;
 use crate::render::rows::Columns;
-use crate::render::summary;
+use crate::render::{json, summary};
 use crate::{Exit, console, interruption};
 use filestone_engine::Guilt;
 use filestone_model::measure::RunRecord;
@@ -121,7 +121,12 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
         let kept = directory.write(&record, &measured.terminal);
         let counters = summary::nct_counters(&record, measured.threads, measured.jobs);
         console::result(&(summary::render(&record) + &counters))?;
-        kept.map_err(|error| error.error)?;
+        if let Err(error) = kept {
+            if error.is_record_lost {
+                console::result(&json::render(&record)?)?;
+            }
+            return Err(error.error);
+        }
     }
     warn(&record);
     Ok(match record.end {

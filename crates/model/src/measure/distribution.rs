@@ -58,7 +58,7 @@ impl<C: Counter> Distribution<C> {
     /// Adds the same value `times` times.
     #[inline]
     pub fn record_n(&mut self, nanos: u64, times: u32) {
-        if nanos != self.run_value || self.run_len > u32::MAX - times {
+        if self.run_len == 0 || nanos != self.run_value || self.run_len > u32::MAX - times {
             self.flush();
             self.run_value = nanos;
             self.min = self.min.min(nanos);
@@ -78,8 +78,6 @@ impl<C: Counter> Distribution<C> {
                 .saturating_record_n(self.run_value, counts(self.run_len.into()));
             self.run_len = 0;
         }
-        // A run that was flushed in the middle must set the extremes again.
-        self.run_value = u64::MAX;
     }
 
     /// Adds all of `other`.
@@ -108,7 +106,6 @@ impl<C: Counter> Distribution<C> {
         self.min = u64::MAX;
         self.max = 0;
         self.run_len = 0;
-        self.run_value = u64::MAX;
     }
 
     /// How many values were recorded.

@@ -53,31 +53,36 @@ impl Recorder {
         self.window_end = self.window_end.min(at);
     }
 
-    /// Counts the birth of an operation.
+    /// Counts the birth of `times` operations.
     #[inline]
-    pub fn schedule(&mut self, kind: OpKind, role: Role) {
+    pub fn schedule(&mut self, kind: OpKind, role: Role, times: u64) {
         if self.births_of != (kind, role) {
             self.enter_births();
             self.births_of = (kind, role);
         }
-        self.births += 1;
+        self.births += times;
     }
 
-    /// Counts the end of an operation.
+    /// Counts the end of `times` operations that differ in their slot at most.
     #[inline]
-    pub fn record(&mut self, sample: &Sample) {
+    pub fn record(&mut self, sample: &Sample, times: u32) {
+        if times == 0 {
+            return;
+        }
         match &self.run {
-            Some(run) if is_alike(run, sample) && self.run_len < u32::MAX => self.run_len += 1,
-            _ => self.begin_run(sample),
+            Some(run) if is_alike(run, sample) && self.run_len <= u32::MAX - times => {
+                self.run_len += times
+            }
+            _ => self.begin_run(sample, times),
         }
     }
 
     /// Enters the last run and begins another.
-    fn begin_run(&mut self, sample: &Sample) {
+    fn begin_run(&mut self, sample: &Sample, times: u32) {
         self.enter_run();
         if self.is_measured(sample.due) {
             self.run = Some(*sample);
-            self.run_len = 1;
+            self.run_len = times;
         }
     }
 
@@ -186,9 +191,9 @@ mod tests {
             sample(200, 700),
         ] {
             if recorder.is_measured(sample.due) {
-                recorder.schedule(sample.kind, sample.role);
+                recorder.schedule(sample.kind, sample.role, 1);
             }
-            recorder.record(&sample);
+            recorder.record(&sample, 1);
         }
         let mut buffer = recorder.finish(Moment::from_nanos(1000));
         let kind = &mut buffer.kinds[0];

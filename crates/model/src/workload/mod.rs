@@ -23,6 +23,12 @@ pub trait Workload: Send {
         true
     }
 
+    /// Whether every operation is the same as every other, and none needs
+    /// restoring; asked once.
+    fn is_constant(&self) -> bool {
+        false
+    }
+
     /// The next measured operation of this slot; `None` ends the client.
     fn next(&mut self, slot: u32) -> Option<Operation>;
 }

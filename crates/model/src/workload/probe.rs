@@ -335,6 +335,32 @@ impl Workload for Probe {
             || matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
     }
 
+    fn is_constant(&self) -> bool {
+        match self.plan.operation {
+            OpKind::Null | OpKind::SetAttr => true,
+            OpKind::GetAttr
+            | OpKind::Access
+            | OpKind::Lookup
+            | OpKind::ReadLink
+            | OpKind::FsStat
+            | OpKind::FsInfo
+            | OpKind::PathConf => self.visit_count() == 1,
+            OpKind::Read
+            | OpKind::Write
+            | OpKind::Create
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename
+            | OpKind::Link
+            | OpKind::ReadDir
+            | OpKind::ReadDirPlus
+            | OpKind::Commit => false,
+        }
+    }
+
     fn next(&mut self, slot: u32) -> Option<Operation> {
         match self.plan.operation {
             OpKind::Null => Some(Operation::Null),

@@ -19,6 +19,7 @@ pub use calls::{Credentials, Templates};
 pub use verify::Verify;
 
 use crate::client::{Client, Output, ProtocolError, Unsupported};
+use crate::completions::Completions;
 use crate::operation::{Answer, Completion, Failure, OpKind, Operation, Outcome, Ticket};
 use crate::plan::TransportKind;
 use crate::random::{Generator, RngExt};
@@ -193,7 +194,7 @@ impl Nfs3Client {
         checked: Checked,
         bytes_received: u32,
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) {
         let slot = &mut self.slots[index];
         if slot.state == State::Sent {
@@ -229,7 +230,7 @@ impl Nfs3Client {
         index: usize,
         outcome: Outcome,
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) {
         let checked = Checked {
             outcome,
@@ -237,6 +238,20 @@ impl Nfs3Client {
             data_bytes: 0,
         };
         self.complete(index, checked, 0, now, completed);
+    }
+
+    /// Submits the operation that a slot had last.
+    fn repeat_one(&mut self, slot: u32, out: &mut Output) {
+        if let Some(operation) = self.slots.get(slot as usize).map(|slot| slot.operation) {
+            self.submit(
+                Ticket {
+                    client: self.index,
+                    slot,
+                },
+                operation,
+                out,
+            );
+        }
     }
 
     /// Takes calls back that were never handed over: they wait for a connection.
@@ -292,6 +307,33 @@ impl Client for Nfs3Client {
     }
 
     #[inline]
+    fn repeat(&mut self, slots: &[u32], out: &mut Output) {
+        // The first call is encoded, the others are copies of it with their own
+        // xid. Data that lie elsewhere, datagrams and trouble go the long way.
+        let Some((first, others)) = slots.split_first() else {
+            return;
+        };
+        let (start, splices) = (out.bytes.len(), out.splices.len());
+        self.repeat_one(*first, out);
+        let len = out.bytes.len() - start;
+        let is_plain = out.splices.len() == splices && self.shared.transport == TransportKind::Tcp;
+        if !is_plain || len == 0 || self.has_troubles {
+            others.iter().for_each(|slot| self.repeat_one(*slot, out));
+            return;
+        }
+        let step = self.slot_mask.wrapping_add(1);
+        for index in others {
+            let Some(slot) = self.slots.get_mut(*index as usize) else {
+                continue;
+            };
+            slot.xid = slot.xid.wrapping_add(step);
+            slot.state = State::Sent;
+            calls::copy_with_xid(out, start, len, slot.xid);
+        }
+        self.queued.extend_from_slice(others);
+    }
+
+    #[inline]
     fn transmitted(&mut self, now: Moment) {
         if self.queued.is_empty() {
             return;
@@ -320,7 +362,7 @@ impl Client for Nfs3Client {
         &mut self,
         bytes: &[u8],
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), ProtocolError> {
         match self.shared.transport {
             TransportKind::Tcp => self.receive_stream(bytes, now, completed),
@@ -342,11 +384,11 @@ impl Client for Nfs3Client {
         }
     }
 
-    fn handle_discarded(&mut self, len: usize, now: Moment, completed: &mut Vec<Completion>) {
+    fn handle_discarded(&mut self, len: usize, now: Moment, completed: &mut Completions) {
         self.discard(len, now, completed);
     }
 
-    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Vec<Completion>) {
+    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
         if now < self.next_deadline {
             return;
         }
@@ -389,7 +431,7 @@ impl Client for Nfs3Client {
         }
     }
 
-    fn disconnected(&mut self, now: Moment, completed: &mut Vec<Completion>) {
+    fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
         self.is_connected = false;
         self.discarding = None;
         self.take_back_queued();
@@ -400,7 +442,7 @@ impl Client for Nfs3Client {
         }
     }
 
-    fn abandon(&mut self, now: Moment, completed: &mut Vec<Completion>) {
+    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
         self.take_back_queued();
         for index in 0..self.slots.len() {
             if self.slots[index].state == State::Waiting {
