@@ -84,6 +84,7 @@ impl Bed {
                     target,
                     "--as",
                     "json",
+                    "--no-calibrate",
                     "--timeout",
                     "10s",
                 ],
@@ -277,6 +278,7 @@ fn changed_data(bed: &Bed) -> Result<String> {
         "3s",
         "--as",
         "json",
+        "--no-calibrate",
     ];
     let (_, record) = cut_short(bed, &arguments, |_| Ok(std::fs::write(file, [7; 4096])?))?;
     let failure = &record["totals"]["kinds"][0]["failures"][0];
@@ -401,6 +403,7 @@ fn silent_server(bed: &Bed) -> Result<String> {
         &port,
         "--timeout",
         "1s",
+        "--no-calibrate",
     ];
     refused(&bed.run(&arguments)?, 3, &[&port])
 }
@@ -453,6 +456,7 @@ fn interrupted(bed: &Bed) -> Result<String> {
         "4",
         "--as",
         "json",
+        "--no-calibrate",
     ];
     let end = cut_short(bed, &arguments, process::Running::interrupt)?;
     ended(&end, 130, "interrupted")
@@ -471,6 +475,7 @@ pub fn server_stops(bed: &Bed, server: Ganesha) -> Result<bool> {
         "1s",
         "--as",
         "json",
+        "--no-calibrate",
     ];
     let end = cut_short(bed, &arguments, |_| {
         drop(server);

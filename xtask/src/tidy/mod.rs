@@ -133,6 +133,10 @@ const CHECKS: &[Check] = &[
         run: pages::architecture,
     },
     Check {
+        name: "readme",
+        run: pages::readme,
+    },
+    Check {
         name: "no-private-places",
         run: leaks::no_private_places,
     },

@@ -6,6 +6,8 @@ use super::tree::Tree;
 use super::{CHECKS, Findings};
 
 const GLOSSARY: &str = "docs/glossary.md";
+const FREEZE: &str =
+    "crates/engine/tests/snapshots/known_answers__three_ways_to_look_at_a_frozen_server.snap";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Names of public types in a blanked source.
@@ -60,6 +62,24 @@ pub fn architecture(tree: &Tree, findings: &mut Findings) {
                 "every invariant names its check, and every check its invariant",
             );
         }
+    }
+}
+
+/// The freeze test's table is the tool's promise: the README shows it as computed.
+pub fn readme(tree: &Tree, findings: &mut Findings) {
+    let page = tree.file("README.md").map_or("", |file| file.text.as_str());
+    let Some(snapshot) = tree.file(FREEZE) else {
+        findings.complain(FREEZE, "is missing", "it is the table of the freeze test");
+        return;
+    };
+    // A snapshot begins with a head between two lines of dashes.
+    let table = snapshot.text.splitn(3, "---\n").nth(2).unwrap_or_default();
+    for row in table.lines().filter(|row| !page.contains(*row)) {
+        findings.complain(
+            "README.md",
+            format!("does not show the freeze test's row \"{row}\""),
+            "copy the table from the snapshot: it is what the tool computes",
+        );
     }
 }
 
