@@ -190,6 +190,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         let mut completed = Completions::with_capacity(slots);
         let mut now = self.backend.now();
         let mut lost = None;
+        self.open_window(now);
         self.begin(now);
         while !self.is_over(now) {
             self.start_due(now);
@@ -399,14 +400,21 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         }
     }
 
-    /// Closes the window when its time has come, and hands over full intervals.
+    /// From when the window opens, what the run costs is counted.
     #[inline]
-    fn keep_time(&mut self, now: Moment) {
+    fn open_window(&mut self, now: Moment) {
         if !self.is_window_open && now >= self.schedule.window_start {
             self.is_window_open = true;
             self.cpu_mark = self.backend.processor_nanos();
             self.late_mark = self.backend.late_replies();
         }
+    }
+
+    /// Opens and closes the window when its time has come, and hands over full
+    /// intervals.
+    #[inline]
+    fn keep_time(&mut self, now: Moment) {
+        self.open_window(now);
         if self.end.is_none() {
             if self.stop.load(Ordering::Relaxed) {
                 self.is_interrupted = true;
@@ -462,6 +470,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
                 until = until.min(*due);
             }
             until = until.min(self.schedule.window_end.after_nanos(1));
+        }
+        if !self.is_window_open {
+            until = until.min(self.schedule.window_start);
         }
         until.max(now)
     }

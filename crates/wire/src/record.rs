@@ -150,6 +150,13 @@ impl Assembler {
         }
     }
 
+    /// Whether the next byte is the first of a record: not even a mark, or
+    /// part of one, has been taken of it.
+    #[inline]
+    pub const fn is_at_boundary(&self) -> bool {
+        self.complete && self.failed.is_none() || self.is_between_records()
+    }
+
     /// Memory held for records that arrive in pieces.
     pub const fn capacity(&self) -> usize {
         self.buffer.capacity()

@@ -57,8 +57,10 @@ pub struct Connection<C> {
     pub is_dirty: bool,
     /// Whether the operating system has no room for more.
     pub is_blocked: bool,
-    /// When it was lost, while it is.
+    /// When the server was last known to answer over it, while it does not.
     pub lost_at: Moment,
+    /// When it went down last.
+    pub down_at: Moment,
     /// Attempts to connect since the last reply.
     pub attempts: u32,
     /// Replies when it was connected last.
@@ -85,6 +87,7 @@ impl<C: Client> Connection<C> {
             is_dirty: false,
             is_blocked: false,
             lost_at: Moment::ZERO,
+            down_at: Moment::ZERO,
             attempts: 0,
             replies_at_connect: 0,
         }

@@ -384,6 +384,7 @@ impl<C: Client> Sockets<C> {
         if connection.attempts == 0 {
             connection.lost_at = now;
         }
+        connection.down_at = now;
         let in_flight = connection.client.in_flight();
         connection.link = Link::Down(now.after_nanos(pause_nanos(connection.attempts)));
         connection.clear_output();
@@ -475,7 +476,7 @@ impl<C: Client> Sockets<C> {
             Ok(Ok(socket)) => {
                 connection.link = Link::Up(socket);
                 connection.replies_at_connect = connection.client.replies();
-                self.unusable_nanos += now.nanos_since(connection.lost_at);
+                self.unusable_nanos += now.nanos_since(connection.down_at);
                 self.reconnections += 1;
                 connection.client.connected(now, &mut connection.output);
                 self.watch(index)?;

@@ -144,15 +144,21 @@ impl OwnDirectory {
     }
 
     /// Removes everything in it, and it.
-    pub fn remove(self, session: &mut Session) -> Result<(), RunError> {
-        let directory = FileEntry {
-            handle: self.handle,
-            len: 0,
-            kind: ObjectKind::Directory,
-            has_pattern: false,
-        };
+    pub fn remove(mut self, session: &mut Session) -> Result<(), RunError> {
         for _ in 0..PASSES {
-            for name in listing::names(session, &self.path, &directory, PASS_MAX)? {
+            let names = match self.names(session) {
+                // A server that was started again may have lost the directory,
+                // or only its handle.
+                Err(RunError::Nfs {
+                    status: Status::STALE,
+                    ..
+                }) => match self.find_again(session)? {
+                    true => self.names(session)?,
+                    false => return Ok(()),
+                },
+                names => names?,
+            };
+            for name in names {
                 self.remove_entry(session, &name)?;
             }
             match rmdir_in(session, &self.path, &self.parent, self.name.as_bytes())? {
@@ -162,6 +168,32 @@ impl OwnDirectory {
             }
         }
         Err(failed(&self.path, "RMDIR", Status::NOTEMPTY))
+    }
+
+    /// What is in it.
+    fn names(&self, session: &mut Session) -> Result<Vec<Vec<u8>>, RunError> {
+        let directory = FileEntry {
+            handle: self.handle,
+            len: 0,
+            kind: ObjectKind::Directory,
+            has_pattern: false,
+        };
+        listing::names(session, &self.path, &directory, PASS_MAX)
+    }
+
+    /// Looks it up by its name; says whether it is still there.
+    fn find_again(&mut self, session: &mut Session) -> Result<bool, RunError> {
+        match session.lookup(&self.path, &self.parent, self.name.as_bytes()) {
+            Ok(handle) => {
+                self.handle = handle;
+                Ok(true)
+            }
+            Err(RunError::Nfs {
+                status: Status::NOENT,
+                ..
+            }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Removes a file, link, pipe or empty directory of ours.

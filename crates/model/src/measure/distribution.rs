@@ -271,6 +271,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_first_value_of_zero_is_an_extreme_like_any_other() {
+        let mut fresh = Distribution::<u32>::new();
+        fresh.record(0);
+        let record = fresh.to_record();
+        assert_eq!((record.min, record.p50, record.max), (0, 0, 0));
+        assert!(record.is_ordered());
+    }
+
+    #[test]
     fn percentiles_lie_between_the_extremes_and_close_to_the_truth() {
         let mut distribution = Distribution::<u32>::new();
         for value in 1..=10_000u64 {

@@ -86,7 +86,7 @@ struct Trouble {
 /// A READ reply whose data are being thrown away.
 #[derive(Debug, Clone, Copy)]
 struct Discarding {
-    slot: usize,
+    xid: u32,
     remaining: usize,
     checked: Checked,
     bytes_received: u32,
@@ -377,7 +377,7 @@ impl Client for Nfs3Client {
 
     #[inline]
     fn receive_len(&self, room: usize) -> usize {
-        if self.discards && self.assembler.pending() == 0 {
+        if self.discards && self.assembler.is_at_boundary() {
             receive::READ_HEAD_LEN.min(room)
         } else {
             room

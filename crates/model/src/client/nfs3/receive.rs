@@ -42,7 +42,7 @@ impl Nfs3Client {
             if self.discards && self.begin_discarding(&mut input, now, completed) {
                 continue;
             }
-            if self.assembler.pending() == 0
+            if self.assembler.is_at_boundary()
                 && let Some(record) = whole_record(&mut input)
             {
                 self.receive_reply(record, record.len() + 4, now, completed)?;
@@ -151,7 +151,9 @@ impl Nfs3Client {
         now: Moment,
         completed: &mut Completions,
     ) -> bool {
-        if self.assembler.pending() > 0 || self.discarding.is_some() || input.len() < READ_HEAD_LEN
+        if !self.assembler.is_at_boundary()
+            || self.discarding.is_some()
+            || input.len() < READ_HEAD_LEN
         {
             return false;
         }
@@ -177,7 +179,7 @@ impl Nfs3Client {
         };
         self.replies += 1;
         self.discarding = Some(Discarding {
-            slot: index,
+            xid,
             remaining: len,
             checked,
             bytes_received: mark.len.saturating_add(4),
@@ -196,13 +198,18 @@ impl Nfs3Client {
         discarding.remaining = discarding.remaining.saturating_sub(len);
         if discarding.remaining == 0 {
             let Discarding {
-                slot,
+                xid,
                 checked,
                 bytes_received,
                 ..
             } = *discarding;
             self.discarding = None;
-            self.complete(slot, checked, bytes_received, now, completed);
+            // The call may have been given up meanwhile, and its slot may have
+            // gone on to another.
+            match self.slot_of(xid) {
+                Some(slot) => self.complete(slot, checked, bytes_received, now, completed),
+                None => self.late_replies += 1,
+            }
         }
     }
 }

@@ -1,0 +1,290 @@
+//! One client, its output taken as a server would, and replies for it.
+
+use filestone_model::Completions;
+use filestone_model::client::nfs3::{Credentials, Shared, Templates, Verify};
+use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError};
+use filestone_model::operation::{Completion, FileId, Operation, Ticket};
+use filestone_model::plan::TransportKind;
+use filestone_model::random::{Generator, Purpose, RngExt, stream};
+use filestone_model::time::Moment;
+use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_wire::nfs3::Handle;
+use filestone_wire::pattern;
+use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::ReplyHeader;
+use filestone_wire::xdr::Encode;
+use std::sync::{Arc, LazyLock};
+
+pub const SECOND: u64 = 1_000_000_000;
+/// How long a call may take in these conversations.
+pub const TIMEOUT: u64 = 60 * SECOND;
+
+/// A directory.
+pub const DIRECTORY: FileId = FileId(0);
+/// A file that consists of the pattern.
+pub const PATTERNED: FileId = FileId(1);
+/// A file of which nothing is known.
+pub const UNKNOWN: FileId = FileId(2);
+
+static PATTERN: LazyLock<Arc<[u8]>> = LazyLock::new(|| pattern::table().into());
+
+/// The file data that are right at `offset`.
+pub fn pattern_at(offset: u64, len: usize) -> Vec<u8> {
+    let mut data = vec![0; len];
+    pattern::fill(offset, &mut data);
+    data
+}
+
+/// Handles of the three files, of three lengths.
+pub fn handle(file: FileId) -> Handle {
+    let bytes = [7 + file.0 as u8; 64];
+    let len = [32, 64, 5][file.0 as usize];
+    Handle::new(&bytes[..len]).expect("a handle of at most 64 bytes")
+}
+
+pub fn table() -> FileTable {
+    let mut table = FileTable::default();
+    for (kind, has_pattern) in [
+        (ObjectKind::Directory, false),
+        (ObjectKind::File, true),
+        (ObjectKind::File, false),
+    ] {
+        table.add(FileEntry {
+            handle: handle(FileId(table.len())),
+            len: 1 << 30,
+            kind,
+            has_pattern,
+        });
+    }
+    table.add_name(b"alpha");
+    table.add_name(b"beta.tx");
+    table
+}
+
+pub fn credentials() -> Credentials {
+    Credentials {
+        machine_name: "tests".into(),
+        uid: 1000,
+        gid: 100,
+        stamp: 99,
+    }
+}
+
+pub fn at(nanos: u64) -> Moment {
+    Moment::from_nanos(nanos)
+}
+
+/// What kind of client to talk to.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    pub slots: u32,
+    pub transport: TransportKind,
+    /// Size of READs whose data may be thrown away.
+    pub read_len: u32,
+    pub verify: bool,
+    pub generator: Generator,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            slots: 1,
+            transport: TransportKind::Tcp,
+            read_len: 0,
+            verify: false,
+            generator: stream(1, Purpose::Xid, 0),
+        }
+    }
+}
+
+impl Setup {
+    pub fn slots(slots: u32) -> Self {
+        Self {
+            slots,
+            ..Self::default()
+        }
+    }
+
+    /// Many slots, and a generator of which the first xids look like marks of
+    /// records that are as long as the slot's number: 0x80000000 and up.
+    pub fn treacherous() -> Self {
+        static GENERATOR: LazyLock<Generator> = LazyLock::new(|| {
+            (0..)
+                .map(|seed| stream(seed, Purpose::Xid, 0))
+                .find(|generator| {
+                    let first: u32 = generator.clone().random();
+                    first.wrapping_add(1) & 0xf_ffff == 0x8_0000
+                })
+                .expect("one seed in a million will do")
+        });
+        Self {
+            slots: 4096,
+            generator: GENERATOR.clone(),
+            ..Self::default()
+        }
+    }
+
+    pub fn udp(slots: u32) -> Self {
+        Self {
+            slots,
+            transport: TransportKind::Udp,
+            ..Self::default()
+        }
+    }
+}
+
+/// A client and what it wants sent.
+pub struct Talk {
+    pub client: Nfs3Client,
+    pub out: Output,
+}
+
+impl Talk {
+    /// A client that is not connected.
+    pub fn unconnected(setup: &Setup) -> Self {
+        let table = Arc::new(table());
+        let shared = Shared {
+            templates: Arc::new(Templates::new(&credentials())),
+            table: Arc::clone(&table),
+            pattern: Arc::clone(&PATTERN),
+            timeout_nanos: TIMEOUT,
+            transport: setup.transport,
+        };
+        let verify = setup
+            .verify
+            .then(|| Box::new(Verify::new(table, Arc::clone(&PATTERN), 4096)));
+        let mut generator = setup.generator.clone();
+        Self {
+            client: Nfs3Client::new(shared, setup.slots, setup.read_len, verify, &mut generator),
+            out: Output::default(),
+        }
+    }
+
+    /// A client that is connected.
+    pub fn new(setup: &Setup) -> Self {
+        let mut talk = Self::unconnected(setup);
+        talk.client.connected(Moment::ZERO, &mut talk.out);
+        talk
+    }
+
+    /// Asks for an operation, sends its call at `now`, and gives the call
+    /// without record mark.
+    pub fn ask(&mut self, slot: u32, operation: Operation, now: Moment) -> Vec<u8> {
+        self.submit(slot, operation);
+        self.client.transmitted(now);
+        let mut sent = self.take_messages();
+        assert_eq!(sent.len(), 1, "one operation is one call");
+        sent.pop().expect("a call")
+    }
+
+    /// Asks and gives the xid only.
+    pub fn ask_xid(&mut self, slot: u32, operation: Operation, now: Moment) -> u32 {
+        xid_of(&self.ask(slot, operation, now))
+    }
+
+    pub fn submit(&mut self, slot: u32, operation: Operation) {
+        self.client
+            .submit(Ticket { client: 5, slot }, operation, &mut self.out);
+    }
+
+    /// All bytes to be sent, with the data that lie elsewhere.
+    pub fn take_bytes(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut from = 0;
+        for splice in &self.out.splices {
+            bytes.extend_from_slice(&self.out.bytes[from..splice.at]);
+            bytes.extend_from_slice(&PATTERN[splice.start..splice.start + splice.len]);
+            from = splice.at;
+        }
+        bytes.extend_from_slice(&self.out.bytes[from..]);
+        assert_eq!(bytes.len(), self.out.total_len());
+        bytes
+    }
+
+    /// The messages to be sent, without record marks.
+    pub fn take_messages(&mut self) -> Vec<Vec<u8>> {
+        let bytes = self.take_bytes();
+        let mut messages = Vec::new();
+        if self.out.datagrams.is_empty() {
+            let mut rest = bytes.as_slice();
+            while let Some((mark, after)) = rest.split_first_chunk::<4>() {
+                let mark = RecordMark::from_bytes(*mark);
+                assert!(mark.last, "a call is one fragment");
+                let (message, after) = after.split_at(mark.len as usize);
+                messages.push(message.to_vec());
+                rest = after;
+            }
+            assert!(rest.is_empty());
+        } else {
+            let mut from = 0;
+            for end in &self.out.datagrams {
+                messages.push(bytes[from..*end].to_vec());
+                from = *end;
+            }
+            assert_eq!(from, bytes.len(), "datagrams are all there is");
+        }
+        self.out.clear();
+        messages
+    }
+
+    /// Gives the client bytes of a stream, or one datagram.
+    pub fn hear(&mut self, bytes: &[u8], now: Moment) -> Result<Vec<Completion>, ProtocolError> {
+        let mut completed = Completions::default();
+        self.client.handle_input(bytes, now, &mut completed)?;
+        Ok(completed.iter().collect())
+    }
+
+    /// The same, of a client that must not complain and end one operation.
+    pub fn hear_one(&mut self, bytes: &[u8], now: Moment) -> Completion {
+        let completed = self.hear(bytes, now).expect("it is the protocol");
+        assert_eq!(completed.len(), 1, "{completed:?}");
+        completed[0]
+    }
+
+    pub fn time_out(&mut self, now: Moment) -> Vec<Completion> {
+        let mut completed = Completions::default();
+        self.client
+            .handle_timeout(now, &mut self.out, &mut completed);
+        completed.iter().collect()
+    }
+}
+
+pub fn xid_of(message: &[u8]) -> u32 {
+    u32::from_be_bytes(*message.first_chunk().expect("four bytes of xid"))
+}
+
+/// A message as a record of one fragment.
+pub fn record(message: &[u8]) -> Vec<u8> {
+    fragments(&[message])
+}
+
+/// A record of these fragments.
+pub fn fragments(parts: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let mark = RecordMark {
+            last: index + 1 == parts.len(),
+            len: part.len() as u32,
+        };
+        bytes.extend_from_slice(&mark.to_bytes());
+        bytes.extend_from_slice(part);
+    }
+    bytes
+}
+
+/// A reply that was executed, with these results.
+pub fn success(xid: u32, results: &[u8]) -> Vec<u8> {
+    [&ReplyHeader::success(xid).to_bytes(), results].concat()
+}
+
+/// The same as a record.
+pub fn success_record(xid: u32, results: &[u8]) -> Vec<u8> {
+    record(&success(xid, results))
+}
+
+/// What a client completes while `act` is done with it.
+pub fn collected(act: impl FnOnce(&mut Completions)) -> Vec<Completion> {
+    let mut completed = Completions::default();
+    act(&mut completed);
+    completed.iter().collect()
+}
