@@ -42,7 +42,8 @@ const LADDER: [Step; 9] = [
 ];
 
 const NEXT: &str = "
-One call was in flight at a time, so operations/s is 1 second divided by the mean response time.
+One call was in flight at a time, so operations/s is 1 second divided by the mean response time;
+but each CREATE is followed by a REMOVE that is not counted, and each REMOVE by a CREATE.
 \"added\" is the median response time less that of the step before. Client and server shared this
 machine: these are the costs of the tool and the network stack, the floor under every real server.
 
