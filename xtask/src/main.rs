@@ -1,2 +1,84 @@
-//! Chores.
-fn main() {}
+//! The project's own chores: `cargo xtask --help` lists them.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the one who started it
+
+mod bench;
+mod exchange;
+mod fuzz;
+mod interop;
+mod man;
+mod process;
+mod processors;
+mod raw_client;
+mod record;
+mod table;
+mod tidy;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use std::process::{Command, ExitCode};
+
+/// The project's own chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", disable_version_flag = true)]
+struct Options {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check the walls that neither the compiler nor clippy holds.
+    Tidy,
+    /// Measure what recording costs, beside a raw client.
+    Bench(bench::Bench),
+    /// Run all 22 procedures, and some mishaps, against nfs-ganesha.
+    Interop(interop::Interop),
+    /// Run every fuzz target briefly, where the toolchain allows.
+    Fuzz(fuzz::Fuzz),
+    /// Write the man pages anew from the options' definitions.
+    Man(man::Man),
+    /// Accept changed snapshots; read the diff before committing it.
+    Bless,
+    /// The least a program can do to exchange these bytes (part of bench).
+    #[command(hide = true)]
+    RawClient(raw_client::RawClient),
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse().chore) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the chore found everything in order.
+fn run(chore: &Chore) -> Result<bool> {
+    match chore {
+        Chore::Tidy => tidy::run(),
+        Chore::Bench(options) => bench::run(options),
+        Chore::Interop(options) => interop::run(options),
+        Chore::Fuzz(options) => fuzz::run(options),
+        Chore::Man(options) => man::run(options),
+        Chore::Bless => bless(),
+        Chore::RawClient(options) => raw_client::run(options),
+    }
+}
+
+/// Runs the tests with every new snapshot taken for the right one.
+fn bless() -> Result<bool> {
+    let status = Command::new("cargo")
+        .args(["test", "--workspace", "--quiet"])
+        .env("INSTA_UPDATE", "always")
+        .env("INSTA_FORCE_PASS", "1")
+        .current_dir(tidy::root()?)
+        .status()
+        .context("cargo did not start")?;
+    println!("snapshots are as the code has it now; `git diff` shows what changed");
+    Ok(status.success())
+}

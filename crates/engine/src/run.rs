@@ -33,6 +33,11 @@ const BUFFERS_PER_WORKER: usize = 3;
 /// Files that a process has open besides its connections.
 const OTHER_FILES: u64 = 64;
 
+/// Calls in flight per client at most: the xid has 16 bits left for generations.
+const IN_FLIGHT_MAX: u32 = 1 << 16;
+/// Calls in flight of all clients at most.
+const SLOTS_MAX: u64 = 16 << 20;
+
 /// Is told how a run goes on, on the coordinating thread.
 pub trait Observer {
     /// What is being done before or after the measured run.
@@ -109,6 +114,17 @@ fn check(plan: &Plan) -> Result<(), RunError> {
         return refuse(
             "clients, calls in flight and workers must each be at least 1".into(),
             "see --help",
+        );
+    }
+    if plan.in_flight > IN_FLIGHT_MAX
+        || u64::from(plan.in_flight) * u64::from(plan.clients) > SLOTS_MAX
+    {
+        return refuse(
+            format!(
+                "{} calls in flight for each of {} clients are more than this program keeps count of",
+                plan.in_flight, plan.clients
+            ),
+            "at most 65,536 per client and 16 million in all (--in-flight, --clients)",
         );
     }
     if plan.workers > plan.clients {

@@ -11,8 +11,9 @@
 
 use crate::backend::{Backend, BackendError};
 use filestone_model::arrivals::Arrivals;
+use filestone_model::completions::{Completions, for_slot};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
-use filestone_model::operation::{Completion, OpKind, Operation, Ticket};
+use filestone_model::operation::{Completion, OpKind, Operation, Outcome, Ticket};
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
@@ -87,6 +88,10 @@ pub struct WorkerEnd {
 /// One simulated client as its worker sees it.
 struct ClientState {
     workload: Box<dyn Workload>,
+    /// Whether the workload wants to hear of completions at all.
+    restores: bool,
+    /// Whether it is a closed loop whose operations are all the same.
+    is_constant: bool,
     arrivals: Arrivals,
     /// When its next operation is due, in an open loop.
     next_due: Moment,
@@ -97,13 +102,18 @@ struct ClientState {
     /// Slots without work, the one that was freed first in front.
     free: VecDeque<u32>,
     slots: Vec<SlotState>,
+    /// When the operation in each slot was due: the one thing that every
+    /// operation of a constant closed loop touches.
+    due: Vec<Moment>,
 }
 
-/// The operation in a slot.
+/// The operation in a slot. When it is due stands apart, in
+/// [`ClientState::due`].
 #[derive(Debug, Clone, Copy)]
 struct SlotState {
     free_at: Moment,
-    due: Moment,
+    /// When the slot was free for it, in an open loop; a closed loop's operation
+    /// is due when its slot is free.
     ready: Moment,
     kind: OpKind,
     role: Role,
@@ -177,7 +187,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     /// Runs to the end: by time, by count, by interruption, or by loss of the server.
     pub fn run(mut self) -> WorkerEnd {
         let slots = self.clients.iter().map(|client| client.slots.len()).sum();
-        let mut completed = Vec::with_capacity(slots);
+        let mut completed = Completions::with_capacity(slots);
         let mut now = self.backend.now();
         let mut lost = None;
         self.open_window(now);
@@ -188,10 +198,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             if let Err(error) = self.backend.wait(until, &mut completed) {
                 lost = Some(error);
             }
-            now = self.backend.now();
-            for completion in completed.drain(..) {
-                self.complete(&completion);
-            }
+            now = self.backend.recent();
+            self.complete_all(&completed);
+            completed.clear();
             self.keep_time(now);
             if lost.is_some() {
                 self.close(now);
@@ -267,41 +276,103 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         now: Moment,
     ) {
         let state = &mut self.clients[ticket.client as usize];
-        if let (Role::Measured, true) = (role, self.recorder.is_measured(due)) {
-            state.remaining -= 1;
+        let kind = operation.kind();
+        if self.recorder.is_measured(due) {
+            state.remaining -= u64::from(role == Role::Measured);
+            self.recorder.schedule(kind, role, 1);
         }
         let slot = &mut state.slots[ticket.slot as usize];
-        let kind = operation.kind();
-        *slot = SlotState {
-            due,
-            ready,
-            kind,
-            role,
-            is_busy: true,
-            ..*slot
-        };
-        self.recorder.schedule(kind, role, due);
+        state.due[ticket.slot as usize] = due;
+        slot.ready = ready;
+        slot.kind = kind;
+        slot.role = role;
+        slot.is_busy = true;
         self.busy += 1;
         self.backend.submit(ticket, operation, now);
+    }
+
+    /// Deals with completions run by run.
+    #[inline]
+    fn complete_all(&mut self, completed: &Completions) {
+        for index in 0..completed.run_count() {
+            let Some((completion, slots)) = completed.run(index) else {
+                return;
+            };
+            if !self.repeat(completion, slots) {
+                for slot in slots {
+                    self.complete(&for_slot(completion, *slot));
+                }
+            }
+        }
+    }
+
+    /// The short way for a closed loop that asks the same thing again and again:
+    /// records the run, and lets all of its slots do what they did. Says whether
+    /// it could.
+    #[inline]
+    fn repeat(&mut self, completion: &Completion, slots: &[u32]) -> bool {
+        let (now, count) = (completion.done, slots.len() as u64);
+        let Some(client) = self.clients.get_mut(completion.ticket.client as usize) else {
+            return false;
+        };
+        // A failure is worth the long way, and so is the end.
+        let is_going_on = self.end.is_none() && now <= self.schedule.window_end;
+        if !client.is_constant
+            || !is_going_on
+            || client.remaining < count
+            || completion.outcome != Outcome::Ok
+        {
+            return false;
+        }
+        let mut sample = Sample {
+            kind: self.measured_kind,
+            role: Role::Measured,
+            due: Moment::NEVER,
+            ready: Moment::NEVER,
+            completion: *completion,
+        };
+        let mut run_len = 0;
+        for slot in slots {
+            let due = std::mem::replace(&mut client.due[*slot as usize], now);
+            if due != sample.due {
+                self.recorder.record(&sample, run_len);
+                run_len = 0;
+                sample.due = due;
+                sample.ready = due.max(completion.usable);
+            }
+            run_len += 1;
+        }
+        self.recorder.record(&sample, run_len);
+        if self.recorder.is_measured(now) {
+            client.remaining -= count;
+            self.recorder
+                .schedule(self.measured_kind, Role::Measured, count);
+        }
+        self.last_done = self.last_done.max(now);
+        self.backend.repeat(completion.ticket.client, slots);
+        true
     }
 
     /// Makes a sample of a completion and lets its slot go on.
     #[inline]
     fn complete(&mut self, completion: &Completion) {
         let ticket = completion.ticket;
-        let slot = &mut self.clients[ticket.client as usize].slots[ticket.slot as usize];
+        let client = &mut self.clients[ticket.client as usize];
+        let due = client.due[ticket.slot as usize];
+        let slot = &mut client.slots[ticket.slot as usize];
+        let ready = if client.is_constant { due } else { slot.ready };
         let sample = Sample {
             kind: slot.kind,
             role: slot.role,
-            due: slot.due,
-            ready: slot.ready.max(completion.usable),
+            due,
+            ready: ready.max(completion.usable),
             completion: *completion,
         };
         slot.is_busy = false;
         slot.free_at = completion.done;
         self.busy -= 1;
         self.last_done = self.last_done.max(completion.done);
-        self.recorder.record(&sample);
+        self.recorder.record(&sample, 1);
         self.advance(ticket, Some(completion), completion.done);
     }
 
@@ -312,7 +383,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             return;
         }
         let state = &mut self.clients[ticket.client as usize];
-        if let Some(operation) = state.workload.restore(ticket.slot, after) {
+        if state.restores
+            && let Some(operation) = state.workload.restore(ticket.slot, after)
+        {
             self.start(ticket, operation, Role::Companion, now, now, now);
         } else if state.is_starved {
             self.start_scheduled(ticket, now);
@@ -433,13 +506,15 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
 
     fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerEnd {
         self.note_costs();
-        let mut abandoned = Vec::new();
+        let mut abandoned = Completions::default();
         self.backend.abandon(&mut abandoned);
-        for completion in &abandoned {
-            self.complete(completion);
-        }
-        for slot in self.clients.iter().flat_map(|client| &client.slots) {
-            if slot.is_busy && self.recorder.is_measured(slot.due) {
+        self.complete_all(&abandoned);
+        let slots = self
+            .clients
+            .iter()
+            .flat_map(|client| client.slots.iter().zip(&client.due));
+        for (slot, due) in slots {
+            if slot.is_busy && self.recorder.is_measured(*due) {
                 self.recorder.buffer().leave_in_flight(slot.kind, slot.role);
             }
         }
@@ -459,20 +534,23 @@ impl ClientState {
     fn new(plan: &Plan, client: u32, workload: Box<dyn Workload>) -> Self {
         let idle = SlotState {
             free_at: Moment::ZERO,
-            due: Moment::ZERO,
             ready: Moment::ZERO,
             kind: plan.workload.operation,
             role: Role::Measured,
             is_busy: false,
         };
+        let arrivals = Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed);
         Self {
+            restores: workload.restores(),
+            is_constant: workload.is_constant() && !arrivals.is_open(),
             workload,
-            arrivals: Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed),
+            arrivals,
             next_due: Moment::NEVER,
             is_starved: false,
             remaining: plan.count_of_client(client).unwrap_or(u64::MAX),
             free: VecDeque::with_capacity(plan.in_flight as usize + 1),
             slots: vec![idle; plan.in_flight as usize],
+            due: vec![Moment::ZERO; plan.in_flight as usize],
         }
     }
 }

@@ -122,7 +122,7 @@ fn paced_and_skipping() -> filestone_model::measure::DistributionRecord {
     let (tick, end) = (1_000_000u64, 10 * SECOND);
     let mut at = 0;
     while at < end {
-        let frozen = at >= 4 * SECOND && at < 5 * SECOND;
+        let frozen = (4 * SECOND..5 * SECOND).contains(&at);
         let done = if frozen { 5 * SECOND } else { at } + 100_000;
         times.record(done - at);
         at = done.div_ceil(tick) * tick;

@@ -10,6 +10,7 @@
 
 pub mod arrivals;
 pub mod client;
+pub mod completions;
 pub mod measure;
 pub mod operation;
 pub mod plan;
@@ -17,6 +18,7 @@ pub mod random;
 pub mod time;
 pub mod workload;
 
+pub use completions::Completions;
 pub use operation::{Completion, Failure, OpKind, Operation, Outcome, Ticket};
 pub use plan::Plan;
 pub use time::Moment;

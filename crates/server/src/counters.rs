@@ -33,6 +33,13 @@ impl Counters {
             .unwrap_or_default()
     }
 
+    /// Every NFSv3 procedure's name in lower case, and its calls.
+    pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        Procedure::ALL
+            .iter()
+            .map(|procedure| (procedure.name(), self.calls(*procedure)))
+    }
+
     /// Calls of all NFSv3 procedures.
     pub fn calls_total(&self) -> u64 {
         self.nfs3.iter().sum()

@@ -4,7 +4,7 @@ use crate::backend::transmit;
 use crate::clock::Clock;
 use crate::transport::Pending;
 use filestone_model::client::{Client, Output, ProtocolError};
-use filestone_model::operation::Completion;
+use filestone_model::completions::Completions;
 use filestone_model::plan::TransportKind;
 use filestone_model::time::Moment;
 use rustix::io::Errno;
@@ -116,6 +116,7 @@ impl<C: Client> Connection<C> {
     }
 
     /// Receives once (or, of datagrams, all that wait) and hands it to the client.
+    /// Gives the moment of the last receipt, if there was one.
     #[inline]
     pub fn receive(
         &mut self,
@@ -123,8 +124,8 @@ impl<C: Client> Connection<C> {
         patience: Patience,
         clock: &Clock,
         buffer: &mut [u8],
-        completed: &mut Vec<Completion>,
-    ) -> Result<(), Loss> {
+        completed: &mut Completions,
+    ) -> Result<Option<Moment>, Loss> {
         match transport {
             TransportKind::Tcp => self.receive_stream(patience, clock, buffer, completed),
             TransportKind::Udp => self.receive_datagrams(patience, clock, buffer, completed),
@@ -137,10 +138,10 @@ impl<C: Client> Connection<C> {
         patience: Patience,
         clock: &Clock,
         buffer: &mut [u8],
-        completed: &mut Vec<Completion>,
-    ) -> Result<(), Loss> {
+        completed: &mut Completions,
+    ) -> Result<Option<Moment>, Loss> {
         let Link::Up(socket) = &self.link else {
-            return Ok(());
+            return Ok(None);
         };
         let discardable = self.client.discardable();
         let (len, flags) = match (discardable, patience) {
@@ -153,7 +154,7 @@ impl<C: Client> Connection<C> {
         let len = len.min(buffer.len());
         let received = match recv(socket, &mut buffer[..len], flags) {
             Ok((_, received)) => received,
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let now = clock.now();
@@ -162,11 +163,11 @@ impl<C: Client> Connection<C> {
         }
         if discardable > 0 {
             self.client.handle_discarded(received, now, completed);
-            return Ok(());
+            return Ok(Some(now));
         }
-        Ok(self
-            .client
-            .handle_input(&buffer[..received.min(len)], now, completed)?)
+        self.client
+            .handle_input(&buffer[..received.min(len)], now, completed)?;
+        Ok(Some(now))
     }
 
     fn receive_datagrams(
@@ -174,29 +175,31 @@ impl<C: Client> Connection<C> {
         patience: Patience,
         clock: &Clock,
         buffer: &mut [u8],
-        completed: &mut Vec<Completion>,
-    ) -> Result<(), Loss> {
+        completed: &mut Completions,
+    ) -> Result<Option<Moment>, Loss> {
+        let mut last = None;
         let mut flags = match patience {
             Patience::None => RecvFlags::DONTWAIT,
             Patience::Socket => RecvFlags::empty(),
         };
         for _ in 0..DATAGRAMS_MAX {
             let Link::Up(socket) = &self.link else {
-                return Ok(());
+                return Ok(last);
             };
             let received = match recv(socket, &mut buffer[..], flags) {
                 Ok((_, received)) => received,
                 // A port where nobody listens looks like loss: the call is sent
                 // again, and the server may be back by then.
-                Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => return Ok(()),
+                Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => return Ok(last),
                 Err(error) => return Err(error.into()),
             };
             let now = clock.now();
+            last = Some(now);
             self.client
                 .handle_input(&buffer[..received.min(buffer.len())], now, completed)?;
             flags = RecvFlags::DONTWAIT;
         }
-        Ok(())
+        Ok(last)
     }
 
     /// Forgets what was to be sent.

@@ -6,7 +6,8 @@ pub mod simulated;
 pub mod sockets;
 mod transmit;
 
-use filestone_model::operation::{Completion, Operation, Ticket};
+use filestone_model::completions::Completions;
+use filestone_model::operation::{Operation, Ticket};
 use filestone_model::time::Moment;
 
 /// Why a backend cannot go on at all.
@@ -39,17 +40,24 @@ pub trait Backend {
     /// The present moment.
     fn now(&mut self) -> Moment;
 
+    /// The moment of the last look at the clock: when [`Backend::wait`] returned,
+    /// or a little before.
+    fn recent(&self) -> Moment;
+
     /// Takes one operation for a slot that has none.
     fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment);
+
+    /// Submits for each of these slots of a client the operation that it had last.
+    fn repeat(&mut self, client: u32, slots: &[u32]);
 
     /// Sends what was submitted, then waits for completions, but not past `until`.
     ///
     /// May return early and with nothing. On an error `completed` still holds
     /// what was completed before it.
-    fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError>;
+    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError>;
 
     /// Ends operations that were submitted and never sent, as skipped.
-    fn abandon(&mut self, _completed: &mut Vec<Completion>) {}
+    fn abandon(&mut self, _completed: &mut Completions) {}
 
     /// Processor time that this thread has used, in nanoseconds.
     fn processor_nanos(&self) -> u64 {

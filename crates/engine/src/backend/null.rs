@@ -4,6 +4,7 @@
 use crate::backend::sockets::{SPIN_NANOS, timespec};
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
+use filestone_model::completions::Completions;
 use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
 use filestone_model::time::Moment;
 
@@ -41,11 +42,22 @@ impl Backend for Null {
         self.clock.now()
     }
 
+    fn recent(&self) -> Moment {
+        self.clock.now()
+    }
+
     fn submit(&mut self, ticket: Ticket, _operation: Operation, _now: Moment) {
         self.submitted.push(ticket);
     }
 
-    fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn repeat(&mut self, client: u32, slots: &[u32]) {
+        self.submitted.extend(slots.iter().map(|slot| Ticket {
+            client,
+            slot: *slot,
+        }));
+    }
+
+    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
         let mut now = self.clock.now();
         let sleep = until.nanos_since(now).saturating_sub(SPIN_NANOS);
         if self.sleeps && self.submitted.is_empty() && sleep > 0 {
@@ -63,11 +75,9 @@ impl Backend for Null {
             std::hint::spin_loop();
             now = self.clock.now();
         }
-        completed.extend(
-            self.submitted
-                .drain(..)
-                .map(|ticket| completion(ticket, now, now)),
-        );
+        for ticket in self.submitted.drain(..) {
+            completed.push(completion(ticket, now, now));
+        }
         Ok(())
     }
 }

@@ -6,7 +6,8 @@
 
 use crate::backend::null::completion;
 use crate::backend::{Backend, BackendError};
-use filestone_model::operation::{Completion, Operation, Ticket};
+use filestone_model::completions::Completions;
+use filestone_model::operation::{Operation, Ticket};
 use filestone_model::random::{Generator, Purpose, RngExt, stream};
 use filestone_model::time::Moment;
 use std::cmp::Reverse;
@@ -91,6 +92,10 @@ impl Backend for Simulated {
         self.now
     }
 
+    fn recent(&self) -> Moment {
+        self.now
+    }
+
     fn submit(&mut self, ticket: Ticket, _operation: Operation, now: Moment) {
         let nanos = self.service_nanos();
         let begin = match self.hands.pop() {
@@ -110,7 +115,20 @@ impl Backend for Simulated {
         self.in_flight.push(Reverse((end, place as u64)));
     }
 
-    fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn repeat(&mut self, client: u32, slots: &[u32]) {
+        for slot in slots {
+            self.submit(
+                Ticket {
+                    client,
+                    slot: *slot,
+                },
+                Operation::Null,
+                self.now,
+            );
+        }
+    }
+
+    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
         let next = self
             .in_flight
             .peek()

@@ -9,7 +9,8 @@ use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
 use crate::transport::Dial;
 use filestone_model::client::Client;
-use filestone_model::operation::{Completion, Operation, Ticket};
+use filestone_model::completions::Completions;
+use filestone_model::operation::{Operation, Ticket};
 use filestone_model::time::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::time::ClockId;
@@ -59,6 +60,8 @@ pub struct Sockets<C> {
     /// Present when there is more than one connection.
     epoll: Option<OwnedFd>,
     buffer: Box<[u8]>,
+    /// The last look at the clock.
+    recent: Moment,
     next_scan: Moment,
     reconnections: u64,
     unusable_nanos: u64,
@@ -104,6 +107,7 @@ impl<C: Client> Sockets<C> {
                 .collect(),
             epoll,
             buffer: vec![0; BUFFER_LEN].into_boxed_slice(),
+            recent: Moment::ZERO,
             next_scan: Moment::ZERO,
             reconnections: 0,
             unusable_nanos: 0,
@@ -131,6 +135,13 @@ impl<C: Client> Sockets<C> {
         } else {
             "recv"
         }
+    }
+
+    /// Looks at the clock.
+    #[inline]
+    fn look(&mut self) -> Moment {
+        self.recent = self.clock.now();
+        self.recent
     }
 
     /// Registers a socket that has been connected.
@@ -176,13 +187,13 @@ impl<C: Client> Sockets<C> {
 
     /// Sends what all connections have to send, one system call each.
     #[inline]
-    fn flush(&mut self, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn flush(&mut self, completed: &mut Completions) -> Result<(), BackendError> {
         if self.dirty.is_empty() {
             return Ok(());
         }
         let mut dirty = std::mem::take(&mut self.dirty);
         for index in dirty.drain(..) {
-            let now = self.clock.now();
+            let now = self.look();
             let connection = &mut self.connections[index as usize];
             connection.is_dirty = false;
             let was_blocked = connection.is_blocked;
@@ -205,9 +216,9 @@ impl<C: Client> Sockets<C> {
     fn wait_for_one(
         &mut self,
         until: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), BackendError> {
-        let now = self.clock.now();
+        let now = self.recent;
         let is_blocked = self.connections[0].is_blocked;
         if !is_blocked
             && !self.options.busy_poll
@@ -245,12 +256,12 @@ impl<C: Client> Sockets<C> {
     fn spin_for_one(
         &mut self,
         until: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), BackendError> {
         loop {
             let before = completed.len();
             self.receive(0, Patience::None, completed)?;
-            if completed.len() > before || self.clock.now() >= until || !self.down.is_empty() {
+            if completed.len() > before || self.look() >= until || !self.down.is_empty() {
                 return Ok(());
             }
             std::hint::spin_loop();
@@ -271,13 +282,12 @@ impl<C: Client> Sockets<C> {
     fn wait_for_many(
         &mut self,
         until: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), BackendError> {
-        let now = self.clock.now();
+        let now = self.look();
         let mut sleep = self.sleep_nanos(now, until.min(now.after_nanos(SCAN_NANOS)));
         loop {
-            if self.poll_events(sleep, completed)? || self.clock.now() >= until.min(self.next_scan)
-            {
+            if self.poll_events(sleep, completed)? || self.look() >= until.min(self.next_scan) {
                 return Ok(());
             }
             sleep = 0;
@@ -290,7 +300,7 @@ impl<C: Client> Sockets<C> {
     fn poll_events(
         &mut self,
         sleep_nanos: u64,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<bool, BackendError> {
         let Some(epoll) = &self.epoll else {
             return Ok(false);
@@ -322,7 +332,7 @@ impl<C: Client> Sockets<C> {
         &mut self,
         index: usize,
         patience: Patience,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), BackendError> {
         let Some(connection) = self.connections.get_mut(index) else {
             return Ok(());
@@ -335,7 +345,11 @@ impl<C: Client> Sockets<C> {
             &mut self.buffer,
             completed,
         ) {
-            Ok(()) => Ok(()),
+            Ok(Some(moment)) => {
+                self.recent = moment;
+                Ok(())
+            }
+            Ok(None) => Ok(()),
             Err(loss) => self.lose(index, loss, completed),
         }
     }
@@ -356,9 +370,9 @@ impl<C: Client> Sockets<C> {
         &mut self,
         index: usize,
         loss: Loss,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), BackendError> {
-        let now = self.clock.now();
+        let now = self.look();
         let connection = &mut self.connections[index];
         if !matches!(connection.link, Link::Up(_)) {
             return Ok(());
@@ -410,7 +424,7 @@ impl<C: Client> Sockets<C> {
 
     /// Time-outs of all clients, and connections that are down.
     #[cold]
-    fn scan(&mut self, now: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn scan(&mut self, now: Moment, completed: &mut Completions) -> Result<(), BackendError> {
         self.next_scan = now.after_nanos(SCAN_NANOS);
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
@@ -494,7 +508,12 @@ fn pause_nanos(attempts: u32) -> u64 {
 impl<C: Client> Backend for Sockets<C> {
     #[inline]
     fn now(&mut self) -> Moment {
-        self.clock.now()
+        self.look()
+    }
+
+    #[inline]
+    fn recent(&self) -> Moment {
+        self.recent
     }
 
     #[inline]
@@ -511,12 +530,25 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     #[inline]
-    fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
+    fn repeat(&mut self, client: u32, slots: &[u32]) {
+        let connection = &mut self.connections[client as usize];
+        connection.client.repeat(slots, &mut connection.output);
+        if !connection.is_dirty && matches!(connection.link, Link::Up(_)) {
+            connection.is_dirty = true;
+            self.dirty.push(client);
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+        if self.dirty.is_empty() {
+            self.look();
+        }
         self.flush(completed)?;
         let before = completed.len();
         if !self.down.is_empty() && self.down.len() == self.connections.len() {
             // Nothing is connected: sleep until it is time for another attempt.
-            let now = self.clock.now();
+            let now = self.look();
             let sleep = self.next_scan.min(until).nanos_since(now);
             std::thread::sleep(Duration::from_nanos(sleep));
         } else if self.epoll.is_none() {
@@ -524,20 +556,17 @@ impl<C: Client> Backend for Sockets<C> {
         } else {
             self.wait_for_many(until, completed)?;
         }
-        // What was completed just now says how late it is without another look
-        // at the clock. There must be no traffic so dense that nothing times out.
-        let now = match completed.get(before..).and_then(<[_]>::last) {
-            Some(completion) => completion.done,
-            None => self.clock.now(),
-        };
-        if now >= self.next_scan {
-            self.scan(now, completed)?;
+        if completed.len() == before {
+            self.look();
+        }
+        if self.recent >= self.next_scan {
+            self.scan(self.recent, completed)?;
         }
         Ok(())
     }
 
-    fn abandon(&mut self, completed: &mut Vec<Completion>) {
-        let now = self.clock.now();
+    fn abandon(&mut self, completed: &mut Completions) {
+        let now = self.look();
         for connection in &mut self.connections {
             connection.client.abandon(now, completed);
         }

@@ -134,12 +134,13 @@ impl Session {
     }
 }
 
-/// A call as an error names it.
+/// How an error names a call: `LOOKUP /export/file`, or `NULL`.
 fn name_of(procedure: Procedure, about: &str) -> String {
     let name = procedure.name().to_uppercase();
-    match about {
-        "" => name,
-        about => format!("{name} {about}"),
+    if about.is_empty() {
+        name
+    } else {
+        format!("{name} {about}")
     }
 }
 

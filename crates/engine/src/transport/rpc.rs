@@ -31,6 +31,9 @@ pub enum CallError {
     /// The server hung up.
     #[error("the server closed the connection without an answer")]
     Closed,
+    /// What came back is text of another protocol.
+    #[error("what answers there does not speak ONC RPC: it sent {0:?}")]
+    OtherProtocol(String),
     /// What came back is not ONC RPC.
     #[error("what answers there does not speak ONC RPC: {0}")]
     Record(#[from] RecordError),
@@ -52,7 +55,10 @@ impl CallError {
     /// What to do about it.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            CallError::Record(_) | CallError::Closed | CallError::Decode(_) => {
+            CallError::OtherProtocol(_)
+            | CallError::Record(_)
+            | CallError::Closed
+            | CallError::Decode(_) => {
                 Some("is this the port of an NFS server? (--port, --mount-port)")
             }
             CallError::Rejected(AcceptStatus::ProgUnavail | AcceptStatus::ProgMismatch { .. }) => {
@@ -188,10 +194,17 @@ impl RpcChannel {
             if self.dial.transport == TransportKind::Tcp {
                 let pending = std::mem::take(&mut self.pending);
                 let mut input = pending.as_slice();
-                if let Some(record) = self.assembler.next(&mut input)? {
-                    let record = record.to_vec();
-                    self.pending = input.to_vec();
-                    return Ok(Some(record));
+                match self.assembler.next(&mut input) {
+                    Ok(Some(record)) => {
+                        let record = record.to_vec();
+                        self.pending = input.to_vec();
+                        return Ok(Some(record));
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        return Err(printable_start(&pending)
+                            .map_or(CallError::Record(error), CallError::OtherProtocol));
+                    }
                 }
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -231,6 +244,18 @@ impl RpcChannel {
             ReplyBody::Denied(status) => Err(CallError::Denied(status)),
         }
     }
+}
+
+/// The first line of what looks like text: an HTTP server's answer says more
+/// about itself than a broken record mark does.
+fn printable_start(bytes: &[u8]) -> Option<String> {
+    const SHOWN: usize = 40;
+    let line = bytes
+        .split(|byte| *byte == b'\r' || *byte == b'\n')
+        .next()?;
+    let start = line.get(..SHOWN).unwrap_or(line);
+    let is_text = start.len() >= 4 && start.iter().all(|byte| (b' '..=b'~').contains(byte));
+    is_text.then(|| String::from_utf8_lossy(start).into_owned())
 }
 
 /// Arguments of any call, as an object.

@@ -18,6 +18,7 @@ use filestone_model::plan::Plan;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
+/// A millisecond.
 pub const MS: u64 = 1_000_000;
 
 /// Checks what holds in every record, and that it survives being written down.

@@ -82,6 +82,7 @@ impl Workload for Nulls {
 struct Direct {
     worker: usize,
     assembly: Rc<RefCell<Assembly>>,
+    #[allow(clippy::vec_box)] // boxes are what is exchanged
     spare: Vec<Box<IntervalBuffer>>,
 }
 

@@ -19,7 +19,8 @@ pub mod output;
 pub use nfs3::Nfs3Client;
 pub use output::Output;
 
-use crate::operation::{Completion, Operation, Ticket};
+use crate::completions::Completions;
+use crate::operation::{Operation, Ticket};
 use crate::time::Moment;
 
 /// An operation that this protocol has no words for.
@@ -47,6 +48,10 @@ pub trait Client {
     /// if the connection is up; else it waits for [`Client::connected`].
     fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output);
 
+    /// Takes for each of these slots, all of them free, the operation that it had
+    /// last. The same operation for all of them.
+    fn repeat(&mut self, slots: &[u32], out: &mut Output);
+
     /// What was put into the output since the last time has been handed to the
     /// operating system at `now`.
     fn transmitted(&mut self, now: Moment);
@@ -56,7 +61,7 @@ pub trait Client {
         &mut self,
         bytes: &[u8],
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), ProtocolError>;
 
     /// How many of the next bytes need not be looked at: file data of a READ
@@ -72,10 +77,10 @@ pub trait Client {
     }
 
     /// `len` of the discardable bytes have been thrown away.
-    fn handle_discarded(&mut self, _len: usize, _now: Moment, _completed: &mut Vec<Completion>) {}
+    fn handle_discarded(&mut self, _len: usize, _now: Moment, _completed: &mut Completions) {}
 
     /// Gives up, or sends again, what has waited too long.
-    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Vec<Completion>);
+    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions);
 
     /// When [`Client::handle_timeout`] should be called next.
     fn poll_timeout(&self) -> Moment;
@@ -84,10 +89,10 @@ pub trait Client {
     fn connected(&mut self, now: Moment, out: &mut Output);
 
     /// The connection was lost: what was sent is lost with it.
-    fn disconnected(&mut self, now: Moment, completed: &mut Vec<Completion>);
+    fn disconnected(&mut self, now: Moment, completed: &mut Completions);
 
     /// The run is over: what was never sent is given back as skipped.
-    fn abandon(&mut self, now: Moment, completed: &mut Vec<Completion>);
+    fn abandon(&mut self, now: Moment, completed: &mut Completions);
 
     /// Calls sent and unanswered.
     fn in_flight(&self) -> u32;

@@ -52,15 +52,23 @@ impl<C: Counter> Distribution<C> {
     /// Adds one value, in nanoseconds.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
-        if nanos != self.run_value || self.run_len == u32::MAX {
+        self.record_n(nanos, 1);
+    }
+
+    /// Adds the same value `times` times.
+    #[inline]
+    pub fn record_n(&mut self, nanos: u64, times: u32) {
+        if self.run_len == 0 || nanos != self.run_value || self.run_len > u32::MAX - times {
             self.flush();
             self.run_value = nanos;
             self.min = self.min.min(nanos);
             self.max = self.max.max(nanos);
         }
-        self.run_len += 1;
-        self.count += 1;
-        self.sum = self.sum.saturating_add(nanos);
+        self.run_len += times;
+        self.count += u64::from(times);
+        self.sum = self
+            .sum
+            .saturating_add(nanos.saturating_mul(u64::from(times)));
     }
 
     /// Writes the pending run of equal values into the histogram.
@@ -70,8 +78,6 @@ impl<C: Counter> Distribution<C> {
                 .saturating_record_n(self.run_value, counts(self.run_len.into()));
             self.run_len = 0;
         }
-        // A run that was flushed in the middle must set the extremes again.
-        self.run_value = u64::MAX;
     }
 
     /// Adds all of `other`.
@@ -100,7 +106,6 @@ impl<C: Counter> Distribution<C> {
         self.min = u64::MAX;
         self.max = 0;
         self.run_len = 0;
-        self.run_value = u64::MAX;
     }
 
     /// How many values were recorded.

@@ -8,7 +8,7 @@
 use crate::measure::distribution::Distribution;
 use crate::measure::ledger::Ledger;
 use crate::measure::sample::{Role, Sample};
-use crate::operation::{Failure, OpKind, Outcome};
+use crate::operation::{Completion, Failure, OpKind, Outcome};
 use crate::time::Moment;
 
 /// How many different failures one kind of operation tells apart in one
@@ -52,18 +52,19 @@ impl TickCounts {
         self.bytes_received += other.bytes_received;
     }
 
-    #[inline]
-    fn count(&mut self, response_time: u64, sent: u64, received: u64) {
+    fn count(&mut self, response_time: u64, completion: &Completion, times: u64) {
         self.response_time_min = if self.ended == 0 {
             response_time
         } else {
             self.response_time_min.min(response_time)
         };
         self.response_time_max = self.response_time_max.max(response_time);
-        self.ended += 1;
-        self.response_time_sum = self.response_time_sum.saturating_add(response_time);
-        self.bytes_sent += sent;
-        self.bytes_received += received;
+        self.ended += times;
+        self.response_time_sum = self
+            .response_time_sum
+            .saturating_add(response_time.saturating_mul(times));
+        self.bytes_sent += u64::from(completion.bytes_sent) * times;
+        self.bytes_received += u64::from(completion.bytes_received) * times;
     }
 }
 
@@ -221,11 +222,11 @@ impl IntervalBuffer {
         self.kinds.get_mut(usize::from(place))
     }
 
-    /// Counts the birth of an operation.
+    /// Counts the birth of `times` operations.
     #[inline]
-    pub fn schedule(&mut self, kind: OpKind, role: Role) {
+    pub fn schedule(&mut self, kind: OpKind, role: Role, times: u64) {
         if let Some(buffer) = self.kind(kind, role) {
-            buffer.ledger.scheduled += 1;
+            buffer.ledger.scheduled += times;
         }
     }
 
@@ -244,46 +245,44 @@ impl IntervalBuffer {
         }
     }
 
-    /// Counts the end of an operation; `window_end` is when the measured window closes.
-    #[inline]
-    pub fn record(&mut self, sample: &Sample, window_end: Moment) {
+    /// Counts the end of `times` operations that are alike in everything;
+    /// `window_end` is when the measured window closes.
+    pub fn record(&mut self, sample: &Sample, times: u32, window_end: Moment) {
         let completion = &sample.completion;
         let response = completion.done.nanos_since(sample.due);
+        let many = u64::from(times);
         let Some(buffer) = self.kind(sample.kind, sample.role) else {
             return;
         };
-        buffer.ledger.count(&completion.outcome);
+        buffer.ledger.count(&completion.outcome, many);
         if let Outcome::Skipped = completion.outcome {
             return;
         }
-        buffer.response_time.record(response);
+        buffer.response_time.record_n(response, times);
         buffer
             .service_time
-            .record(completion.done.nanos_since(completion.sent));
-        buffer.calls += u64::from(completion.calls);
-        buffer.retransmissions += u64::from(completion.retransmissions);
-        buffer.bytes_sent += u64::from(completion.bytes_sent);
-        buffer.bytes_received += u64::from(completion.bytes_received);
-        buffer.data_bytes += u64::from(completion.data_bytes);
+            .record_n(completion.done.nanos_since(completion.sent), times);
+        buffer.calls += u64::from(completion.calls) * many;
+        buffer.retransmissions += u64::from(completion.retransmissions) * many;
+        buffer.bytes_sent += u64::from(completion.bytes_sent) * many;
+        buffer.bytes_received += u64::from(completion.bytes_received) * many;
+        buffer.data_bytes += u64::from(completion.data_bytes) * many;
         if let Outcome::Failed(failure) = completion.outcome {
-            buffer.count_failures(failure, 1);
+            buffer.count_failures(failure, many);
         }
         if let Role::Companion = sample.role {
             return;
         }
-        self.slot_wait.record(sample.ready.nanos_since(sample.due));
+        self.slot_wait
+            .record_n(sample.ready.nanos_since(sample.due), times);
         self.dispatch_delay
-            .record(completion.sent.nanos_since(sample.ready));
-        if completion.outcome == Outcome::Ok && completion.done <= window_end {
-            self.ok_in_window += 1;
-            self.data_bytes_in_window += u64::from(completion.data_bytes);
+            .record_n(completion.sent.nanos_since(sample.ready), times);
+        if completion.done <= window_end && matches!(completion.outcome, Outcome::Ok) {
+            self.ok_in_window += many;
+            self.data_bytes_in_window += u64::from(completion.data_bytes) * many;
         }
         let tick = self.tick_of(completion.done);
-        self.ticks[tick].count(
-            response,
-            u64::from(completion.bytes_sent),
-            u64::from(completion.bytes_received),
-        );
+        self.ticks[tick].count(response, completion, many);
     }
 
     /// The tick that `moment` falls into; the last one takes what comes late.

@@ -27,15 +27,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Counts the end of one operation.
+    /// Counts the end of `times` operations.
     #[inline]
-    pub fn count(&mut self, outcome: &Outcome) {
+    pub fn count(&mut self, outcome: &Outcome, times: u64) {
         match outcome {
-            Outcome::Ok => self.ok += 1,
-            Outcome::Failed(_) => self.failed += 1,
-            Outcome::TimedOut => self.timed_out += 1,
-            Outcome::Disconnected => self.disconnected += 1,
-            Outcome::Skipped => self.skipped += 1,
+            Outcome::Ok => self.ok += times,
+            Outcome::Failed(_) => self.failed += times,
+            Outcome::TimedOut => self.timed_out += times,
+            Outcome::Disconnected => self.disconnected += times,
+            Outcome::Skipped => self.skipped += times,
         }
     }
 
@@ -89,7 +89,7 @@ mod tests {
             Outcome::Disconnected,
             Outcome::Skipped,
         ] {
-            ledger.count(&outcome);
+            ledger.count(&outcome, 1);
         }
         assert_eq!(ledger.missing(), 0);
         assert_eq!(ledger.ended(), 4);

@@ -1,15 +1,25 @@
 //! One worker's recorder: the buffer being filled, and the moments that decide
 //! what is measured.
+//!
+//! The replies of one wake-up often share all of their moments and sizes. Such a
+//! run of equal samples is counted here and entered into the buffer as one: with
+//! a hundred replies per wake-up that is what makes recording nearly free.
 
 use crate::measure::interval::IntervalBuffer;
 use crate::measure::sample::{Role, Sample};
-use crate::operation::OpKind;
+use crate::operation::{OpKind, Outcome};
 use crate::time::Moment;
 
 /// Fills interval buffers. Belongs to one worker; nothing in it is shared.
 #[derive(Debug)]
 pub struct Recorder {
     buffer: Box<IntervalBuffer>,
+    /// The sample recorded last, and how many like it are not entered yet.
+    run: Option<Sample>,
+    run_len: u32,
+    /// Births not entered yet, all of one kind and role.
+    births: u64,
+    births_of: (OpKind, Role),
     /// Operations due before this are warm-up: neither counted nor timed.
     window_start: Moment,
     /// When the measured window closes.
@@ -22,6 +32,10 @@ impl Recorder {
         buffer.reset(window_start);
         Self {
             buffer,
+            run: None,
+            run_len: 0,
+            births: 0,
+            births_of: (OpKind::Null, Role::Measured),
             window_start,
             window_end,
         }
@@ -35,32 +49,72 @@ impl Recorder {
 
     /// Closes the measured window early, when a run is interrupted.
     pub fn close_window(&mut self, at: Moment) {
+        self.enter_all();
         self.window_end = self.window_end.min(at);
     }
 
-    /// Counts the birth of an operation.
+    /// Counts the birth of `times` operations.
     #[inline]
-    pub fn schedule(&mut self, kind: OpKind, role: Role, due: Moment) {
-        if self.is_measured(due) {
-            self.buffer.schedule(kind, role);
+    pub fn schedule(&mut self, kind: OpKind, role: Role, times: u64) {
+        if self.births_of != (kind, role) {
+            self.enter_births();
+            self.births_of = (kind, role);
+        }
+        self.births += times;
+    }
+
+    /// Counts the end of `times` operations that differ in their slot at most.
+    #[inline]
+    pub fn record(&mut self, sample: &Sample, times: u32) {
+        if times == 0 {
+            return;
+        }
+        match &self.run {
+            Some(run) if is_alike(run, sample) && self.run_len <= u32::MAX - times => {
+                self.run_len += times
+            }
+            _ => self.begin_run(sample, times),
         }
     }
 
-    /// Counts the end of an operation.
-    #[inline]
-    pub fn record(&mut self, sample: &Sample) {
+    /// Enters the last run and begins another.
+    fn begin_run(&mut self, sample: &Sample, times: u32) {
+        self.enter_run();
         if self.is_measured(sample.due) {
-            self.buffer.record(sample, self.window_end);
+            self.run = Some(*sample);
+            self.run_len = times;
         }
     }
 
-    /// The buffer being filled.
+    fn enter_run(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.buffer.record(&run, self.run_len, self.window_end);
+        }
+        self.run_len = 0;
+    }
+
+    fn enter_births(&mut self) {
+        let (kind, role) = self.births_of;
+        if self.births > 0 {
+            self.buffer.schedule(kind, role, self.births);
+        }
+        self.births = 0;
+    }
+
+    fn enter_all(&mut self) {
+        self.enter_run();
+        self.enter_births();
+    }
+
+    /// The buffer being filled, with everything entered.
     pub fn buffer(&mut self) -> &mut IntervalBuffer {
+        self.enter_all();
         &mut self.buffer
     }
 
     /// Takes the full buffer away and goes on with `next`, from `now` on.
     pub fn hand_over(&mut self, mut next: Box<IntervalBuffer>, now: Moment) -> Box<IntervalBuffer> {
+        self.enter_all();
         next.start = now;
         next.end = now;
         self.buffer.end = now;
@@ -69,7 +123,90 @@ impl Recorder {
 
     /// Takes the last buffer.
     pub fn finish(mut self, now: Moment) -> Box<IntervalBuffer> {
+        self.enter_all();
         self.buffer.end = now;
         self.buffer
+    }
+}
+
+/// Whether two samples would be entered alike. The cheap and likely differences
+/// come first.
+#[inline]
+fn is_alike(one: &Sample, other: &Sample) -> bool {
+    let (a, b) = (&one.completion, &other.completion);
+    a.done == b.done
+        && a.sent == b.sent
+        && one.due == other.due
+        && one.ready == other.ready
+        && a.bytes_received == b.bytes_received
+        && a.bytes_sent == b.bytes_sent
+        && a.data_bytes == b.data_bytes
+        && one.kind == other.kind
+        && one.role == other.role
+        && (a.calls, a.retransmissions) == (b.calls, b.retransmissions)
+        && matches!((a.outcome, b.outcome), (Outcome::Ok, Outcome::Ok))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Answer, Completion, Ticket};
+    use crate::plan::TICK_NANOS;
+
+    fn sample(due: u64, done: u64) -> Sample {
+        Sample {
+            kind: OpKind::Null,
+            role: Role::Measured,
+            due: Moment::from_nanos(due),
+            ready: Moment::from_nanos(due),
+            completion: Completion {
+                ticket: Ticket { client: 0, slot: 0 },
+                outcome: Outcome::Ok,
+                answer: Answer::Plain,
+                usable: Moment::ZERO,
+                sent: Moment::from_nanos(due),
+                done: Moment::from_nanos(done),
+                calls: 1,
+                retransmissions: 0,
+                bytes_sent: 44,
+                bytes_received: 28,
+                data_bytes: 0,
+            },
+        }
+    }
+
+    #[test]
+    fn runs_of_equal_samples_count_as_each_of_them_would() {
+        let buffer = Box::new(IntervalBuffer::new(
+            &[(OpKind::Null, Role::Measured)],
+            10,
+            TICK_NANOS,
+        ));
+        let mut recorder = Recorder::new(buffer, Moment::from_nanos(100), Moment::NEVER);
+        for sample in [
+            sample(50, 500),
+            sample(100, 700),
+            sample(100, 700),
+            sample(100, 700),
+            sample(200, 700),
+        ] {
+            if recorder.is_measured(sample.due) {
+                recorder.schedule(sample.kind, sample.role, 1);
+            }
+            recorder.record(&sample, 1);
+        }
+        let mut buffer = recorder.finish(Moment::from_nanos(1000));
+        let kind = &mut buffer.kinds[0];
+        assert_eq!((kind.ledger.scheduled, kind.ledger.ok), (4, 4));
+        assert_eq!(
+            (kind.response_time.count(), kind.response_time.sum()),
+            (4, 3 * 600 + 500)
+        );
+        assert_eq!(
+            (kind.bytes_sent, kind.bytes_received, kind.calls),
+            (4 * 44, 4 * 28, 4)
+        );
+        assert_eq!(buffer.ticks[0].ended, 4);
+        assert_eq!(buffer.ok_in_window, 4);
     }
 }

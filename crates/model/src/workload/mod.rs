@@ -18,6 +18,17 @@ pub trait Workload: Send {
     /// after every completion of the slot.
     fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation>;
 
+    /// Whether [`Workload::restore`] ever has anything to do; asked once.
+    fn restores(&self) -> bool {
+        true
+    }
+
+    /// Whether every operation is the same as every other, and none needs
+    /// restoring; asked once.
+    fn is_constant(&self) -> bool {
+        false
+    }
+
     /// The next measured operation of this slot; `None` ends the client.
     fn next(&mut self, slot: u32) -> Option<Operation>;
 }

@@ -329,6 +329,38 @@ impl Workload for Probe {
         self.companion(slot, sequence)
     }
 
+    fn restores(&self) -> bool {
+        let operation = self.plan.operation;
+        crate::plan::companion_of(operation).is_some()
+            || matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
+    }
+
+    fn is_constant(&self) -> bool {
+        match self.plan.operation {
+            OpKind::Null | OpKind::SetAttr => true,
+            OpKind::GetAttr
+            | OpKind::Access
+            | OpKind::Lookup
+            | OpKind::ReadLink
+            | OpKind::FsStat
+            | OpKind::FsInfo
+            | OpKind::PathConf => self.visit_count() == 1,
+            OpKind::Read
+            | OpKind::Write
+            | OpKind::Create
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename
+            | OpKind::Link
+            | OpKind::ReadDir
+            | OpKind::ReadDirPlus
+            | OpKind::Commit => false,
+        }
+    }
+
     fn next(&mut self, slot: u32) -> Option<Operation> {
         match self.plan.operation {
             OpKind::Null => Some(Operation::Null),

@@ -1,6 +1,7 @@
 //! Connections that are not there yet, are lost, and come back.
 
-use crate::talk::{PATTERNED, Setup, Talk, at, success_record, xid_of};
+use crate::talk::{PATTERNED, Setup, Talk, at, collected, success_record, xid_of};
+use filestone_model::Completions;
 use filestone_model::client::Client;
 use filestone_model::operation::{Operation, Outcome};
 use filestone_model::time::Moment;
@@ -35,8 +36,7 @@ fn a_lost_connection_takes_along_what_was_sent_and_nothing_else() {
     talk.hear_one(&success_record(answered, &[]), at(25));
     // Queued: in the output, but not with the operating system.
     talk.submit(2, GETATTR);
-    let mut completed = Vec::new();
-    talk.client.disconnected(at(30), &mut completed);
+    let completed = collected(|completed| talk.client.disconnected(at(30), completed));
     talk.out.clear();
     assert_eq!(completed.len(), 1);
     assert_eq!(completed[0].ticket.slot, 0);
@@ -81,7 +81,7 @@ fn half_a_record_is_forgotten_with_its_connection() {
         let mut talk = Talk::new(&Setup::slots(2));
         talk.ask(0, Operation::Null, at(1));
         assert!(talk.hear(&reply[..cut], at(2)).unwrap().is_empty());
-        talk.client.disconnected(at(3), &mut Vec::new());
+        talk.client.disconnected(at(3), &mut Completions::default());
         talk.client.connected(at(4), &mut talk.out);
         let next = talk.ask_xid(0, Operation::Null, at(5));
         let done = talk.hear_one(&success_record(next, &[]), at(6));
@@ -94,20 +94,16 @@ fn what_was_never_sent_is_skipped_when_the_run_is_over() {
     let mut talk = Talk::new(&Setup::slots(4));
     talk.ask(0, Operation::Null, at(1));
     talk.submit(1, Operation::Null);
-    let mut completed = Vec::new();
-    talk.client.abandon(at(9), &mut completed);
+    let completed = collected(|completed| talk.client.abandon(at(9), completed));
     assert_eq!(completed.len(), 1);
     assert_eq!(completed[0].ticket.slot, 1);
     assert_eq!(completed[0].outcome, Outcome::Skipped);
-    completed.clear();
-    talk.client.disconnected(at(10), &mut completed);
+    let completed = collected(|completed| talk.client.disconnected(at(10), completed));
     assert_eq!(completed[0].outcome, Outcome::Disconnected);
-    completed.clear();
     talk.submit(2, Operation::Null);
-    talk.client.abandon(at(11), &mut completed);
+    let completed = collected(|completed| talk.client.abandon(at(11), completed));
     assert_eq!(completed[0].outcome, Outcome::Skipped);
-    completed.clear();
-    talk.client.abandon(at(12), &mut completed);
+    let completed = collected(|completed| talk.client.abandon(at(12), completed));
     assert!(completed.is_empty());
 }
 
@@ -115,8 +111,7 @@ fn what_was_never_sent_is_skipped_when_the_run_is_over() {
 fn a_datagram_client_reconnects_like_any_other() {
     let mut talk = Talk::new(&Setup::udp(2));
     talk.ask(0, Operation::Null, at(1));
-    let mut completed = Vec::new();
-    talk.client.disconnected(at(2), &mut completed);
+    let completed = collected(|completed| talk.client.disconnected(at(2), completed));
     assert_eq!(completed[0].outcome, Outcome::Disconnected);
     talk.submit(0, GETATTR);
     talk.client.connected(at(3), &mut talk.out);

@@ -1,7 +1,8 @@
 //! READ data that are thrown away unread must come to the same end as data that
 //! are looked at.
 
-use crate::talk::{PATTERNED, Setup, Talk, at, fragments, record, success};
+use crate::talk::{PATTERNED, Setup, Talk, at, collected, fragments, record, success};
+use filestone_model::Completions;
 use filestone_model::client::Client;
 use filestone_model::operation::{Completion, Operation, Outcome};
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3, Status, read};
@@ -178,7 +179,7 @@ fn ask_all(talk: &mut Talk, answers: &[Answer]) -> Vec<u8> {
 /// Receives as the engine does: what can be thrown away is, and not more is
 /// taken at a time than the client says.
 fn receive(talk: &mut Talk, stream: &[u8], arrivals: &[usize]) -> Vec<Completion> {
-    let mut completed = Vec::new();
+    let mut completed = Completions::default();
     let mut rest = stream;
     for arrived in arrivals.iter().cycle() {
         if rest.is_empty() {
@@ -203,7 +204,7 @@ fn receive(talk: &mut Talk, stream: &[u8], arrivals: &[usize]) -> Vec<Completion
             }
         }
     }
-    completed
+    completed.iter().collect()
 }
 
 proptest! {
@@ -272,10 +273,9 @@ fn a_large_read_is_thrown_away_from_its_head_on() {
     assert_eq!(talk.client.receive_len(1 << 20), 132);
     assert!(talk.hear(&stream[..132], at(2)).unwrap().is_empty());
     assert_eq!(talk.client.discardable(), 65_536);
-    let mut completed = Vec::new();
-    talk.client.handle_discarded(65_535, at(3), &mut completed);
-    assert!(completed.is_empty());
-    talk.client.handle_discarded(1, at(4), &mut completed);
+    let none = collected(|completed| talk.client.handle_discarded(65_535, at(3), completed));
+    assert!(none.is_empty());
+    let completed = collected(|completed| talk.client.handle_discarded(1, at(4), completed));
     assert_eq!(completed.len(), 1);
     assert_eq!(completed[0].outcome, Outcome::Ok);
     assert_eq!(completed[0].data_bytes, 65_536);
@@ -309,8 +309,7 @@ fn a_connection_lost_in_the_middle_of_data_leaves_nothing_to_throw_away() {
     let mut talk = Talk::new(&setup(65_536, 1));
     let stream = ask_all(&mut talk, &[large()]);
     assert!(talk.hear(&stream[..5000], at(2)).unwrap().is_empty());
-    let mut completed = Vec::new();
-    talk.client.disconnected(at(3), &mut completed);
+    let completed = collected(|completed| talk.client.disconnected(at(3), completed));
     assert_eq!(completed[0].outcome, Outcome::Disconnected);
     assert_eq!(talk.client.discardable(), 0);
     talk.client.connected(at(4), &mut talk.out);

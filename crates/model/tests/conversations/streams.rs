@@ -1,6 +1,9 @@
 //! A stream may be cut, fragmented, repeated, mixed up or not be RPC at all.
 
-use crate::talk::{PATTERNED, Setup, Talk, at, fragments, record, success, success_record};
+use crate::talk::{
+    PATTERNED, Setup, Talk, at, collected, fragments, record, success, success_record,
+};
+use filestone_model::Completions;
 use filestone_model::client::{Client, ProtocolError};
 use filestone_model::operation::{Completion, Operation, Outcome};
 use filestone_wire::nfs3::{Status, getattr};
@@ -29,7 +32,7 @@ fn ask_all(talk: &mut Talk, slots: u32) -> Vec<u32> {
 }
 
 fn operation(slot: u32) -> Operation {
-    if slot % 2 == 0 {
+    if slot.is_multiple_of(2) {
         GETATTR
     } else {
         Operation::Null
@@ -37,7 +40,11 @@ fn operation(slot: u32) -> Operation {
 }
 
 fn results(slot: u32) -> Vec<u8> {
-    if slot % 2 == 0 { attributes() } else { vec![] }
+    if slot.is_multiple_of(2) {
+        attributes()
+    } else {
+        vec![]
+    }
 }
 
 fn slots_of(completed: &[Completion]) -> Vec<u32> {
@@ -206,8 +213,7 @@ fn what_is_no_reply_ends_the_connection() {
             "{error}"
         );
         // Then nothing is left in flight, and a new connection is a new stream.
-        let mut completed = Vec::new();
-        talk.client.disconnected(at(3), &mut completed);
+        let completed = collected(|completed| talk.client.disconnected(at(3), completed));
         assert_eq!(completed.len(), 3);
         talk.client.connected(at(4), &mut talk.out);
         let xid = talk.ask_xid(1, Operation::Null, at(5));
@@ -223,8 +229,9 @@ fn what_came_before_the_rubbish_is_not_lost() {
     let mut talk = Talk::new(&Setup::slots(3));
     let xids = ask_all(&mut talk, 3);
     let stream = [success_record(xids[1], &[]), vec![0xff; 4]].concat();
-    let mut completed = Vec::new();
+    let mut completed = Completions::default();
     let result = talk.client.handle_input(&stream, at(2), &mut completed);
+    let completed: Vec<Completion> = completed.iter().collect();
     assert!(result.is_err());
     assert_eq!(slots_of(&completed), [1]);
 }
@@ -283,7 +290,7 @@ proptest! {
         ask_all(&mut talk, 5);
         let mut ended = [0; 5];
         for input in rubbish.chunks(cut) {
-            let mut completed = Vec::new();
+            let mut completed = Completions::default();
             let result = talk.client.handle_input(input, at(2), &mut completed);
             completed.iter().for_each(|done| ended[done.ticket.slot as usize] += 1);
             if result.is_err() {

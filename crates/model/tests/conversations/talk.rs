@@ -1,5 +1,6 @@
 //! One client, its output taken as a server would, and replies for it.
 
+use filestone_model::Completions;
 use filestone_model::client::nfs3::{Credentials, Shared, Templates, Verify};
 use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError};
 use filestone_model::operation::{Completion, FileId, Operation, Ticket};
@@ -112,7 +113,7 @@ impl Setup {
                 .map(|seed| stream(seed, Purpose::Xid, 0))
                 .find(|generator| {
                     let first: u32 = generator.clone().random();
-                    first.wrapping_add(1) & 0xf_ffff == 0x8_0000
+                    (first >> 12) + 1 == 0x8_0000
                 })
                 .expect("one seed in a million will do")
         });
@@ -228,9 +229,9 @@ impl Talk {
 
     /// Gives the client bytes of a stream, or one datagram.
     pub fn hear(&mut self, bytes: &[u8], now: Moment) -> Result<Vec<Completion>, ProtocolError> {
-        let mut completed = Vec::new();
+        let mut completed = Completions::default();
         self.client.handle_input(bytes, now, &mut completed)?;
-        Ok(completed)
+        Ok(completed.iter().collect())
     }
 
     /// The same, of a client that must not complain and end one operation.
@@ -241,10 +242,10 @@ impl Talk {
     }
 
     pub fn time_out(&mut self, now: Moment) -> Vec<Completion> {
-        let mut completed = Vec::new();
+        let mut completed = Completions::default();
         self.client
             .handle_timeout(now, &mut self.out, &mut completed);
-        completed
+        completed.iter().collect()
     }
 }
 
@@ -279,4 +280,11 @@ pub fn success(xid: u32, results: &[u8]) -> Vec<u8> {
 /// The same as a record.
 pub fn success_record(xid: u32, results: &[u8]) -> Vec<u8> {
     record(&success(xid, results))
+}
+
+/// What a client completes while `act` is done with it.
+pub fn collected(act: impl FnOnce(&mut Completions)) -> Vec<Completion> {
+    let mut completed = Completions::default();
+    act(&mut completed);
+    completed.iter().collect()
 }

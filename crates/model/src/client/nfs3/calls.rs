@@ -145,6 +145,14 @@ pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output
     len as u32
 }
 
+/// Appends a copy of the call of `len` bytes at `start`, with another xid.
+#[inline]
+pub fn copy_with_xid(out: &mut Output, start: usize, len: usize, xid: u32) {
+    let at = out.bytes.len();
+    out.bytes.extend_from_within(start..start + len);
+    out.bytes[at + MARK_LEN..at + MARK_LEN + 4].copy_from_slice(&xid.to_be_bytes());
+}
+
 /// A file's handle. Operations are made from the same table, so it is there;
 /// were it not, the server would answer NFS3ERR_BADHANDLE to the empty one.
 #[inline]

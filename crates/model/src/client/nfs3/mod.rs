@@ -19,6 +19,7 @@ pub use calls::{Credentials, Templates};
 pub use verify::Verify;
 
 use crate::client::{Client, Output, ProtocolError, Unsupported};
+use crate::completions::Completions;
 use crate::operation::{Answer, Completion, Failure, OpKind, Operation, Outcome, Ticket};
 use crate::plan::TransportKind;
 use crate::random::{Generator, RngExt};
@@ -56,29 +57,30 @@ enum State {
     Idle,
     /// Has an operation and no connection.
     Waiting,
-    /// Its call is in the output.
-    Queued,
-    /// Its call is with the operating system, or beyond.
+    /// Its call is in the output, with the operating system, or beyond.
     Sent,
 }
 
-/// One call in flight.
+/// One call in flight: what every call touches.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     state: State,
+    /// Of the call in the slot, or of its last one.
+    xid: u32,
+    bytes_sent: u32,
     operation: Operation,
-    ticket: Ticket,
-    /// Counts the slot's calls; part of the xid.
-    generation: u32,
+}
+
+/// What only a call in trouble touches.
+#[derive(Debug, Clone, Copy, Default)]
+struct Trouble {
     /// When the connection could take it, if it was down.
     usable: Moment,
-    sent: Moment,
-    /// When something must happen if there is no reply.
+    /// When it is sent again, over UDP.
     deadline: Moment,
-    /// Pause before the next transmission, over UDP.
+    /// Pause before the transmission after that.
     pause_nanos: u64,
     retransmissions: u32,
-    bytes_sent: u32,
 }
 
 /// A READ reply whose data are being thrown away.
@@ -95,9 +97,17 @@ struct Discarding {
 pub struct Nfs3Client {
     shared: Shared,
     slots: Box<[Slot]>,
-    /// Low bits of the xid that hold the slot.
-    slot_bits: u32,
-    /// Slots whose calls are in the output, in order.
+    /// When each slot's call was handed to the operating system: apart from the
+    /// slots, because a batch of calls is stamped at once.
+    sent: Box<[Moment]>,
+    troubles: Box<[Trouble]>,
+    /// Whether any call since the start has been in trouble.
+    has_troubles: bool,
+    /// Which client of its worker this is, as its tickets say.
+    index: u32,
+    /// Low bits of the xid, which hold the slot.
+    slot_mask: u32,
+    /// Slots whose calls are in the output and not stamped yet, in order.
     queued: Vec<u32>,
     is_connected: bool,
     assembler: Assembler,
@@ -127,26 +137,26 @@ impl Nfs3Client {
         generator: &mut Generator,
     ) -> Self {
         let slots = slots.max(1);
-        let generation: u32 = generator.random();
-        let idle = Slot {
+        let slot_bits = u32::BITS - (slots - 1).leading_zeros();
+        let slot_mask = ((1u64 << slot_bits) - 1) as u32;
+        let first: u32 = generator.random();
+        let idle = |slot| Slot {
             state: State::Idle,
-            operation: Operation::Null,
-            ticket: Ticket { client: 0, slot: 0 },
-            generation,
-            usable: Moment::ZERO,
-            sent: Moment::ZERO,
-            deadline: Moment::NEVER,
-            pause_nanos: 0,
-            retransmissions: 0,
+            xid: first & !slot_mask | slot,
             bytes_sent: 0,
+            operation: Operation::Null,
         };
         Self {
             discards: verify.is_none()
                 && shared.transport == TransportKind::Tcp
                 && read_len >= receive::DISCARD_MIN as u32,
             shared,
-            slots: vec![idle; slots as usize].into_boxed_slice(),
-            slot_bits: u32::BITS - (slots - 1).leading_zeros(),
+            slots: (0..slots).map(idle).collect(),
+            sent: vec![Moment::ZERO; slots as usize].into_boxed_slice(),
+            troubles: vec![Trouble::default(); slots as usize].into_boxed_slice(),
+            has_troubles: false,
+            index: 0,
+            slot_mask,
             queued: Vec::with_capacity(slots as usize),
             is_connected: false,
             assembler: Assembler::new(receive::RECORD_MAX),
@@ -159,56 +169,55 @@ impl Nfs3Client {
         }
     }
 
-    #[inline]
-    fn xid_of(&self, slot: usize) -> u32 {
-        let generation = self.slots[slot].generation;
-        // With one slot there are no low bits to spare for it.
-        generation.checked_shl(self.slot_bits).unwrap_or(0) | slot as u32
-    }
-
     /// The slot that is waiting for a reply with this xid.
     #[inline]
     fn slot_of(&self, xid: u32) -> Option<usize> {
-        let index = (xid & ((1u64 << self.slot_bits) - 1) as u32) as usize;
+        let index = (xid & self.slot_mask) as usize;
         let slot = self.slots.get(index)?;
-        (slot.state == State::Sent && self.xid_of(index) == xid).then_some(index)
+        (slot.xid == xid && slot.state == State::Sent).then_some(index)
     }
 
     /// Puts the call of a slot into the output.
     #[inline]
     fn enqueue(&mut self, index: usize, out: &mut Output) {
-        let xid = self.xid_of(index);
         let slot = &mut self.slots[index];
-        let len = calls::encode(&self.shared, &slot.operation, xid, out);
-        slot.bytes_sent = slot.bytes_sent.saturating_add(len);
-        slot.state = State::Queued;
+        slot.bytes_sent = calls::encode(&self.shared, &slot.operation, slot.xid, out);
+        slot.state = State::Sent;
         self.queued.push(index as u32);
     }
 
     /// Ends a slot's operation.
-    #[inline]
+    #[inline(always)]
     fn complete(
         &mut self,
         index: usize,
         checked: Checked,
         bytes_received: u32,
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) {
         let slot = &mut self.slots[index];
         if slot.state == State::Sent {
-            self.in_flight -= 1;
+            self.in_flight = self.in_flight.saturating_sub(1);
         }
         slot.state = State::Idle;
+        let (mut usable, mut retransmissions) = (Moment::ZERO, 0);
+        if self.has_troubles {
+            let trouble = &self.troubles[index];
+            (usable, retransmissions) = (trouble.usable, trouble.retransmissions);
+        }
         completed.push(Completion {
-            ticket: slot.ticket,
+            ticket: Ticket {
+                client: self.index,
+                slot: index as u32,
+            },
             outcome: checked.outcome,
             answer: checked.answer,
-            usable: slot.usable,
-            sent: slot.sent,
+            usable,
+            sent: self.sent[index],
             done: now,
             calls: 1,
-            retransmissions: slot.retransmissions,
+            retransmissions,
             bytes_sent: slot.bytes_sent,
             bytes_received,
             data_bytes: checked.data_bytes,
@@ -221,7 +230,7 @@ impl Nfs3Client {
         index: usize,
         outcome: Outcome,
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) {
         let checked = Checked {
             outcome,
@@ -229,6 +238,29 @@ impl Nfs3Client {
             data_bytes: 0,
         };
         self.complete(index, checked, 0, now, completed);
+    }
+
+    /// Submits the operation that a slot had last.
+    fn repeat_one(&mut self, slot: u32, out: &mut Output) {
+        if let Some(operation) = self.slots.get(slot as usize).map(|slot| slot.operation) {
+            self.submit(
+                Ticket {
+                    client: self.index,
+                    slot,
+                },
+                operation,
+                out,
+            );
+        }
+    }
+
+    /// Takes calls back that were never handed over: they wait for a connection.
+    fn take_back_queued(&mut self) {
+        for index in self.queued.drain(..) {
+            let slot = &mut self.slots[index as usize];
+            slot.state = State::Waiting;
+            slot.bytes_sent = 0;
+        }
     }
 }
 
@@ -255,20 +287,50 @@ impl Client for Nfs3Client {
     #[inline]
     fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) {
         let index = ticket.slot as usize;
+        let step = self.slot_mask.wrapping_add(1);
         let Some(slot) = self.slots.get_mut(index) else {
             return;
         };
+        self.index = ticket.client;
         slot.operation = operation;
-        slot.ticket = ticket;
-        slot.generation = slot.generation.wrapping_add(1);
-        slot.usable = Moment::ZERO;
-        slot.retransmissions = 0;
-        slot.bytes_sent = 0;
+        // The next generation of the slot; the slot's own bits stay.
+        slot.xid = slot.xid.wrapping_add(step);
+        if self.has_troubles {
+            self.troubles[index] = Trouble::default();
+        }
         if self.is_connected {
             self.enqueue(index, out);
         } else {
             slot.state = State::Waiting;
+            slot.bytes_sent = 0;
         }
+    }
+
+    #[inline]
+    fn repeat(&mut self, slots: &[u32], out: &mut Output) {
+        // The first call is encoded, the others are copies of it with their own
+        // xid. Data that lie elsewhere, datagrams and trouble go the long way.
+        let Some((first, others)) = slots.split_first() else {
+            return;
+        };
+        let (start, splices) = (out.bytes.len(), out.splices.len());
+        self.repeat_one(*first, out);
+        let len = out.bytes.len() - start;
+        let is_plain = out.splices.len() == splices && self.shared.transport == TransportKind::Tcp;
+        if !is_plain || len == 0 || self.has_troubles {
+            others.iter().for_each(|slot| self.repeat_one(*slot, out));
+            return;
+        }
+        let step = self.slot_mask.wrapping_add(1);
+        for index in others {
+            let Some(slot) = self.slots.get_mut(*index as usize) else {
+                continue;
+            };
+            slot.xid = slot.xid.wrapping_add(step);
+            slot.state = State::Sent;
+            calls::copy_with_xid(out, start, len, slot.xid);
+        }
+        self.queued.extend_from_slice(others);
     }
 
     #[inline]
@@ -276,26 +338,31 @@ impl Client for Nfs3Client {
         if self.queued.is_empty() {
             return;
         }
-        let first_pause = match self.shared.transport {
+        for index in &self.queued {
+            self.sent[*index as usize] = now;
+        }
+        let pause_nanos = match self.shared.transport {
             TransportKind::Tcp => self.shared.timeout_nanos,
             TransportKind::Udp => RETRANSMIT_FIRST_NANOS.min(self.shared.timeout_nanos),
         };
-        for index in self.queued.drain(..) {
-            let slot = &mut self.slots[index as usize];
-            slot.state = State::Sent;
-            slot.sent = now;
-            slot.pause_nanos = first_pause;
-            slot.deadline = now.after_nanos(first_pause);
-            self.in_flight += 1;
+        let deadline = now.after_nanos(pause_nanos);
+        if self.shared.transport == TransportKind::Udp {
+            for index in &self.queued {
+                let trouble = &mut self.troubles[*index as usize];
+                trouble.pause_nanos = pause_nanos;
+                trouble.deadline = deadline;
+            }
         }
-        self.next_deadline = self.next_deadline.min(now.after_nanos(first_pause));
+        self.in_flight += self.queued.len() as u32;
+        self.next_deadline = self.next_deadline.min(deadline);
+        self.queued.clear();
     }
 
     fn handle_input(
         &mut self,
         bytes: &[u8],
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), ProtocolError> {
         match self.shared.transport {
             TransportKind::Tcp => self.receive_stream(bytes, now, completed),
@@ -317,28 +384,32 @@ impl Client for Nfs3Client {
         }
     }
 
-    fn handle_discarded(&mut self, len: usize, now: Moment, completed: &mut Vec<Completion>) {
+    fn handle_discarded(&mut self, len: usize, now: Moment, completed: &mut Completions) {
         self.discard(len, now, completed);
     }
 
-    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Vec<Completion>) {
+    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
         if now < self.next_deadline {
             return;
         }
+        // What is queued has not been sent, so it cannot be late.
         let mut next = Moment::NEVER;
         for index in 0..self.slots.len() {
-            let slot = self.slots[index];
-            if slot.state != State::Sent {
+            if self.slots[index].state != State::Sent || self.queued.contains(&(index as u32)) {
                 continue;
             }
-            if now < slot.deadline {
-                next = next.min(slot.deadline);
-            } else if now >= slot.sent.after_nanos(self.shared.timeout_nanos) {
+            let end = self.sent[index].after_nanos(self.shared.timeout_nanos);
+            if now >= end {
                 self.give_up(index, Outcome::TimedOut, now, completed);
-            } else {
-                self.retransmit(index, now, out);
-                next = next.min(self.slots[index].deadline);
+                continue;
             }
+            if self.shared.transport == TransportKind::Udp {
+                if now >= self.troubles[index].deadline {
+                    self.retransmit(index, now, out);
+                }
+                next = next.min(self.troubles[index].deadline);
+            }
+            next = next.min(end);
         }
         self.next_deadline = next;
     }
@@ -353,32 +424,28 @@ impl Client for Nfs3Client {
         self.discarding = None;
         for index in 0..self.slots.len() {
             if self.slots[index].state == State::Waiting {
-                self.slots[index].usable = now;
+                self.has_troubles = true;
+                self.troubles[index].usable = now;
                 self.enqueue(index, out);
             }
         }
     }
 
-    fn disconnected(&mut self, now: Moment, completed: &mut Vec<Completion>) {
+    fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
         self.is_connected = false;
         self.discarding = None;
-        self.queued.clear();
+        self.take_back_queued();
         for index in 0..self.slots.len() {
-            match self.slots[index].state {
-                State::Sent => self.give_up(index, Outcome::Disconnected, now, completed),
-                // Its call was never handed over: it waits for the next connection.
-                State::Queued => {
-                    self.slots[index].state = State::Waiting;
-                    self.slots[index].bytes_sent = 0;
-                }
-                State::Idle | State::Waiting => {}
+            if self.slots[index].state == State::Sent {
+                self.give_up(index, Outcome::Disconnected, now, completed);
             }
         }
     }
 
-    fn abandon(&mut self, now: Moment, completed: &mut Vec<Completion>) {
+    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
+        self.take_back_queued();
         for index in 0..self.slots.len() {
-            if matches!(self.slots[index].state, State::Waiting | State::Queued) {
+            if self.slots[index].state == State::Waiting {
                 self.give_up(index, Outcome::Skipped, now, completed);
             }
         }
@@ -400,16 +467,17 @@ impl Client for Nfs3Client {
 impl Nfs3Client {
     /// Sends a datagram again, with the same xid, and waits twice as long.
     fn retransmit(&mut self, index: usize, now: Moment, out: &mut Output) {
-        let xid = self.xid_of(index);
-        let timeout = self.shared.timeout_nanos;
         let slot = &mut self.slots[index];
-        let len = calls::encode(&self.shared, &slot.operation, xid, out);
+        let len = calls::encode(&self.shared, &slot.operation, slot.xid, out);
         slot.bytes_sent = slot.bytes_sent.saturating_add(len);
-        slot.retransmissions += 1;
-        slot.pause_nanos = slot.pause_nanos.saturating_mul(2).min(RETRANSMIT_MAX_NANOS);
-        slot.deadline = now
-            .after_nanos(slot.pause_nanos)
-            .min(slot.sent.after_nanos(timeout));
+        self.has_troubles = true;
+        let trouble = &mut self.troubles[index];
+        trouble.retransmissions += 1;
+        trouble.pause_nanos = trouble
+            .pause_nanos
+            .saturating_mul(2)
+            .min(RETRANSMIT_MAX_NANOS);
+        trouble.deadline = now.after_nanos(trouble.pause_nanos);
     }
 
     /// A reply that could not be understood still ends its operation.

@@ -3,7 +3,8 @@
 use super::replies::{self, Checked};
 use super::{Discarding, Nfs3Client, failure};
 use crate::client::{Client, ProtocolError};
-use crate::operation::{Answer, Completion, Failure, Operation, Outcome, ReplyFault};
+use crate::completions::Completions;
+use crate::operation::{Answer, Failure, Operation, Outcome, ReplyFault};
 use crate::time::Moment;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody, ReplyHeader};
@@ -29,7 +30,7 @@ impl Nfs3Client {
         &mut self,
         bytes: &[u8],
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), ProtocolError> {
         let mut input = bytes;
         loop {
@@ -72,7 +73,7 @@ impl Nfs3Client {
         &mut self,
         bytes: &[u8],
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), ProtocolError> {
         if self
             .receive_reply(bytes, bytes.len(), now, completed)
@@ -84,13 +85,13 @@ impl Nfs3Client {
     }
 
     /// One whole reply.
-    #[inline]
+    #[inline(always)]
     fn receive_reply(
         &mut self,
         record: &[u8],
         received: usize,
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> Result<(), ProtocolError> {
         let (xid, results) = match plain_results(record) {
             Some(found) => found,
@@ -107,14 +108,14 @@ impl Nfs3Client {
     }
 
     /// Ends the call with this xid, or counts a reply to nobody.
-    #[inline]
+    #[inline(always)]
     fn end(
         &mut self,
         xid: u32,
         results: Result<&[u8], Failure>,
         received: usize,
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) {
         self.replies += 1;
         let Some(index) = self.slot_of(xid) else {
@@ -148,7 +149,7 @@ impl Nfs3Client {
         &mut self,
         input: &mut &[u8],
         now: Moment,
-        completed: &mut Vec<Completion>,
+        completed: &mut Completions,
     ) -> bool {
         if !self.assembler.is_at_boundary()
             || self.discarding.is_some()
@@ -190,7 +191,7 @@ impl Nfs3Client {
     }
 
     /// `len` bytes of a reply's data are gone.
-    pub(super) fn discard(&mut self, len: usize, now: Moment, completed: &mut Vec<Completion>) {
+    pub(super) fn discard(&mut self, len: usize, now: Moment, completed: &mut Completions) {
         let Some(discarding) = &mut self.discarding else {
             return;
         };

@@ -1,0 +1,78 @@
+//! The terminal: results on standard output; progress, caveats and errors on
+//! standard error. Colours only where a person sees them (`NO_COLOR` is heeded).
+
+use crate::error::{Error, reason};
+use anstyle::{AnsiColor, Style};
+use filestone_engine::Guilt;
+use filestone_model::measure::Caveat;
+use std::io::{self, Write};
+
+/// Whether standard output still takes what we write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody may read it.
+    Present,
+    /// The other end of the pipe was closed, as `head` does: no error.
+    Gone,
+}
+
+/// Writes a result to standard output.
+pub fn result(text: &str) -> Result<Reader, Error> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(Reader::Present),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Err(error) => Err(Error::environment(format!(
+            "standard output: {}",
+            reason(&error)
+        ))),
+    }
+}
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+
+fn tell(style: Style, label: &str, text: &str) {
+    // Nobody can be told that standard error is gone.
+    let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {text}");
+}
+
+/// Says what went wrong and what to do.
+pub fn error(error: &Error) {
+    let label = match error.guilt {
+        Guilt::Internal => "internal error",
+        Guilt::Usage | Guilt::Target | Guilt::Environment => "error",
+    };
+    tell(RED, label, &error.what);
+    if let Some(text) = &error.help {
+        help(text);
+    }
+}
+
+/// Says what to do next.
+pub fn help(text: &str) {
+    tell(GREEN, "help", text);
+}
+
+/// Says something that is neither a result nor wrong.
+pub fn note(text: &str) {
+    tell(GREEN, "note", text);
+}
+
+/// Says why the numbers should be doubted.
+pub fn caveat(caveat: &Caveat) {
+    let (what, advice) = caveat.sentence();
+    match what.strip_prefix("internal error: ") {
+        Some(what) => tell(RED, "internal error", what),
+        None => tell(YELLOW, "caveat", &what),
+    }
+    if let Some(advice) = advice {
+        help(advice);
+    }
+}
+
+/// Writes a row or a line to standard error.
+pub fn aside(text: &str) {
+    let _ = anstream::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,120 @@
+//! What is said when something goes wrong, and with which exit code.
+//!
+//! An error answers where, what, with which value, what was expected and what to
+//! do: one line that begins with `error: `, and one that begins with `help: ` if
+//! there is a next step.
+
+use filestone_engine::{Guilt, RunError};
+use std::io;
+use std::path::Path;
+
+/// A run or a command that could not do what was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Error {
+    /// Whose fault it is.
+    pub guilt: Guilt,
+    /// One line: where, what, which value, what was expected.
+    pub what: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Error {
+    /// The user asked for something that cannot be.
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self {
+            guilt: Guilt::Usage,
+            what: what.into(),
+            help: None,
+        }
+    }
+
+    /// This host refused something.
+    pub fn environment(what: impl Into<String>) -> Self {
+        Self {
+            guilt: Guilt::Environment,
+            what: what.into(),
+            help: None,
+        }
+    }
+
+    /// A bug.
+    pub fn internal(what: impl Into<String>) -> Self {
+        Self {
+            guilt: Guilt::Internal,
+            what: what.into(),
+            help: Some("please report this with the command line".into()),
+        }
+    }
+
+    /// A file of this host that cannot be read or written.
+    pub fn file(path: &Path, error: &io::Error) -> Self {
+        Self::environment(format!("{}: {}", path.display(), reason(error)))
+    }
+
+    /// The same error with advice.
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The exit code that stands for it.
+    pub fn exit_code(&self) -> u8 {
+        exit_code_of(self.guilt)
+    }
+}
+
+/// 2, 3, 4 and 70: see `filestone --help`.
+pub fn exit_code_of(guilt: Guilt) -> u8 {
+    match guilt {
+        Guilt::Usage => 2,
+        Guilt::Target => 3,
+        Guilt::Environment => 4,
+        Guilt::Internal => 70,
+    }
+}
+
+/// `no space left on device (28)`: the operating system's words, as we write them.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = match (error.raw_os_error(), text.find(" (os error")) {
+        (Some(number), Some(end)) => format!("{} ({number})", &text[..end]),
+        _ => text,
+    };
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => text,
+    }
+}
+
+/// Numbers of the operating system's errors as we write them; who is guilty of an
+/// internal error is said by its label.
+fn in_our_form(text: &str) -> String {
+    let text = text.strip_prefix("internal error: ").unwrap_or(text);
+    text.replace("(os error ", "(")
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        Self {
+            guilt: error.guilt(),
+            what: in_our_form(&error.to_string()),
+            help: error.help(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_in_lower_case_with_its_number() {
+        assert_eq!(
+            reason(&io::Error::from_raw_os_error(28)),
+            "no space left on device (28)"
+        );
+        assert_eq!(reason(&io::Error::other("Odd")), "odd");
+    }
+}

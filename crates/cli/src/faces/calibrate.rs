@@ -1,0 +1,185 @@
+//! `filestone calibrate`: what filestone itself can do on this host.
+
+use crate::error::Error;
+use crate::options::{CalibrateOptions, RunFormat};
+use crate::planning::Surroundings;
+use crate::quantity::{bytes_text, grouped};
+use crate::render::json;
+use crate::{Exit, built_in, console, interruption};
+use filestone_engine::calibrate::{Calibration, Effort, Exchange, Lateness, calibrate};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+
+/// Measures against the built-in server and prints a table.
+pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
+    let stop = interruption::stop_flag()?;
+    let server = built_in::start_for_measurement(Surroundings::here().processors)?;
+    let effort = if options.quick {
+        Effort::Quick
+    } else {
+        Effort::Thorough
+    };
+    let calibration = calibrate(server.address(), effort, &stop)?;
+    console::result(&match options.format {
+        RunFormat::Text => text(&calibration),
+        RunFormat::Json => json::document(&document(&calibration))?,
+    })?;
+    Ok(if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else {
+        Exit::Done
+    })
+}
+
+fn text(calibration: &Calibration) -> String {
+    let mut text = format!(
+        "The same bytes, exchanged with the built-in server over a plain socket and by the engine\n\n\
+         {:<14}{:>10}{:>14}{:>14}{:>8}{:>12}{:>12}{:>12}\n{:<14}{:>10}{:>14}{:>14}{:>8}{:>12}{:>12}{:>12}\n",
+        "",
+        "in flight",
+        "plain",
+        "engine",
+        "",
+        "plain CPU",
+        "engine CPU",
+        "engine data",
+        "",
+        "",
+        "operations/s",
+        "operations/s",
+        "",
+        "usecs/op",
+        "usecs/op",
+        "MB/s",
+    );
+    calibration
+        .exchanges
+        .iter()
+        .for_each(|exchange| text.push_str(&exchange_row(exchange)));
+    text.push_str(&format!(
+        "\nTimed starts: how late they are, in usecs\n\n{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        "starts/s", "P50", "P99", "P99.9", "MAX", "CPU"
+    ));
+    calibration
+        .lateness
+        .iter()
+        .for_each(|lateness| text.push_str(&lateness_row(lateness)));
+    text.push_str(&format!(
+        "\nReading the clock takes {:.1} ns; its smallest step is {:.0} ns.\n",
+        calibration.clock.read_ns, calibration.clock.step_ns
+    ));
+    text
+}
+
+fn exchange_row(exchange: &Exchange) -> String {
+    let name = exchange.operation.name().to_uppercase();
+    let name = match exchange.size_bytes {
+        0 => name,
+        size => format!("{name} {}", bytes_text(size.into())),
+    };
+    format!(
+        "{name:<14}{:>10}{:>14}{:>14}{:>6.1} %{:>12.3}{:>12.3}{:>12.1}\n",
+        exchange.in_flight,
+        grouped(exchange.raw.ops_per_s.round() as u64),
+        grouped(exchange.engine.ops_per_s.round() as u64),
+        100.0 * exchange.share(),
+        exchange.raw.cpu_ns_per_op / 1000.0,
+        exchange.engine.cpu_ns_per_op / 1000.0,
+        exchange.engine.data_bytes_per_s / 1e6,
+    )
+}
+
+fn lateness_row(lateness: &Lateness) -> String {
+    let micros = |nanos: u64| nanos as f64 / 1000.0;
+    format!(
+        "{:>10}{:>10.1}{:>10.1}{:>10.1}{:>10.1}{:>8.0} %\n",
+        grouped(lateness.starts_per_s as u64),
+        micros(lateness.p50_ns),
+        micros(lateness.p99_ns),
+        micros(lateness.p99_9_ns),
+        micros(lateness.max_ns),
+        lateness.busy_percent,
+    )
+}
+
+fn document(calibration: &Calibration) -> Value {
+    json!({
+        "clock_read_ns": calibration.clock.read_ns,
+        "clock_step_ns": calibration.clock.step_ns,
+        "headroom": calibration.headroom,
+        "exchanges": calibration.exchanges.iter().map(exchange_document).collect::<Vec<_>>(),
+        "lateness": calibration.lateness.iter().map(lateness_document).collect::<Vec<_>>(),
+    })
+}
+
+fn exchange_document(exchange: &Exchange) -> Value {
+    json!({
+        "operation": exchange.operation,
+        "size_bytes": exchange.size_bytes,
+        "in_flight": exchange.in_flight,
+        "raw_ops_per_s": exchange.raw.ops_per_s,
+        "raw_cpu_ns_per_op": exchange.raw.cpu_ns_per_op,
+        "engine_ops_per_s": exchange.engine.ops_per_s,
+        "engine_cpu_ns_per_op": exchange.engine.cpu_ns_per_op,
+        "engine_data_bytes_per_s": exchange.engine.data_bytes_per_s,
+    })
+}
+
+fn lateness_document(lateness: &Lateness) -> Value {
+    json!({
+        "starts_per_s": lateness.starts_per_s,
+        "lateness_p50_ns": lateness.p50_ns,
+        "lateness_p99_ns": lateness.p99_ns,
+        "lateness_p99_9_ns": lateness.p99_9_ns,
+        "lateness_max_ns": lateness.max_ns,
+        "busy_percent": lateness.busy_percent,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_engine::calibrate::Rate;
+    use filestone_engine::clock::ClockPrecision;
+    use filestone_model::measure::run_record::Headroom;
+    use filestone_model::operation::OpKind;
+
+    #[test]
+    fn the_table_of_a_calibration() {
+        let rate = |ops_per_s: f64| Rate {
+            ops_per_s,
+            cpu_ns_per_op: 1e9 / ops_per_s,
+            data_bytes_per_s: ops_per_s * 131_072.0,
+        };
+        let calibration = Calibration {
+            clock: ClockPrecision {
+                read_ns: 11.2,
+                step_ns: 10.0,
+            },
+            exchanges: vec![Exchange {
+                operation: OpKind::Read,
+                size_bytes: 131_072,
+                in_flight: 8,
+                raw: rate(25_000.0),
+                engine: rate(24_500.0),
+            }],
+            lateness: vec![Lateness {
+                starts_per_s: 10_000.0,
+                p50_ns: 120,
+                p99_ns: 4_500,
+                p99_9_ns: 50_000,
+                max_ns: 120_000,
+                busy_percent: 31.0,
+            }],
+            headroom: Headroom {
+                engine_ops_per_s: 1.0,
+                raw_ops_per_s: 1.0,
+                engine_cpu_ns_per_op: 1.0,
+                raw_cpu_ns_per_op: 1.0,
+                timer_lateness_p50_ns: 1,
+                timer_lateness_p99_ns: 1,
+            },
+        };
+        insta::assert_snapshot!(text(&calibration));
+    }
+}

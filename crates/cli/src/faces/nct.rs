@@ -1,0 +1,257 @@
+//! `filestone as nct`: nct's command line, nct's tables, correct values.
+
+use crate::carry_out::{Calibration, measure};
+use crate::error::Error;
+use crate::live::{Live, RowStream};
+use crate::nct_command_line::{self, Command, Measure, Request};
+use crate::options::{Ancestor, AsOptions};
+use crate::output_directory::{Existing, OutputDirectory};
+use crate::planning::Surroundings;
+use crate::render::rows::Columns;
+use crate::render::{json, summary};
+use crate::{Exit, console, interruption};
+use filestone_engine::Guilt;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
+use filestone_model::operation::{OpKind, Stability};
+use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind};
+use std::path::Path;
+
+const SECOND: u64 = 1_000_000_000;
+/// EX_USAGE of sysexits.h, which nct ends with.
+const EX_USAGE: u8 = 64;
+const EX_DATAERR: u8 = 65;
+const EX_IOERR: u8 = 74;
+const EX_PROTOCOL: u8 = 76;
+const EX_NOPERM: u8 = 77;
+
+const USAGE: &str = "\
+usage: nct [-v] [-d duration] [-j jobs] [-m mark] [-o dir] [-p port] [-T term] [-t threads] command [args...]
+usage: nct -h | -V
+-d duration  how long to run: seconds, or with s, m, h, d, w, y or c (default: 60)
+-h           print this help
+-j jobs      most requests in flight (default: 1)
+-m mark      print a status row every mark seconds (default: 0, none)
+-o dir       write results into dir and print a summary
+-p port      port of the NFS server (default: 2049)
+-T term      gnuplot terminal and extension of the graphs (default: png)
+-t threads   reply threads; one worker of filestone does their work (default: 1)
+-V           print the version
+-v           say more
+commands:
+  getattr  [user@]host[:path]
+  null     [user@]host[:path]
+  read     [user@]host[:path] [length]
+  shell
+";
+
+/// Does what nct was asked to do.
+pub fn run(options: &AsOptions) -> Result<Exit, Error> {
+    let Ancestor::Nct { arguments } = &options.ancestor;
+    match nct_command_line::parse(arguments) {
+        Ok(Request::Help(None)) => show(USAGE),
+        Ok(Request::Help(Some(command))) => show(usage_of(command)),
+        Ok(Request::Version) => show(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
+        Ok(Request::Shell) => Ok(refuse(
+            Error::usage("nct shell: of its commands nct itself only ever had help")
+                .with_help("filestone probe OP measures any of the 22 procedures"),
+            EX_USAGE,
+        )),
+        Ok(Request::Measure(measure)) => carry_out(&measure),
+        Err(what) => Ok(refuse(
+            Error::usage(what).with_help("filestone as nct -h shows nct's own command line"),
+            EX_USAGE,
+        )),
+    }
+}
+
+fn show(text: &str) -> Result<Exit, Error> {
+    console::result(text)?;
+    Ok(Exit::Done)
+}
+
+fn usage_of(command: Command) -> &'static str {
+    match command {
+        Command::Null => "usage: nct null [-hv] [user@]host[:path]\n",
+        Command::GetAttr => "usage: nct getattr [-hv] [user@]host[:path]\n",
+        Command::Read => "usage: nct read [-hv] [user@]host[:path] [length]\n",
+        Command::Shell => "usage: nct shell [-hv]\n",
+    }
+}
+
+/// Tells an error in our words and ends with nct's exit code.
+fn refuse(error: Error, code: u8) -> Exit {
+    console::error(&error);
+    Exit::Code(code)
+}
+
+fn carry_out(measured: &Measure) -> Result<Exit, Error> {
+    let directory = match &measured.directory {
+        Some(path) => Some(OutputDirectory::claim(
+            Path::new(path),
+            Existing::ReplaceOurs,
+        )?),
+        None => None,
+    };
+    let stop = interruption::stop_flag()?;
+    let plan = plan(measured, &Surroundings::here());
+    let live = if measured.mark > 0 {
+        Live::with_rows(&stop, Columns::Nct, RowStream::Output)
+    } else {
+        Live::silent(&stop)
+    };
+    let mut live = live
+        .verbose(measured.verbosity > 0)
+        .kept(directory.is_some());
+    let calibration = match &directory {
+        Some(_) => Calibration::First,
+        None => Calibration::Omit,
+    };
+    let record = match measure(&plan, calibration, &stop, &mut live) {
+        Ok(record) => record,
+        Err(error) => {
+            if let Some(directory) = &directory {
+                directory.abandon();
+            }
+            let code = exit_code_of(&error);
+            return Ok(refuse(error, code));
+        }
+    };
+    if let Some(directory) = &directory {
+        let kept = directory.write(&record, &measured.terminal);
+        let counters = summary::nct_counters(&record, measured.threads, measured.jobs);
+        console::result(&(summary::render(&record) + &counters))?;
+        if let Err(error) = kept {
+            if error.is_record_lost {
+                console::result(&json::render(&record)?)?;
+            }
+            return Err(error.error);
+        }
+    }
+    warn(&record);
+    Ok(match record.end {
+        RunEnd::Finished => Exit::Done,
+        RunEnd::Interrupted => Exit::Interrupted,
+        RunEnd::TargetLost { .. } => Exit::TargetLost,
+    })
+}
+
+/// nct counted failures as fast successes and said nothing; we say it.
+fn warn(record: &RunRecord) {
+    record.caveats.iter().for_each(console::caveat);
+}
+
+fn plan(measured: &Measure, here: &Surroundings) -> Plan {
+    Plan {
+        face: "nct".into(),
+        target: TargetPlan {
+            host: Some(measured.target.host.clone()),
+            port: Some(measured.port),
+            mount_port: None,
+            path: measured.target.path.clone(),
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            uid: here.uid,
+            gid: here.gid,
+        },
+        workload: ProbePlan {
+            operation: match measured.command {
+                Command::Null | Command::Shell => OpKind::Null,
+                Command::GetAttr => OpKind::GetAttr,
+                Command::Read => OpKind::Read,
+            },
+            size_bytes: measured.length,
+            random: false,
+            verify: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 0,
+            // nct asks for one object, and never for what is in it.
+            files_max: 0,
+        },
+        arrivals: ArrivalsPlan::Closed,
+        clients: 1,
+        in_flight: measured.jobs,
+        workers: 1,
+        warm_up_ns: 0,
+        duration_ns: Some(measured.duration.saturating_mul(SECOND)),
+        count: None,
+        timeout_ns: 60 * SECOND,
+        reconnect_ns: 10 * SECOND,
+        interval_ns: measured
+            .mark
+            .saturating_mul(SECOND)
+            .max(if measured.mark == 0 {
+                SECOND
+            } else {
+                TICK_NANOS
+            }),
+        seed: here.seed,
+        busy_poll: false,
+        pin: vec![],
+    }
+}
+
+/// nct's exit codes for a refused path; our own for everything else.
+fn exit_code_of(error: &Error) -> u8 {
+    // Statuses are shown by their names in RFC 1813, sections 2.6 and 5.1.5; that
+    // is part of what a message promises. What MOUNT refuses, LOOKUP may refuse
+    // below an export that it grants, so both families count.
+    let says = |names: &[&str]| names.iter().any(|name| error.what.contains(name));
+    match error.guilt {
+        Guilt::Usage => EX_USAGE,
+        Guilt::Target if says(&["3ERR_PERM ", "3ERR_ACCES "]) => EX_NOPERM,
+        Guilt::Target if says(&["3ERR_IO "]) => EX_IOERR,
+        Guilt::Target
+            if says(&[
+                "3ERR_NOENT ",
+                "3ERR_NOTDIR ",
+                "3ERR_INVAL ",
+                "3ERR_NAMETOOLONG ",
+            ]) =>
+        {
+            EX_DATAERR
+        }
+        Guilt::Target if says(&["MNT3ERR_"]) => EX_PROTOCOL,
+        Guilt::Target | Guilt::Environment | Guilt::Internal => error.exit_code(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_mount_ends_with_ncts_exit_code() {
+        for (status, code) in [
+            ("MNT3ERR_ACCES (13)", 77),
+            ("MNT3ERR_IO (5)", 74),
+            ("MNT3ERR_NOENT (2)", 65),
+            ("MNT3ERR_SERVERFAULT (10006)", 76),
+        ] {
+            let error = Error {
+                guilt: Guilt::Target,
+                what: format!("server:/x: the server refused MOUNT with {status}"),
+                help: None,
+            };
+            assert_eq!(exit_code_of(&error), code, "{status}");
+        }
+    }
+
+    #[test]
+    fn ncts_command_line_becomes_a_plan() {
+        let words = ["-d", "10", "-j", "32", "-m", "5", "read", "srv:/f", "8k"];
+        let words: Vec<String> = words.map(String::from).to_vec();
+        let Ok(Request::Measure(measure)) = nct_command_line::parse(&words) else {
+            panic!("nct takes this");
+        };
+        let here = Surroundings {
+            processors: 8,
+            uid: 0,
+            gid: 0,
+            seed: 1,
+        };
+        insta::assert_snapshot!(
+            serde_json::to_string_pretty(&plan(&measure, &here)).expect("a plan is JSON")
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! ^C: the first one ends a run early and in order, the second one at once.
+
+use crate::error::{Error, reason};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// 128 + SIGINT, as shells have it.
+pub const EXIT_CODE: u8 = 130;
+
+/// Signals that follow the first one faster than this are the same one.
+///
+/// `timeout` sends its signal to the process and then to the group, so each of
+/// its children gets it twice; that must not cost the record.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
+
+const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
+
+/// A flag that the first SIGINT or SIGTERM sets; a later one ends the process.
+pub fn stop_flag() -> Result<Arc<AtomicBool>, Error> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let armed = Arc::new(AtomicBool::new(false));
+    for signal in SIGNALS {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .and_then(|_| {
+                let code = i32::from(EXIT_CODE);
+                signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&armed))
+            })
+            .map_err(|error| unhandled(&error))?;
+    }
+    let mut signals = listen()?;
+    // It sleeps until the first signal, or until the process ends.
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            std::thread::sleep(SAME_SIGNAL);
+            armed.store(true, Ordering::Relaxed);
+        }
+    });
+    Ok(stop)
+}
+
+/// Waits for SIGINT or SIGTERM; a later one ends the process.
+pub fn wait() -> Result<(), Error> {
+    let mut signals = listen()?;
+    let stop = stop_flag()?;
+    if !stop.load(Ordering::Relaxed) {
+        signals.forever().next();
+    }
+    Ok(())
+}
+
+fn listen() -> Result<Signals, Error> {
+    Signals::new(SIGNALS).map_err(|error| unhandled(&error))
+}
+
+fn unhandled(error: &std::io::Error) -> Error {
+    Error::environment(format!("signals cannot be handled: {}", reason(error)))
+}

@@ -1,0 +1,115 @@
+//! The command line of filestone: faces, options, reports, messages, exit codes.
+//!
+//! A face turns options into a [`Plan`](filestone_model::Plan) and picks a
+//! report. Nothing here measures, schedules or encodes, and nothing knows a
+//! protocol: this crate does not depend on `filestone-wire`.
+
+#![forbid(unsafe_code)]
+
+mod built_in;
+mod carry_out;
+mod console;
+mod error;
+mod faces;
+mod interruption;
+mod live;
+mod nct_command_line;
+mod option_values;
+mod options;
+mod output_directory;
+mod planning;
+mod quantity;
+mod record_file;
+mod render;
+mod target;
+mod usage;
+
+use clap::{CommandFactory, FromArgMatches};
+use error::{Error, exit_code_of};
+use filestone_engine::Guilt;
+use options::{CommandLine, Face};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// How a face ended when nothing stopped it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything was done; numbers were measured.
+    Done,
+    /// Measured, with a caveat that the user asked to treat as failure.
+    Doubtful,
+    /// Somebody ended it with ^C; what there was, was reported.
+    Interrupted,
+    /// The target was lost in the middle; what there was, was reported.
+    TargetLost,
+    /// The record contradicts itself.
+    OutOfBalance,
+    /// Another program's exit code, for its own command line.
+    Code(u8),
+}
+
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Doubtful => 1,
+            // What shells report of a program that ^C ended, so that a script
+            // does not take half a run for a whole one.
+            Exit::Interrupted => interruption::EXIT_CODE,
+            Exit::TargetLost => exit_code_of(Guilt::Target),
+            Exit::OutOfBalance => exit_code_of(Guilt::Internal),
+            Exit::Code(code) => code,
+        }
+    }
+}
+
+/// The whole command line, for man pages and completions.
+pub fn command() -> clap::Command {
+    CommandLine::command()
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    ExitCode::from(run(std::env::args_os()))
+}
+
+fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+    let face = face_of(words);
+    let parsed = command()
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| CommandLine::from_arg_matches(&matches));
+    let ended = match parsed {
+        Ok(command_line) => dispatch(command_line),
+        Err(error) => usage::explain(&error, face),
+    };
+    match ended {
+        Ok(exit) => exit.code(),
+        Err(error) => {
+            console::error(&error);
+            error.exit_code()
+        }
+    }
+}
+
+/// The face that a command line names: its first word, if that is one.
+fn face_of<'word>(mut words: impl Iterator<Item = &'word str>) -> Option<&'word str> {
+    let first = words.next()?;
+    command().find_subcommand(first).map(|_| first)
+}
+
+fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
+    match command_line.face {
+        None => faces::short_help(),
+        Some(Face::Demo(options)) => faces::demo::run(&options),
+        Some(Face::Probe(options)) => faces::probe::run(&options),
+        Some(Face::Run(options)) => faces::run::run(&options),
+        Some(Face::Serve(options)) => faces::serve::run(&options),
+        Some(Face::Calibrate(options)) => faces::calibrate::run(&options),
+        Some(Face::Report(options)) => faces::report::run(&options),
+        Some(Face::As(options)) => faces::nct::run(&options),
+        Some(Face::Completions(options)) => faces::completions::run(&options),
+        Some(Face::Schema) => faces::schema::run(),
+    }
+}

@@ -1,0 +1,155 @@
+//! What is shown while a run lasts: status rows, or a progress bar on a terminal.
+
+use crate::console::{self, Reader};
+use crate::quantity::{duration_text, grouped};
+use crate::render::rows::{Columns, Rows};
+use filestone_engine::run::Observer;
+use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
+use filestone_model::plan::Plan;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where rows go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowStream {
+    /// They are the result.
+    Output,
+    /// The result is a document, and rows would spoil it.
+    Error,
+}
+
+/// Shows a run while it lasts.
+pub struct Live<'run> {
+    stop: &'run AtomicBool,
+    /// Whether somebody wants the result even if nobody reads the rows.
+    is_kept: bool,
+    rows: Option<(Rows, RowStream)>,
+    bar: ProgressBar,
+    end: End,
+    operations: u64,
+    /// Says which target was found, on standard error.
+    is_verbose: bool,
+}
+
+/// What the progress bar runs towards.
+enum End {
+    Nanos(u64),
+    Count(u64),
+}
+
+impl<'run> Live<'run> {
+    /// Rows, if any are wanted.
+    pub fn with_rows(stop: &'run AtomicBool, columns: Columns, stream: RowStream) -> Self {
+        Self {
+            rows: Some((Rows::new(columns), stream)),
+            ..Self::silent(stop)
+        }
+    }
+
+    /// A progress bar if standard error is a terminal, and otherwise nothing.
+    pub fn with_bar(stop: &'run AtomicBool, plan: &Plan) -> Self {
+        let end = match (plan.duration_ns, plan.count) {
+            (Some(nanos), _) => End::Nanos(nanos),
+            (None, count) => End::Count(count.unwrap_or(1)),
+        };
+        let length = match end {
+            End::Nanos(length) | End::Count(length) => length,
+        };
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            end,
+            ..Self::silent(stop)
+        }
+    }
+
+    /// Nothing.
+    pub fn silent(stop: &'run AtomicBool) -> Self {
+        Self {
+            stop,
+            is_kept: false,
+            rows: None,
+            bar: ProgressBar::hidden(),
+            end: End::Count(1),
+            operations: 0,
+            is_verbose: false,
+        }
+    }
+
+    /// Also says which target was found.
+    pub fn verbose(mut self, is_verbose: bool) -> Self {
+        self.is_verbose = is_verbose;
+        self
+    }
+
+    /// Goes on when nobody reads the rows any more: the record will be kept.
+    pub fn kept(mut self, is_kept: bool) -> Self {
+        self.is_kept = is_kept;
+        self
+    }
+
+    /// Takes the progress bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show_row(&mut self, interval: &IntervalRecord) {
+        let Some((rows, stream)) = &mut self.rows else {
+            return;
+        };
+        let text = rows.row(interval);
+        match stream {
+            RowStream::Error => console::aside(&text),
+            RowStream::Output => {
+                // Nobody reads on, or nobody can: then the run need not go on either.
+                // The end of the run writes again and tells the reason.
+                if console::result(&text) != Ok(Reader::Present) && !self.is_kept {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+impl Observer for Live<'_> {
+    fn preparing(&mut self, what: &str) {
+        self.bar.set_message(what.to_string());
+        self.bar.tick();
+    }
+
+    fn prepared(&mut self, target: &Target) {
+        if self.is_verbose {
+            console::note(&format!(
+                "{}: mounted {}, a {} of {} bytes",
+                target.address, target.export, target.object, target.object_bytes
+            ));
+        }
+        self.bar.set_message(String::new());
+    }
+
+    fn interval(&mut self, record: &IntervalRecord) {
+        if record.phase == Phase::Drain {
+            return;
+        }
+        self.show_row(record);
+        let Some(kind) = record.measured() else {
+            return;
+        };
+        self.operations += kind.ledger.ended();
+        let (position, of) = match self.end {
+            End::Nanos(nanos) => (record.end_ns, duration_text(nanos)),
+            End::Count(count) => (self.operations, format!("{} operations", grouped(count))),
+        };
+        self.bar.set_position(position);
+        let nanos = record.end_ns.saturating_sub(record.start_ns).max(1);
+        let load = kind.ledger.ended() as f64 * 1e9 / nanos as f64;
+        self.bar.set_message(format!(
+            "of {of}: {} operations/s, p99 {:.1} usecs",
+            grouped(load.round() as u64),
+            kind.response_time_ns.p99 as f64 / 1000.0,
+        ));
+    }
+}

@@ -1,0 +1,93 @@
+//! Values of single options: parsers that say what would have been right.
+
+use crate::options::{MARK_MAX_NANOS, SIZE_MAX};
+use crate::quantity;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::TICK_NANOS;
+
+/// A list of processors. A type of its own, since clap takes a `Vec` for a repeated option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Processors(pub Vec<u32>);
+
+/// A `--pin`.
+pub fn processors(text: &str) -> Result<Processors, String> {
+    quantity::processors(text).map(Processors)
+}
+
+/// Any NFSv3 procedure by its name, whatever its case.
+pub fn operation_parser() -> impl TypedValueParser<Value = OpKind> {
+    PossibleValuesParser::new(OpKind::ALL.iter().map(|kind| kind.name()))
+        .try_map(|name| OpKind::from_name(&name).ok_or("expected an NFSv3 procedure"))
+}
+
+/// Bytes per call.
+pub fn size(text: &str) -> Result<u32, String> {
+    match quantity::bytes(text)? {
+        0 => Err("the size must be at least 1 byte".into()),
+        bytes if bytes > u64::from(SIZE_MAX) => Err(format!(
+            "the size must be at most {} per call",
+            quantity::bytes_text(SIZE_MAX.into())
+        )),
+        bytes => Ok(bytes as u32),
+    }
+}
+
+/// A number in a range.
+pub fn within<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (MIN..=MAX).contains(number));
+    number.ok_or_else(|| format!("expected a number from {MIN} to {MAX}"))
+}
+
+/// A port to connect to.
+pub fn port(text: &str) -> Result<u16, String> {
+    let port = text.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| "expected a port from 1 to 65535".into())
+}
+
+/// A port to listen on.
+pub fn port_or_any(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| "expected a port from 1 to 65535, or 0 for any".into())
+}
+
+/// A number of operations.
+pub fn count(text: &str) -> Result<u64, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "expected a number of operations of at least 1".into())
+}
+
+/// A seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("expected a number from 0 to {}", u64::MAX))
+}
+
+/// An address to listen on.
+pub fn address(text: &str) -> Result<std::net::IpAddr, String> {
+    text.parse()
+        .map_err(|_| "expected an IP address such as 0.0.0.0, 10.0.0.5 or ::1".into())
+}
+
+/// Length of a file.
+pub fn file_size(text: &str) -> Result<u64, String> {
+    const FILE_SIZE_MAX: u64 = 1 << 50;
+    match quantity::bytes(text)? {
+        0 => Err("the file must be at least 1 byte long".into()),
+        bytes if bytes > FILE_SIZE_MAX => Err("the file must be at most 1024 TiB long".into()),
+        bytes => Ok(bytes),
+    }
+}
+
+/// Rows are made of ticks, so their period is a whole number of them.
+pub fn mark(text: &str) -> Result<u64, String> {
+    let nanos = quantity::duration(text)?;
+    if nanos.is_multiple_of(TICK_NANOS) && nanos <= MARK_MAX_NANOS {
+        Ok(nanos)
+    } else {
+        Err("the time between rows must be a multiple of 100 ms, at most 1h".into())
+    }
+}

@@ -1,0 +1,326 @@
+//! `--output DIR`: everything that a run leaves, without disturbing it.
+//!
+//! The directory is claimed before the run, so that a wrong name costs nothing,
+//! and filled after it. `run.json` comes first and appears whole or not at all.
+
+use crate::console;
+use crate::error::Error;
+use crate::render::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
+use crate::render::{gnuplot, hdr, json, ticks};
+use filestone_model::measure::RunRecord;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The record.
+pub const RECORD_FILE: &str = "run.json";
+/// The record while it is being written.
+const PART_FILE: &str = "run.json.part";
+/// HdrHistogram's interval log.
+const INTERVAL_LOG_FILE: &str = "intervals.hlog";
+/// How long one picture may take.
+const PICTURE_LIMIT: Duration = Duration::from_secs(20);
+
+/// What to do with a directory that is not empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Nothing is ever overwritten.
+    Refuse,
+    /// nct overwrites its own files of an earlier run; its scripts rely on that.
+    ReplaceOurs,
+}
+
+/// A directory that is ours to fill.
+#[derive(Debug)]
+pub struct OutputDirectory {
+    path: PathBuf,
+    is_new: bool,
+}
+
+/// Files that could not be written.
+#[derive(Debug)]
+pub struct WriteError {
+    /// Which, and why.
+    pub error: Error,
+    /// Whether not even `run.json` is there.
+    pub is_record_lost: bool,
+}
+
+impl OutputDirectory {
+    /// Makes sure, before the run, that `path` can be filled after it.
+    pub fn claim(path: &Path, existing: Existing) -> Result<Self, Error> {
+        let is_new = match fs::read_dir(path) {
+            Ok(entries) => {
+                refuse_foreign(path, entries, existing)?;
+                false
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(path).map_err(|error| Error::file(path, &error))?;
+                true
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Err(Error::usage(format!(
+                    "--output {}: this is not a directory",
+                    path.display()
+                ))
+                .with_help("name a new or an empty directory"));
+            }
+            Err(error) => return Err(Error::file(path, &error)),
+        };
+        let part = path.join(PART_FILE);
+        File::create(&part).map_err(|error| Error::file(&part, &error))?;
+        Ok(Self {
+            path: path.into(),
+            is_new,
+        })
+    }
+
+    /// Takes back what [`claim`](Self::claim) made, when there is nothing to write.
+    pub fn abandon(&self) {
+        // Whatever cannot be removed is empty and does no harm.
+        let _ = fs::remove_file(self.path.join(PART_FILE));
+        if self.is_new {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+
+    /// Writes the record and everything made of it; draws pictures if gnuplot is there.
+    pub fn write(&self, record: &RunRecord, terminal: &str) -> Result<(), WriteError> {
+        self.write_record(record).map_err(|error| {
+            self.abandon();
+            WriteError {
+                error: error
+                    .with_help("nothing was kept there; the record is on standard output, as JSON"),
+                is_record_lost: true,
+            }
+        })?;
+        self.write_rest(record, terminal)
+            .map_err(|error| WriteError {
+                error: error.with_help(format!(
+                    "{} is complete; `filestone report` makes the rest of it",
+                    self.path.join(RECORD_FILE).display()
+                )),
+                is_record_lost: false,
+            })?;
+        self.draw(terminal);
+        Ok(())
+    }
+
+    fn write_record(&self, record: &RunRecord) -> Result<(), Error> {
+        let part = self.path.join(PART_FILE);
+        let whole = self.path.join(RECORD_FILE);
+        let text = json::render(record)?;
+        write_synced(&part, &text).map_err(|error| Error::file(&whole, &error))?;
+        fs::rename(&part, &whole).map_err(|error| Error::file(&whole, &error))
+    }
+
+    fn write_rest(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
+        self.write_file(RAW_FILE, &ticks::raw(record))?;
+        self.write_file(INTERVALS_FILE, &gnuplot::intervals(record))?;
+        self.write_file(INTERVAL_LOG_FILE, &hdr::render(record)?)?;
+        for graph in &GRAPHS {
+            self.write_file(&format!("{}.gnuplot", graph.name), &graph.script(terminal))?;
+        }
+        Ok(())
+    }
+
+    fn write_file(&self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.path.join(name);
+        fs::write(&path, text).map_err(|error| {
+            // Half a file must not be taken for a whole one; if it cannot be
+            // removed either, the message names it.
+            let _ = fs::remove_file(&path);
+            Error::file(&path, &error)
+        })
+    }
+
+    /// Has gnuplot draw the pictures. What goes wrong is said and is no error:
+    /// everything that was measured is already kept.
+    fn draw(&self, terminal: &str) {
+        for graph in &GRAPHS {
+            let script = format!("{}.gnuplot", graph.name);
+            match self.draw_one(&script) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    console::note(&format!(
+                        "gnuplot is not installed, so {} holds scripts (*.gnuplot) but no pictures (*.{terminal})",
+                        self.path.display()
+                    ));
+                    return;
+                }
+                Err(error) => {
+                    console::note(&format!(
+                        "gnuplot {}: {error}",
+                        self.path.join(script).display()
+                    ));
+                }
+            }
+        }
+    }
+
+    fn draw_one(&self, script: &str) -> io::Result<()> {
+        let mut gnuplot = Command::new("gnuplot")
+            .arg(script)
+            .current_dir(&self.path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let deadline = Instant::now() + PICTURE_LIMIT;
+        loop {
+            match gnuplot.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(io::Error::other(format!("no picture ({status})"))),
+                None if Instant::now() >= deadline => {
+                    gnuplot.kill()?;
+                    gnuplot.wait()?;
+                    return Err(io::Error::other("no picture after 20 s"));
+                }
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+}
+
+fn write_synced(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    // A full disk may show only now.
+    file.sync_all()
+}
+
+/// Refuses a directory that holds anything that must stay.
+fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Result<(), Error> {
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::file(path, &error))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let must_stay = |name: &&String| match existing {
+        _ if *name == PART_FILE => false,
+        Existing::Refuse => true,
+        Existing::ReplaceOurs => !is_ours(name),
+    };
+    let what = if existing == Existing::Refuse && names.iter().any(|name| name == RECORD_FILE) {
+        format!("it already holds a record ({RECORD_FILE})")
+    } else {
+        match names.iter().find(must_stay) {
+            None => return Ok(()),
+            Some(name) => format!("it already holds other things, such as {name}"),
+        }
+    };
+    Err(
+        Error::usage(format!("--output {}: {what}", path.display())).with_help(
+            "nothing was overwritten and nothing was sent; name a new or an empty directory",
+        ),
+    )
+}
+
+/// Whether a file of that name is what a run of nct's, or of ours, leaves.
+fn is_ours(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    [RECORD_FILE, RAW_FILE, INTERVALS_FILE, INTERVAL_LOG_FILE].contains(&name)
+        || GRAPHS.iter().any(|graph| graph.name == stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::canned;
+
+    /// A path below the target directory that no other test uses.
+    fn scratch(name: &str) -> PathBuf {
+        let path =
+            std::env::temp_dir().join(format!("filestone-output-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        path
+    }
+
+    #[test]
+    fn a_directory_gets_the_record_and_everything_made_of_it() {
+        let path = scratch("whole").join("deep");
+        let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+        directory
+            .write_record(&canned::plain())
+            .expect("there is space");
+        directory
+            .write_rest(&canned::plain(), "png")
+            .expect("there is space");
+        let mut names: Vec<String> = fs::read_dir(&path)
+            .expect("it was made")
+            .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "intervals.dat",
+                "intervals.hlog",
+                "latency.gnuplot",
+                "raw",
+                "recv.gnuplot",
+                "requests.gnuplot",
+                "run.json",
+                "send.gnuplot"
+            ]
+        );
+        assert!(names.iter().all(|name| is_ours(name)));
+        let again = OutputDirectory::claim(&path, Existing::Refuse).expect_err("it holds a record");
+        assert!(
+            again.what.ends_with("it already holds a record (run.json)"),
+            "{}",
+            again.what
+        );
+        OutputDirectory::claim(&path, Existing::ReplaceOurs).expect("nct overwrites its own");
+        let _ = fs::remove_dir_all(scratch("whole"));
+    }
+
+    #[test]
+    fn other_things_are_never_overwritten() {
+        let path = scratch("foreign");
+        fs::create_dir_all(&path).expect("a new directory");
+        fs::write(path.join("thesis.tex"), "x").expect("a new file");
+        for existing in [Existing::Refuse, Existing::ReplaceOurs] {
+            let error = OutputDirectory::claim(&path, existing).expect_err("not ours");
+            assert!(error.what.ends_with("such as thesis.tex"), "{}", error.what);
+            assert_eq!(error.exit_code(), 2);
+        }
+        let file = path.join("thesis.tex");
+        let error = OutputDirectory::claim(&file, Existing::Refuse).expect_err("a file");
+        assert!(
+            error.what.ends_with("this is not a directory"),
+            "{}",
+            error.what
+        );
+        let _ = fs::remove_dir_all(&path);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_is_not_lost_silently() {
+        let path = scratch("gone");
+        let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+        fs::remove_dir_all(&path).expect("it was made");
+        let error = directory
+            .write(&canned::plain(), "png")
+            .expect_err("no directory");
+        assert!(error.is_record_lost);
+        assert!(
+            error
+                .error
+                .what
+                .ends_with("run.json: no such file or directory (2)")
+        );
+        assert_eq!(error.error.exit_code(), 4);
+    }
+
+    #[test]
+    fn a_run_that_fails_leaves_nothing_behind() {
+        let path = scratch("abandoned");
+        let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+        directory.abandon();
+        assert!(!path.exists());
+    }
+}

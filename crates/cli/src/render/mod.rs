@@ -1,0 +1,69 @@
+//! Reports: pure functions of the run record.
+//!
+//! To add one: a file here, a line in [`REPORTS`], snapshots over the canned
+//! records, a paragraph in the documentation.
+
+pub mod csv;
+pub mod gnuplot;
+pub mod hdr;
+pub mod json;
+pub mod rows;
+pub mod summary;
+pub mod text;
+pub mod ticks;
+
+#[cfg(test)]
+pub mod canned;
+
+use crate::error::Error;
+use filestone_model::measure::RunRecord;
+
+/// One way to show a run record.
+#[derive(Debug)]
+pub struct Report {
+    /// What `--as` calls it.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Makes it.
+    pub render: fn(&RunRecord) -> Result<String, Error>,
+}
+
+/// All reports.
+pub const REPORTS: &[Report] = &[
+    Report {
+        name: "text",
+        about: "Tables for people",
+        render: |record| Ok(text::render(record)),
+    },
+    Report {
+        name: "json",
+        about: "The run record itself",
+        render: json::render,
+    },
+    Report {
+        name: "csv",
+        about: "A row per interval and kind of operation, and the totals",
+        render: |record| Ok(csv::render(record)),
+    },
+    Report {
+        name: "gnuplot",
+        about: "A script with its data: requests, latency, send and receive",
+        render: |record| Ok(gnuplot::render(record)),
+    },
+    Report {
+        name: "hdr",
+        about: "HdrHistogram's interval log, format 1.3",
+        render: hdr::render,
+    },
+];
+
+/// The report of that name.
+pub fn named(name: &str) -> Option<&'static Report> {
+    REPORTS.iter().find(|report| report.name == name)
+}
+
+/// Nanoseconds in microseconds, with one decimal.
+fn micros(nanos: f64) -> String {
+    format!("{:.1}", nanos / 1000.0)
+}

@@ -1,0 +1,136 @@
+//! Status rows: nct's columns in nct's order and widths, then percentiles.
+//!
+//! Everything in a row is of the whole interval: counts and bytes are not per
+//! second, latencies are response times in microseconds, exact at both ends.
+
+use super::micros;
+use filestone_model::measure::run_record::IntervalRecord;
+use filestone_model::plan::TICK_NANOS;
+
+/// nct repeats its header after so many rows.
+const ROWS_PER_HEADER: u64 = 22;
+
+/// Which columns there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Columns {
+    /// nct's own.
+    Nct,
+    /// nct's own, then P50, P99 and P99.9.
+    WithPercentiles,
+}
+
+/// Makes rows, and the header when it is due.
+#[derive(Debug)]
+pub struct Rows {
+    columns: Columns,
+    count: u64,
+}
+
+impl Rows {
+    /// No row yet.
+    pub fn new(columns: Columns) -> Self {
+        Self { columns, count: 0 }
+    }
+
+    /// The row of an interval, behind the header if that is due.
+    pub fn row(&mut self, interval: &IntervalRecord) -> String {
+        let mut text = String::new();
+        if self.count.is_multiple_of(ROWS_PER_HEADER) {
+            text.push_str(&self.header());
+        }
+        self.count += 1;
+        let times = interval.measured().map(|kind| &kind.response_time_ns);
+        let times = times.filter(|times| times.count > 0);
+        let latency = match times {
+            Some(times) => [
+                micros(times.min as f64),
+                micros(times.mean),
+                micros(times.max as f64),
+            ],
+            None => ["-".into(), "stalled".into(), "-".into()],
+        };
+        let [latmin, latavg, latmax] = latency;
+        text.push_str(&format!(
+            "{:>8} {:>9} {:>8} {:>7.2} {:>7.2} {latmin:>7} {latavg:>7} {latmax:>7}",
+            interval.end_ns.div_ceil(TICK_NANOS),
+            (interval.end_ns - interval.start_ns.min(interval.end_ns)) / 1000,
+            times.map_or(0, |times| times.count),
+            megabytes(interval.bytes_sent),
+            megabytes(interval.bytes_received),
+        ));
+        if self.columns == Columns::WithPercentiles {
+            let percentiles = match times {
+                Some(times) => [times.p50, times.p99, times.p99_9].map(|time| micros(time as f64)),
+                None => ["-", "-", "-"].map(String::from),
+            };
+            let [p50, p99, p99_9] = percentiles;
+            text.push_str(&format!(" {p50:>7} {p99:>7} {p99_9:>7}"));
+        }
+        text.push('\n');
+        text
+    }
+
+    fn header(&self) -> String {
+        let percentiles = match self.columns {
+            Columns::Nct => String::new(),
+            Columns::WithPercentiles => format!(" {:>7} {:>7} {:>7}", "P50", "P99", "P99.9"),
+        };
+        format!(
+            "\n{:>8} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7}{percentiles}\n",
+            "SAMPLES", "DURATION", "OPS", "TXMB", "RXMB", "LATMIN", "LATAVG", "LATMAX",
+        )
+    }
+}
+
+/// nct's megabytes are 2^20 bytes.
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::canned;
+
+    #[test]
+    fn rows_have_ncts_columns_then_percentiles() {
+        let record = canned::with_errors();
+        let mut rows = Rows::new(Columns::WithPercentiles);
+        let text: String = record
+            .intervals
+            .iter()
+            .map(|interval| rows.row(interval))
+            .collect();
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn rows_of_nct_stop_at_the_maximum() {
+        let record = canned::plain();
+        let mut rows = Rows::new(Columns::Nct);
+        let text: String = record
+            .intervals
+            .iter()
+            .map(|interval| rows.row(interval))
+            .collect();
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_header_comes_again_after_22_rows() {
+        let record = canned::plain();
+        let mut rows = Rows::new(Columns::Nct);
+        let headers = (0..45)
+            .filter(|_| rows.row(&record.intervals[0]).contains("SAMPLES"))
+            .count();
+        assert_eq!(headers, 3);
+    }
+
+    #[test]
+    fn an_interval_without_an_operation_is_stalled() {
+        let mut interval = canned::plain().intervals[0].clone();
+        interval.kinds[0].response_time_ns = Default::default();
+        let text = Rows::new(Columns::WithPercentiles).row(&interval);
+        assert!(text.contains("      - stalled       -"), "{text}");
+    }
+}

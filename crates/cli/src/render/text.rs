@@ -1,0 +1,282 @@
+//! Tables for people: what was measured, how long it took, where operations went.
+
+use super::{micros, summary};
+use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::target::bracketed;
+use filestone_model::measure::run_record::{KindRecord, RunEnd};
+use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+
+/// The whole report; caveats are told apart from it, on standard error.
+pub fn render(record: &RunRecord) -> String {
+    let mut text = heading(record);
+    text.push_str(&summary::render(record));
+    text.push_str(&percentiles(record));
+    text.push('\n');
+    for (name, value) in facts(record) {
+        text.push_str(&format!("{name:<16}{value}\n"));
+    }
+    text.push_str(&errors(record));
+    text.push_str(&companions(record));
+    text.push_str(&ledger(&record.totals.ledger));
+    text
+}
+
+/// One line that says what was measured.
+pub fn heading(record: &RunRecord) -> String {
+    let plan = &record.plan;
+    let ended = match &record.end {
+        RunEnd::Finished => String::new(),
+        RunEnd::Interrupted => ", interrupted".into(),
+        RunEnd::TargetLost { .. } => ", ended by the loss of the target".into(),
+    };
+    format!(
+        "{} of {}: {}, {}{ended}\n",
+        subject(plan),
+        place(record),
+        load(plan),
+        duration_text(record.window_ns),
+    )
+}
+
+fn subject(plan: &Plan) -> String {
+    let workload = &plan.workload;
+    let name = workload.operation.name();
+    match workload.operation {
+        OpKind::Read | OpKind::Write | OpKind::Commit => {
+            let order = if workload.random { "random " } else { "" };
+            format!("{order}{name} {}", bytes_text(workload.size_bytes.into()))
+        }
+        _ if workload.random => format!("random {name}"),
+        _ => name.into(),
+    }
+}
+
+fn place(record: &RunRecord) -> String {
+    let plan = &record.plan.target;
+    let transport = match plan.transport {
+        TransportKind::Tcp => "",
+        TransportKind::Udp => " over UDP",
+    };
+    match &plan.host {
+        None => format!("{} of the built-in server{transport}", plan.path),
+        Some(host) => {
+            let port = plan.port.map_or(String::new(), |port| format!(":{port}"));
+            format!("nfs://{}{port}{}{transport}", bracketed(host), plan.path)
+        }
+    }
+}
+
+fn load(plan: &Plan) -> String {
+    let clients = if plan.clients == 1 {
+        "1 client".into()
+    } else {
+        format!("{} clients", grouped(plan.clients.into()))
+    };
+    match plan.arrivals {
+        ArrivalsPlan::Closed => format!("{clients}, {} in flight each", plan.in_flight),
+        ArrivalsPlan::Constant {
+            offered_load_ops_per_s,
+        } => format!("{clients}, {offered_load_ops_per_s:.0} operations/s offered"),
+        ArrivalsPlan::Poisson {
+            offered_load_ops_per_s,
+        } => format!("{clients}, {offered_load_ops_per_s:.0} operations/s offered (Poisson)"),
+    }
+}
+
+/// The parts of the response time, in microseconds.
+fn percentiles(record: &RunRecord) -> String {
+    let totals = &record.totals;
+    let mut text = format!(
+        "\n{:<16}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        "usecs", "MIN", "MEAN", "P50", "P90", "P95", "P99", "P99.9", "P99.99", "MAX"
+    );
+    for (name, row) in [
+        ("response time", &totals.response_time_ns),
+        ("service time", &totals.service_time_ns),
+        ("slot wait", &totals.slot_wait_ns),
+        ("dispatch delay", &totals.dispatch_delay_ns),
+    ] {
+        text.push_str(&distribution(name, row));
+    }
+    text
+}
+
+fn distribution(name: &str, row: &DistributionRecord) -> String {
+    let mut text = format!("{name:<16}");
+    if row.count == 0 {
+        text.push_str(&format!("{:>10}\n", "-"));
+        return text;
+    }
+    let columns = [
+        row.min as f64,
+        row.mean,
+        row.p50 as f64,
+        row.p90 as f64,
+        row.p95 as f64,
+        row.p99 as f64,
+        row.p99_9 as f64,
+        row.p99_99 as f64,
+        row.max as f64,
+    ];
+    for nanos in columns {
+        text.push_str(&format!("{:>10}", micros(nanos)));
+    }
+    text.push('\n');
+    text
+}
+
+/// Load, bytes and cost, one fact per line.
+fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let totals = &record.totals;
+    let mut facts = Vec::new();
+    if let Some(offered) = totals.offered_load_ops_per_s {
+        facts.push(("offered load", operations_per_second(offered)));
+    }
+    facts.push((
+        "achieved load",
+        operations_per_second(totals.achieved_load_ops_per_s),
+    ));
+    if totals.goodput_bytes_per_s > 0.0 {
+        facts.push(("goodput", bytes_per_second(totals.goodput_bytes_per_s)));
+    }
+    if let Some(kind) = record.measured() {
+        facts.push(("wire bytes", wire_bytes(kind)));
+    }
+    let window = record.window_ns.max(1) as f64;
+    facts.push((
+        "client CPU",
+        format!(
+            "{:.3} usecs per operation, {:.0} % of one processor",
+            totals.client_cpu_ns_per_op / 1000.0,
+            100.0 * totals.client_cpu_ns as f64 / window,
+        ),
+    ));
+    if let Some(headroom) = &record.headroom {
+        facts.push((
+            "headroom",
+            format!(
+                "{} NULL operations/s by this tool on this host (1 client, 32 in flight)",
+                grouped(headroom.engine_ops_per_s.round() as u64)
+            ),
+        ));
+    }
+    facts
+}
+
+fn operations_per_second(load: f64) -> String {
+    if load < 1000.0 {
+        format!("{load:.1} operations/s")
+    } else {
+        format!("{} operations/s", grouped(load.round() as u64))
+    }
+}
+
+fn bytes_per_second(rate: f64) -> String {
+    format!("{:.1} MB/s ({:.1} MiB/s)", rate / 1e6, rate / 1_048_576.0)
+}
+
+fn wire_bytes(kind: &KindRecord) -> String {
+    let ended = kind.ledger.ended().max(1) as f64;
+    format!(
+        "{:.1} sent and {:.1} received per operation, in {:.2} calls",
+        kind.bytes_sent as f64 / ended,
+        kind.bytes_received as f64 / ended,
+        kind.calls as f64 / ended,
+    )
+}
+
+/// What did not succeed, by status; nothing if all did.
+fn errors(record: &RunRecord) -> String {
+    let Some(kind) = record.measured() else {
+        return String::new();
+    };
+    let ledger = &kind.ledger;
+    let mut rows: Vec<(&str, u64)> = kind
+        .failures
+        .iter()
+        .map(|failure| (failure.failure.as_str(), failure.count))
+        .collect();
+    rows.extend(
+        [
+            ("timed out", ledger.timed_out),
+            ("disconnected", ledger.disconnected),
+            ("skipped: due, but never sent", ledger.skipped),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0),
+    );
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{:<32}{:>12}{:>10}\n", "errors", "COUNT", "SHARE");
+    for (name, count) in rows {
+        let share = 100.0 * count as f64 / ledger.scheduled.max(1) as f64;
+        text.push_str(&format!("{name:<32}{:>12}{share:>8.3} %\n", grouped(count)));
+    }
+    text
+}
+
+/// What had to be done so that the measured operation could be repeated.
+fn companions(record: &RunRecord) -> String {
+    let mut text = String::new();
+    let kinds = record.totals.kinds.iter();
+    for kind in kinds.filter(|kind| kind.role == Role::Companion) {
+        if text.is_empty() {
+            text.push_str(&format!(
+                "\n{:<16}{:>12}{:>12}{:>10}{:>10}{:>10}\n",
+                "companions", "OK", "FAILED", "P50", "P99", "MAX"
+            ));
+        }
+        let times = &kind.response_time_ns;
+        text.push_str(&format!(
+            "{:<16}{:>12}{:>12}{:>10}{:>10}{:>10}\n",
+            kind.operation.name(),
+            grouped(kind.ledger.ok),
+            grouped(kind.ledger.scheduled.saturating_sub(kind.ledger.ok)),
+            micros(times.p50 as f64),
+            micros(times.p99 as f64),
+            micros(times.max as f64),
+        ));
+    }
+    text
+}
+
+/// Where every operation went, if one of them went anywhere but well.
+fn ledger(ledger: &Ledger) -> String {
+    if ledger.ok == ledger.scheduled {
+        return String::new();
+    }
+    format!(
+        "\n{} scheduled = {} ok + {} failed + {} timed out + {} disconnected + {} skipped + {} in flight\n",
+        grouped(ledger.scheduled),
+        grouped(ledger.ok),
+        grouped(ledger.failed),
+        grouped(ledger.timed_out),
+        grouped(ledger.disconnected),
+        grouped(ledger.skipped),
+        grouped(ledger.in_flight),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::canned;
+
+    #[test]
+    fn a_plain_run() {
+        insta::assert_snapshot!(render(&canned::plain()));
+    }
+
+    #[test]
+    fn a_run_with_errors_and_companions() {
+        insta::assert_snapshot!(render(&canned::with_errors()));
+    }
+
+    #[test]
+    fn an_open_loop_that_was_interrupted() {
+        insta::assert_snapshot!(render(&canned::interrupted()));
+    }
+}

@@ -1,0 +1,184 @@
+//! clap's errors, said as all our errors are said: where, which value, what was
+//! expected; then what to do.
+
+use crate::Exit;
+use crate::console;
+use crate::error::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::error::Error as _;
+
+/// Prints help and version; makes an [`Error`] of everything else.
+///
+/// `face` is the command that was asked for, as far as it is one.
+pub fn explain(error: &clap::Error, face: Option<&str>) -> Result<Exit, Error> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            console::result(&error.render().ansi().to_string())?;
+            Ok(Exit::Done)
+        }
+        _ => Err(translate(error, face)),
+    }
+}
+
+fn translate(error: &clap::Error, face: Option<&str>) -> Error {
+    let argument = context(error, ContextKind::InvalidArg).map(|text| name(&text));
+    let value = context(error, ContextKind::InvalidValue);
+    let what = match (error.kind(), argument, value) {
+        (ErrorKind::ValueValidation, Some(argument), Some(value)) => {
+            let reason = error.source().map_or_else(String::new, ToString::to_string);
+            format!("{argument} {value}: {}", first_lower(&reason))
+        }
+        (ErrorKind::InvalidValue, Some(argument), Some(value)) => {
+            if value.is_empty() {
+                format!("{argument}: a value is missing")
+            } else {
+                format!("{argument} {value}: expected {}", valid_values(error))
+            }
+        }
+        (ErrorKind::UnknownArgument, Some(argument), _) if argument.starts_with('-') => {
+            format!("{argument}: there is no such option here")
+        }
+        (ErrorKind::UnknownArgument, Some(argument), _) => {
+            format!("{argument}: one argument too many")
+        }
+        (ErrorKind::InvalidSubcommand, _, _) => format!(
+            "\"{}\" is not a command of filestone",
+            context(error, ContextKind::InvalidSubcommand).unwrap_or_default()
+        ),
+        (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
+            format!("{argument} is missing")
+        }
+        (ErrorKind::ArgumentConflict, Some(argument), _) => {
+            format!("{argument}: given twice, or together with what excludes it")
+        }
+        _ => first_paragraph(error),
+    };
+    Error {
+        help: Some(advice(error, face)),
+        ..Error::usage(what)
+    }
+}
+
+/// `--in-flight` for `--in-flight <N>`; `TARGET` for `[TARGET]`.
+fn name(argument: &str) -> String {
+    let name = argument.split([' ', '=']).next().unwrap_or(argument);
+    let name = name
+        .split('[')
+        .find(|part| !part.is_empty())
+        .unwrap_or(name);
+    name.trim_matches(['<', '>', '[', ']']).to_string()
+}
+
+fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => Some(
+            texts
+                .iter()
+                .map(|text| name(text))
+                .collect::<Vec<_>>()
+                .join(", "),
+        ),
+        _ => None,
+    }
+}
+
+fn valid_values(error: &clap::Error) -> String {
+    match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) if values.len() > 1 => {
+            let (last, first) = values.split_last().expect("more than one value");
+            format!("{} or {last}", first.join(", "))
+        }
+        Some(ContextValue::Strings(values)) => values.concat(),
+        _ => "another value".into(),
+    }
+}
+
+/// What clap would suggest, or where to look.
+fn advice(error: &clap::Error, face: Option<&str>) -> String {
+    for kind in [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+        ContextKind::SuggestedSubcommand,
+    ] {
+        match error.get(kind) {
+            Some(ContextValue::String(text)) => return format!("did you mean {}?", name(text)),
+            Some(ContextValue::Strings(texts)) if !texts.is_empty() => {
+                return format!("did you mean {}?", texts.join(" or "));
+            }
+            _ => {}
+        }
+    }
+    match face {
+        Some(face) => format!("filestone {face} --help lists what there is"),
+        None => "filestone --help lists what there is".into(),
+    }
+}
+
+/// clap's own words, for the kinds that it says well enough.
+fn first_paragraph(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.split("\n\n").next().unwrap_or_default();
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text = text.join(" ");
+    text.strip_prefix("error: ").unwrap_or(&text).to_string()
+}
+
+fn first_lower(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_usage_error_is_one_line_and_advice() {
+        let lines = [
+            "probe",
+            "prob",
+            "probe gtattr",
+            "probe read --size 12q",
+            "probe read --size 0",
+            "probe read --size 5M",
+            "probe null --offered 0",
+            "probe null --offered fast",
+            "probe null --arrivals poisson",
+            "probe null --in-flight 0",
+            "probe null --in-flight many",
+            "probe null -j",
+            "probe null --duration 0",
+            "probe null --mark 250ms",
+            "probe null --transport sctp",
+            "probe null --inflight 3",
+            "probe null --pin a",
+            "probe null server",
+            "probe null nfs://server:0/x",
+            "probe null -j 1 -j 2",
+            "serve --fault fire",
+            "serve --bind here",
+            "report x --as pdf",
+            "completions fishy",
+            "demo extra",
+        ];
+        let mut text = String::new();
+        for line in lines {
+            let arguments = ["filestone"].into_iter().chain(line.split_whitespace());
+            let error = crate::command()
+                .try_get_matches_from(arguments)
+                .expect_err(line);
+            let error = translate(&error, crate::face_of(line.split_whitespace()));
+            assert!(!error.what.contains('\n'), "{line}: {}", error.what);
+            text.push_str(&format!(
+                "$ filestone {line}\nerror: {}\nhelp: {}\n\n",
+                error.what,
+                error.help.as_deref().unwrap_or("-")
+            ));
+        }
+        insta::assert_snapshot!(text);
+    }
+}

@@ -1,0 +1,394 @@
+//! Every face against the built-in server, over loopback and for a moment: what
+//! must hold of every run is checked, numbers are not.
+
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
+use filestone_model::operation::OpKind;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_filestone"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn filestone(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the binary was built")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn record_of(output: &Output) -> RunRecord {
+    let record: RunRecord = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
+    assert_eq!(record.check(), Ok(()));
+    record
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let path =
+        std::env::temp_dir().join(format!("filestone-loopback-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+/// A child process that does not outlive its test.
+struct Running(Child);
+
+impl Running {
+    fn start(arguments: &[&str]) -> Self {
+        let child = command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary was built");
+        Self(child)
+    }
+
+    fn out(&mut self) -> BufReader<ChildStdout> {
+        BufReader::new(self.0.stdout.take().expect("it is piped"))
+    }
+
+    fn err(&mut self) -> ChildStderr {
+        self.0.stderr.take().expect("it is piped")
+    }
+
+    fn interrupt(&self) {
+        kill_process(Pid::from_child(&self.0), Signal::INT).expect("it runs");
+    }
+
+    fn exit_code(mut self) -> Option<i32> {
+        self.0.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `filestone serve` on any port; gives its address, and its output for later.
+fn serve(more: &[&str]) -> (Running, String, BufReader<ChildStdout>) {
+    let mut arguments = vec!["serve", "--port", "0", "--bind", "127.0.0.1"];
+    arguments.extend(more);
+    let mut server = Running::start(&arguments);
+    let mut out = server.out();
+    let mut lines = String::new();
+    out.read_line(&mut lines).expect("it says where it serves");
+    let address = lines
+        .split_whitespace()
+        .find(|word| word.starts_with("127.0.0.1:"))
+        .expect("an address")
+        .to_string();
+    (server, address, out)
+}
+
+#[test]
+fn every_operation_gives_a_record_that_balances() {
+    for kind in OpKind::ALL {
+        let output = filestone(&[
+            "probe",
+            kind.name(),
+            "--count",
+            "40",
+            "-j",
+            "4",
+            "--as",
+            "json",
+            "--no-calibrate",
+            "--file-size",
+            "64K",
+        ]);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{kind:?}: {}",
+            text(&output.stderr)
+        );
+        let record = record_of(&output);
+        assert_eq!(record.totals.ledger.ok, 40, "{kind:?}: {:?}", record.totals);
+        assert_eq!(record.end, RunEnd::Finished);
+    }
+}
+
+#[test]
+fn clients_datagrams_and_an_open_loop_balance_too() {
+    for more in [
+        vec!["--clients", "8", "--workers", "2"],
+        vec!["--transport", "udp"],
+        vec!["--offered", "2k", "--arrivals", "poisson"],
+        vec!["--random", "--verify", "--size", "8K", "--busy-poll"],
+    ] {
+        let mut arguments = vec![
+            "probe",
+            "read",
+            "-d",
+            "300ms",
+            "--as",
+            "json",
+            "--no-calibrate",
+        ];
+        arguments.extend(&more);
+        let output = filestone(&arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{more:?}: {}",
+            text(&output.stderr)
+        );
+        let record = record_of(&output);
+        assert!(record.totals.ledger.ok > 0, "{more:?}");
+        assert_eq!(record.totals.ledger.failed, 0, "{more:?}");
+    }
+}
+
+#[test]
+fn a_run_prints_rows_summary_and_tables_and_keeps_a_directory() {
+    let directory = scratch("kept");
+    let path = directory.display().to_string();
+    let output = filestone(&[
+        "probe", "getattr", "-d", "500ms", "-m", "200ms", "-o", &path,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    for part in [
+        " SAMPLES  DURATION ",
+        "requests per second",
+        "response time",
+        "achieved load",
+        "headroom",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(text(&output.stderr).contains("caveat: "));
+    for format in ["text", "json", "csv", "gnuplot", "hdr"] {
+        let report = filestone(&["report", &path, "--as", format]);
+        assert_eq!(
+            report.status.code(),
+            Some(0),
+            "{format}: {}",
+            text(&report.stderr)
+        );
+        assert!(!report.stdout.is_empty(), "{format}");
+    }
+    let again = filestone(&["probe", "null", "-d", "1", "-o", &path]);
+    assert_eq!(again.status.code(), Some(2));
+    let _ = std::fs::remove_dir_all(directory);
+}
+
+#[test]
+fn a_plan_that_was_printed_can_be_run() {
+    let planned = filestone(&["probe", "null", "--count", "10", "--seed", "5", "--dry-run"]);
+    let path = scratch("plan.json");
+    std::fs::write(&path, &planned.stdout).expect("a temporary file");
+    let name = path.display().to_string();
+    let output = filestone(&["run", &name, "--as", "json", "--no-calibrate"]);
+    let record = record_of(&output);
+    assert_eq!((record.plan.seed, record.totals.ledger.ok), (5, 10));
+    let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn caveats_fail_a_run_only_when_asked_to() {
+    let run = |more: &str| {
+        let output = filestone(&["probe", "null", "-d", "100ms", "--no-calibrate", more]);
+        output.status.code()
+    };
+    assert_eq!(run("--fail-on-caveat"), Some(1));
+    assert_eq!(run("--fail-on-caveat=loopback"), Some(1));
+    assert_eq!(run("--fail-on-caveat=late-replies"), Some(0));
+}
+
+#[test]
+fn an_interrupted_run_is_complete_and_exits_with_130() {
+    let mut run = Running::start(&[
+        "probe",
+        "create",
+        "-d",
+        "60",
+        "-m",
+        "100ms",
+        "--as",
+        "json",
+        "--no-calibrate",
+    ]);
+    // With --as json, rows go to standard error: the second line is the header.
+    let mut rows = BufReader::new(run.err());
+    for _ in 0..3 {
+        rows.read_line(&mut String::new()).expect("a row");
+    }
+    // `timeout` sends every signal twice; that is still the first ^C.
+    run.interrupt();
+    run.interrupt();
+    let mut document = String::new();
+    run.out().read_to_string(&mut document).expect("a record");
+    let record: RunRecord = serde_json::from_str(&document).expect("a whole record");
+    assert_eq!(record.check(), Ok(()));
+    assert_eq!(record.end, RunEnd::Interrupted);
+    assert!(record.totals.ledger.ok > 0);
+    assert_eq!(run.exit_code(), Some(130));
+}
+
+#[test]
+fn a_server_that_stops_in_the_middle_leaves_a_record_and_exit_code_3() {
+    let (server, address, _out) = serve(&[]);
+    let target = format!("nfs://{address}/export/files");
+    let mut run = Running::start(&[
+        "probe",
+        "getattr",
+        &target,
+        "-d",
+        "60",
+        "-m",
+        "100ms",
+        "--reconnect",
+        "200ms",
+        "--as",
+        "json",
+        "--no-calibrate",
+    ]);
+    let mut rows = BufReader::new(run.err());
+    for _ in 0..3 {
+        rows.read_line(&mut String::new()).expect("a row");
+    }
+    drop(server);
+    let mut document = String::new();
+    run.out().read_to_string(&mut document).expect("a record");
+    let record: RunRecord = serde_json::from_str(&document).expect("a whole record");
+    assert_eq!(record.check(), Ok(()));
+    assert!(
+        matches!(record.end, RunEnd::TargetLost { .. }),
+        "{:?}",
+        record.end
+    );
+    assert_eq!(run.exit_code(), Some(3));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_without_a_word() {
+    let mut run = Running::start(&["probe", "null", "-d", "60", "-m", "100ms", "--no-calibrate"]);
+    let mut out = run.out();
+    for _ in 0..3 {
+        out.read_line(&mut String::new()).expect("a row");
+    }
+    drop(out);
+    assert_eq!(run.exit_code(), Some(0));
+}
+
+#[test]
+fn serve_counts_what_was_asked_of_it() {
+    let (server, address, mut out) = serve(&[]);
+    let target = format!("nfs://{address}/export/file");
+    let output = filestone(&["probe", "read", &target, "--count", "25", "--no-calibrate"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    server.interrupt();
+    let mut counted = String::new();
+    out.read_to_string(&mut counted).expect("a table");
+    let reads = counted.lines().find(|line| line.starts_with("read "));
+    assert!(
+        reads.is_some_and(|line| line.trim_end().ends_with(" 25")),
+        "{counted}"
+    );
+    assert_eq!(server.exit_code(), Some(0));
+}
+
+#[test]
+fn nct_prints_nothing_without_a_reason_and_its_tables_with_one() {
+    let (_server, address, _out) = serve(&[]);
+    let port = address.rsplit_once(':').expect("a port").1;
+    let quiet = filestone(&[
+        "as",
+        "nct",
+        "-d1",
+        "-p",
+        port,
+        "null",
+        "127.0.0.1:/export/file",
+    ]);
+    assert_eq!(quiet.status.code(), Some(0), "{}", text(&quiet.stderr));
+    assert!(quiet.stdout.is_empty());
+    let directory = scratch("nct");
+    let path = directory.display().to_string();
+    let output = filestone(&[
+        "as",
+        "nct",
+        "-d",
+        "1",
+        "-m",
+        "1",
+        "-j4",
+        "-o",
+        &path,
+        "-p",
+        port,
+        "read",
+        "me@127.0.0.1:/export/file",
+        "8k",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    for part in [
+        "LATMAX\n",
+        "         MIN          AVG",
+        "  updates\n",
+        "               4  jobs\n",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(directory.join("raw").exists() && directory.join("recv.gnuplot").exists());
+    let refused = filestone(&["as", "nct", "-d1", "-p", port, "null", "127.0.0.1:/nowhere"]);
+    assert_eq!(refused.status.code(), Some(65), "{}", text(&refused.stderr));
+    let _ = std::fs::remove_dir_all(directory);
+}
+
+#[test]
+fn nobody_at_the_port_is_the_targets_fault() {
+    // A port that was free a moment ago.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port();
+    drop(listener);
+    let target = format!("nfs://127.0.0.1:{port}/export");
+    let directory = scratch("nobody");
+    let path = directory.display().to_string();
+    let output = filestone(&["probe", "null", &target, "--no-calibrate", "-o", &path]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = text(&output.stderr);
+    assert!(said.starts_with("error: 127.0.0.1:"), "{said}");
+    assert!(said.contains("\nhelp: "), "{said}");
+    assert!(
+        !directory.exists(),
+        "nothing was measured, so nothing is left behind"
+    );
+}
+
+#[test]
+fn the_demo_climbs_its_ladder() {
+    let output = filestone(&["demo", "--duration", "100ms", "--as", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let records: Vec<RunRecord> = serde_json::from_slice(&output.stdout).expect("a list");
+    assert_eq!(records.len(), 9);
+    for record in records {
+        assert_eq!(record.check(), Ok(()));
+        assert_eq!(record.totals.ledger.ok, record.totals.ledger.scheduled);
+    }
+}
+
+#[test]
+fn calibrate_measures_the_tool_itself() {
+    let output = filestone(&["calibrate", "--quick", "--as", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(
+        document["headroom"]["engine_ops_per_s"]
+            .as_f64()
+            .is_some_and(|load| load > 0.0)
+    );
+}

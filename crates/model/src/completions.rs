@@ -1,0 +1,150 @@
+//! What has been completed since the worker looked last.
+//!
+//! The replies of one wake-up mostly differ in their slot only: same client,
+//! same moments, same sizes. They are kept as runs, one completion and the slots
+//! that it stands for, so that a hundred replies cost little more than one.
+
+use crate::operation::{Answer, Completion, Outcome, Ticket};
+
+/// Completions in the order in which they came, in runs of equal ones.
+#[derive(Debug, Default)]
+pub struct Completions {
+    /// The first of each run, and where its slots end.
+    runs: Vec<(Completion, u32)>,
+    /// The slots of all runs, in order.
+    slots: Vec<u32>,
+}
+
+impl Completions {
+    /// Room for `count` completions, so that nothing allocates later.
+    pub fn with_capacity(count: usize) -> Self {
+        Self {
+            runs: Vec::with_capacity(count),
+            slots: Vec::with_capacity(count),
+        }
+    }
+
+    /// Adds a completion.
+    #[inline(always)]
+    pub fn push(&mut self, completion: Completion) {
+        let slot = completion.ticket.slot;
+        self.slots.push(slot);
+        let end = self.slots.len() as u32;
+        match self.runs.last_mut() {
+            Some((first, run_end)) if is_alike(first, &completion) => *run_end = end,
+            _ => self.runs.push((completion, end)),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Forgets all of them, keeps the memory.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+        self.slots.clear();
+    }
+
+    /// How many runs there are.
+    pub fn run_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// A run: what was completed, and the slots that it was completed for.
+    #[inline]
+    pub fn run(&self, index: usize) -> Option<(&Completion, &[u32])> {
+        let begin = match index.checked_sub(1) {
+            None => 0,
+            Some(before) => self.runs.get(before)?.1 as usize,
+        };
+        let (completion, end) = self.runs.get(index)?;
+        Some((completion, self.slots.get(begin..*end as usize)?))
+    }
+
+    /// Each completion by itself.
+    pub fn iter(&self) -> impl Iterator<Item = Completion> + '_ {
+        (0..self.runs.len())
+            .filter_map(|index| self.run(index))
+            .flat_map(|(completion, slots)| slots.iter().map(|slot| for_slot(completion, *slot)))
+    }
+}
+
+/// The completion of a run for one of its slots.
+#[inline]
+pub fn for_slot(completion: &Completion, slot: u32) -> Completion {
+    let ticket = Ticket {
+        slot,
+        ..completion.ticket
+    };
+    Completion {
+        ticket,
+        ..*completion
+    }
+}
+
+/// Whether two completions differ in their slot at most. Those that say anything
+/// of interest stand alone.
+#[inline]
+fn is_alike(one: &Completion, other: &Completion) -> bool {
+    one.done == other.done
+        && one.sent == other.sent
+        && one.ticket.client == other.ticket.client
+        && one.bytes_received == other.bytes_received
+        && one.bytes_sent == other.bytes_sent
+        && one.data_bytes == other.data_bytes
+        && one.usable == other.usable
+        && (one.calls, one.retransmissions) == (other.calls, other.retransmissions)
+        && matches!((one.outcome, other.outcome), (Outcome::Ok, Outcome::Ok))
+        && matches!((one.answer, other.answer), (Answer::Plain, Answer::Plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Moment;
+
+    fn completion(slot: u32, done: u64, outcome: Outcome) -> Completion {
+        Completion {
+            ticket: Ticket { client: 1, slot },
+            outcome,
+            answer: Answer::Plain,
+            usable: Moment::ZERO,
+            sent: Moment::ZERO,
+            done: Moment::from_nanos(done),
+            calls: 1,
+            retransmissions: 0,
+            bytes_sent: 44,
+            bytes_received: 28,
+            data_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn runs_keep_the_order_and_every_slot() {
+        let all = [
+            completion(3, 10, Outcome::Ok),
+            completion(1, 10, Outcome::Ok),
+            completion(2, 10, Outcome::TimedOut),
+            completion(2, 10, Outcome::TimedOut),
+            completion(0, 11, Outcome::Ok),
+        ];
+        let mut completions = Completions::default();
+        all.iter()
+            .for_each(|completion| completions.push(*completion));
+        assert_eq!(completions.iter().collect::<Vec<_>>(), all);
+        let lens: Vec<usize> = (0..completions.run_count())
+            .filter_map(|run| completions.run(run))
+            .map(|(_, slots)| slots.len())
+            .collect();
+        assert_eq!(lens, [2, 1, 1, 1]);
+        completions.clear();
+        assert!(completions.is_empty() && completions.run(0).is_none());
+    }
+}

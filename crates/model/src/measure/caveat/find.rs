@@ -1,0 +1,168 @@
+//! Which caveats a record calls for.
+
+use super::Caveat;
+use crate::measure::run_record::{RunEnd, RunRecord};
+
+/// A worker busier than this was the limit, or near it.
+const BUSY_PERCENT: f64 = 95.0;
+/// Lateness of our own above this share of the response time is worth a caveat.
+const DISPATCH_SHARE: f64 = 0.01;
+/// Achieved below this share of offered is worth one.
+const ACHIEVED_SHARE: f64 = 0.99;
+/// Operations that should lie above a percentile before it is quoted.
+const ABOVE_MIN: u64 = 100;
+/// A clock dearer than this adds to what is measured.
+const CLOCK_READ_NS: f64 = 50.0;
+
+/// The reasons to doubt a record's numbers.
+pub fn find(record: &RunRecord) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let totals = &record.totals;
+    if totals.ledger.missing() != 0 {
+        caveats.push(Caveat::LedgerOutOfBalance {
+            missing: totals.ledger.missing() as i64,
+            scheduled: totals.ledger.scheduled,
+        });
+    }
+    match &record.end {
+        RunEnd::Finished => {}
+        RunEnd::Interrupted => caveats.push(Caveat::Interrupted {
+            after_ns: record.window_ns,
+        }),
+        RunEnd::TargetLost { message } => caveats.push(Caveat::TargetLost {
+            message: message.clone(),
+        }),
+    }
+    find_errors(record, &mut caveats);
+    find_limits(record, &mut caveats);
+    find_doubts(record, &mut caveats);
+    caveats
+}
+
+/// What went wrong with operations and connections.
+fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let totals = &record.totals;
+    let ledger = &totals.ledger;
+    let count = ledger.failed + ledger.timed_out + ledger.disconnected;
+    if count > 0 {
+        caveats.push(Caveat::Unsuccessful {
+            count,
+            ended: ledger.ended(),
+            most_frequent: most_frequent(record),
+        });
+    }
+    let retransmissions: u64 = totals.kinds.iter().map(|kind| kind.retransmissions).sum();
+    if retransmissions > 0 {
+        let calls = totals.kinds.iter().map(|kind| kind.calls).sum();
+        caveats.push(Caveat::Retransmissions {
+            count: retransmissions,
+            calls,
+        });
+    }
+    if totals.late_replies > 0 {
+        caveats.push(Caveat::LateReplies {
+            count: totals.late_replies,
+        });
+    }
+    if totals.reconnections > 0 {
+        caveats.push(Caveat::Reconnected {
+            times: totals.reconnections,
+            unusable_ns: totals.unusable_ns,
+        });
+    }
+}
+
+fn most_frequent(record: &RunRecord) -> String {
+    let ledger = &record.totals.ledger;
+    let failure = record.measured().and_then(|kind| kind.failures.first());
+    let causes = [
+        (
+            failure.map_or(0, |failure| failure.count),
+            failure.map_or("failed", |failure| failure.failure.as_str()),
+        ),
+        (ledger.timed_out, "timed out"),
+        (ledger.disconnected, "disconnected"),
+    ];
+    causes
+        .iter()
+        .max_by_key(|(count, _)| *count)
+        .map_or_else(String::new, |(_, cause)| (*cause).to_string())
+}
+
+/// Whether the load generator, and not the server, set the numbers.
+fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let (plan, totals) = (&record.plan, &record.totals);
+    let offered = totals.offered_load_ops_per_s;
+    let is_below =
+        offered.is_some_and(|offered| totals.achieved_load_ops_per_s < ACHIEVED_SHARE * offered);
+    // A worker that spins is always busy; an open loop spins before due moments.
+    // There being busy says nothing unless load was lost.
+    let busiest = totals
+        .workers
+        .iter()
+        .max_by(|one, other| one.busy_percent.total_cmp(&other.busy_percent));
+    if let Some(worker) = busiest.filter(|worker| worker.busy_percent >= BUSY_PERCENT)
+        && ((offered.is_none() && !plan.busy_poll) || is_below)
+    {
+        caveats.push(Caveat::GeneratorWasTheLimit {
+            worker: worker.worker,
+            busy_percent: worker.busy_percent.min(100.0),
+            workers: plan.workers,
+        });
+    }
+    if let (Some(offered_load_ops_per_s), true) =
+        (offered, is_below && record.end == RunEnd::Finished)
+    {
+        let achieved_load_ops_per_s = totals.achieved_load_ops_per_s;
+        caveats.push(Caveat::AchievedBelowOffered {
+            offered_load_ops_per_s,
+            achieved_load_ops_per_s,
+        });
+    }
+    if totals.ledger.skipped > 0 {
+        caveats.push(Caveat::Skipped {
+            count: totals.ledger.skipped,
+            scheduled: totals.ledger.scheduled,
+        });
+    }
+    let (delay, response) = (totals.dispatch_delay_ns.mean, totals.response_time_ns.mean);
+    if offered.is_some() && delay > DISPATCH_SHARE * response {
+        caveats.push(Caveat::DispatchDelay {
+            mean_ns: delay,
+            response_time_mean_ns: response,
+        });
+    }
+}
+
+/// What makes the numbers uncertain or unfit to be quoted.
+fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let count = record.totals.response_time_ns.count;
+    let quantile = [(0.99, 100), (0.999, 1000)]
+        .into_iter()
+        .find(|(_, one_in)| count / one_in < ABOVE_MIN);
+    if let Some((quantile, one_in)) = quantile {
+        caveats.push(Caveat::FewAboveQuantile {
+            quantile,
+            above: count / one_in,
+        });
+    }
+    if record.window_ns < 1_000_000_000 && record.plan.count.is_none() {
+        caveats.push(Caveat::ShortRun {
+            window_ns: record.window_ns,
+        });
+    }
+    if record.tool.profile == "debug" {
+        caveats.push(Caveat::DebugBuild);
+    }
+    if record.host.clock_read_ns > CLOCK_READ_NS {
+        caveats.push(Caveat::SlowClock {
+            source: record.host.clock_source.clone(),
+            read_ns: record.host.clock_read_ns,
+        });
+    }
+    if record.target.local {
+        caveats.push(Caveat::Loopback {
+            built_in: record.target.built_in,
+        });
+    }
+}

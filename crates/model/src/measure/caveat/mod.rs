@@ -1,0 +1,80 @@
+//! Reasons to doubt a number, as data with their figures.
+//!
+//! Each renders as one sentence with the numbers in it, and one that says what
+//! to do.
+
+mod find;
+mod sentence;
+
+pub use find::find;
+pub use sentence::quantile_name;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A reason to doubt a number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "caveat", rename_all = "kebab-case")]
+#[allow(missing_docs)] // the fields are the figures of the sentence
+pub enum Caveat {
+    /// A worker had no time left: the load generator was the limit.
+    GeneratorWasTheLimit {
+        worker: u32,
+        busy_percent: f64,
+        workers: u32,
+    },
+    /// Operations went out late by our own fault.
+    DispatchDelay {
+        mean_ns: f64,
+        response_time_mean_ns: f64,
+    },
+    /// The offered load was not achieved.
+    AchievedBelowOffered {
+        offered_load_ops_per_s: f64,
+        achieved_load_ops_per_s: f64,
+    },
+    /// Operations were due and never sent.
+    Skipped { count: u64, scheduled: u64 },
+    /// Fewer than 100 operations lie above a percentile that is shown.
+    FewAboveQuantile { quantile: f64, above: u64 },
+    /// Compiled without optimisation.
+    DebugBuild,
+    /// Reading the clock is dear.
+    SlowClock { source: String, read_ns: f64 },
+    /// Client and server share this host.
+    Loopback { built_in: bool },
+    /// Operations that did not succeed are among those timed.
+    Unsuccessful {
+        count: u64,
+        ended: u64,
+        most_frequent: String,
+    },
+    /// Calls were sent again: the network or the server lost some.
+    Retransmissions { count: u64, calls: u64 },
+    /// Replies came after their call was given up, or twice.
+    LateReplies { count: u64 },
+    /// The connection was lost and made again.
+    Reconnected { times: u64, unusable_ns: u64 },
+    /// Somebody ended the run early.
+    Interrupted { after_ns: u64 },
+    /// The run ended because the server was gone.
+    TargetLost { message: String },
+    /// The ledger does not balance: a bug in this program.
+    LedgerOutOfBalance { missing: i64, scheduled: u64 },
+    /// Something of ours could not be taken away.
+    LeftBehind { path: String, reason: String },
+    /// The measured window is shorter than a scheduler's whims.
+    ShortRun { window_ns: u64 },
+}
+
+impl Caveat {
+    /// The sentence, and what to do about it.
+    pub fn sentence(&self) -> (String, Option<&'static str>) {
+        (sentence::of(self), sentence::help_for(self))
+    }
+
+    /// Whether the numbers of the record cannot be trusted at all.
+    pub fn is_fatal(&self) -> bool {
+        matches!(self, Caveat::LedgerOutOfBalance { .. })
+    }
+}

@@ -1,0 +1,178 @@
+//! Caveats as sentences, with their figures, and what to do about each.
+
+use super::Caveat;
+
+/// What is to be doubted, with its figures.
+pub fn of(caveat: &Caveat) -> String {
+    match caveat {
+        Caveat::GeneratorWasTheLimit { worker, busy_percent, workers } => format!(
+            "worker {worker} of {workers} was busy {busy_percent:.0} % of the time, so the load generator was the limit, or near it"
+        ),
+        Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
+        Caveat::AchievedBelowOffered { offered_load_ops_per_s, achieved_load_ops_per_s } => {
+            achieved(*offered_load_ops_per_s, *achieved_load_ops_per_s)
+        }
+        Caveat::Skipped { count, scheduled } => {
+            of_all(*count, *scheduled, "operations were due and never sent: every slot was taken until the end")
+        }
+        Caveat::FewAboveQuantile { quantile, above } => few_above(*quantile, *above),
+        Caveat::DebugBuild => {
+            "this is a debug build: its own costs are several times those of a release build".into()
+        }
+        Caveat::SlowClock { source, read_ns } => {
+            format!("reading the clock ({source}) takes {read_ns:.0} ns, which adds to every batch of replies")
+        }
+        Caveat::Loopback { built_in: true } => {
+            "the built-in server shares this host's processors with the load generator: this measures the tool, not a server".into()
+        }
+        Caveat::Loopback { built_in: false } => {
+            "the server shares this host with the load generator: both compete for the processors and no wire is involved".into()
+        }
+        Caveat::Unsuccessful { count, ended, most_frequent } => format!(
+            "{}, mostly {most_frequent}; their times are among those shown",
+            of_all(*count, *ended, "operations did not succeed")
+        ),
+        Caveat::Retransmissions { count, calls } => {
+            of_all(*count, *calls, "calls were sent again because no reply came in time")
+        }
+        Caveat::LateReplies { count } => {
+            format!("{} replies came for calls that were already answered or given up", grouped(*count))
+        }
+        Caveat::Reconnected { times, unusable_ns } => format!(
+            "connections were lost and made again {times} times; together they were unusable for {:.2} s",
+            seconds(*unusable_ns)
+        ),
+        Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),
+        Caveat::TargetLost { message } => format!("the run ended early: {message}"),
+        Caveat::LedgerOutOfBalance { missing, scheduled } => {
+            format!("internal error: {missing} of {scheduled} operations are unaccounted for")
+        }
+        Caveat::LeftBehind { path, reason } => format!("{path} could not be removed: {reason}"),
+        Caveat::ShortRun { window_ns } => {
+            format!("the measured window is only {:.3} s long", seconds(*window_ns))
+        }
+    }
+}
+
+/// What to do about it, if there is something.
+pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
+    Some(match caveat {
+        Caveat::GeneratorWasTheLimit { .. } => {
+            "use more workers (--workers) or a second host; compare with `filestone calibrate`"
+        }
+        Caveat::DispatchDelay { .. } => {
+            "leave a processor to the load generator, use --busy-poll, or lower the load"
+        }
+        Caveat::AchievedBelowOffered { .. } => {
+            "offer less, or allow more calls in flight (--in-flight) if slot wait is high"
+        }
+        Caveat::Skipped { .. } => {
+            "the response times of these would have been the longest; allow more in flight or offer less"
+        }
+        Caveat::FewAboveQuantile { .. } => {
+            "run longer (--duration) before quoting it; 100 or more make it worth quoting"
+        }
+        Caveat::DebugBuild => "build with --release",
+        Caveat::SlowClock { .. } => "use a host whose clock source is tsc",
+        Caveat::Loopback { built_in: true } => "name a target, such as nfs://server/export",
+        Caveat::Loopback { built_in: false } => {
+            "run the load generator on another host for figures to publish"
+        }
+        Caveat::Unsuccessful { .. } => "see the table of errors",
+        Caveat::Retransmissions { .. } => {
+            "look for loss on the network (netstat -su) or lower the load"
+        }
+        Caveat::LateReplies { .. } => "raise --timeout, or look for a server that answers twice",
+        Caveat::Reconnected { .. } => {
+            "see disconnected operations in the ledger; slot wait holds the time spent waiting"
+        }
+        Caveat::Interrupted { .. } => return None,
+        Caveat::TargetLost { .. } => "what was measured up to then is kept",
+        Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
+        Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
+        Caveat::ShortRun { .. } => "run for at least a second",
+    })
+}
+
+fn dispatch_delay(mean_ns: f64, response_time_mean_ns: f64) -> String {
+    format!(
+        "operations left {} late on average by our own fault, {:.1} % of the mean response time of {}",
+        micros(mean_ns),
+        100.0 * mean_ns / response_time_mean_ns.max(1.0),
+        micros(response_time_mean_ns)
+    )
+}
+
+fn achieved(offered: f64, achieved: f64) -> String {
+    format!(
+        "offered {} operations/s, achieved {} ({:.1} %)",
+        grouped(offered.round() as u64),
+        grouped(achieved.round() as u64),
+        100.0 * achieved / offered.max(f64::MIN_POSITIVE)
+    )
+}
+
+fn few_above(quantile: f64, above: u64) -> String {
+    let name = quantile_name(quantile);
+    match above {
+        0 => format!("no operation lies above p{name}: it is the maximum"),
+        1 => format!("only 1 operation lies above p{name}: it is a guess"),
+        above => format!("only {above} operations lie above p{name}: it is a guess"),
+    }
+}
+
+/// `3 of 1,000 operations …`.
+fn of_all(count: u64, all: u64, what: &str) -> String {
+    format!("{} of {} {what}", grouped(count), grouped(all))
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// A count with its thousands apart: `17,312`.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `99.9` for 0.999.
+pub fn quantile_name(quantile: f64) -> String {
+    let percent = (quantile * 1e6).round() / 1e4;
+    format!("{percent}")
+}
+
+fn micros(nanos: f64) -> String {
+    format!("{:.1} µs", nanos / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caveat_is_a_sentence_with_its_figures() {
+        let (what, help) = Caveat::AchievedBelowOffered {
+            offered_load_ops_per_s: 20_000.0,
+            achieved_load_ops_per_s: 17_312.0,
+        }
+        .sentence();
+        assert_eq!(
+            what,
+            "offered 20,000 operations/s, achieved 17,312 (86.6 %)"
+        );
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1_000_000)],
+            ["0", "999", "1,000,000"]
+        );
+        assert!(help.is_some_and(|help| help.contains("--in-flight")));
+        assert_eq!(quantile_name(0.9999), "99.99");
+    }
+}

@@ -1,0 +1,181 @@
+//! What recording costs: filestone beside a raw client, in one run, against one
+//! server, with the same bytes.
+//!
+//! Both clients are processes of their own on the same processor; the server
+//! has another. They take turns, and ratios are taken pair by pair, so that
+//! whatever else the host does meets both.
+
+mod cases;
+mod figures;
+mod limits;
+mod table;
+
+use crate::process::{self, Folder, Running};
+use crate::processors;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::Serialize;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Options of `cargo xtask bench`.
+#[derive(Debug, Clone, Args)]
+pub struct Bench {
+    /// Pairs of runs per case
+    #[arg(long, default_value_t = 7)]
+    pub rounds: usize,
+    /// Length of each run in seconds
+    #[arg(long, default_value_t = 2.0)]
+    pub seconds: f64,
+    /// Only cases whose name contains this
+    #[arg(long)]
+    pub only: Option<String>,
+    /// Print the tables for docs/benchmarks.md
+    #[arg(long)]
+    pub markdown: bool,
+    /// Exit with an error if a bar is missed
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Everything a case needs to run.
+pub struct Bed {
+    filestone: PathBuf,
+    folder: Folder,
+    server_cpus: Vec<usize>,
+    client_cpu: Option<usize>,
+}
+
+/// A server of our own for one or more cases.
+pub struct Serving {
+    /// Stops it when dropped.
+    _running: Running,
+    /// Where NFS and MOUNT are answered.
+    pub port: u16,
+}
+
+/// All that was measured.
+#[derive(Debug, Serialize)]
+struct Results {
+    rounds: usize,
+    seconds: f64,
+    processors: usize,
+    comparisons: Vec<cases::Comparison>,
+    limits: Vec<limits::Limit>,
+}
+
+impl Bed {
+    fn new() -> Result<Self> {
+        let cpus = processors::available()?;
+        let (client_cpu, server_cpus) = match cpus.as_slice() {
+            [] | [_] => (None, Vec::new()),
+            [server, client] => (Some(*client), vec![*server]),
+            // Neighbours may be two halves of one core; the ends are not.
+            [server, .., client] => (Some(*client), vec![*server]),
+        };
+        Ok(Self {
+            filestone: process::build_filestone()?,
+            folder: Folder::new("bench")?,
+            server_cpus,
+            client_cpu,
+        })
+    }
+
+    /// Starts the built-in server.
+    pub fn serve(&self) -> Result<Serving> {
+        let port = process::free_port()?;
+        let mut command = Command::new(&self.filestone);
+        command
+            .args(["serve", "--port", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let mut running = Running::start(&mut command, &self.server_cpus)?;
+        running.wait_for(
+            SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            Duration::from_secs(10),
+        )?;
+        Ok(Serving {
+            _running: running,
+            port,
+        })
+    }
+
+    /// `filestone probe` with these arguments, not yet started.
+    pub fn probe(&self, port: u16, operation: &str, path: &str, options: &[&str]) -> Command {
+        let mut command = Command::new(&self.filestone);
+        command
+            .args(["probe", operation])
+            .arg(format!("nfs://127.0.0.1:{port}{path}"))
+            .args(["--mount-port", &port.to_string(), "--as", "json"])
+            // It would run before the window and cost only time, but here each
+            // run is compared with another, not with what the host can do.
+            .arg("--no-calibrate")
+            .args(options);
+        command
+    }
+
+    /// Processors of the client under test.
+    pub fn client_cpus(&self) -> Vec<usize> {
+        self.client_cpu.into_iter().collect()
+    }
+
+    /// Where output goes for a moment.
+    pub fn folder(&self) -> &Path {
+        &self.folder.path
+    }
+
+    /// The raw client, not yet started.
+    pub fn raw_client(&self, port: u16, arguments: &[String]) -> Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .arg("raw-client")
+            .args(arguments)
+            .args(["--port", &port.to_string()]);
+        Ok(command)
+    }
+}
+
+/// Runs everything and prints the tables; whether every bar was met.
+pub fn run(options: &Bench) -> Result<bool> {
+    if options.rounds == 0 {
+        bail!("--rounds 0: at least one round is needed");
+    }
+    process::raise_file_limit();
+    let bed = Bed::new()?;
+    if bed.client_cpu.is_none() {
+        eprintln!("note: only one processor: client and server share it, and ratios say little");
+    }
+    let wanted = |name: &str| {
+        options
+            .only
+            .as_ref()
+            .is_none_or(|only| name.contains(only.as_str()))
+    };
+    let mut comparisons = Vec::new();
+    for case in cases::CASES.iter().filter(|case| wanted(case.name)) {
+        eprintln!("{}", case.name);
+        comparisons.push(cases::compare(&bed, case, options)?);
+    }
+    let mut measured = Vec::new();
+    for (name, measure) in limits::LIMITS.iter().filter(|(name, _)| wanted(name)) {
+        eprintln!("{name}");
+        measured.extend(measure(&bed)?);
+    }
+    let results = Results {
+        rounds: options.rounds,
+        seconds: options.seconds,
+        processors: processors::available()?.len(),
+        comparisons,
+        limits: measured,
+    };
+    let is_met = results.comparisons.iter().all(cases::Comparison::is_met)
+        && results.limits.iter().all(|limit| limit.is_met);
+    print!("{}", table::render(&results, options.markdown));
+    let file = crate::tidy::root()?.join("target/bench.json");
+    std::fs::create_dir_all(file.parent().context("it has a folder")?)?;
+    std::fs::write(&file, serde_json::to_string_pretty(&results)?)?;
+    eprintln!("all rounds: target/bench.json");
+    Ok(is_met || !options.strict)
+}

@@ -1,0 +1,97 @@
+//! Every fuzz target, briefly, where the toolchain allows.
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use std::process::{Command, Stdio};
+
+/// Options of `cargo xtask fuzz`.
+#[derive(Debug, Clone, Args)]
+pub struct Fuzz {
+    /// How long each target runs
+    #[arg(long, default_value_t = 10)]
+    pub seconds: u32,
+    /// Only targets whose name contains this
+    #[arg(long)]
+    pub only: Option<String>,
+}
+
+fn cargo_fuzz(arguments: &[&str]) -> Result<Command> {
+    let mut command = Command::new("cargo");
+    command
+        .args(["+nightly", "fuzz"])
+        .args(arguments)
+        .current_dir(crate::tidy::root()?)
+        // The toolchain of whoever runs this must not override nightly.
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO");
+    Ok(command)
+}
+
+/// Fills the corpus from the list of all messages, so that even a short run
+/// gets behind the first few bytes.
+fn seed() -> Result<()> {
+    let status = Command::new("cargo")
+        .args(["run", "--quiet", "--example", "seeds"])
+        .current_dir(crate::tidy::root()?.join("fuzz"))
+        .stdout(Stdio::null())
+        .status()
+        .context("cargo did not start")?;
+    if !status.success() {
+        bail!("fuzz: the seeds could not be written");
+    }
+    Ok(())
+}
+
+/// Whether no target found anything; true, with a line that says so, where
+/// fuzzing is not possible.
+pub fn run(options: &Fuzz) -> Result<bool> {
+    let list = cargo_fuzz(&["list"])?.stderr(Stdio::piped()).output();
+    let Some(list) = list.ok().filter(|list| list.status.success()) else {
+        println!(
+            "note: not fuzzed: this needs a nightly compiler and cargo-fuzz (`rustup toolchain install nightly`, `cargo install cargo-fuzz`)"
+        );
+        return Ok(true);
+    };
+    let names = String::from_utf8_lossy(&list.stdout).into_owned();
+    let wanted = |name: &&str| {
+        options
+            .only
+            .as_ref()
+            .is_none_or(|only| name.contains(only.as_str()))
+    };
+    let targets: Vec<&str> = names.lines().filter(wanted).collect();
+    if targets.is_empty() {
+        bail!(
+            "fuzz: no target of that name; there are {}",
+            names.lines().collect::<Vec<_>>().join(", ")
+        );
+    }
+    if !cargo_fuzz(&["build"])?
+        .status()
+        .context("cargo did not start")?
+        .success()
+    {
+        println!("note: not fuzzed: the targets do not build with this nightly compiler");
+        return Ok(true);
+    }
+    seed()?;
+    let mut found = Vec::new();
+    for target in &targets {
+        let time = format!("-max_total_time={}", options.seconds);
+        let output = cargo_fuzz(&["run", target, "--", &time])?.output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let done = said.lines().rev().find(|line| line.starts_with("Done "));
+        println!("{target}: {}", done.unwrap_or("found something"));
+        if !output.status.success() {
+            eprintln!("{said}");
+            found.push(*target);
+        }
+    }
+    if !found.is_empty() {
+        eprintln!(
+            "error: fuzz: {} found an input\nhelp: it is in fuzz/artifacts; make a test of it before mending the decoder",
+            found.join(", ")
+        );
+    }
+    Ok(found.is_empty())
+}

@@ -1,0 +1,159 @@
+//! nfs-ganesha with its port mapper, ready to be measured.
+//!
+//! Two exports: `/export`, on disk, and `/mem`, in the server's memory. What is
+//! known of it: it mounts directories only, and of the disk export only the
+//! export itself; else it answers MNT3ERR_ACCES.
+
+use crate::process::Running;
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Where it answers NFS.
+pub const NFS_PORT: u16 = 2049;
+/// Where it answers MOUNT.
+pub const MOUNT_PORT: u16 = 20_048;
+const RPCBIND_PORT: u16 = 111;
+/// It takes about three seconds here; a busy machine may take longer.
+const START_LIMIT: Duration = Duration::from_secs(40);
+
+/// The server and what it needs, stopped in the opposite order of their start.
+pub struct Ganesha {
+    _server: Running,
+    _rpcbind: Running,
+    _dbus: Running,
+    log: PathBuf,
+    /// What it says it is.
+    pub version: String,
+}
+
+fn configuration(disk: &Path) -> String {
+    let export = |id: u32, path: &str, pseudo: &str, module: &str| {
+        format!(
+            "EXPORT {{\n  Export_Id = {id};\n  Path = {path};\n  Pseudo = {pseudo};\n  \
+             Access_Type = RW;\n  Squash = No_Root_Squash;\n  SecType = sys;\n  \
+             Protocols = 3;\n  Transports = TCP, UDP;\n  FSAL {{ Name = {module}; }}\n}}\n"
+        )
+    };
+    format!(
+        "NFS_CORE_PARAM {{\n  Protocols = 3;\n  NFS_Port = {NFS_PORT};\n  MNT_Port = {MOUNT_PORT};\n  \
+         Enable_NLM = false;\n  Enable_RQUOTA = false;\n  mount_path_pseudo = true;\n}}\n\
+         {}{}LOG {{ Default_Log_Level = EVENT; }}\n",
+        export(1, &disk.display().to_string(), "/export", "VFS"),
+        export(2, "/mem", "/mem", "MEM"),
+    )
+}
+
+fn succeed(program: &str, arguments: &[&str]) -> Result<()> {
+    let status = Command::new(program)
+        .args(arguments)
+        .status()
+        .with_context(|| format!("{program} did not start"))?;
+    if !status.success() {
+        bail!("{program} {} ended with {status}", arguments.join(" "));
+    }
+    Ok(())
+}
+
+/// A daemon that stays in the foreground, quiet.
+fn daemon(program: &str, arguments: &[&str], said: &Path) -> Result<Running> {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(said)?);
+    Running::start(&mut command, &[])
+}
+
+fn local(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
+impl Ganesha {
+    /// Starts everything. Must run in network and mount namespaces of its own.
+    pub fn start(folder: &Path) -> Result<Self> {
+        succeed("ip", &["link", "set", "lo", "up"])?;
+        // Sockets and process ids of the daemons go where nobody else's are.
+        succeed("mount", &["-t", "tmpfs", "run", "/run"])?;
+        for path in ["/run/dbus", "/run/rpcbind", "/run/ganesha"] {
+            std::fs::create_dir_all(path)?;
+        }
+        let disk = folder.join("disk");
+        std::fs::create_dir_all(&disk)?;
+        let (file, log) = (folder.join("ganesha.conf"), folder.join("ganesha.log"));
+        std::fs::write(&file, configuration(&disk))?;
+        let said = folder.join("daemons.log");
+        let dbus = daemon(
+            "dbus-daemon",
+            &["--system", "--nofork", "--nopidfile"],
+            &said,
+        )?;
+        let mut rpcbind = daemon("rpcbind", &["-f"], &said)?;
+        rpcbind.wait_for(local(RPCBIND_PORT), START_LIMIT)?;
+        let path = |path: &Path| path.display().to_string();
+        let mut server = daemon(
+            "ganesha.nfsd",
+            &[
+                "-F",
+                "-f",
+                &path(&file),
+                "-L",
+                &path(&log),
+                "-p",
+                &path(&folder.join("ganesha.pid")),
+            ],
+            &said,
+        )?;
+        let ready = server
+            .wait_for(local(NFS_PORT), START_LIMIT)
+            .and_then(|()| server.wait_for(local(MOUNT_PORT), START_LIMIT))
+            .and_then(|()| exports_are_there(&mut server));
+        let ganesha = Self {
+            _server: server,
+            _rpcbind: rpcbind,
+            _dbus: dbus,
+            log,
+            version: version(),
+        };
+        ready.with_context(|| format!("nfs-ganesha did not come up:\n{}", ganesha.last_words()))?;
+        Ok(ganesha)
+    }
+
+    /// The end of its log.
+    pub fn last_words(&self) -> String {
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+}
+
+/// It listens before its exports are there; MNT says when they are.
+fn exports_are_there(server: &mut Running) -> Result<()> {
+    let start = std::time::Instant::now();
+    loop {
+        let tried = super::fixture::mount("/export").and_then(|_| super::fixture::mount("/mem"));
+        match tried {
+            Ok(_) => return Ok(()),
+            Err(error) if start.elapsed() > START_LIMIT => return Err(error),
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+        if let Some(status) = server.ended()? {
+            bail!("it ended with {status}");
+        }
+    }
+}
+
+fn version() -> String {
+    let output = Command::new("ganesha.nfsd").arg("-v").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let text = text.unwrap_or_default();
+    let version = text.split_whitespace().find(|word| word.contains('.'));
+    version
+        .unwrap_or("of unknown version")
+        .trim_start_matches("V")
+        .to_owned()
+}

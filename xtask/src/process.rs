@@ -1,0 +1,170 @@
+//! Processes that a chore starts, and that never outlive it.
+
+use crate::processors;
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often something awaited is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A process that is stopped, by its id, when this is dropped.
+pub struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// Starts `command` on `cpus`; on any of ours if there are none named.
+    pub fn start(command: &mut Command, cpus: &[usize]) -> Result<Self> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let child =
+            processors::spawn_on(command, cpus).with_context(|| format!("{name} did not start"))?;
+        Ok(Self { child })
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
+    /// Sends it what ^C does.
+    pub fn interrupt(&self) -> Result<()> {
+        let id = rustix::process::Pid::from_child(&self.child);
+        Ok(rustix::process::kill_process(
+            id,
+            rustix::process::Signal::INT,
+        )?)
+    }
+
+    /// Waits until it ends, but not past `limit`.
+    pub fn wait(mut self, limit: Duration) -> Result<ExitStatus> {
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if let Some(status) = self.ended()? {
+                return Ok(status);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        bail!("process {} did not end within {limit:?}", self.id())
+    }
+
+    /// Waits until somebody listens at `address`.
+    pub fn wait_for(&mut self, address: SocketAddr, limit: Duration) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            if TcpStream::connect_timeout(&address, LOOK_EVERY * 10).is_ok() {
+                return Ok(());
+            }
+            if let Some(status) = self.ended()? {
+                bail!("the server for {address} ended with {status}");
+            }
+            if start.elapsed() > limit {
+                bail!("nobody listens at {address} after {limit:?}");
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to stop.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs `command` to its end, but not past `limit`, and collects what it said.
+///
+/// What it says goes to files in `folder`: a pipe that nobody empties would stop it.
+pub fn run(
+    command: &mut Command,
+    cpus: &[usize],
+    folder: &Path,
+    limit: Duration,
+) -> Result<Output> {
+    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?);
+    let status = Running::start(command, cpus)?.wait(limit)?;
+    Ok(Output {
+        status,
+        stdout: std::fs::read(out)?,
+        stderr: std::fs::read(err)?,
+    })
+}
+
+/// A folder of our own that is removed when this is dropped.
+pub struct Folder {
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl Folder {
+    /// A new folder; `name` says what it is for.
+    pub fn new(name: &str) -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("filestone-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path)
+            .with_context(|| format!("{}: cannot be made", path.display()))?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // In the way of nobody if it stays: its name is ours alone.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A port that nobody uses at this moment.
+pub fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+/// Builds filestone for release and says where it is.
+pub fn build_filestone() -> Result<PathBuf> {
+    let root = crate::tidy::root()?;
+    let status = Command::new("cargo")
+        .args(["build", "--quiet", "--release", "-p", "filestone-cli"])
+        .current_dir(root)
+        .status()
+        .context("cargo did not start")?;
+    if !status.success() {
+        bail!("filestone does not build");
+    }
+    // This program lies in the folder of its profile, and that in the target folder.
+    let own = std::env::current_exe()?;
+    let target = own
+        .parent()
+        .and_then(Path::parent)
+        .context("xtask lies in a target folder")?;
+    let binary = target.join("release/filestone");
+    if !binary.is_file() {
+        bail!("{}: the build left no such file", binary.display());
+    }
+    Ok(binary)
+}
+
+/// Lets this process, and what it starts, open as many files as the system allows.
+pub fn raise_file_limit() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // Refused only if it would be above the maximum, which it is not.
+    let _ = setrlimit(Resource::Nofile, raised);
+    limit.maximum.unwrap_or(u64::MAX)
+}

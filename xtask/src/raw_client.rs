@@ -1,0 +1,370 @@
+//! The least a program can do to exchange these bytes over one socket.
+//!
+//! This is what filestone is compared with: no clock per operation, no
+//! histogram, no check of a reply beyond its length. It is not handicapped:
+//! buffers are reused, calls are encoded before the start, and with several in
+//! flight one `recv` takes all that came and one `send` answers it.
+
+use crate::exchange::{self, Procedure};
+use crate::processors;
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use filestone_wire::nfs3::{self, getattr, read};
+use filestone_wire::xdr::Decode;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// How many turns go by between two looks at the clock.
+const TURNS_PER_LOOK: u32 = 16;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Asked {
+    /// NFSPROC3_NULL.
+    Null,
+    /// NFSPROC3_GETATTR of the file.
+    Getattr,
+    /// NFSPROC3_READ through the file, from the start again at its end.
+    Read,
+}
+
+/// Options of `cargo xtask raw-client`.
+#[derive(Debug, Clone, Args)]
+pub struct RawClient {
+    /// Which procedure
+    #[arg(value_enum)]
+    pub asked: Asked,
+    /// Port of a server that answers both NFS and MOUNT, on the loopback interface
+    #[arg(long)]
+    pub port: u16,
+    /// The export
+    #[arg(long, default_value = "/export")]
+    pub export: String,
+    /// The file below it
+    #[arg(long, default_value = "file")]
+    pub file: String,
+    /// Calls in flight
+    #[arg(long, default_value_t = 1)]
+    pub in_flight: usize,
+    /// Bytes per READ
+    #[arg(long, default_value_t = 128 << 10)]
+    pub len: u32,
+    /// Length of the measured window in seconds
+    #[arg(long, default_value_t = 2.0)]
+    pub seconds: f64,
+    /// What goes before it
+    #[arg(long, default_value_t = 0.2)]
+    pub warm_up: f64,
+    /// Bytes taken by one recv at most, but room for one whole reply: larger ones
+    /// leave the processor's cache and are slower
+    #[arg(long, default_value_t = 64 << 10)]
+    pub buffer: usize,
+    /// The processor to run on
+    #[arg(long)]
+    pub cpu: Option<usize>,
+}
+
+/// What came of it, as one line of JSON.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct RawResult {
+    pub ops_per_s: f64,
+    pub data_bytes_per_s: f64,
+    pub cpu_ns_per_op: f64,
+    pub call_len: usize,
+    pub reply_len: usize,
+}
+
+/// Calls encoded before the start, the first `in_flight` of them repeated at the
+/// end, so that any run of that many lies in one piece.
+struct Calls {
+    bytes: Vec<u8>,
+    call_len: usize,
+    count: usize,
+    next: usize,
+}
+
+impl Calls {
+    fn new(calls: &[Vec<u8>], in_flight: usize) -> Self {
+        let repeated = calls.iter().cycle().take(calls.len() + in_flight);
+        Self {
+            bytes: repeated.flatten().copied().collect(),
+            call_len: calls[0].len(),
+            count: calls.len(),
+            next: 0,
+        }
+    }
+
+    /// The next `n` calls; `n` is at most what may be in flight.
+    fn take(&mut self, n: usize) -> &[u8] {
+        let start = self.next * self.call_len;
+        self.next = (self.next + n) % self.count;
+        &self.bytes[start..start + n * self.call_len]
+    }
+}
+
+/// One connection with everything that was prepared for it.
+struct Prepared {
+    stream: TcpStream,
+    calls: Calls,
+    reply_len: usize,
+    data_len: u32,
+    in_flight: usize,
+    buffer: Vec<u8>,
+}
+
+/// Counts of one stretch.
+struct Counts {
+    replies: u64,
+    elapsed: Duration,
+    cpu: Duration,
+}
+
+/// Measures, and prints the result as JSON.
+pub fn run(options: &RawClient) -> Result<bool> {
+    println!("{}", serde_json::to_string(&measure(options)?)?);
+    Ok(true)
+}
+
+/// Warms up, then measures.
+pub fn measure(options: &RawClient) -> Result<RawResult> {
+    if let Some(cpu) = options.cpu {
+        processors::bind(&[cpu])?;
+    }
+    let mut prepared = prepare(options)?;
+    let turn = if options.in_flight == 1 {
+        Prepared::ping_pong
+    } else {
+        Prepared::pipeline
+    };
+    prepared.start()?;
+    turn(&mut prepared, Duration::from_secs_f64(options.warm_up))?;
+    let counts = turn(&mut prepared, Duration::from_secs_f64(options.seconds))?;
+    let replies = counts.replies as f64;
+    Ok(RawResult {
+        ops_per_s: replies / counts.elapsed.as_secs_f64(),
+        data_bytes_per_s: replies * f64::from(prepared.data_len) / counts.elapsed.as_secs_f64(),
+        cpu_ns_per_op: counts.cpu.as_nanos() as f64 / replies,
+        call_len: prepared.calls.call_len,
+        reply_len: prepared.reply_len,
+    })
+}
+
+fn prepare(options: &RawClient) -> Result<Prepared> {
+    let address = (Ipv4Addr::LOCALHOST, options.port);
+    let mut stream = TcpStream::connect(address)
+        .with_context(|| format!("127.0.0.1:{} does not answer", options.port))?;
+    stream.set_nodelay(true)?;
+    let handle = exchange::handle_of(&mut stream, &options.export, &[&options.file])?;
+    let attributes = exchange::call(
+        Procedure::nfs(nfs3::Procedure::Getattr),
+        3,
+        &getattr::Args {
+            object: handle.borrow(),
+        },
+    );
+    let calls = match options.asked {
+        Asked::Null => vec![exchange::call(
+            Procedure::nfs(nfs3::Procedure::Null),
+            3,
+            &(),
+        )],
+        Asked::Getattr => vec![attributes],
+        Asked::Read => {
+            let reply = exchange::exchange(&mut stream, &attributes)?;
+            let Ok(ok) = getattr::Reply::decode(&mut exchange::results(&reply)?)? else {
+                bail!("{}: GETATTR failed", options.file);
+            };
+            reads(handle, ok.obj_attributes.size, options.len)?
+        }
+    };
+    // With one distinct call, as many copies as are in flight.
+    let calls: Vec<Vec<u8>> = match calls.as_slice() {
+        [one] => vec![one.clone(); options.in_flight],
+        _ => calls,
+    };
+    let reply = exchange::exchange(&mut stream, &calls[0])?;
+    let data_len = check(options, &reply)?;
+    Ok(Prepared {
+        stream,
+        calls: Calls::new(&calls, options.in_flight),
+        reply_len: reply.len() + 4,
+        data_len,
+        in_flight: options.in_flight,
+        buffer: vec![0; options.buffer.max(reply.len() + 4)],
+    })
+}
+
+/// READs of the whole file, one after the other; a rest is left out, so that all
+/// replies are equally long.
+fn reads(handle: nfs3::Handle, file_len: u64, len: u32) -> Result<Vec<Vec<u8>>> {
+    let count = file_len / u64::from(len.max(1));
+    if count == 0 {
+        bail!("the file of {file_len} bytes is shorter than a READ of {len}");
+    }
+    let call = |index| {
+        let args = read::Args {
+            file: handle.borrow(),
+            offset: index * u64::from(len),
+            count: len,
+        };
+        exchange::call(Procedure::nfs(nfs3::Procedure::Read), 3, &args)
+    };
+    Ok((0..count).map(call).collect())
+}
+
+/// Looks into one reply, so that not only errors are counted; bytes of file data.
+fn check(options: &RawClient, reply: &[u8]) -> Result<u32> {
+    let mut reader = exchange::results(reply)?;
+    match options.asked {
+        Asked::Null => Ok(0),
+        Asked::Getattr => match getattr::Reply::decode(&mut reader)? {
+            Ok(_) => Ok(0),
+            Err(fail) => bail!("GETATTR answered {}", fail.status),
+        },
+        Asked::Read => match read::Reply::decode(&mut reader)? {
+            Ok(ok) if ok.data.len() == options.len as usize => Ok(options.len),
+            Ok(ok) => bail!("READ of {} bytes gave {}", options.len, ok.data.len()),
+            Err(fail) => bail!("READ answered {}", fail.status),
+        },
+    }
+}
+
+impl Prepared {
+    /// Puts the calls into flight. With one in flight each turn begins with its own.
+    fn start(&mut self) -> Result<()> {
+        if self.in_flight > 1 {
+            self.stream.write_all(self.calls.take(self.in_flight))?;
+        }
+        Ok(())
+    }
+
+    /// One in flight: a whole call out, a whole reply in.
+    fn ping_pong(&mut self, duration: Duration) -> Result<Counts> {
+        let watch = Stopwatch::start();
+        let mut replies = 0;
+        while watch.elapsed() < duration {
+            for _ in 0..TURNS_PER_LOOK {
+                self.stream.write_all(self.calls.take(1))?;
+                self.stream.read_exact(&mut self.buffer[..self.reply_len])?;
+            }
+            replies += u64::from(TURNS_PER_LOOK);
+        }
+        Ok(watch.stop(replies))
+    }
+
+    /// Many in flight: all that came in, as many calls out as replies were whole.
+    fn pipeline(&mut self, duration: Duration) -> Result<Counts> {
+        let watch = Stopwatch::start();
+        let mut replies = 0;
+        let mut received = 0;
+        while watch.elapsed() < duration {
+            for _ in 0..TURNS_PER_LOOK {
+                let len = self.stream.read(&mut self.buffer)?;
+                if len == 0 {
+                    bail!("the server closed the connection after {replies} replies");
+                }
+                received += len;
+                let whole = received / self.reply_len;
+                if whole > 0 {
+                    received -= whole * self.reply_len;
+                    replies += whole as u64;
+                    self.stream.write_all(self.calls.take(whole))?;
+                }
+            }
+        }
+        // What is left of a reply belongs to the next stretch, which expects
+        // to begin between two of them.
+        if received > 0 {
+            let rest = self.reply_len - received;
+            self.stream.read_exact(&mut self.buffer[..rest])?;
+            self.stream.write_all(self.calls.take(1))?;
+        }
+        Ok(watch.stop(replies))
+    }
+}
+
+/// Time and this thread's processor time.
+struct Stopwatch {
+    start: Instant,
+    cpu: Duration,
+}
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self {
+            start: Instant::now(),
+            cpu: thread_cpu(),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn stop(&self, replies: u64) -> Counts {
+        Counts {
+            replies,
+            elapsed: self.elapsed(),
+            cpu: thread_cpu().saturating_sub(self.cpu),
+        }
+    }
+}
+
+/// Processor time of this thread, user and system.
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec.unsigned_abs() as u32,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_run_of_calls_in_flight_lies_in_one_piece() {
+        let mut calls = Calls::new(&[vec![1], vec![2], vec![3]], 2);
+        assert_eq!(calls.take(2), [1, 2]);
+        assert_eq!(calls.take(2), [3, 1]);
+        assert_eq!(calls.take(1), [2]);
+    }
+
+    #[test]
+    fn a_client_exchanges_null_with_a_server_that_echoes_headers() {
+        let server = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let address = server.local_addr().expect("an address");
+        let answering = std::thread::spawn(move || -> std::io::Result<()> {
+            let (mut stream, _) = server.accept()?;
+            let mut call = [0; 44];
+            while stream.read_exact(&mut call).is_ok() {
+                let mut reply = [0; 28];
+                reply[..4].copy_from_slice(&[0x80, 0, 0, 24]);
+                reply[4..8].copy_from_slice(&call[4..8]);
+                reply[11] = 1;
+                stream.write_all(&reply)?;
+            }
+            Ok(())
+        });
+        let call = exchange::call(Procedure::nfs(nfs3::Procedure::Null), 3, &());
+        let mut prepared = Prepared {
+            stream: TcpStream::connect(address).expect("it listens"),
+            calls: Calls::new(&vec![call; 4], 4),
+            reply_len: 28,
+            data_len: 0,
+            in_flight: 4,
+            buffer: vec![0; 4096],
+        };
+        prepared.start().expect("four calls are sent");
+        let counts = prepared
+            .pipeline(Duration::from_millis(5))
+            .expect("it answers");
+        assert!(counts.replies > 0);
+        drop(prepared);
+        let _ = answering.join();
+    }
+}

@@ -1,0 +1,53 @@
+//! Figures out of a run record, as filestone prints it: read as any other program would.
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::process::Output;
+
+/// The run record that `filestone probe --as json` printed.
+pub struct Record(Value);
+
+impl Record {
+    /// Reads it; what it said on standard error is part of the complaint.
+    pub fn read(output: &Output) -> Result<Self> {
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("filestone ended with {}: {}", output.status, said.trim());
+        }
+        serde_json::from_slice(&output.stdout)
+            .map(Self)
+            .context("filestone printed no run record")
+    }
+
+    /// The number at this JSON pointer.
+    pub fn number(&self, pointer: &str) -> Result<f64> {
+        self.0
+            .pointer(pointer)
+            .and_then(Value::as_f64)
+            .with_context(|| format!("the run record has no number at {pointer}"))
+    }
+
+    /// The text at this JSON pointer.
+    pub fn text(&self, pointer: &str) -> Option<&str> {
+        self.0.pointer(pointer).and_then(Value::as_str)
+    }
+
+    /// The list at this JSON pointer; empty if there is none.
+    pub fn list(&self, pointer: &str) -> &[Value] {
+        self.0
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Bytes of one call and of one reply of the measured kind, as sent.
+    pub fn message_lens(&self) -> Result<(usize, usize)> {
+        let calls = self.number("/totals/kinds/0/calls")?;
+        let sent = self.number("/totals/kinds/0/bytes_sent")?;
+        let received = self.number("/totals/kinds/0/bytes_received")?;
+        Ok((
+            (sent / calls).round() as usize,
+            (received / calls).round() as usize,
+        ))
+    }
+}

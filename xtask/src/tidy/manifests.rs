@@ -1,0 +1,206 @@
+//! Rules about the crates' manifests: which crate may know which.
+
+use super::Findings;
+use super::tree::{File, Tree};
+
+/// What the pure half may be built from: codecs, statistics, seeded randomness
+/// and serialisation. Nothing here can reach the outside world.
+const MODEL_MAY_USE: &[&str] = &[
+    "base64",
+    "filestone-wire",
+    "hdrhistogram",
+    "rand",
+    "rand_distr",
+    "rand_xoshiro",
+    "schemars",
+    "serde",
+    "thiserror",
+];
+
+const WIRE_MAY_USE: &[&str] = &["thiserror"];
+
+/// Names in a section of a manifest, with their lines.
+fn entries<'a>(manifest: &'a File, section: &str) -> Vec<(usize, &'a str)> {
+    let mut is_inside = false;
+    let mut found = Vec::new();
+    for (index, line) in manifest.text.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with('[') {
+            is_inside = line == section;
+        } else if is_inside && !line.is_empty() && !line.starts_with('#') {
+            let end = line.find(['=', '.', ' ']).unwrap_or(line.len());
+            found.push((index + 1, &line[..end]));
+        }
+    }
+    found
+}
+
+fn manifest<'t>(tree: &'t Tree, findings: &mut Findings, path: &str) -> Option<&'t File> {
+    let file = tree.file(path);
+    if file.is_none() {
+        findings.complain(
+            path,
+            "is missing",
+            "the five crates and xtask each have a manifest",
+        );
+    }
+    file
+}
+
+fn only(tree: &Tree, findings: &mut Findings, path: &str, allowed: &[&str], why: &str) {
+    let Some(file) = manifest(tree, findings, path) else {
+        return;
+    };
+    for (line, name) in entries(file, "[dependencies]") {
+        if !allowed.contains(&name) {
+            findings.complain(
+                format_args!("{path}:{line}"),
+                format!("{name} is not on the short list of what this crate may use"),
+                why,
+            );
+        }
+    }
+}
+
+pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
+    let path = "crates/cli/Cargo.toml";
+    let Some(file) = manifest(tree, findings, path) else {
+        return;
+    };
+    for section in [
+        "[dependencies]",
+        "[dev-dependencies]",
+        "[build-dependencies]",
+    ] {
+        for (line, name) in entries(file, section) {
+            if name == "filestone-wire" {
+                findings.complain(
+                    format_args!("{path}:{line}"),
+                    "cli lists wire",
+                    "a face turns options into a plan; what needs messages belongs into engine or model",
+                );
+            }
+        }
+    }
+}
+
+pub fn model_dependencies(tree: &Tree, findings: &mut Findings) {
+    only(
+        tree,
+        findings,
+        "crates/model/Cargo.toml",
+        MODEL_MAY_USE,
+        "the pure half must not reach a socket, a clock, a thread or a file; put what does into engine, \
+         or show in xtask/src/tidy/manifests.rs why this library cannot",
+    );
+    if tree.file("crates/model/clippy.toml").is_none() {
+        findings.complain(
+            "crates/model/clippy.toml",
+            "is missing",
+            "it lists the types and methods that the pure half may not use",
+        );
+    }
+}
+
+pub fn wire_dependencies(tree: &Tree, findings: &mut Findings) {
+    only(
+        tree,
+        findings,
+        "crates/wire/Cargo.toml",
+        WIRE_MAY_USE,
+        "wire is bytes and messages, without std; write the few lines by hand",
+    );
+}
+
+pub fn lints_are_inherited(tree: &Tree, findings: &mut Findings) {
+    for folder in tree.crates() {
+        let path = format!("{folder}/Cargo.toml");
+        let Some(file) = manifest(tree, findings, &path) else {
+            continue;
+        };
+        if !entries(file, "[lints]")
+            .iter()
+            .any(|(_, name)| *name == "workspace")
+        {
+            findings.complain(
+                &path,
+                "does not inherit the workspace's lints",
+                "add `[lints]` with `workspace = true`: it denies unsafe code, printing and exiting",
+            );
+        }
+    }
+    let root = tree.file("Cargo.toml");
+    for (name, level) in [
+        ("unsafe_code", "deny"),
+        ("print_stdout", "deny"),
+        ("print_stderr", "deny"),
+        ("exit", "deny"),
+    ] {
+        let line = format!("{name} = \"{level}\"");
+        if !root.is_some_and(|file| file.text.contains(&line)) {
+            findings.complain(
+                "Cargo.toml",
+                format!("the workspace's lints lack `{line}`"),
+                "the walls of ARCHITECTURE.md rest on it",
+            );
+        }
+    }
+}
+
+/// The lint denies; this cannot be allowed again further down. What is not in a
+/// library's sources, such as the counting allocator of a test, may allow it.
+pub fn no_unsafe_code(tree: &Tree, findings: &mut Findings) {
+    for folder in tree.crates() {
+        let roots = ["lib.rs", "main.rs"].map(|name| format!("{folder}/src/{name}"));
+        for root in roots.iter().filter_map(|path| tree.file(path)) {
+            if !root.text.contains("#![forbid(unsafe_code)]") {
+                findings.complain(
+                    &root.path,
+                    "has no #![forbid(unsafe_code)]",
+                    "add it: bytes of a peer meet no unsafe code here",
+                );
+            }
+        }
+    }
+}
+
+pub fn lock_file(tree: &Tree, findings: &mut Findings) {
+    let Some(lock) = tree.file("Cargo.lock") else {
+        findings.complain(
+            "Cargo.lock",
+            "is missing",
+            "commit it: a benchmark is built from known sources",
+        );
+        return;
+    };
+    let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
+    for (index, line) in lock.text.lines().enumerate() {
+        if line.starts_with("source = ") && line != registry {
+            findings.complain(
+                format_args!("Cargo.lock:{}", index + 1),
+                format!("{line} is not crates.io"),
+                "build from crates.io only, so that everyone can",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_read_section_by_section() {
+        let file = File {
+            path: "Cargo.toml".into(),
+            text: "[lints]\nworkspace = true\n[dependencies]\n# a\nserde = \"1\"\nrand.workspace = true\n".into(),
+            blanked: String::new(),
+            is_test: false,
+        };
+        assert_eq!(
+            entries(&file, "[dependencies]"),
+            [(5, "serde"), (6, "rand")]
+        );
+        assert_eq!(entries(&file, "[lints]"), [(2, "workspace")]);
+    }
+}

@@ -1,0 +1,150 @@
+//! The files that belong to the project, with their text.
+
+use super::source;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One file of text.
+pub struct File {
+    /// Relative to the root, with `/`.
+    pub path: String,
+    pub text: String,
+    /// For Rust: the text without comments and literals; else empty.
+    pub blanked: String,
+    /// Whether all of it is test code.
+    pub is_test: bool,
+}
+
+/// Everything that is, or is about to be, under version control.
+pub struct Tree {
+    pub root: PathBuf,
+    pub files: Vec<File>,
+}
+
+/// The root of the workspace: where this crate's folder lies.
+pub fn root() -> Result<PathBuf> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest
+        .parent()
+        .map(Path::to_path_buf)
+        .context("xtask lies in a workspace")
+}
+
+impl Tree {
+    /// Reads them. Outside a repository (an unpacked archive), every file that
+    /// is not a build product.
+    pub fn load() -> Result<Self> {
+        let root = root()?;
+        let paths = listed(&root).map_or_else(|| walked(&root), Ok)?;
+        let mut files = Vec::new();
+        for path in paths {
+            // A file may be gone or be no text; neither is a matter for tidy.
+            let Ok(text) = std::fs::read_to_string(root.join(&path)) else {
+                continue;
+            };
+            let blanked = if path.ends_with(".rs") {
+                source::blank(&text)
+            } else {
+                String::new()
+            };
+            files.push(File {
+                is_test: path.contains("/tests/"),
+                path,
+                text,
+                blanked,
+            });
+        }
+        mark_test_modules(&mut files);
+        Ok(Self { root, files })
+    }
+
+    /// The file at `path`.
+    pub fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// Rust sources below `folder`.
+    pub fn sources(&self, folder: &str) -> impl Iterator<Item = &File> {
+        self.files
+            .iter()
+            .filter(move |file| file.path.starts_with(folder) && file.path.ends_with(".rs"))
+    }
+
+    /// The folders of the workspace's crates.
+    pub fn crates(&self) -> Vec<String> {
+        self.files
+            .iter()
+            .filter_map(|file| file.path.strip_suffix("/Cargo.toml"))
+            .filter(|folder| folder.starts_with("crates/") || *folder == "xtask")
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+impl File {
+    /// The blanked text without test modules.
+    pub fn code(&self) -> String {
+        source::without_tests(&self.blanked)
+    }
+}
+
+/// A module declared as `#[cfg(test)] mod name;` is test code, in its own file.
+fn mark_test_modules(files: &mut [File]) {
+    let mut modules = Vec::new();
+    for file in files.iter() {
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or_default();
+        let folder = match name {
+            "mod.rs" | "lib.rs" | "main.rs" => folder.to_owned(),
+            _ => file.path.trim_end_matches(".rs").to_owned(),
+        };
+        for (at, attribute) in file.blanked.match_indices("#[cfg(test)]") {
+            let mut words = file.blanked[at + attribute.len()..].split_whitespace();
+            let name = words
+                .by_ref()
+                .find(|word| *word != "pub")
+                .filter(|word| *word == "mod")
+                .and(words.next());
+            if let Some(name) = name.and_then(|name| name.strip_suffix(';')) {
+                modules.push(format!("{folder}/{name}.rs"));
+                modules.push(format!("{folder}/{name}/mod.rs"));
+            }
+        }
+    }
+    for file in files {
+        file.is_test |= modules.contains(&file.path);
+    }
+}
+
+fn listed(root: &Path) -> Option<Vec<String>> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .ok()?;
+    let names = String::from_utf8(output.stdout).ok()?;
+    let mut paths: Vec<String> = names.lines().map(str::to_owned).collect();
+    paths.sort();
+    paths.dedup();
+    (output.status.success() && !paths.is_empty()).then_some(paths)
+}
+
+fn walked(root: &Path) -> Result<Vec<String>> {
+    let mut paths = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() {
+                if name != "target" && name != ".git" {
+                    folders.push(path);
+                }
+            } else if let Ok(relative) = path.strip_prefix(root) {
+                paths.push(relative.to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
