@@ -5,9 +5,9 @@ use std::sync::{Arc, LazyLock};
 
 use filestone_model::client::nfs3::{Credentials, Shared, Templates, Verify};
 use filestone_model::client::{Client, Nfs3Client, Output};
+use filestone_model::completions::Completions;
 use filestone_model::operation::{
-    AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Stability,
-    Ticket,
+    AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, Stability, Ticket,
 };
 use filestone_model::plan::TransportKind;
 use filestone_model::random::{Purpose, stream};
@@ -46,7 +46,7 @@ static PATTERN: LazyLock<Arc<[u8]>> = LazyLock::new(|| filestone_wire::pattern::
 pub struct Conversation {
     client: Nfs3Client,
     out: Output,
-    completed: Vec<Completion>,
+    completed: Completions,
     now: Moment,
     is_stream: bool,
     read_len: u32,
@@ -176,7 +176,7 @@ impl Conversation {
         let mut conversation = Self {
             client: Nfs3Client::new(shared, slots, read_len, verify, &mut generator),
             out: Output::default(),
-            completed: Vec::new(),
+            completed: Completions::default(),
             now: Moment::ZERO,
             is_stream: transport == TransportKind::Tcp,
             read_len,
@@ -236,8 +236,13 @@ impl Conversation {
                     slot: slot as u32,
                 };
                 self.out.clear();
-                self.client
-                    .submit(ticket, operation(slot, self.read_len), &mut self.out);
+                // A slot that had an operation may be told to repeat it.
+                match self.slots[slot].1 {
+                    0 => self
+                        .client
+                        .submit(ticket, operation(slot, self.read_len), &mut self.out),
+                    _ => self.client.repeat(&[slot as u32], &mut self.out),
+                }
                 let xid_at = if self.is_stream { 4 } else { 0 };
                 let bytes = self.out.bytes.get(xid_at..).and_then(<[u8]>::first_chunk);
                 self.slots[slot].1 =
@@ -331,12 +336,13 @@ impl Conversation {
 
     /// Each operation ends once.
     fn check_completed(&mut self) {
-        for completion in self.completed.drain(..) {
+        for completion in self.completed.iter() {
             let (is_busy, _) = &mut self.slots[completion.ticket.slot as usize];
             assert!(*is_busy, "{completion:?}");
             *is_busy = false;
             self.busy -= 1;
         }
+        self.completed.clear();
         assert_eq!(self.client.in_flight(), self.busy);
         assert!(self.client.late_replies() <= self.client.replies() || !self.is_stream);
     }

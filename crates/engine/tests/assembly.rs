@@ -8,9 +8,10 @@ mod support;
 use filestone_engine::backend::simulated::{ServiceTime, Simulated, SimulatedServer};
 use filestone_engine::backend::{Backend, BackendError};
 use filestone_engine::worker::{IntervalSink, Worker, new_buffer};
+use filestone_model::completions::Completions;
 use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target, Tool};
 use filestone_model::measure::{Assembly, IntervalBuffer, RunRecord};
-use filestone_model::operation::{Completion, Failure, OpKind, Operation, Outcome, Ticket};
+use filestone_model::operation::{Failure, OpKind, Operation, Outcome, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Probe};
@@ -39,10 +40,16 @@ impl Backend for Unreliable {
     fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
         self.server.submit(ticket, operation, now);
     }
-    fn wait(&mut self, until: Moment, completed: &mut Vec<Completion>) -> Result<(), BackendError> {
-        let before = completed.len();
-        self.server.wait(until, completed)?;
-        for completion in &mut completed[before..] {
+    fn recent(&self) -> Moment {
+        self.server.recent()
+    }
+    fn repeat(&mut self, client: u32, slots: &[u32]) {
+        self.server.repeat(client, slots);
+    }
+    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+        let mut ended = Completions::default();
+        self.server.wait(until, &mut ended)?;
+        for mut completion in ended.iter() {
             self.ended += 1;
             completion.bytes_sent = 100;
             completion.bytes_received = 200;
@@ -54,6 +61,7 @@ impl Backend for Unreliable {
                     _ => Outcome::Failed(Failure::Rejected(4)),
                 };
             }
+            completed.push(completion);
         }
         Ok(())
     }

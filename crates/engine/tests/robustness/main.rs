@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 /// A millisecond.
+/// A millisecond in nanoseconds.
 pub const MS: u64 = 1_000_000;
 
 /// Checks what holds in every record, and that it survives being written down.

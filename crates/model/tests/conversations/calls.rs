@@ -2,19 +2,21 @@
 
 use crate::talk::{
     DIRECTORY, PATTERNED, SECOND, Setup, Talk, UNKNOWN, at, credentials, handle, pattern_at,
-    success, success_record, xid_of,
+    record, success, success_record, xid_of,
 };
 use filestone_model::client::Client;
+use filestone_model::completions::Completions;
 use filestone_model::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, Operation, Outcome, Stability,
 };
+use filestone_model::plan::TransportKind;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     DirOpArgs, FileHandle, PROGRAM, Procedure, Sattr3, SetTime, VERSION, access, commit, create,
     fsinfo, fsstat, getattr, link, lookup, mkdir, mknod, pathconf, read, readdir, readdirplus,
     readlink, remove, rename, rmdir, setattr, symlink, write,
 };
-use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
+use filestone_wire::rpc::{AcceptStatus, CallHeader, Credential, OpaqueAuth, ReplyHeader};
 use filestone_wire::xdr::{Decode, Encode, Reader};
 
 /// Handles that live as long as the test.
@@ -443,5 +445,72 @@ fn a_datagram_has_a_limit_and_a_stream_has_none() {
                 .contains("64512 bytes")
         );
         assert_eq!(tcp.supports(&operation), Ok(()));
+    }
+}
+
+#[test]
+fn a_repeated_call_is_the_same_call_with_an_xid_of_its_own() {
+    for setup in [Setup::slots(4), Setup::udp(4)] {
+        for (operation, args) in operations() {
+            let mut talk = Talk::new(&setup);
+            let mut xids: Vec<u32> = (0..4)
+                .map(|slot| talk.ask_xid(slot, operation, at(1)))
+                .collect();
+            talk.time_out(at(1000 * SECOND));
+            talk.client.repeat(&[2, 0, 3], &mut talk.out);
+            talk.client.transmitted(at(1001 * SECOND));
+            let calls = talk.take_messages();
+            assert_eq!(calls.len(), 3, "{operation:?}");
+            for call in &calls {
+                let xid = xid_of(call);
+                assert!(
+                    *call == expected_call(xid, &operation, &args),
+                    "{operation:?}"
+                );
+                assert!(!xids.contains(&xid), "{operation:?}");
+                xids.push(xid);
+            }
+            assert_eq!(talk.client.in_flight(), 3);
+            // Each is in its slot, with its own bytes and moments.
+            for (call, slot) in calls.iter().zip([2, 0, 3]) {
+                let reply = ReplyHeader::accepted(xid_of(call), AcceptStatus::SystemErr).to_bytes();
+                let (reply, mark) = match setup.transport {
+                    TransportKind::Tcp => (record(&reply), 4),
+                    TransportKind::Udp => (reply, 0),
+                };
+                let done = talk.hear_one(&reply, at(1002 * SECOND));
+                assert_eq!(done.ticket.slot, slot);
+                assert_eq!(done.bytes_sent as usize, mark + call.len());
+                assert_eq!(done.sent, at(1001 * SECOND));
+                assert_eq!((done.calls, done.retransmissions), (1, 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_repeated_without_a_connection_waits_for_one() {
+    for setup in [Setup::slots(3), Setup::udp(3)] {
+        for (operation, args) in operations() {
+            let mut talk = Talk::new(&setup);
+            for slot in 0..3 {
+                talk.ask(slot, operation, at(1));
+            }
+            talk.client.disconnected(at(2), &mut Completions::default());
+            talk.client.repeat(&[1, 2], &mut talk.out);
+            assert!(talk.out.is_empty(), "{operation:?}");
+            assert_eq!(talk.client.in_flight(), 0);
+            talk.client.connected(at(3), &mut talk.out);
+            talk.client.transmitted(at(4));
+            let calls = talk.take_messages();
+            assert_eq!(calls.len(), 2);
+            for call in &calls {
+                assert!(*call == expected_call(xid_of(call), &operation, &args));
+            }
+            // And after that, all is as it was.
+            talk.time_out(at(1000 * SECOND));
+            talk.client.repeat(&[0, 1, 2], &mut talk.out);
+            assert_eq!(talk.take_messages().len(), 3);
+        }
     }
 }
