@@ -7,6 +7,8 @@ pub mod again;
 #[path = "../../crates/wire/tests/messages/list/mod.rs"]
 pub mod list;
 
+pub mod conversation;
+
 use filestone_wire::{mount, nfs3, portmap};
 use list::Kind;
 

@@ -4,14 +4,19 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use filestone_fuzz::conversation::{READ_REPLY, REPLY};
 use filestone_fuzz::list::{Kind, Message, messages};
 use filestone_fuzz::{mount, nfs3_call, nfs3_reply, portmap};
+use filestone_wire::nfs3;
 use filestone_wire::record::RecordMark;
 
 fn main() -> io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     for (number, message) in messages().iter().enumerate() {
         write(&corpus, "record", number, &record(message, number))?;
+        if let Some(seed) = conversation(message, number) {
+            write(&corpus, "nfs3_client", number, &seed)?;
+        }
         let (target, seed) = seed(message);
         write(&corpus, target, number, &seed)?;
     }
@@ -22,6 +27,20 @@ fn write(corpus: &Path, target: &str, number: usize, seed: &[u8]) -> io::Result<
     let folder: PathBuf = corpus.join(target);
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(format!("message-{number:03}")), seed)
+}
+
+/// A conversation with a client of 22 slots in which this is the reply.
+fn conversation(message: &Message, number: usize) -> Option<Vec<u8>> {
+    let Kind::Nfs3Reply(procedure) = message.kind else {
+        return None;
+    };
+    let (flags, slots) = (number as u8 % 8, 21);
+    let pieces = (number as u8 / 8 % 8) << 3;
+    let slot = procedure.number() as u8;
+    let len = (message.bytes.len() as u16).to_be_bytes();
+    let reply = [&[REPLY | pieces, slot], &len[..], &message.bytes].concat();
+    let read = [READ_REPLY | pieces, nfs3::Procedure::Read.number() as u8];
+    Some([&[flags, slots][..], &reply, &read, &reply].concat())
 }
 
 /// The target a message is for, and the input that makes the target read it.

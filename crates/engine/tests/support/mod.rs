@@ -78,6 +78,7 @@ impl Workload for Nulls {
 }
 
 /// Enters full buffers into an assembly at once and gives the same ones back.
+#[allow(clippy::vec_box)] // the worker exchanges boxes, so that nothing is copied
 struct Direct {
     worker: usize,
     assembly: Rc<RefCell<Assembly>>,

@@ -108,3 +108,40 @@ impl FileTable {
         Some(FileId(self.own_files.start + client % count))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> FileEntry {
+        FileEntry {
+            handle: Handle::EMPTY,
+            len: 7,
+            kind: ObjectKind::File,
+            has_pattern: false,
+        }
+    }
+
+    #[test]
+    fn files_and_names_are_found_by_the_index_they_were_given() {
+        let mut table = FileTable::default();
+        assert!(table.is_empty());
+        assert_eq!(table.add(file()), FileId(0));
+        assert_eq!(table.add(file()), FileId(1));
+        assert_eq!(table.add_name(b"one"), Name::Listed(0));
+        assert_eq!(table.add_name(b"two"), Name::Listed(1));
+        assert_eq!((table.len(), table.name_count()), (2, 2));
+        assert_eq!(table.name(1), Some(&b"two"[..]));
+        assert_eq!(table.file(FileId(1)).map(|entry| entry.len), Some(7));
+        assert!(table.file(FileId(2)).is_none() && table.name(2).is_none());
+    }
+
+    #[test]
+    fn every_client_has_a_file_of_its_own_if_there_are_enough() {
+        let mut table = FileTable::default();
+        assert_eq!(table.own_file(0), None);
+        table.own_files = 5..8;
+        let own: Vec<_> = (0..4).filter_map(|client| table.own_file(client)).collect();
+        assert_eq!(own, [FileId(5), FileId(6), FileId(7), FileId(5)]);
+    }
+}

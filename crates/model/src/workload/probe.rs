@@ -415,3 +415,7 @@ impl Workload for Probe {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "probe_tests.rs"]
+mod tests;
