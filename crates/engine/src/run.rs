@@ -21,9 +21,9 @@ use filestone_model::time::Moment;
 use filestone_model::workload::{FileTable, Probe, Workload};
 use filestone_wire::pattern;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Barrier, OnceLock};
 use std::time::{Duration, SystemTime};
 
 /// How long one connection may take to be made before the run.
@@ -287,11 +287,12 @@ fn measure(
     let driver = backends.first().map_or("none", Sockets::driver);
     observer.preparing("running");
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
-    let ready = Barrier::new(workers + 1);
-    let go = Barrier::new(workers + 1);
-    let start = OnceLock::new();
     let mut coordinator = Coordinator::new(plan);
     let started_at = std::thread::scope(|scope| -> Result<SystemTime, RunError> {
+        // Channels and not a barrier: where not all threads can be started, the
+        // others must not wait for ever.
+        let (ready, all_ready) = sync_channel(workers);
+        let mut starts = Vec::with_capacity(workers);
         for (index, backend) in backends.into_iter().enumerate() {
             let (give, empty) = sync_channel(workers * BUFFERS_PER_WORKER);
             for _ in 0..BUFFERS_PER_WORKER {
@@ -303,17 +304,17 @@ fn measure(
                 full: full.clone(),
                 empty,
             };
-            let (materials, ready, go, start, full) =
-                (&materials, &ready, &go, &start, full.clone());
+            let (start, started) = sync_channel::<Clock>(1);
+            starts.push(start);
+            let (materials, ready, full) = (&materials, ready.clone(), full.clone());
             let body = move || {
                 settle(plan, index);
                 let make = |client| materials.workload(plan, client);
                 let mut worker = Worker::new(plan, index as u32, backend, sink, stop, make);
-                ready.wait();
-                go.wait();
-                if let Some(clock) = start.get() {
-                    worker.backend_mut().start(Clock::clone(clock));
-                }
+                let _ = ready.send(());
+                drop(ready);
+                let Ok(clock) = started.recv() else { return };
+                worker.backend_mut().start(clock);
                 let _ = full.send(FromWorker::Done(worker.run()));
             };
             std::thread::Builder::new()
@@ -324,11 +325,14 @@ fn measure(
                     source,
                 })?;
         }
-        drop(full);
-        ready.wait();
+        drop((full, ready));
+        // Ends early only if a worker is gone, which the scope then says.
+        all_ready.iter().take(workers).for_each(drop);
         let started_at = SystemTime::now();
-        let _ = start.set(clock.restarted());
-        go.wait();
+        let clock = clock.restarted();
+        for start in starts {
+            let _ = start.send(clock.clone());
+        }
         coordinator.collect(&from_workers, workers, observer);
         Ok(started_at)
     })?;

@@ -397,7 +397,9 @@ impl<C: Client> Sockets<C> {
         verdict
     }
 
-    /// Whether it is still worth trying, when nothing is connected any more.
+    /// Whether it is still worth trying to get this connection back. One that is
+    /// gone for good ends the run even if others are there: its operations would
+    /// wait for ever, and a run that is to end by a count would, too.
     fn check_hope(
         &self,
         since: Moment,
@@ -405,9 +407,7 @@ impl<C: Client> Sockets<C> {
         loss: &Loss,
         in_flight: u32,
     ) -> Result<(), BackendError> {
-        if self.down.len() < self.connections.len()
-            || now.nanos_since(since) < self.options.reconnect_nanos
-        {
+        if now.nanos_since(since) < self.options.reconnect_nanos {
             return Ok(());
         }
         Err(BackendError::Lost {
@@ -445,11 +445,13 @@ impl<C: Client> Sockets<C> {
             }
         }
         self.down = still_down;
-        if let Some(index) = self.down.first() {
+        if !self.down.is_empty() {
             // Attempts go by milliseconds.
             self.next_scan = now.after_nanos(SCAN_NANOS / 10);
-            let connection = &self.connections[*index as usize];
-            if let Some(loss) = &self.last_loss {
+        }
+        if let Some(loss) = &self.last_loss {
+            for index in &self.down {
+                let connection = &self.connections[*index as usize];
                 self.check_hope(connection.lost_at, now, loss, connection.client.in_flight())?;
             }
         }

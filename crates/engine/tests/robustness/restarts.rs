@@ -9,6 +9,7 @@ use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -219,4 +220,54 @@ fn datagrams_to_a_server_that_is_gone_time_out() {
     assert_eq!(record.end, RunEnd::Finished);
     assert!(record.totals.ledger.timed_out > 0);
     assert!(record.totals.ledger.ok > 0);
+}
+
+/// Stands between clients and a server, for so many connections; then it cuts
+/// the last of them, and nobody can come any more.
+fn stand_between(server: SocketAddr, connections: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let pump = |mut from: TcpStream, mut to: TcpStream| {
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Both);
+        });
+    };
+    std::thread::spawn(move || {
+        let mut last = None;
+        for stream in listener.incoming().take(connections).flatten() {
+            let there = TcpStream::connect(server).expect("the server is there");
+            let copy = |stream: &TcpStream| stream.try_clone().expect("another descriptor");
+            pump(copy(&stream), copy(&there));
+            pump(there, copy(&stream));
+            last = Some(stream);
+        }
+        drop(listener);
+        std::thread::sleep(Duration::from_millis(150));
+        last.map(|stream| stream.shutdown(Shutdown::Both))
+    });
+    address
+}
+
+#[test]
+fn one_connection_that_is_gone_for_good_does_not_leave_the_run_waiting() {
+    let server = serve(|_| {});
+    // Two before the run, one for MOUNT, and two clients.
+    let address = stand_between(server.address(), 5);
+    let mut plan = timed(OpKind::GetAttr, 2, 1);
+    plan.target.host = Some("127.0.0.1".into());
+    plan.target.port = Some(address.port());
+    plan.duration_ns = None;
+    plan.count = Some(u64::MAX >> 8);
+    plan.reconnect_ns = 150 * MS;
+    let record = filestone_engine::run::run(
+        &plan,
+        None,
+        &AtomicBool::new(false),
+        &mut filestone_engine::run::Unobserved,
+    )
+    .expect("the run is made");
+    crate::check(&record);
+    check_loss(&record);
+    assert!(record.totals.ledger.disconnected > 0);
 }
