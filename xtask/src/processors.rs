@@ -1,8 +1,9 @@
 //! Which processors a process may use.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::{Child, Command};
+use std::time::Duration;
 
 /// The processors this process may use.
 pub fn available() -> Result<Vec<usize>> {
@@ -36,4 +37,41 @@ pub fn spawn_on(command: &mut Command, cpus: &[usize]) -> Result<Child> {
             .join()
             .map_err(|_| anyhow!("the starting thread panicked"))?
     })
+}
+
+/// Share of this host's processor time that somebody uses right now, from 0 to 1.
+pub fn busy_share(over: Duration) -> Result<f64> {
+    let before = times()?;
+    std::thread::sleep(over);
+    let after = times()?;
+    let spent = |index: usize| after[index].saturating_sub(before[index]) as f64;
+    let all: f64 = (0..after.len().min(before.len())).map(spent).sum();
+    // The fourth and fifth are idle and waiting for a disk (proc(5)).
+    Ok(1.0 - (spent(3) + spent(4)) / all.max(1.0))
+}
+
+/// The times in the first line of /proc/stat.
+fn times() -> Result<Vec<u64>> {
+    let text = std::fs::read_to_string("/proc/stat")?;
+    let line = text.lines().next().unwrap_or_default();
+    let times: Vec<u64> = line
+        .split_whitespace()
+        .skip(1)
+        .flat_map(str::parse)
+        .collect();
+    if times.len() < 5 {
+        bail!("/proc/stat: \"{line}\" is not what proc(5) says");
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busy_share_is_a_share() {
+        let share = busy_share(Duration::from_millis(50)).expect("Linux says");
+        assert!((0.0..=1.0).contains(&share), "{share}");
+    }
 }

@@ -20,6 +20,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+/// Share of the processors that may be in use before the start; above it the
+/// figures are another program's as well.
+const QUIET: f64 = 0.05;
+
 /// Options of `cargo xtask bench`.
 #[derive(Debug, Clone, Args)]
 pub struct Bench {
@@ -62,6 +66,8 @@ struct Results {
     rounds: usize,
     seconds: f64,
     processors: usize,
+    /// Of all processors, by others, before the start.
+    busy_share: f64,
     comparisons: Vec<cases::Comparison>,
     limits: Vec<limits::Limit>,
 }
@@ -147,6 +153,13 @@ pub fn run(options: &Bench) -> Result<bool> {
     if bed.client_cpu.is_none() {
         eprintln!("note: only one processor: client and server share it, and ratios say little");
     }
+    let busy_share = processors::busy_share(Duration::from_millis(500))?;
+    if busy_share > QUIET {
+        eprintln!(
+            "note: something else takes {:.0} % of this host's processors: do not quote what follows",
+            busy_share * 100.0
+        );
+    }
     let wanted = |name: &str| {
         options
             .only
@@ -167,6 +180,7 @@ pub fn run(options: &Bench) -> Result<bool> {
         rounds: options.rounds,
         seconds: options.seconds,
         processors: processors::available()?.len(),
+        busy_share,
         comparisons,
         limits: measured,
     };

@@ -49,7 +49,7 @@ impl Tree {
                 String::new()
             };
             files.push(File {
-                is_test: path.contains("/tests/"),
+                is_test: path.contains("/tests/") || path.ends_with("_tests.rs"),
                 path,
                 text,
                 blanked,
@@ -89,7 +89,8 @@ impl File {
     }
 }
 
-/// A module declared as `#[cfg(test)] mod name;` is test code, in its own file.
+/// A module declared as `#[cfg(test)] mod name;` is test code, in its own file;
+/// one with a `#[path]` is known by its name, `…_tests.rs`.
 fn mark_test_modules(files: &mut [File]) {
     let mut modules = Vec::new();
     for file in files.iter() {

@@ -13,6 +13,8 @@ pub struct Graph {
     /// Its name, and its file's.
     pub name: &'static str,
     y_label: &'static str,
+    /// Percentiles lie orders of magnitude apart; rates start at 0.
+    y_axis: &'static str,
     curves: &'static [Curve],
 }
 
@@ -51,17 +53,21 @@ const fn interval(using: &'static str, colour: &'static str, title: &'static str
     }
 }
 
+const FROM_ZERO: &str = "set yrange [0:*]";
+
 /// The graphs, by nct's names, in nct's colours. Rates are of single 100 ms
 /// samples: the trailing second of `raw` rises from 0 in every run's first.
 pub const GRAPHS: [Graph; 4] = [
     Graph {
         name: "requests",
         y_label: "requests / second",
+        y_axis: FROM_ZERO,
         curves: &[raw("($2/1e6):($5*1e6/$3)", "blue", "requests")],
     },
     Graph {
         name: "latency",
         y_label: "usecs / request",
+        y_axis: "set logscale y",
         curves: &[
             raw("($2/1e6):($5>0?$4/$5:NaN)", "black", "mean (100 ms)"),
             interval("1:4", "dark-green", "p50"),
@@ -72,11 +78,13 @@ pub const GRAPHS: [Graph; 4] = [
     Graph {
         name: "send",
         y_label: "MB / second",
+        y_axis: FROM_ZERO,
         curves: &[raw("($2/1e6):($6*1e6/$3/1048576)", "red", "send")],
     },
     Graph {
         name: "recv",
         y_label: "MB / second",
+        y_axis: FROM_ZERO,
         curves: &[raw("($2/1e6):($7*1e6/$3/1048576)", "green", "recv")],
     },
 ];
@@ -107,15 +115,16 @@ impl Graph {
                     Data::Intervals => (intervals, "linespoints"),
                 };
                 format!(
-                    "{table} using {} with {style} lc rgbcolor \"{}\" title \"{}\"",
+                    "{table} using {} with {style} lw 3 lc rgbcolor \"{}\" title \"{}\"",
                     curve.using, curve.colour, curve.title
                 )
             })
             .collect();
         format!(
-            "set title \"{}\"\nset grid\nset yrange [0:*]\nset ylabel \"{}\"\nset xlabel \"seconds\"\n\
+            "set title \"{}\"\nset grid\n{}\nset ylabel \"{}\"\nset xlabel \"seconds\"\n\
              set mytics 5\nplot {}\n",
             self.name,
+            self.y_axis,
             self.y_label,
             curves.join(", \\\n     ")
         )
@@ -126,6 +135,7 @@ impl Graph {
 fn size_of(terminal: &str) -> &'static str {
     match terminal {
         "pdf" | "pdfcairo" | "eps" | "epscairo" | "postscript" => "15in,5in",
+        "png" | "pngcairo" | "jpeg" | "gif" => "3840,1280 font \",28\"",
         _ => "3840,1280",
     }
 }

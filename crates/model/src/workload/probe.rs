@@ -417,5 +417,4 @@ impl Workload for Probe {
 }
 
 #[cfg(test)]
-#[path = "probe_tests.rs"]
 mod tests;
