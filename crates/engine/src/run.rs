@@ -109,7 +109,17 @@ pub fn run(
 
 /// What a plan must be, whatever the target.
 fn check(plan: &Plan) -> Result<(), RunError> {
-    let refuse = |what: String, help: &str| Err(RunError::Unsuitable(what, Some(help.into())));
+    check_counts(plan)?;
+    check_transfer(plan)?;
+    check_host(plan)
+}
+
+fn refuse(what: String, help: &str) -> Result<(), RunError> {
+    Err(RunError::Unsuitable(what, Some(help.into())))
+}
+
+/// Clients, workers, calls in flight, and an end.
+fn check_counts(plan: &Plan) -> Result<(), RunError> {
     if plan.clients == 0 || plan.in_flight == 0 || plan.workers == 0 {
         return refuse(
             "clients, calls in flight and workers must each be at least 1".into(),
@@ -142,6 +152,11 @@ fn check(plan: &Plan) -> Result<(), RunError> {
             "say how long (--duration) or how many (--count)",
         );
     }
+    Ok(())
+}
+
+/// Bytes per call.
+fn check_transfer(plan: &Plan) -> Result<(), RunError> {
     let (size, operation) = (plan.workload.size_bytes, plan.workload.operation);
     if size == 0 || size as usize > pattern::PERIOD {
         return refuse(
@@ -157,6 +172,21 @@ fn check(plan: &Plan) -> Result<(), RunError> {
         return refuse(
             format!("--size {size}: a datagram holds at most 63 KiB of file data"),
             "use a smaller --size, or --transport tcp",
+        );
+    }
+    Ok(())
+}
+
+/// What this host must have for it.
+fn check_host(plan: &Plan) -> Result<(), RunError> {
+    if let Some(cpu) = plan
+        .pin
+        .iter()
+        .find(|cpu| **cpu as usize >= rustix::thread::CpuSet::MAX_CPU)
+    {
+        return refuse(
+            format!("--pin {cpu}: there is no such processor"),
+            "processors are numbered from 0",
         );
     }
     let needed = u64::from(plan.clients) + OTHER_FILES;
@@ -252,6 +282,17 @@ impl Materials {
             })
             .collect()
     }
+
+    /// The connected clients of one worker, as what its loop runs on.
+    fn backend(
+        &self,
+        plan: &Plan,
+        worker: u32,
+        clock: &Clock,
+    ) -> Result<Sockets<Nfs3Client>, RunError> {
+        let clients = self.connect(plan, worker)?;
+        Ok(Sockets::new(clock.clone(), self.options.clone(), clients)?)
+    }
 }
 
 /// First xids must differ between runs, even of one plan: a server's
@@ -275,15 +316,9 @@ fn measure(
     }
     let clock = Clock::start();
     let workers = plan.workers as usize;
-    let mut backends = Vec::with_capacity(workers);
-    for worker in 0..plan.workers {
-        let clients = materials.connect(plan, worker)?;
-        backends.push(Sockets::new(
-            clock.clone(),
-            materials.options.clone(),
-            clients,
-        )?);
-    }
+    let backends = (0..plan.workers)
+        .map(|worker| materials.backend(plan, worker, &clock))
+        .collect::<Result<Vec<_>, _>>()?;
     let driver = backends.first().map_or("none", Sockets::driver);
     observer.preparing("running");
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
@@ -294,16 +329,7 @@ fn measure(
         let (ready, all_ready) = sync_channel(workers);
         let mut starts = Vec::with_capacity(workers);
         for (index, backend) in backends.into_iter().enumerate() {
-            let (give, empty) = sync_channel(workers * BUFFERS_PER_WORKER);
-            for _ in 0..BUFFERS_PER_WORKER {
-                let _ = give.send(Box::new(new_buffer(plan)));
-            }
-            coordinator.spares.push((BUFFERS_PER_WORKER, give));
-            let sink = Exchange {
-                worker: index,
-                full: full.clone(),
-                empty,
-            };
+            let sink = coordinator.exchange(plan, index, full.clone());
             let (start, started) = sync_channel::<Clock>(1);
             starts.push(start);
             let (materials, ready, full) = (&materials, ready.clone(), full.clone());
@@ -367,6 +393,20 @@ impl Coordinator {
             assembly: Assembly::new(plan),
             spares: Vec::new(),
             ends: Vec::new(),
+        }
+    }
+
+    /// A worker's side of the exchange, with its first empty buffers.
+    fn exchange(&mut self, plan: &Plan, worker: usize, full: SyncSender<FromWorker>) -> Exchange {
+        let (give, empty) = sync_channel(plan.workers as usize * BUFFERS_PER_WORKER);
+        for _ in 0..BUFFERS_PER_WORKER {
+            let _ = give.send(Box::new(new_buffer(plan)));
+        }
+        self.spares.push((BUFFERS_PER_WORKER, give));
+        Exchange {
+            worker,
+            full,
+            empty,
         }
     }
 
