@@ -5,14 +5,25 @@
 //! that it stands for, so that a hundred replies cost little more than one.
 
 use crate::operation::{Answer, Completion, Outcome, Ticket};
+use crate::time::Moment;
 
 /// Completions in the order in which they came, in runs of equal ones.
 #[derive(Debug, Default)]
 pub struct Completions {
-    /// The first of each run, and where its slots end.
-    runs: Vec<(Completion, u32)>,
+    runs: Vec<Run>,
     /// The slots of all runs, in order.
     slots: Vec<u32>,
+}
+
+/// Completions that differ in their slot only.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    first: Completion,
+    /// Where its slots end.
+    end: u32,
+    /// Whether it is of successes of which nothing can be said but when, and how
+    /// many bytes.
+    is_plain: bool,
 }
 
 impl Completions {
@@ -31,9 +42,41 @@ impl Completions {
         self.slots.push(slot);
         let end = self.slots.len() as u32;
         match self.runs.last_mut() {
-            Some((first, run_end)) if is_alike(first, &completion) => *run_end = end,
-            _ => self.runs.push((completion, end)),
+            Some(run) if is_alike(&run.first, &completion) => run.end = end,
+            _ => self.runs.push(Run {
+                first: completion,
+                end,
+                is_plain: is_plain(&completion),
+            }),
         }
+    }
+
+    /// Adds a plain success without data to the last run, if it is alike; says
+    /// whether it was.
+    #[inline(always)]
+    pub fn extend_plain_run(
+        &mut self,
+        ticket: Ticket,
+        sent: Moment,
+        done: Moment,
+        bytes_sent: u32,
+        bytes_received: u32,
+    ) -> bool {
+        let Some(run) = self.runs.last_mut() else {
+            return false;
+        };
+        let first = &run.first;
+        let is_alike = run.is_plain
+            && first.sent == sent
+            && first.done == done
+            && first.ticket.client == ticket.client
+            && first.bytes_sent == bytes_sent
+            && first.bytes_received == bytes_received;
+        if is_alike {
+            self.slots.push(ticket.slot);
+            run.end += 1;
+        }
+        is_alike
     }
 
     /// How many there are.
@@ -62,10 +105,10 @@ impl Completions {
     pub fn run(&self, index: usize) -> Option<(&Completion, &[u32])> {
         let begin = match index.checked_sub(1) {
             None => 0,
-            Some(before) => self.runs.get(before)?.1 as usize,
+            Some(before) => self.runs.get(before)?.end as usize,
         };
-        let (completion, end) = self.runs.get(index)?;
-        Some((completion, self.slots.get(begin..*end as usize)?))
+        let run = self.runs.get(index)?;
+        Some((&run.first, self.slots.get(begin..run.end as usize)?))
     }
 
     /// Each completion by itself.
@@ -89,6 +132,18 @@ pub fn for_slot(completion: &Completion, slot: u32) -> Completion {
     }
 }
 
+/// Whether nothing can be said of it but when, and how many bytes.
+fn is_plain(completion: &Completion) -> bool {
+    completion.outcome == Outcome::Ok
+        && completion.answer == Answer::Plain
+        && completion.usable == Moment::ZERO
+        && (
+            completion.calls,
+            completion.retransmissions,
+            completion.data_bytes,
+        ) == (1, 0, 0)
+}
+
 /// Whether two completions differ in their slot at most. Those that say anything
 /// of interest stand alone.
 #[inline]
@@ -108,7 +163,6 @@ fn is_alike(one: &Completion, other: &Completion) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Moment;
 
     fn completion(slot: u32, done: u64, outcome: Outcome) -> Completion {
         Completion {
@@ -144,6 +198,20 @@ mod tests {
             .map(|(_, slots)| slots.len())
             .collect();
         assert_eq!(lens, [2, 1, 1, 1]);
+        // What is alike is added without being looked at as a whole.
+        let ticket = Ticket { client: 1, slot: 7 };
+        assert!(completions.extend_plain_run(ticket, Moment::ZERO, Moment::from_nanos(11), 44, 28));
+        assert!(!completions.extend_plain_run(
+            ticket,
+            Moment::ZERO,
+            Moment::from_nanos(12),
+            44,
+            28
+        ));
+        assert_eq!(
+            completions.iter().last(),
+            Some(completion(7, 11, Outcome::Ok))
+        );
         completions.clear();
         assert!(completions.is_empty() && completions.run(0).is_none());
     }

@@ -145,12 +145,31 @@ pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output
     len as u32
 }
 
-/// Appends a copy of the call of `len` bytes at `start`, with another xid.
+/// Appends `count` copies of the call of `len` bytes at `start`, and gives them.
+///
+/// Each step copies all that is there, so a hundred copies take seven steps.
 #[inline]
-pub fn copy_with_xid(out: &mut Output, start: usize, len: usize, xid: u32) {
-    let at = out.bytes.len();
-    out.bytes.extend_from_within(start..start + len);
-    out.bytes[at + MARK_LEN..at + MARK_LEN + 4].copy_from_slice(&xid.to_be_bytes());
+pub fn copy(
+    out: &mut Output,
+    start: usize,
+    len: usize,
+    count: usize,
+) -> impl Iterator<Item = &mut [u8]> {
+    let first = out.bytes.len();
+    let end = first + len * count;
+    while out.bytes.len() < end {
+        let here = (out.bytes.len() - start).min(end - out.bytes.len());
+        out.bytes.extend_from_within(start..start + here);
+    }
+    out.bytes[first..].chunks_exact_mut(len)
+}
+
+/// Writes the xid of a call that is led by a record mark.
+#[inline]
+pub fn set_xid(call: &mut [u8], xid: u32) {
+    if let Some(place) = call.get_mut(MARK_LEN..MARK_LEN + 4) {
+        place.copy_from_slice(&xid.to_be_bytes());
+    }
 }
 
 /// A file's handle. Operations are made from the same table, so it is there;

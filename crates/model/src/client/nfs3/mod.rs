@@ -61,14 +61,15 @@ enum State {
     Sent,
 }
 
-/// One call in flight: what every call touches.
+/// One call in flight: what every reply touches, and no more, because a batch of
+/// them should fit into the processor's first cache beside what the kernel needs.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    state: State,
     /// Of the call in the slot, or of its last one.
     xid: u32,
     bytes_sent: u32,
-    operation: Operation,
+    state: State,
+    kind: OpKind,
 }
 
 /// What only a call in trouble touches.
@@ -97,6 +98,8 @@ struct Discarding {
 pub struct Nfs3Client {
     shared: Shared,
     slots: Box<[Slot]>,
+    /// What each slot asks, or asked last.
+    operations: Box<[Operation]>,
     /// When each slot's call was handed to the operating system: apart from the
     /// slots, because a batch of calls is stamped at once.
     sent: Box<[Moment]>,
@@ -141,10 +144,10 @@ impl Nfs3Client {
         let slot_mask = ((1u64 << slot_bits) - 1) as u32;
         let first: u32 = generator.random();
         let idle = |slot| Slot {
-            state: State::Idle,
             xid: first & !slot_mask | slot,
             bytes_sent: 0,
-            operation: Operation::Null,
+            state: State::Idle,
+            kind: OpKind::Null,
         };
         Self {
             discards: verify.is_none()
@@ -152,6 +155,7 @@ impl Nfs3Client {
                 && read_len >= receive::DISCARD_MIN as u32,
             shared,
             slots: (0..slots).map(idle).collect(),
+            operations: vec![Operation::Null; slots as usize].into_boxed_slice(),
             sent: vec![Moment::ZERO; slots as usize].into_boxed_slice(),
             troubles: vec![Trouble::default(); slots as usize].into_boxed_slice(),
             has_troubles: false,
@@ -181,7 +185,7 @@ impl Nfs3Client {
     #[inline]
     fn enqueue(&mut self, index: usize, out: &mut Output) {
         let slot = &mut self.slots[index];
-        slot.bytes_sent = calls::encode(&self.shared, &slot.operation, slot.xid, out);
+        slot.bytes_sent = calls::encode(&self.shared, &self.operations[index], slot.xid, out);
         slot.state = State::Sent;
         self.queued.push(index as u32);
     }
@@ -224,6 +228,35 @@ impl Nfs3Client {
         });
     }
 
+    /// Ends a slot's operation as the one before it ended, if both are plain
+    /// successes that differ in nothing but the slot.
+    #[inline(always)]
+    fn complete_alike(
+        &mut self,
+        index: usize,
+        bytes_received: u32,
+        now: Moment,
+        completed: &mut Completions,
+    ) -> bool {
+        let slot = &mut self.slots[index];
+        let is_alike = !self.has_troubles
+            && completed.extend_plain_run(
+                Ticket {
+                    client: self.index,
+                    slot: index as u32,
+                },
+                self.sent[index],
+                now,
+                slot.bytes_sent,
+                bytes_received,
+            );
+        if is_alike {
+            self.in_flight = self.in_flight.saturating_sub(1);
+            slot.state = State::Idle;
+        }
+        is_alike
+    }
+
     /// Ends a slot's operation for want of a reply.
     fn give_up(
         &mut self,
@@ -242,7 +275,7 @@ impl Nfs3Client {
 
     /// Submits the operation that a slot had last.
     fn repeat_one(&mut self, slot: u32, out: &mut Output) {
-        if let Some(operation) = self.slots.get(slot as usize).map(|slot| slot.operation) {
+        if let Some(operation) = self.operations.get(slot as usize).copied() {
             self.submit(
                 Ticket {
                     client: self.index,
@@ -292,7 +325,8 @@ impl Client for Nfs3Client {
             return;
         };
         self.index = ticket.client;
-        slot.operation = operation;
+        slot.kind = operation.kind();
+        self.operations[index] = operation;
         // The next generation of the slot; the slot's own bits stay.
         slot.xid = slot.xid.wrapping_add(step);
         if self.has_troubles {
@@ -322,13 +356,14 @@ impl Client for Nfs3Client {
             return;
         }
         let step = self.slot_mask.wrapping_add(1);
-        for index in others {
+        let copies = calls::copy(out, start, len, others.len());
+        for (index, copy) in others.iter().zip(copies) {
             let Some(slot) = self.slots.get_mut(*index as usize) else {
                 continue;
             };
             slot.xid = slot.xid.wrapping_add(step);
             slot.state = State::Sent;
-            calls::copy_with_xid(out, start, len, slot.xid);
+            calls::set_xid(copy, slot.xid);
         }
         self.queued.extend_from_slice(others);
     }
@@ -468,7 +503,7 @@ impl Nfs3Client {
     /// Sends a datagram again, with the same xid, and waits twice as long.
     fn retransmit(&mut self, index: usize, now: Moment, out: &mut Output) {
         let slot = &mut self.slots[index];
-        let len = calls::encode(&self.shared, &slot.operation, slot.xid, out);
+        let len = calls::encode(&self.shared, &self.operations[index], slot.xid, out);
         slot.bytes_sent = slot.bytes_sent.saturating_add(len);
         self.has_troubles = true;
         let trouble = &mut self.troubles[index];

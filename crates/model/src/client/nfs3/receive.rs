@@ -122,25 +122,24 @@ impl Nfs3Client {
             self.late_replies += 1;
             return;
         };
+        let bytes_received = received.min(u32::MAX as usize) as u32;
         let checked = match results {
-            Ok(results) => replies::check(
-                &self.slots[index].operation,
-                results,
-                self.verify.as_deref_mut(),
-            ),
+            Ok(results)
+                if replies::is_plain_success(self.slots[index].kind, results)
+                    && self.complete_alike(index, bytes_received, now, completed) =>
+            {
+                return;
+            }
+            Ok(results) => {
+                replies::check(&self.operations[index], results, self.verify.as_deref_mut())
+            }
             Err(failure) => Checked {
                 outcome: Outcome::Failed(failure),
                 answer: Answer::Plain,
                 data_bytes: 0,
             },
         };
-        self.complete(
-            index,
-            checked,
-            received.min(u32::MAX as usize) as u32,
-            now,
-            completed,
-        );
+        self.complete(index, checked, bytes_received, now, completed);
     }
 
     /// If `input` starts with the head of a large READ reply, checks the head and
@@ -171,7 +170,7 @@ impl Nfs3Client {
         let Some(index) = self.slot_of(xid) else {
             return false;
         };
-        let Operation::Read { len: asked, .. } = self.slots[index].operation else {
+        let Operation::Read { len: asked, .. } = self.operations[index] else {
             return false;
         };
         let Some(checked) = replies::check_read_head(results, len - PLAIN_HEADER_LEN, asked) else {

@@ -2,7 +2,7 @@
 
 use super::receive::undecodable;
 use super::{Nfs3Client, Verify};
-use crate::operation::{Answer, DirectoryCursor, Failure, Operation, Outcome, ReplyFault};
+use crate::operation::{Answer, DirectoryCursor, Failure, OpKind, Operation, Outcome, ReplyFault};
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     Fattr3, PostOpAttr, Status, access, commit, create, fsinfo, fsstat, getattr, link, lookup,
@@ -30,6 +30,17 @@ const fn failed(status: Status) -> Checked {
         outcome: Outcome::Failed(Failure::Status(status.0)),
         answer: Answer::Plain,
         data_bytes: 0,
+    }
+}
+
+/// Whether these are the results of a success that can be told at a glance:
+/// a quick answer for the most frequent kinds, and no for all others.
+#[inline]
+pub fn is_plain_success(kind: OpKind, results: &[u8]) -> bool {
+    match kind {
+        OpKind::Null => results.is_empty(),
+        OpKind::GetAttr => is_plain_getattr(results),
+        _ => false,
     }
 }
 
