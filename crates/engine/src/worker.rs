@@ -132,6 +132,8 @@ pub struct Worker<'run, B, S> {
     /// What open loops count as skipped when they cannot start it.
     measured_kind: OpKind,
     busy: u64,
+    /// Which runs of the completions at hand were repeated.
+    repeated: Vec<bool>,
     next_boundary: Moment,
     end: Option<Moment>,
     last_done: Moment,
@@ -168,6 +170,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             recorder,
             measured_kind: plan.workload.operation,
             busy: 0,
+            repeated: Vec::with_capacity(
+                plan.in_flight as usize * plan.clients_of_worker(index).count(),
+            ),
             next_boundary: schedule.window_start.after_nanos(schedule.interval_nanos),
             end: None,
             last_done: schedule.window_start,
@@ -291,14 +296,26 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         self.backend.submit(ticket, operation, now);
     }
 
-    /// Deals with completions run by run.
+    /// Deals with completions run by run. What can be repeated is on its way to
+    /// the server before any of it is recorded: the server works meanwhile.
     #[inline]
     fn complete_all(&mut self, completed: &Completions) {
+        self.repeated.clear();
+        for index in 0..completed.run_count() {
+            let run = completed.run(index);
+            let is_repeated = run.is_some_and(|(completion, slots)| self.repeat(completion, slots));
+            self.repeated.push(is_repeated);
+        }
+        if self.repeated.contains(&true) {
+            self.backend.send();
+        }
         for index in 0..completed.run_count() {
             let Some((completion, slots)) = completed.run(index) else {
-                return;
+                break;
             };
-            if !self.repeat(completion, slots) {
+            if self.repeated.get(index) == Some(&true) {
+                self.record_repeated(completion, slots);
+            } else {
                 for slot in slots {
                     self.complete(&for_slot(completion, *slot));
                 }
@@ -307,8 +324,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     }
 
     /// The short way for a closed loop that asks the same thing again and again:
-    /// records the run, and lets all of its slots do what they did. Says whether
-    /// it could.
+    /// lets all slots of a run do what they did. Says whether it could.
     #[inline]
     fn repeat(&mut self, completion: &Completion, slots: &[u32]) -> bool {
         let (now, count) = (completion.done, slots.len() as u64);
@@ -324,6 +340,20 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         {
             return false;
         }
+        if self.recorder.is_measured(now) {
+            client.remaining -= count;
+        }
+        self.backend.repeat(completion.ticket.client, slots);
+        true
+    }
+
+    /// Records a run whose slots have gone on already.
+    #[inline]
+    fn record_repeated(&mut self, completion: &Completion, slots: &[u32]) {
+        let (now, count) = (completion.done, slots.len() as u64);
+        let Some(client) = self.clients.get_mut(completion.ticket.client as usize) else {
+            return;
+        };
         let mut sample = Sample {
             kind: self.measured_kind,
             role: Role::Measured,
@@ -344,13 +374,10 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         }
         self.recorder.record(&sample, run_len);
         if self.recorder.is_measured(now) {
-            client.remaining -= count;
             self.recorder
                 .schedule(self.measured_kind, Role::Measured, count);
         }
         self.last_done = self.last_done.max(now);
-        self.backend.repeat(completion.ticket.client, slots);
-        true
     }
 
     /// Makes a sample of a completion and lets its slot go on.

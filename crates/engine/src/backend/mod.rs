@@ -50,6 +50,10 @@ pub trait Backend {
     /// Submits for each of these slots of a client the operation that it had last.
     fn repeat(&mut self, client: u32, slots: &[u32]);
 
+    /// Sends what was submitted now, if that is worth it, and not when the worker
+    /// waits next. What goes wrong is told then.
+    fn send(&mut self) {}
+
     /// Sends what was submitted, then waits for completions, but not past `until`.
     ///
     /// May return early and with nothing. On an error `completed` still holds

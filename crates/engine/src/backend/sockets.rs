@@ -62,6 +62,11 @@ pub struct Sockets<C> {
     buffer: Box<[u8]>,
     /// The last look at the clock.
     recent: Moment,
+    /// What was completed, and what went wrong, when something was sent early.
+    early: Completions,
+    early_error: Option<BackendError>,
+    /// Whether the clock has been looked at since the last wait.
+    is_fresh: bool,
     next_scan: Moment,
     reconnections: u64,
     unusable_nanos: u64,
@@ -108,6 +113,9 @@ impl<C: Client> Sockets<C> {
             epoll,
             buffer: vec![0; BUFFER_LEN].into_boxed_slice(),
             recent: Moment::ZERO,
+            early: Completions::default(),
+            early_error: None,
+            is_fresh: false,
             next_scan: Moment::ZERO,
             reconnections: 0,
             unusable_nanos: 0,
@@ -191,6 +199,7 @@ impl<C: Client> Sockets<C> {
         if self.dirty.is_empty() {
             return Ok(());
         }
+        self.is_fresh = true;
         let mut dirty = std::mem::take(&mut self.dirty);
         for index in dirty.drain(..) {
             let now = self.look();
@@ -266,6 +275,16 @@ impl<C: Client> Sockets<C> {
             }
             std::hint::spin_loop();
         }
+    }
+
+    /// Tells what happened when something was sent early.
+    #[cold]
+    fn tell_early(&mut self, completed: &mut Completions) -> Result<(), BackendError> {
+        self.early
+            .iter()
+            .for_each(|completion| completed.push(completion));
+        self.early.clear();
+        self.early_error.take().map_or(Ok(()), Err)
     }
 
     /// How long to sleep before spinning; 0 to spin at once.
@@ -541,10 +560,14 @@ impl<C: Client> Backend for Sockets<C> {
 
     #[inline]
     fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
-        if self.dirty.is_empty() {
+        self.flush(completed)?;
+        if !self.is_fresh {
             self.look();
         }
-        self.flush(completed)?;
+        self.is_fresh = false;
+        if self.early_error.is_some() || !self.early.is_empty() {
+            return self.tell_early(completed);
+        }
         let before = completed.len();
         if !self.down.is_empty() && self.down.len() == self.connections.len() {
             // Nothing is connected: sleep until it is time for another attempt.
@@ -563,6 +586,14 @@ impl<C: Client> Backend for Sockets<C> {
             self.scan(self.recent, completed)?;
         }
         Ok(())
+    }
+
+    fn send(&mut self) {
+        let mut early = std::mem::take(&mut self.early);
+        if let Err(error) = self.flush(&mut early) {
+            self.early_error = Some(error);
+        }
+        self.early = early;
     }
 
     fn abandon(&mut self, completed: &mut Completions) {
