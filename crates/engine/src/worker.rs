@@ -383,6 +383,13 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     /// Makes a sample of a completion and lets its slot go on.
     #[inline]
     fn complete(&mut self, completion: &Completion) {
+        self.end_operation(completion);
+        self.advance(completion.ticket, Some(completion), completion.done);
+    }
+
+    /// Makes a sample of a completion.
+    #[inline]
+    fn end_operation(&mut self, completion: &Completion) {
         let ticket = completion.ticket;
         let client = &mut self.clients[ticket.client as usize];
         let due = client.due[ticket.slot as usize];
@@ -400,7 +407,6 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         self.busy -= 1;
         self.last_done = self.last_done.max(completion.done);
         self.recorder.record(&sample, 1);
-        self.advance(ticket, Some(completion), completion.done);
     }
 
     /// What a slot does that has just come free.
@@ -418,9 +424,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             self.start_scheduled(ticket, now);
         } else if state.arrivals.is_open() {
             state.free.push_back(ticket.slot);
-        } else if now <= self.schedule.window_end && state.remaining > 0 {
+        } else if self.end.is_none() && now <= self.schedule.window_end && state.remaining > 0 {
             // A closed loop has no schedule: whoever is free at the very end
-            // still begins.
+            // still begins, but not after somebody stopped the run.
             if let Some(operation) = state.workload.next(ticket.slot) {
                 self.start(ticket, operation, Role::Measured, now, now, now);
             }
@@ -442,13 +448,11 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     #[inline]
     fn keep_time(&mut self, now: Moment) {
         self.open_window(now);
+        if self.stop.load(Ordering::Relaxed) {
+            self.interrupt(now);
+        }
         if self.end.is_none() {
-            if self.stop.load(Ordering::Relaxed) {
-                self.is_interrupted = true;
-                self.schedule.drain_nanos = INTERRUPTED_DRAIN_NANOS;
-                self.recorder.close_window(now);
-                self.close(now);
-            } else if now > self.schedule.window_end {
+            if now > self.schedule.window_end {
                 self.close(self.schedule.window_end);
             } else if self.busy == 0 && self.is_exhausted() {
                 self.close(self.last_done);
@@ -457,6 +461,22 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         if now >= self.next_boundary {
             self.hand_over(now);
         }
+    }
+
+    /// Somebody stopped the run: closes the window if it is open, and waits but
+    /// shortly for what is in flight, in a drain that has begun already, too.
+    fn interrupt(&mut self, now: Moment) {
+        let is_over = self.end.is_some() && self.busy == 0;
+        if self.is_interrupted || is_over {
+            return;
+        }
+        self.is_interrupted = true;
+        let at = now.min(self.schedule.window_end);
+        self.recorder.close_window(at);
+        self.close(at);
+        let since_end = now.nanos_since(self.end.unwrap_or(at));
+        let drain_nanos = since_end.saturating_add(INTERRUPTED_DRAIN_NANOS);
+        self.schedule.drain_nanos = self.schedule.drain_nanos.min(drain_nanos);
     }
 
     /// Whether no client may begin another operation.
@@ -535,7 +555,10 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         self.note_costs();
         let mut abandoned = Completions::default();
         self.backend.abandon(&mut abandoned);
-        self.complete_all(&abandoned);
+        // No slot goes on from here: what it began now would never be sent.
+        abandoned
+            .iter()
+            .for_each(|completion| self.end_operation(&completion));
         let slots = self
             .clients
             .iter()
