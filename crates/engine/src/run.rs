@@ -10,8 +10,8 @@ use crate::host;
 use crate::prepare::{Prepared, mount, prepare};
 use crate::transport::allow_open_files;
 use crate::worker::{IntervalSink, Worker, WorkerEnd, new_buffer};
+use filestone_model::client::Nfs3Client;
 use filestone_model::client::nfs3::{Shared, Templates, Verify, failure};
-use filestone_model::client::{Client, Nfs3Client};
 use filestone_model::measure::run_record::{self, IntervalRecord, RunEnd, RunRecord, Target, Tool};
 use filestone_model::measure::{Assembly, Caveat, IntervalBuffer, caveat};
 use filestone_model::operation::OpKind;
@@ -56,7 +56,7 @@ impl Observer for Unobserved {}
 /// What a worker sends to the coordinator.
 enum FromWorker {
     Interval(usize, Box<IntervalBuffer>),
-    Done(WorkerEnd),
+    Done(usize, WorkerEnd),
 }
 
 /// A worker's side of the exchange of buffers. Both channels have room for all
@@ -91,13 +91,11 @@ pub fn run(
 ) -> Result<RunRecord, RunError> {
     check(plan)?;
     let mut prepared = prepare(plan, built_in, observer)?;
-    let mut target = prepared.target.clone();
-    observer.prepared(&target);
+    observer.prepared(&prepared.target);
     let measured = measure(plan, &mut prepared, stop, observer);
     let own_path = prepared.own_path().unwrap_or_default().to_string();
     let cleaned = prepared.clean_up(observer);
     let mut record = measured?;
-    target.address.clone_from(&record.target.address);
     if let Err(error) = cleaned {
         record.caveats.push(Caveat::LeftBehind {
             path: own_path,
@@ -341,7 +339,7 @@ fn measure(
                 drop(ready);
                 let Ok(clock) = started.recv() else { return };
                 worker.backend_mut().start(clock);
-                let _ = full.send(FromWorker::Done(worker.run()));
+                let _ = full.send(FromWorker::Done(index, worker.run()));
             };
             std::thread::Builder::new()
                 .name(format!("filestone-w{index}"))
@@ -382,8 +380,9 @@ fn settle(plan: &Plan, index: usize) {
 /// Merges what the workers hand over.
 struct Coordinator {
     assembly: Assembly,
-    /// Empty buffers that each worker has, and how to give it more.
-    spares: Vec<(usize, SyncSender<Box<IntervalBuffer>>)>,
+    /// Empty buffers that each worker has, and how to give it more; `None` when it
+    /// has finished.
+    spares: Vec<Option<(usize, SyncSender<Box<IntervalBuffer>>)>>,
     ends: Vec<WorkerEnd>,
 }
 
@@ -402,7 +401,7 @@ impl Coordinator {
         for _ in 0..BUFFERS_PER_WORKER {
             let _ = give.send(Box::new(new_buffer(plan)));
         }
-        self.spares.push((BUFFERS_PER_WORKER, give));
+        self.spares.push(Some((BUFFERS_PER_WORKER, give)));
         Exchange {
             worker,
             full,
@@ -422,13 +421,19 @@ impl Coordinator {
             };
             match message {
                 FromWorker::Interval(worker, buffer) => {
-                    if let Some((spares, _)) = self.spares.get_mut(worker) {
+                    if let Some(Some((spares, _))) = self.spares.get_mut(worker) {
                         *spares = spares.saturating_sub(1);
                     }
                     let merged = self.assembly.take(worker, buffer);
                     merged.into_iter().for_each(|buffer| self.give_back(buffer));
                 }
-                FromWorker::Done(end) => {
+                FromWorker::Done(worker, end) => {
+                    // The others' intervals must not wait for one that has
+                    // nothing more to say.
+                    self.assembly.finish(worker);
+                    if let Some(spares) = self.spares.get_mut(worker) {
+                        *spares = None;
+                    }
                     self.ends.push(end);
                 }
             }
@@ -442,9 +447,10 @@ impl Coordinator {
     /// Gives an empty buffer to the worker that has the fewest.
     fn give_back(&mut self, mut buffer: Box<IntervalBuffer>) {
         buffer.reset(Moment::ZERO);
-        if let Some((spares, give)) = self.spares.iter_mut().min_by_key(|(spares, _)| *spares) {
+        let running = self.spares.iter_mut().flatten();
+        if let Some((spares, give)) = running.min_by_key(|(spares, _)| *spares) {
             *spares += 1;
-            // A worker that has finished needs none.
+            // A worker that finishes meanwhile needs none.
             let _ = give.try_send(buffer);
         }
     }
@@ -504,14 +510,4 @@ impl Coordinator {
         record.caveats = caveat::find(&record);
         record
     }
-}
-
-/// Whether the plan's operations can be carried out over its transport at all.
-pub fn supports(
-    client: &Nfs3Client,
-    operation: &filestone_model::Operation,
-) -> Result<(), RunError> {
-    client
-        .supports(operation)
-        .map_err(|unsupported| RunError::Unsuitable(unsupported.to_string(), None))
 }
