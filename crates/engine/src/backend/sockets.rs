@@ -26,6 +26,9 @@ pub(crate) const SPIN_NANOS: u64 = 50_000;
 const SCAN_NANOS: u64 = 20_000_000;
 /// A blocking `recv` returns after this long, so that the clock is looked at.
 const RECEIVE_TIMEOUT: Duration = Duration::from_millis(10);
+/// Nothing is due for so long that a blocking `recv` is back in time: the kernel
+/// rounds its time-out up to ticks of its own, 20 ms at 100 ticks per second.
+const RECEIVE_MARGIN_NANOS: u64 = 25_000_000;
 /// The receive buffer of a worker. It is shared by all of its connections.
 const BUFFER_LEN: usize = 1 << 20;
 /// Ready connections taken from the kernel at a time.
@@ -229,10 +232,7 @@ impl<C: Client> Sockets<C> {
     ) -> Result<(), BackendError> {
         let now = self.recent;
         let is_blocked = self.connections[0].is_blocked;
-        if !is_blocked
-            && !self.options.busy_poll
-            && until.nanos_since(now) > RECEIVE_TIMEOUT.as_nanos() as u64
-        {
+        if !is_blocked && !self.options.busy_poll && until.nanos_since(now) > RECEIVE_MARGIN_NANOS {
             return self.receive(0, Patience::Socket, completed);
         }
         let sleep = self.sleep_nanos(now, until);

@@ -223,3 +223,44 @@ fn poisson_arrivals_are_as_many_as_offered() {
         "{scheduled}"
     );
 }
+
+/// Counts rows that are shown while the run lasts.
+struct Rows(u32);
+
+impl Observer for Rows {
+    fn interval(&mut self, _record: &IntervalRecord) {
+        self.0 += 1;
+    }
+}
+
+#[test]
+fn rows_go_on_when_one_worker_has_nothing_left_to_do() {
+    let server = serve(|options| {
+        options.faults = vec!["delay=50ms,proc=getattr".parse().expect("a rule")];
+    });
+    // The count belongs to the first client; the other's worker is done at once.
+    let mut plan = probe(OpKind::GetAttr, TransportKind::Tcp, 1);
+    (plan.clients, plan.workers, plan.in_flight) = (2, 2, 1);
+    plan.workload.files_max = 0;
+    plan.interval_ns = 100 * MS;
+    plan.count = Some(1);
+    let stop = AtomicBool::new(false);
+    let mut rows = Rows(0);
+    let record = run_at(&plan, server.address(), &stop, &mut rows);
+    assert_eq!(record.intervals.len(), rows.0 as usize);
+    assert!(rows.0 >= 1);
+}
+
+#[test]
+fn a_low_load_of_one_client_goes_out_in_time() {
+    let server = serve(|_| {});
+    let mut plan = timed(OpKind::Null, 600 * MS);
+    // One every 10.2 ms: a little longer than a blocking recv is meant to last.
+    plan.arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 98.5,
+    };
+    let stop = AtomicBool::new(false);
+    let record = run_at(&plan, server.address(), &stop, &mut Unobserved);
+    let delay = &record.totals.dispatch_delay_ns;
+    assert!(delay.p90 < MS / 2, "p90 {} ns", delay.p90);
+}
