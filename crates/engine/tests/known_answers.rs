@@ -266,3 +266,14 @@ fn the_null_backend_shows_the_tools_own_ceiling() {
     assert_eq!(run.totals.ledger.ok, 200_000);
     assert_eq!(run.totals.service_time_ns.max, 0);
 }
+
+#[test]
+fn what_was_in_flight_when_the_window_opened_is_achieved_in_it() {
+    // 8 slots on a server that takes 600 ms: after a warm-up of 1 s the window
+    // of 2 s sees ends at 1.2, 1.8, 2.4 and 3.0 s, and the first were due in the
+    // warm-up.
+    let mut plan = plan(ArrivalsPlan::Closed, 8, 2);
+    plan.warm_up_ns = SECOND;
+    let totals = run(&plan, server(ServiceTime::Fixed(600_000_000), None)).totals;
+    assert_eq!(totals.achieved_load_ops_per_s, 8.0 * 4.0 / 2.0);
+}

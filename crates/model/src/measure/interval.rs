@@ -277,12 +277,26 @@ impl IntervalBuffer {
             .record_n(sample.ready.nanos_since(sample.due), times);
         self.dispatch_delay
             .record_n(completion.sent.nanos_since(sample.ready), times);
-        if completion.done <= window_end && matches!(completion.outcome, Outcome::Ok) {
-            self.ok_in_window += many;
-            self.data_bytes_in_window += u64::from(completion.data_bytes) * many;
-        }
+        self.count_achieved(completion, many, window_end);
         let tick = self.tick_of(completion.done);
         self.ticks[tick].count(response, completion, many);
+    }
+
+    /// Counts operations for the achieved load if they ended well while the
+    /// window was open.
+    fn count_achieved(&mut self, completion: &Completion, times: u64, window_end: Moment) {
+        if completion.done <= window_end && matches!(completion.outcome, Outcome::Ok) {
+            self.ok_in_window += times;
+            self.data_bytes_in_window += u64::from(completion.data_bytes) * times;
+        }
+    }
+
+    /// Counts the end of operations that were due in the warm-up: the server's
+    /// work of the window for the achieved load, and of nothing else.
+    pub fn record_overhang(&mut self, sample: &Sample, times: u32, window_end: Moment) {
+        if let Role::Measured = sample.role {
+            self.count_achieved(&sample.completion, times.into(), window_end);
+        }
     }
 
     /// The tick that `moment` falls into; the last one takes what comes late.

@@ -20,7 +20,8 @@ pub struct Recorder {
     /// Births not entered yet, all of one kind and role.
     births: u64,
     births_of: (OpKind, Role),
-    /// Operations due before this are warm-up: neither counted nor timed.
+    /// Operations due before this are warm-up: neither counted nor timed, but
+    /// for the achieved load if they end after it.
     window_start: Moment,
     /// When the measured window closes.
     window_end: Moment,
@@ -83,6 +84,10 @@ impl Recorder {
         if self.is_measured(sample.due) {
             self.run = Some(*sample);
             self.run_len = times;
+        } else if sample.completion.done > self.window_start {
+            // As many are in flight when the window closes, and end after it:
+            // without these the achieved load would be too low.
+            self.buffer.record_overhang(sample, times, self.window_end);
         }
     }
 
@@ -207,6 +212,7 @@ mod tests {
             (4 * 44, 4 * 28, 4)
         );
         assert_eq!(buffer.ticks[0].ended, 4);
-        assert_eq!(buffer.ok_in_window, 4);
+        // The one that was due before the window ended inside of it.
+        assert_eq!(buffer.ok_in_window, 5);
     }
 }
