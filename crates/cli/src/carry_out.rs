@@ -228,4 +228,29 @@ mod tests {
         record.totals.ledger.ok += 1;
         assert_eq!(exit_of(&record, &failing).code(), 70);
     }
+
+    #[test]
+    fn chance_in_poisson_arrivals_is_not_held_against_anybody() {
+        use filestone_model::measure::caveat::find;
+        use filestone_model::plan::ArrivalsPlan;
+        let is_below = |record: &RunRecord| {
+            find(record)
+                .iter()
+                .any(|caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. }))
+        };
+        // 800 came due in 2 s, where 820 were to be expected, and all were done.
+        let mut record = canned::interrupted();
+        record.end = RunEnd::Finished;
+        record.totals.offered_load_ops_per_s = Some(410.0);
+        record.plan.arrivals = ArrivalsPlan::Constant {
+            offered_load_ops_per_s: 410.0,
+        };
+        assert!(is_below(&record));
+        record.plan.arrivals = ArrivalsPlan::Poisson {
+            offered_load_ops_per_s: 410.0,
+        };
+        assert!(!is_below(&record));
+        record.totals.ledger.scheduled += 100;
+        assert!(is_below(&record));
+    }
 }

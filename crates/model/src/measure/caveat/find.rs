@@ -2,6 +2,7 @@
 
 use super::Caveat;
 use crate::measure::run_record::{RunEnd, RunRecord};
+use crate::plan::ArrivalsPlan;
 
 /// A worker busier than this was the limit, or near it.
 const BUSY_PERCENT: f64 = 95.0;
@@ -92,7 +93,13 @@ fn most_frequent(record: &RunRecord) -> String {
 /// Whether the load generator, and not the server, set the numbers.
 fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let (plan, totals) = (&record.plan, &record.totals);
-    let offered = totals.offered_load_ops_per_s;
+    let offered = match plan.arrivals {
+        // Chance decides how many are due: more than that cannot be achieved.
+        ArrivalsPlan::Poisson { .. } if plan.count.is_none() => {
+            Some(totals.ledger.scheduled as f64 * 1e9 / record.window_ns.max(1) as f64)
+        }
+        _ => totals.offered_load_ops_per_s,
+    };
     let is_below =
         offered.is_some_and(|offered| totals.achieved_load_ops_per_s < ACHIEVED_SHARE * offered);
     // A worker that spins is always busy; an open loop spins before due moments.

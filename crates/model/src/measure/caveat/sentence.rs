@@ -13,7 +13,7 @@ pub fn of(caveat: &Caveat) -> String {
             achieved(*offered_load_ops_per_s, *achieved_load_ops_per_s)
         }
         Caveat::Skipped { count, scheduled } => {
-            of_all(*count, *scheduled, "operations were due and never sent: every slot was taken until the end")
+            of_all(*count, *scheduled, "operations were due and never sent: every slot was taken, or the connection down, until the end")
         }
         Caveat::FewAboveQuantile { quantile, above } => few_above(*quantile, *above),
         Caveat::DebugBuild => {
