@@ -97,6 +97,7 @@ impl RunError {
     pub fn guilt(&self) -> Guilt {
         match self {
             RunError::Unsuitable(..) => Guilt::Usage,
+            RunError::Connect { source, .. } if is_of_this_host(source) => Guilt::Environment,
             RunError::Resolve { .. }
             | RunError::Connect { .. }
             | RunError::Call { .. }
@@ -122,6 +123,15 @@ impl RunError {
             {
                 Some("is the server running, and is this its port? (--port, --mount-port)".into())
             }
+            RunError::Connect { source, .. }
+                if source.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
+                Some("ports below 1024 (--reserved-port) need privileges: root or CAP_NET_BIND_SERVICE".into())
+            }
+            RunError::Connect { source, .. } if is_of_this_host(source) => Some(
+                "this host has no free port or file left for it; use fewer clients (--clients)"
+                    .into(),
+            ),
             RunError::Connect { .. } => Some(
                 "is the host up, and does a firewall stand between? (--port, --mount-port)".into(),
             ),
@@ -160,6 +170,19 @@ impl RunError {
     }
 }
 
+/// Whether it was this host that refused a socket, and not the network.
+fn is_of_this_host(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    // EMFILE and ENFILE have no stable kind of their own.
+    let files = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE];
+    matches!(
+        error.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable
+    ) || files
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
 fn mount_help(status: MountStatus, exports: &[String], reserved_port: bool) -> Option<String> {
     let listed = match exports {
         [] => "the server lists no exports".to_string(),
@@ -170,5 +193,28 @@ fn mount_help(status: MountStatus, exports: &[String], reserved_port: bool) -> O
             "{listed}; this process uses an unprivileged port: export with \"insecure\", or run with --reserved-port"
         )),
         _ => Some(listed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn a_port_that_this_host_refuses_is_not_blamed_on_the_server() {
+        let connect = |kind: ErrorKind| RunError::Connect {
+            address: SocketAddr::from(([127, 0, 0, 1], 2049)),
+            source: kind.into(),
+        };
+        let help = |kind| connect(kind).help().unwrap_or_default();
+        assert_eq!(
+            connect(ErrorKind::PermissionDenied).guilt(),
+            Guilt::Environment
+        );
+        assert!(help(ErrorKind::PermissionDenied).contains("--reserved-port"));
+        assert!(help(ErrorKind::AddrInUse).contains("--clients"));
+        assert_eq!(connect(ErrorKind::ConnectionRefused).guilt(), Guilt::Target);
+        assert!(help(ErrorKind::TimedOut).contains("firewall"));
     }
 }
