@@ -194,7 +194,8 @@ impl From<Stable> for Stability {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadOptions {
-    /// Calls in flight per client at most [default: 1; with --offered 1024]
+    /// Calls in flight per client at most [default: 1; with --offered 1024 shared by all
+    /// clients, 16 each at least]
     #[arg(short = 'j', long, value_name = "N", value_parser = within::<1, { IN_FLIGHT_MAX }>)]
     pub in_flight: Option<u32>,
     /// Simulated clients, each with its own connection [default: 1]

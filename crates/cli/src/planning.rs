@@ -14,8 +14,10 @@ const DURATION_DEFAULT: u64 = 10 * SECOND;
 /// The Linux client's default for TCP mounts (`timeo=600`).
 const TIMEOUT_DEFAULT: u64 = 60 * SECOND;
 const RECONNECT_DEFAULT: u64 = 10 * SECOND;
-/// Enough slots that an open loop seldom waits for one.
+/// Enough slots, of all clients together, that an open loop seldom waits for one.
 const OPEN_LOOP_IN_FLIGHT: u32 = 1024;
+/// Slots of one of many clients: memory of its own that each of them needs.
+const OPEN_LOOP_IN_FLIGHT_MIN: u32 = 16;
 const FILE_SIZE_DEFAULT: u64 = 64 << 20;
 const FILES_DEFAULT: u32 = 10_000;
 
@@ -59,6 +61,8 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
         clients,
         in_flight: load.in_flight.unwrap_or(if load.offered.is_some() {
             OPEN_LOOP_IN_FLIGHT
+                .div_ceil(clients.max(1))
+                .max(OPEN_LOOP_IN_FLIGHT_MIN)
         } else {
             1
         }),
@@ -289,6 +293,8 @@ mod tests {
         let plan = |line| plan_of(line).expect(line);
         assert_eq!(plan("null --offered 5").in_flight, 1024);
         assert_eq!(plan("null --offered 5 -j 3").in_flight, 3);
+        assert_eq!(plan("null --offered 5 -c 8").in_flight, 128);
+        assert_eq!(plan("null --offered 5 -c 10000").in_flight, 16);
         assert_eq!(plan("null --count 5").duration_ns, None);
         assert_eq!(plan("null --count 5 -d 1").duration_ns, Some(SECOND));
         assert_eq!(plan("readdir").workload.size_bytes, 32 << 10);
