@@ -92,9 +92,11 @@ pub fn rate(text: &str) -> Result<f64, String> {
     Ok(rate)
 }
 
+/// Processors are numbered below this: the kernel's own sets end there.
+pub const PROCESSORS_MAX: u32 = 1024;
+
 /// Processors: `0`, `0,2`, `0-3,8`.
 pub fn processors(text: &str) -> Result<Vec<u32>, String> {
-    const PROCESSORS_MAX: u32 = 1024;
     let expected = || "expected processors such as 0, 0,2 or 0-3 (numbers below 1024)".to_string();
     let number = |text: &str| -> Result<u32, String> {
         let number = text.trim().parse().map_err(|_| expected())?;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::options::{CLIENTS_MAX, IN_FLIGHT_MAX, MARK_MAX_NANOS, SIZE_MAX};
 use crate::output_directory::RECORD_FILE;
+use crate::quantity::PROCESSORS_MAX;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::FORMAT;
 use filestone_model::plan::{Plan, TICK_NANOS};
@@ -58,6 +59,12 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
         (
             plan.duration_ns.is_none() && plan.count.is_none(),
             "\"duration_ns\" or \"count\" must end the run",
+        ),
+        (
+            plan.pin
+                .iter()
+                .any(|processor| *processor >= PROCESSORS_MAX),
+            "\"pin\" names processors by numbers below 1024",
         ),
         (plan.timeout_ns == 0, "\"timeout_ns\" must be more than 0"),
         (
@@ -185,6 +192,12 @@ mod tests {
     #[test]
     fn a_plan_that_no_run_could_follow_is_refused() {
         let mut plan = canned::plain().plan;
+        let mut pinned = plan.clone();
+        pinned.pin = vec![0, 1024];
+        let path = file("pin", &json::document(&pinned).expect("JSON"));
+        let error = read_plan(&path).expect_err("no such processor");
+        assert!(error.what.ends_with("numbers below 1024"));
+        let _ = fs::remove_file(path);
         plan.workers = 9;
         let path = file("plan", &json::document(&plan).expect("JSON"));
         let error = read_plan(&path).expect_err("more workers than clients");

@@ -65,7 +65,11 @@ pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
         console::result(&format!(
             "Measuring filestone's own server in memory, {} operations, about {} s.\n\n{}",
             LADDER.len(),
-            (options.duration * LADDER.len() as u64).div_ceil(1_000_000_000) + 1,
+            options
+                .duration
+                .saturating_mul(LADDER.len() as u64)
+                .div_ceil(1_000_000_000)
+                + 1,
             header()
         ))?;
     }
