@@ -301,7 +301,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Takes our own directory away, with everything in it, and unmounts.
+    /// Takes our own directory away, with everything in it.
     ///
     /// The connection may have been lost with the server: it is made again.
     pub fn clean_up(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {

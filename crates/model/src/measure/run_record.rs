@@ -79,7 +79,7 @@ pub struct Host {
     pub clock_step_ns: f64,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// What waited for completions: `epoll`, `epoll+recv`, `simulated`.
+    /// What waited for completions in the first worker: `epoll`, or `recv` for a single connection.
     pub driver: String,
 }
 
