@@ -42,7 +42,7 @@ fn tell(style: Style, label: &str, text: &str) {
 pub fn error(error: &Error) {
     let label = match error.guilt {
         Guilt::Internal => "internal error",
-        Guilt::Usage | Guilt::Target | Guilt::Environment => "error",
+        Guilt::Usage | Guilt::Target | Guilt::Environment | Guilt::Interruption => "error",
     };
     tell(RED, label, &error.what);
     if let Some(text) = &error.help {

@@ -71,6 +71,7 @@ pub fn exit_code_of(guilt: Guilt) -> u8 {
         Guilt::Target => 3,
         Guilt::Environment => 4,
         Guilt::Internal => 70,
+        Guilt::Interruption => 130,
     }
 }
 

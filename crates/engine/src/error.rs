@@ -18,6 +18,8 @@ pub enum Guilt {
     Environment,
     /// A bug in this program.
     Internal,
+    /// Nobody's: somebody stopped the run.
+    Interruption,
 }
 
 /// Why a run could not be made.
@@ -87,6 +89,9 @@ pub enum RunError {
     /// The backend failed before anything was measured.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// Somebody stopped the run before it began.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
     /// A bug.
     #[error("internal error: {0}")]
     Internal(String),
@@ -108,6 +113,7 @@ impl RunError {
                 Guilt::Environment
             }
             RunError::Internal(_) => Guilt::Internal,
+            RunError::Interrupted => Guilt::Interruption,
         }
     }
 
@@ -156,7 +162,7 @@ impl RunError {
                 status: Status::ROFS,
                 ..
             } => Some("this operation changes things; the export is read-only".into()),
-            RunError::Nfs { .. } | RunError::System { .. } | RunError::Backend(_) => None,
+            RunError::Nfs { .. } | RunError::System { .. } | RunError::Backend(_) | RunError::Interrupted => None,
             RunError::Internal(_) => Some("please report this with the command line".into()),
         }
     }

@@ -7,7 +7,7 @@ use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::host;
-use crate::prepare::{Prepared, mount, prepare};
+use crate::prepare::{Prepared, go_on, mount, prepare};
 use crate::transport::allow_open_files;
 use crate::worker::{IntervalSink, Worker, WorkerEnd, new_buffer};
 use filestone_model::client::Nfs3Client;
@@ -22,7 +22,7 @@ use filestone_model::workload::{FileTable, Probe, Workload};
 use filestone_wire::pattern;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
@@ -90,7 +90,7 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, RunError> {
     check(plan)?;
-    let mut prepared = prepare(plan, built_in, observer)?;
+    let mut prepared = prepare(plan, built_in, stop, observer)?;
     observer.prepared(&prepared.target);
     let measured = measure(plan, &mut prepared, stop, observer);
     let own_path = prepared.own_path().unwrap_or_default().to_string();
@@ -268,15 +268,19 @@ impl Materials {
         &self,
         plan: &Plan,
         worker: u32,
+        stop: &AtomicBool,
     ) -> Result<Vec<(Nfs3Client, std::os::fd::OwnedFd)>, RunError> {
         let dial = self.options.dial;
         plan.clients_of_worker(worker)
-            .map(|client| match dial.connect(CONNECT_TIMEOUT) {
-                Ok(socket) => Ok((self.client(plan, client), socket)),
-                Err(source) => Err(RunError::Connect {
-                    address: dial.address,
-                    source,
-                }),
+            .map(|client| {
+                go_on(stop)?;
+                match dial.connect(CONNECT_TIMEOUT) {
+                    Ok(socket) => Ok((self.client(plan, client), socket)),
+                    Err(source) => Err(RunError::Connect {
+                        address: dial.address,
+                        source,
+                    }),
+                }
             })
             .collect()
     }
@@ -287,8 +291,9 @@ impl Materials {
         plan: &Plan,
         worker: u32,
         clock: &Clock,
+        stop: &AtomicBool,
     ) -> Result<Sockets<Nfs3Client>, RunError> {
-        let clients = self.connect(plan, worker)?;
+        let clients = self.connect(plan, worker, stop)?;
         Ok(Sockets::new(clock.clone(), self.options.clone(), clients)?)
     }
 }
@@ -315,12 +320,13 @@ fn measure(
     let clock = Clock::start();
     let workers = plan.workers as usize;
     let backends = (0..plan.workers)
-        .map(|worker| materials.backend(plan, worker, &clock))
+        .map(|worker| materials.backend(plan, worker, &clock, stop))
         .collect::<Result<Vec<_>, _>>()?;
     let driver = backends.first().map_or("none", Sockets::driver);
     observer.preparing("running");
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let mut coordinator = Coordinator::new(plan);
+    let halt = &AtomicBool::new(false);
     let started_at = std::thread::scope(|scope| -> Result<SystemTime, RunError> {
         // Channels and not a barrier: where not all threads can be started, the
         // others must not wait for ever.
@@ -334,7 +340,7 @@ fn measure(
             let body = move || {
                 settle(plan, index);
                 let make = |client| materials.workload(plan, client);
-                let mut worker = Worker::new(plan, index as u32, backend, sink, stop, make);
+                let mut worker = Worker::new(plan, index as u32, backend, sink, (stop, halt), make);
                 let _ = ready.send(());
                 drop(ready);
                 let Ok(clock) = started.recv() else { return };
@@ -357,7 +363,7 @@ fn measure(
         for start in starts {
             let _ = start.send(clock.clone());
         }
-        coordinator.collect(&from_workers, workers, observer);
+        coordinator.collect(&from_workers, workers, halt, observer);
         Ok(started_at)
     })?;
     Ok(coordinator.into_record(plan, &prepared.target, driver, &clock, started_at))
@@ -413,6 +419,7 @@ impl Coordinator {
         &mut self,
         from_workers: &Receiver<FromWorker>,
         workers: usize,
+        halt: &AtomicBool,
         observer: &mut dyn Observer,
     ) {
         while self.ends.len() < workers {
@@ -433,6 +440,9 @@ impl Coordinator {
                     self.assembly.finish(worker);
                     if let Some(spares) = self.spares.get_mut(worker) {
                         *spares = None;
+                    }
+                    if end.lost.is_some() {
+                        halt.store(true, Ordering::Relaxed);
                     }
                     self.ends.push(end);
                 }

@@ -139,19 +139,23 @@ pub struct Worker<'run, B, S> {
     last_done: Moment,
     is_interrupted: bool,
     cpu_mark: u64,
+    waited_mark: u64,
     late_mark: u64,
     is_window_open: bool,
     stop: &'run AtomicBool,
+    halt: &'run AtomicBool,
 }
 
 impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
-    /// Worker `index` of `plan`; `workload` makes the workload of a client.
+    /// Worker `index` of `plan`; `workload` makes the workload of a client. The run
+    /// ends early when somebody sets `stop`, or when a worker that has lost its
+    /// server sets `halt`.
     pub fn new(
         plan: &Plan,
         index: u32,
         backend: B,
         mut sink: S,
-        stop: &'run AtomicBool,
+        (stop, halt): (&'run AtomicBool, &'run AtomicBool),
         mut workload: impl FnMut(u32) -> Box<dyn Workload>,
     ) -> Self {
         let schedule = Schedule::of(plan);
@@ -178,9 +182,11 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             last_done: schedule.window_start,
             is_interrupted: false,
             cpu_mark: 0,
+            waited_mark: 0,
             late_mark: 0,
             is_window_open: false,
             stop,
+            halt,
         }
     }
 
@@ -450,6 +456,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         self.open_window(now);
         if self.stop.load(Ordering::Relaxed) {
             self.interrupt(now);
+        } else if self.halt.load(Ordering::Relaxed) {
+            // Another worker has lost the server: there is nothing left to measure.
+            self.close(now.min(self.schedule.window_end));
         }
         if self.end.is_none() {
             if now > self.schedule.window_end {
@@ -489,17 +498,19 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         if self.end.is_some() {
             return;
         }
+        self.note_costs();
         self.end = Some(at);
         let kind = self.measured_kind;
+        let opened = self.schedule.window_start;
         for client in &mut self.clients {
-            let mut skipped = 0;
-            while client.arrivals.is_open() && client.next_due < at && client.remaining > skipped {
-                if self.recorder.is_measured(client.next_due) {
-                    skipped += 1;
-                }
-                client.next_due = client.arrivals.next_due().unwrap_or(Moment::NEVER);
+            if client.arrivals.is_open() && client.next_due < at {
+                let first = u64::from(self.recorder.is_measured(client.next_due));
+                let skipped = first + client.arrivals.count_due(opened, at);
+                client.next_due = Moment::NEVER;
+                self.recorder
+                    .buffer()
+                    .skip(kind, Role::Measured, skipped.min(client.remaining));
             }
-            self.recorder.buffer().skip(kind, Role::Measured, skipped);
         }
     }
 
@@ -542,13 +553,19 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         if !self.is_window_open {
             return;
         }
-        let cpu = self.backend.processor_nanos();
         let late = self.backend.late_replies();
         let buffer = self.recorder.buffer();
-        buffer.cpu_nanos += cpu - self.cpu_mark;
         buffer.late_replies += late - self.late_mark;
-        self.cpu_mark = cpu;
         self.late_mark = late;
+        // What the drain costs is no cost of the window.
+        if self.end.is_some() {
+            return;
+        }
+        let (cpu, waited) = (self.backend.processor_nanos(), self.backend.waited_nanos());
+        buffer.cpu_nanos += cpu - self.cpu_mark;
+        buffer.waited_nanos += waited - self.waited_mark;
+        self.cpu_mark = cpu;
+        self.waited_mark = waited;
     }
 
     fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerEnd {

@@ -200,15 +200,22 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
                 ended: u64::from(worker),
             };
             let plan = &case.plan;
-            let end = Worker::new(plan, worker, backend, sink, &stop, |client| {
-                Box::new(Probe::new(
-                    &plan.workload,
-                    Arc::clone(&table),
-                    client,
-                    plan.in_flight,
-                    plan.seed,
-                ))
-            })
+            let end = Worker::new(
+                plan,
+                worker,
+                backend,
+                sink,
+                (&stop, &AtomicBool::new(false)),
+                |client| {
+                    Box::new(Probe::new(
+                        &plan.workload,
+                        Arc::clone(&table),
+                        client,
+                        plan.in_flight,
+                        plan.seed,
+                    ))
+                },
+            )
             .run();
             window_end = window_end.max(end.window_end);
             full.take()

@@ -46,7 +46,15 @@ fn interrupted(plan: &Plan, backend: impl Backend) -> (WorkerEnd, Ledger, Moment
         ledger: &mut ledger,
         last: &mut last,
     };
-    let end = Worker::new(plan, 0, backend, sink, &stop, |_| Box::new(Nulls)).run();
+    let end = Worker::new(
+        plan,
+        0,
+        backend,
+        sink,
+        (&stop, &AtomicBool::new(false)),
+        |_| Box::new(Nulls),
+    )
+    .run();
     assert_eq!(ledger.missing(), 0, "{ledger:?}");
     (end, ledger, last)
 }

@@ -142,3 +142,46 @@ fn ipv6_works_as_ipv4_does() {
     .expect("the run is made");
     assert_eq!(record.totals.ledger.ok, 100);
 }
+
+#[test]
+fn a_run_that_is_stopped_while_it_is_prepared_leaves_nothing_behind() {
+    let server = serve(|_| {});
+    let plan = probe(OpKind::Write, TransportKind::Tcp, 10);
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let result = filestone_engine::run::run(
+        &plan,
+        Some(server.address()),
+        &stop,
+        &mut filestone_engine::run::Unobserved,
+    );
+    assert!(matches!(
+        result,
+        Err(filestone_engine::RunError::Interrupted)
+    ));
+    let mut plan = probe(OpKind::Lookup, TransportKind::Tcp, 10);
+    plan.target.path = "/export".into();
+    assert_eq!(
+        checked(&plan, &server).target.files,
+        3,
+        "file, files and link"
+    );
+}
+
+#[test]
+fn asking_for_more_than_the_server_moves_is_a_caveat() {
+    let server = serve(|_| {});
+    let mut record = checked(&probe(OpKind::Read, TransportKind::Tcp, 10), &server);
+    let says = |record: &filestone_model::measure::RunRecord| {
+        filestone_model::measure::caveat::find(record)
+            .iter()
+            .any(|caveat| {
+                matches!(
+                    caveat,
+                    filestone_model::measure::Caveat::TransferBeyondServer { .. }
+                )
+            })
+    };
+    assert!(!says(&record));
+    record.target.read_max_bytes = 1024;
+    assert!(says(&record));
+}

@@ -68,6 +68,35 @@ impl Arrivals {
         !matches!(self, Arrivals::Closed)
     }
 
+    /// How many of the operations still to come are due from `opened` on and
+    /// before `end`. Uses them up.
+    pub fn count_due(&mut self, opened: Moment, end: Moment) -> u64 {
+        match self {
+            Arrivals::Closed => 0,
+            // Not one by one: at a high rate they are many.
+            Arrivals::Constant {
+                first,
+                period,
+                next,
+            } => {
+                // The number of the first operation that is due at `moment` or later.
+                let at =
+                    |moment: Moment| (moment.nanos_since(*first) as f64 / *period).ceil() as u64;
+                let begin = at(opened).max(*next);
+                let count = at(end).saturating_sub(begin);
+                *next = at(end).max(*next);
+                count
+            }
+            Arrivals::Poisson { .. } => {
+                let mut count = 0;
+                while let Some(due) = self.next_due().filter(|due| *due < end) {
+                    count += u64::from(due >= opened);
+                }
+                count
+            }
+        }
+    }
+
     /// When the next operation is due; `None` for a closed loop.
     #[inline]
     pub fn next_due(&mut self) -> Option<Moment> {
@@ -113,6 +142,37 @@ mod tests {
         assert_eq!(due, [0, 333_333_333, 666_666_667, 1_000_000_000]);
         let last = (0..2_999_997).filter_map(|_| arrivals.next_due()).last();
         assert_eq!(last, Some(Moment::from_nanos(1_000_000_000_000_000)));
+    }
+
+    #[test]
+    fn what_is_still_due_is_counted_as_if_one_by_one() {
+        let at = Moment::from_nanos;
+        for load in [3.0, 1000.0, 999.9] {
+            let plan = ArrivalsPlan::Constant {
+                offered_load_ops_per_s: load,
+            };
+            for (opened, end) in [
+                (0, 1),
+                (0, 2_000_000_000),
+                (500_000_000, 1_999_999_999),
+                (5, 5),
+            ] {
+                let mut arrivals = Arrivals::of_client(&plan, 0, 1, 1);
+                arrivals.next_due();
+                let one_by_one = {
+                    let mut arrivals = arrivals.clone();
+                    std::iter::from_fn(|| arrivals.next_due())
+                        .take_while(|due| *due < at(end))
+                        .filter(|due| *due >= at(opened))
+                        .count() as u64
+                };
+                assert_eq!(
+                    arrivals.count_due(at(opened), at(end)),
+                    one_by_one,
+                    "{load} {opened} {end}"
+                );
+            }
+        }
     }
 
     #[test]

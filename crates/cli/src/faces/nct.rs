@@ -212,7 +212,9 @@ fn exit_code_of(error: &Error) -> u8 {
             EX_DATAERR
         }
         Guilt::Target if says(&["MNT3ERR_"]) => EX_PROTOCOL,
-        Guilt::Target | Guilt::Environment | Guilt::Internal => error.exit_code(),
+        Guilt::Target | Guilt::Environment | Guilt::Internal | Guilt::Interruption => {
+            error.exit_code()
+        }
     }
 }
 

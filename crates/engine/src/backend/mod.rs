@@ -68,6 +68,11 @@ pub trait Backend {
         0
     }
 
+    /// How long this thread was ready to run and had no processor, in nanoseconds.
+    fn waited_nanos(&self) -> u64 {
+        0
+    }
+
     /// Replies that came for calls already answered or given up.
     fn late_replies(&self) -> u64 {
         0

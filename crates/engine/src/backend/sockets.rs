@@ -603,6 +603,15 @@ impl<C: Client> Backend for Sockets<C> {
         }
     }
 
+    fn waited_nanos(&self) -> u64 {
+        // "time on the processor, time waited for one, times it had one"
+        // (proc_pid_schedstat); a kernel without it leaves the question open.
+        std::fs::read_to_string("/proc/thread-self/schedstat")
+            .ok()
+            .and_then(|line| line.split_ascii_whitespace().nth(1)?.parse().ok())
+            .unwrap_or(0)
+    }
+
     fn processor_nanos(&self) -> u64 {
         let spent = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
         spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64

@@ -176,7 +176,7 @@ fn exchange(
 ) -> Result<Exchange, RunError> {
     let mut plan = base_plan(operation, ArrivalsPlan::Closed, in_flight, time);
     plan.workload.size_bytes = size_bytes.max(1);
-    let raw = raw::measure(&plan, server, time)?;
+    let raw = raw::measure(&plan, server, time, stop)?;
     let record = run(&plan, Some(server), stop, &mut Unobserved)?;
     let engine = Rate {
         ops_per_s: record.totals.achieved_load_ops_per_s,
@@ -275,8 +275,9 @@ fn measure_lateness(starts_per_s: f64, time: Duration, stop: &AtomicBool) -> Lat
         cpu_nanos: &mut cpu_nanos,
     };
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    let halt = AtomicBool::new(false);
     let backend = Null::sleeping(Clock::start(), 1024);
-    let mut worker = Worker::new(&plan, 0, backend, sink, stop, |_| Box::new(Nulls));
+    let mut worker = Worker::new(&plan, 0, backend, sink, (stop, &halt), |_| Box::new(Nulls));
     // Setting the worker up took time that is not lateness.
     *worker.backend_mut() = Null::sleeping(Clock::start(), 1024);
     worker.run();

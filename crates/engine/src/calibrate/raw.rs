@@ -15,6 +15,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::time::ClockId;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Received at a time.
@@ -23,8 +24,13 @@ const BUFFER_LEN: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Exchanges the plan's operation over a plain socket for `time`.
-pub fn measure(plan: &Plan, server: SocketAddr, time: Duration) -> Result<Rate, RunError> {
-    let prepared = prepare(plan, Some(server), &mut Unobserved)?;
+pub fn measure(
+    plan: &Plan,
+    server: SocketAddr,
+    time: Duration,
+    stop: &AtomicBool,
+) -> Result<Rate, RunError> {
+    let prepared = prepare(plan, Some(server), stop, &mut Unobserved)?;
     let handle = prepared
         .table
         .file(FileId(0))

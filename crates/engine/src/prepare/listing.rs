@@ -1,11 +1,19 @@
 //! What is in a directory, before the run: names, and handles with attributes.
 
 use super::session::{Session, failed, owned};
-use super::{entry_of, own_directory};
+use super::{entry_of, go_on, own_directory};
 use crate::error::RunError;
 use filestone_model::workload::FileEntry;
 use filestone_wire::nfs3::{Procedure, Status, readdir, readdirplus};
 use filestone_wire::xdr::Decode;
+use std::sync::atomic::AtomicBool;
+
+/// Pages that a listing of `max` entries may take. A page holds a new entry but
+/// for the first few, with `.` and `..`; a server whose cookies lead in a circle
+/// would go on for ever.
+fn pages_max(max: u32) -> u64 {
+    u64::from(max) + 4
+}
 
 /// Bytes asked for per page.
 const PAGE: u32 = 32 << 10;
@@ -13,13 +21,16 @@ const PAGE: u32 = 32 << 10;
 /// The names in a directory, at most `max` of them, without `.` and `..`.
 pub fn names(
     session: &mut Session,
+    stop: &AtomicBool,
     path: &str,
     directory: &FileEntry,
     max: u32,
 ) -> Result<Vec<Vec<u8>>, RunError> {
     let mut names = Vec::new();
     let (mut cookie, mut cookieverf) = (0, [0; 8]);
-    while names.len() < max as usize {
+    let mut pages = 0..pages_max(max);
+    while names.len() < max as usize && pages.next().is_some() {
+        go_on(stop)?;
         let args = readdir::Args {
             dir: directory.handle.borrow(),
             cookie,
@@ -52,6 +63,7 @@ pub fn names(
 /// The objects in a directory, at most `max` of them.
 pub fn files(
     session: &mut Session,
+    stop: &AtomicBool,
     path: &str,
     directory: &FileEntry,
     max: u32,
@@ -59,7 +71,9 @@ pub fn files(
 ) -> Result<Vec<FileEntry>, RunError> {
     let mut files = Vec::new();
     let (mut cookie, mut cookieverf) = (0, [0; 8]);
-    while files.len() < max as usize {
+    let mut pages = 0..pages_max(max);
+    while files.len() < max as usize && pages.next().is_some() {
+        go_on(stop)?;
         let args = readdirplus::Args {
             dir: directory.handle.borrow(),
             cookie,
@@ -71,7 +85,7 @@ pub fn files(
         let page = match readdirplus::Reply::from_bytes(&bytes) {
             Ok(Ok(page)) => page,
             Ok(Err(fail)) if fail.status == Status::NOTSUPP => {
-                return look_up_each(session, path, directory, max, has_pattern);
+                return look_up_each(session, stop, path, directory, max, has_pattern);
             }
             Ok(Err(fail)) => return Err(failed(path, "READDIRPLUS", fail.status)),
             Err(error) => return Err(session.undecodable(Procedure::Readdirplus, path, error)),
@@ -97,13 +111,15 @@ pub fn files(
 
 fn look_up_each(
     session: &mut Session,
+    stop: &AtomicBool,
     path: &str,
     directory: &FileEntry,
     max: u32,
     has_pattern: bool,
 ) -> Result<Vec<FileEntry>, RunError> {
     let mut files = Vec::new();
-    for name in names(session, path, directory, max)? {
+    for name in names(session, stop, path, directory, max)? {
+        go_on(stop)?;
         files.extend(look_up(session, path, directory, &name, has_pattern)?);
     }
     Ok(files)

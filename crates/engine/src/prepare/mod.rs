@@ -19,6 +19,7 @@ use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle};
 use own_directory::OwnDirectory;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything a run needs to know of its target.
 pub struct Prepared {
@@ -36,6 +37,7 @@ pub struct Prepared {
 pub fn prepare(
     plan: &Plan,
     built_in: Option<SocketAddr>,
+    stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, RunError> {
     observer.preparing(&format!("mounting {}", plan.target.path));
@@ -52,7 +54,7 @@ pub fn prepare(
         target: Target {
             address: session.dial().address.to_string(),
             built_in: built_in.is_some(),
-            local: session.dial().address.ip().is_loopback(),
+            local: session.is_local(),
             export: mounted.export,
             walked: mounted.walked,
             object: object.kind.name().into(),
@@ -68,7 +70,7 @@ pub fn prepare(
     prepared.target.read_max_bytes = read_max;
     prepared.target.write_max_bytes = write_max;
     drop(session);
-    let result = prepared.fill_table(plan, object, observer);
+    let result = prepared.fill_table(plan, object, (stop, observer));
     match result {
         Ok(()) => {
             prepared.target.files =
@@ -82,6 +84,14 @@ pub fn prepare(
             let _ = prepared.clean_up(observer);
             Err(error)
         }
+    }
+}
+
+/// An error if somebody has stopped the run.
+pub fn go_on(stop: &AtomicBool) -> Result<(), RunError> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(RunError::Interrupted),
+        false => Ok(()),
     }
 }
 
@@ -112,7 +122,7 @@ impl Prepared {
         &mut self,
         plan: &Plan,
         object: FileEntry,
-        observer: &mut dyn Observer,
+        (stop, observer): (&AtomicBool, &mut dyn Observer),
     ) -> Result<(), RunError> {
         let operation = plan.workload.operation;
         let path = plan.target.path.as_str();
@@ -122,7 +132,7 @@ impl Prepared {
         match operation {
             OpKind::Null | OpKind::FsStat | OpKind::FsInfo | OpKind::PathConf => Ok(()),
             OpKind::GetAttr | OpKind::Access if is_directory => {
-                self.visit_files(plan, &object, observer, |_| true)?;
+                self.visit_files(plan, &object, (stop, observer), |_| true)?;
                 // An empty directory is itself an object with attributes.
                 if self.table.subjects.is_empty() {
                     self.table.subjects = root.0..root.0 + 1;
@@ -132,7 +142,7 @@ impl Prepared {
             OpKind::GetAttr | OpKind::Access => Ok(()),
             OpKind::Lookup if is_directory => {
                 self.table.directory = Some(root);
-                self.list_names(plan, &object, observer)
+                self.list_names(plan, &object, stop, observer)
             }
             OpKind::ReadDir | OpKind::ReadDirPlus if is_directory => {
                 self.table.directory = Some(root);
@@ -146,7 +156,7 @@ impl Prepared {
             )),
             OpKind::ReadLink if object.kind == ObjectKind::SymbolicLink => Ok(()),
             OpKind::ReadLink if is_directory => {
-                self.visit_files(plan, &object, observer, |entry| {
+                self.visit_files(plan, &object, (stop, observer), |entry| {
                     entry.kind == ObjectKind::SymbolicLink
                 })?;
                 self.need_subjects(operation, path, "a symbolic link, or a directory with some")
@@ -158,7 +168,7 @@ impl Prepared {
                 "name one, or a directory with some",
             )),
             OpKind::Read if is_directory => {
-                self.visit_files(plan, &object, observer, |entry| {
+                self.visit_files(plan, &object, (stop, observer), |entry| {
                     entry.kind == ObjectKind::File && entry.len > 0
                 })?;
                 self.need_subjects(operation, path, "files that are not empty")
@@ -172,7 +182,7 @@ impl Prepared {
             )),
             OpKind::SetAttr | OpKind::Write | OpKind::Commit | OpKind::Link => {
                 self.make_own_directory(plan, root, is_directory, observer)?;
-                self.make_own_files(plan, observer)
+                self.make_own_files(plan, stop, observer)
             }
             OpKind::Create
             | OpKind::MkDir
@@ -201,13 +211,14 @@ impl Prepared {
         &mut self,
         plan: &Plan,
         directory: &FileEntry,
-        observer: &mut dyn Observer,
+        (stop, observer): (&AtomicBool, &mut dyn Observer),
         is_wanted: impl Fn(&FileEntry) -> bool,
     ) -> Result<(), RunError> {
         observer.preparing(&format!("looking up the files of {}", plan.target.path));
         let has_pattern = self.target.built_in;
         let files = listing::files(
             &mut self.session,
+            stop,
             &plan.target.path,
             directory,
             plan.workload.files_max,
@@ -225,11 +236,13 @@ impl Prepared {
         &mut self,
         plan: &Plan,
         directory: &FileEntry,
+        stop: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         observer.preparing(&format!("listing {}", plan.target.path));
         for name in listing::names(
             &mut self.session,
+            stop,
             &plan.target.path,
             directory,
             plan.workload.files_max,
@@ -284,11 +297,17 @@ impl Prepared {
     }
 
     /// One file for each client.
-    fn make_own_files(&mut self, plan: &Plan, observer: &mut dyn Observer) -> Result<(), RunError> {
+    fn make_own_files(
+        &mut self,
+        plan: &Plan,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
         observer.preparing(&format!("making {} files of our own", plan.clients));
         let Some(own) = &self.own else { return Ok(()) };
         let first = self.table.len();
         for client in 0..plan.clients {
+            go_on(stop)?;
             let handle = own.make_file(&mut self.session, &format!("client{client}"))?;
             self.table.add(FileEntry {
                 handle,

@@ -13,6 +13,7 @@ use filestone_wire::nfs3::{
 };
 use filestone_wire::xdr::Decode;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::AtomicBool;
 
 /// The file that marks the directory as ours.
 const MARKER: &str = "made-by-filestone";
@@ -178,7 +179,9 @@ impl OwnDirectory {
             kind: ObjectKind::Directory,
             has_pattern: false,
         };
-        listing::names(session, &self.path, &directory, PASS_MAX)
+        // Whoever stops a run wants this done all the same.
+        let never = AtomicBool::new(false);
+        listing::names(session, &never, &self.path, &directory, PASS_MAX)
     }
 
     /// Looks it up by its name; says whether it is still there.

@@ -42,6 +42,11 @@ impl Session {
         Self::connect(*self.channel.dial(), &self.credentials, self.timeout)
     }
 
+    /// Whether the server is on this host.
+    pub fn is_local(&self) -> bool {
+        self.channel.is_local()
+    }
+
     /// Where it is connected to.
     pub fn dial(&self) -> &Dial {
         self.channel.dial()

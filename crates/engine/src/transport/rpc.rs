@@ -119,6 +119,14 @@ impl RpcChannel {
         &self.dial
     }
 
+    /// Whether the server is on this host: then both ends have the same address.
+    pub fn is_local(&self) -> bool {
+        let here = socket2::SockRef::from(&self.socket).local_addr();
+        let here = here.ok().and_then(|address| address.as_socket());
+        let there = self.dial.address.ip();
+        there.is_loopback() || here.is_some_and(|here| here.ip() == there)
+    }
+
     /// Calls a procedure and gives its results, undecoded.
     pub fn call(
         &mut self,

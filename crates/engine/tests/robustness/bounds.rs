@@ -27,8 +27,8 @@ struct Impatient<'s> {
 }
 
 impl Observer for Impatient<'_> {
-    fn preparing(&mut self, _what: &str) {
-        if self.intervals == 0 {
+    fn preparing(&mut self, what: &str) {
+        if self.intervals == 0 && what == "running" {
             self.stop.store(true, Ordering::Relaxed);
         }
     }

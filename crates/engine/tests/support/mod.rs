@@ -120,7 +120,15 @@ pub fn run_on(plan: &Plan, backend: impl Backend) -> Run {
         assembly: Rc::clone(&assembly),
         spare: (0..3).map(|_| Box::new(new_buffer(plan))).collect(),
     };
-    let end = Worker::new(plan, 0, backend, sink, &stop, |_| Box::new(Nulls)).run();
+    let end = Worker::new(
+        plan,
+        0,
+        backend,
+        sink,
+        (&stop, &AtomicBool::new(false)),
+        |_| Box::new(Nulls),
+    )
+    .run();
     let Ok(assembly) = Rc::try_unwrap(assembly) else {
         unreachable!("the sink went with the worker")
     };

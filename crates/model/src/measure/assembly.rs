@@ -32,7 +32,8 @@ pub struct Assembly {
     intervals: Vec<IntervalRecord>,
     ticks: Vec<TickCounts>,
     totals: RunningTotals,
-    cpu_by_worker: Vec<u64>,
+    /// Processor time of each worker, and time it waited for a processor.
+    costs: Vec<(u64, u64)>,
 }
 
 /// Sums over all complete intervals.
@@ -77,7 +78,7 @@ impl Assembly {
             intervals: Vec::new(),
             ticks: Vec::new(),
             totals: RunningTotals::new(&plan.workload.kinds()),
-            cpu_by_worker: vec![0; plan.workers as usize],
+            costs: vec![(0, 0); plan.workers as usize],
         }
     }
 
@@ -91,8 +92,9 @@ impl Assembly {
         worker: usize,
         mut buffer: Box<IntervalBuffer>,
     ) -> Option<Box<IntervalBuffer>> {
-        if let Some(cpu) = self.cpu_by_worker.get_mut(worker) {
+        if let Some((cpu, waited)) = self.costs.get_mut(worker) {
             *cpu += buffer.cpu_nanos;
+            *waited += buffer.waited_nanos;
         }
         let number = self.number_of(buffer.start);
         let reached = self.number_of(buffer.end).max(number + 1);
@@ -186,16 +188,17 @@ impl Assembly {
         let window = window_end.nanos_since(self.window_start).max(1);
         let mut totals = self.totals.conclude(window, name);
         totals.offered_load_ops_per_s = plan.arrivals.offered_load();
-        totals.client_cpu_ns = self.cpu_by_worker.iter().sum();
+        totals.client_cpu_ns = self.costs.iter().map(|(cpu, _)| cpu).sum();
         let ended: u64 = totals.kinds.iter().map(|kind| kind.ledger.ended()).sum();
         totals.client_cpu_ns_per_op = totals.client_cpu_ns as f64 / ended.max(1) as f64;
         totals.workers = (0..plan.workers)
-            .zip(&self.cpu_by_worker)
-            .map(|(worker, cpu)| WorkerRecord {
+            .zip(&self.costs)
+            .map(|(worker, (cpu, waited))| WorkerRecord {
                 worker,
                 clients: plan.clients_of_worker(worker).count() as u32,
                 cpu_ns: *cpu,
                 busy_percent: 100.0 * *cpu as f64 / window as f64,
+                waited_percent: 100.0 * *waited as f64 / window as f64,
             })
             .collect();
         let ticks = (0..)

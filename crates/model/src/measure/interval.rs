@@ -184,6 +184,8 @@ pub struct IntervalBuffer {
     pub late_replies: u64,
     /// Processor time that the worker used in this stretch, in nanoseconds.
     pub cpu_nanos: u64,
+    /// Time that the worker was ready to run and had no processor.
+    pub waited_nanos: u64,
     tick_nanos: u64,
 }
 
@@ -212,6 +214,7 @@ impl IntervalBuffer {
             data_bytes_in_window: 0,
             late_replies: 0,
             cpu_nanos: 0,
+            waited_nanos: 0,
             tick_nanos: tick_nanos.max(1),
         }
     }
@@ -321,6 +324,7 @@ impl IntervalBuffer {
         self.data_bytes_in_window += other.data_bytes_in_window;
         self.late_replies += other.late_replies;
         self.cpu_nanos += other.cpu_nanos;
+        self.waited_nanos += other.waited_nanos;
     }
 
     /// Forgets everything, keeps the memory, and begins anew at `start`.
@@ -335,5 +339,6 @@ impl IntervalBuffer {
         self.data_bytes_in_window = 0;
         self.late_replies = 0;
         self.cpu_nanos = 0;
+        self.waited_nanos = 0;
     }
 }

@@ -186,6 +186,8 @@ pub struct WorkerRecord {
     pub cpu_ns: u64,
     /// The same as a share of the window.
     pub busy_percent: f64,
+    /// Share of the window in which it was ready to run and had no processor.
+    pub waited_percent: f64,
 }
 
 /// One kind of operation in one role.

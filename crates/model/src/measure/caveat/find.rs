@@ -2,10 +2,13 @@
 
 use super::Caveat;
 use crate::measure::run_record::{RunEnd, RunRecord};
+use crate::operation::OpKind;
 use crate::plan::ArrivalsPlan;
 
 /// A worker busier than this was the limit, or near it.
 const BUSY_PERCENT: f64 = 95.0;
+/// A worker that had no processor for longer than this was held up.
+const WAITED_PERCENT: f64 = 5.0;
 /// Lateness of our own above this share of the response time is worth a caveat.
 const DISPATCH_SHARE: f64 = 0.01;
 /// Achieved below this share of offered is worth one.
@@ -117,6 +120,16 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             workers: plan.workers,
         });
     }
+    let starved = totals
+        .workers
+        .iter()
+        .max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
+    if let Some(worker) = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT) {
+        caveats.push(Caveat::WaitedForProcessor {
+            worker: worker.worker,
+            waited_percent: worker.waited_percent.min(100.0),
+        });
+    }
     if let (Some(offered_load_ops_per_s), true) =
         (offered, is_below && record.end == RunEnd::Finished)
     {
@@ -143,6 +156,18 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 
 /// What makes the numbers uncertain or unfit to be quoted.
 fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let server_max_bytes = match record.plan.workload.operation {
+        OpKind::Read => record.target.read_max_bytes,
+        OpKind::Write | OpKind::Commit => record.target.write_max_bytes,
+        _ => 0,
+    };
+    let size_bytes = u64::from(record.plan.workload.size_bytes);
+    if server_max_bytes > 0 && size_bytes > server_max_bytes {
+        caveats.push(Caveat::TransferBeyondServer {
+            size_bytes,
+            server_max_bytes,
+        });
+    }
     let count = record.totals.response_time_ns.count;
     let quantile = [(0.99, 100), (0.999, 1000)]
         .into_iter()

@@ -23,6 +23,13 @@ pub enum Caveat {
         busy_percent: f64,
         workers: u32,
     },
+    /// A worker was kept waiting for a processor by other programs.
+    WaitedForProcessor { worker: u32, waited_percent: f64 },
+    /// The size asked for is beyond what the server takes in one call.
+    TransferBeyondServer {
+        size_bytes: u64,
+        server_max_bytes: u64,
+    },
     /// Operations went out late by our own fault.
     DispatchDelay {
         mean_ns: f64,

@@ -8,6 +8,14 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::GeneratorWasTheLimit { worker, busy_percent, workers } => format!(
             "worker {worker} of {workers} was busy {busy_percent:.0} % of the time, so the load generator was the limit, or near it"
         ),
+        Caveat::WaitedForProcessor { worker, waited_percent } => format!(
+            "worker {worker} was ready to run but had no processor for {waited_percent:.0} % of the time: other programs slowed the load generator"
+        ),
+        Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => format!(
+            "calls asked for {} bytes, but the server says it moves at most {} at a time",
+            grouped(*size_bytes),
+            grouped(*server_max_bytes)
+        ),
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
         Caveat::AchievedBelowOffered { offered_load_ops_per_s, achieved_load_ops_per_s } => {
             achieved(*offered_load_ops_per_s, *achieved_load_ops_per_s)
@@ -59,6 +67,12 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {
         Caveat::GeneratorWasTheLimit { .. } => {
             "use more workers (--workers) or a second host; compare with `filestone calibrate`"
+        }
+        Caveat::WaitedForProcessor { .. } => {
+            "stop other programs, give the load generator a processor of its own (--pin), or use another host"
+        }
+        Caveat::TransferBeyondServer { .. } => {
+            "use a --size that the server takes; replies were shorter than asked for"
         }
         Caveat::DispatchDelay { .. } => {
             "leave a processor to the load generator, use --busy-poll, or lower the load"
