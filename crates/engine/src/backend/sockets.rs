@@ -29,6 +29,8 @@ const RECEIVE_TIMEOUT: Duration = Duration::from_millis(10);
 /// Nothing is due for so long that a blocking `recv` is back in time: the kernel
 /// rounds its time-out up to ticks of its own, 20 ms at 100 ticks per second.
 const RECEIVE_MARGIN_NANOS: u64 = 25_000_000;
+// Two ticks, and the wake-up after them.
+const _: () = assert!(RECEIVE_MARGIN_NANOS as u128 > 2 * RECEIVE_TIMEOUT.as_nanos());
 /// The receive buffer of a worker. It is shared by all of its connections.
 const BUFFER_LEN: usize = 1 << 20;
 /// Ready connections taken from the kernel at a time.
