@@ -38,6 +38,9 @@ const IN_FLIGHT_MAX: u32 = 1 << 16;
 /// Calls in flight of all clients at most.
 const SLOTS_MAX: u64 = 16 << 20;
 
+/// Operations per second that may be offered at most: one per nanosecond.
+const OFFERED_MAX: f64 = 1e9;
+
 /// Is told how a run goes on, on the coordinating thread.
 pub trait Observer {
     /// What is being done before or after the measured run.
@@ -142,6 +145,14 @@ fn check_counts(plan: &Plan) -> Result<(), RunError> {
                 plan.workers, plan.clients
             ),
             "use at least as many clients (--clients) as workers (--workers)",
+        );
+    }
+    if let Some(load) = plan.arrivals.offered_load()
+        && !(load > 0.0 && load <= OFFERED_MAX)
+    {
+        return refuse(
+            format!("--offered {load}: the offered load must be more than 0 operations per second"),
+            "at most 1,000,000,000",
         );
     }
     if plan.duration_ns.is_none() && plan.count.is_none() {

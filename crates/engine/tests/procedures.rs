@@ -185,3 +185,19 @@ fn asking_for_more_than_the_server_moves_is_a_caveat() {
     record.target.read_max_bytes = 1024;
     assert!(says(&record));
 }
+
+#[test]
+fn a_plan_that_offers_nothing_or_less_is_refused() {
+    let server = serve(|_| {});
+    for load in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let mut plan = probe(OpKind::Null, TransportKind::Tcp, 10);
+        plan.arrivals = filestone_model::plan::ArrivalsPlan::Constant {
+            offered_load_ops_per_s: load,
+        };
+        let result = support::live::run_against(&plan, &server);
+        assert!(
+            matches!(result, Err(filestone_engine::RunError::Unsuitable(..))),
+            "{load}"
+        );
+    }
+}
