@@ -55,10 +55,9 @@ impl Verify {
         if entry.has_pattern {
             return pattern::first_mismatch_in(&self.pattern, offset, data).is_none();
         }
-        let block = self
-            .first
-            .get(file.0 as usize)
-            .map_or(u64::MAX, |first| first + offset / u64::from(self.block_len));
+        let block = self.first.get(file.0 as usize).map_or(u64::MAX, |first| {
+            first.saturating_add(offset / u64::from(self.block_len))
+        });
         let Some(seen) = usize::try_from(block)
             .ok()
             .and_then(|block| self.seen.get_mut(block))
@@ -72,5 +71,33 @@ impl Verify {
             *seen = checksum;
         }
         *seen == checksum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{FileEntry, ObjectKind};
+    use filestone_wire::nfs3::Handle;
+
+    #[test]
+    fn a_server_may_claim_files_of_any_length() {
+        let mut table = FileTable::default();
+        let claims = [u64::MAX, u64::MAX, 1].map(|len| {
+            table.add(FileEntry {
+                handle: Handle::EMPTY,
+                len,
+                kind: ObjectKind::File,
+                has_pattern: false,
+            })
+        });
+        let mut verify = Verify::new(Arc::new(table), Vec::new().into(), 1);
+        for file in claims {
+            assert!(verify.is_right(file, u64::MAX, b"data"));
+        }
+        // What is remembered is held against the next reading.
+        assert!(verify.is_right(claims[0], 0, b"data"));
+        assert!(verify.is_right(claims[0], 0, b"data"));
+        assert!(!verify.is_right(claims[0], 0, b"else"));
     }
 }
