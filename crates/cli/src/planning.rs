@@ -159,7 +159,8 @@ pub const fn built_in_path(operation: OpKind) -> &'static str {
         | OpKind::FsStat
         | OpKind::FsInfo
         | OpKind::PathConf
-        | OpKind::Commit => "/export",
+        | OpKind::Commit
+        | filestone_model::only_in_loads!() => "/export",
     }
 }
 

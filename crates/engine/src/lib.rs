@@ -11,6 +11,7 @@ pub mod clock;
 pub mod error;
 pub mod host;
 pub mod prepare;
+pub mod replay;
 pub mod run;
 pub mod transport;
 pub mod worker;

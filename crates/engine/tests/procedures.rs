@@ -8,7 +8,7 @@ use support::live::{checked, probe, serve};
 
 fn all_procedures_over(transport: TransportKind) {
     let server = serve(|_| {});
-    for operation in OpKind::ALL {
+    for operation in OpKind::PROCEDURES {
         let mut plan = probe(*operation, transport, 500);
         plan.clients = 3;
         plan.workers = 2;

@@ -11,6 +11,7 @@
 pub mod arrivals;
 pub mod client;
 pub mod completions;
+pub mod load;
 pub mod measure;
 pub mod operation;
 pub mod plan;

@@ -143,13 +143,13 @@ pub enum Operation {
 
 macro_rules! kinds {
     ($($kind:ident = $name:literal, $doc:literal;)*) => {
-        /// The kind of an [`Operation`], named as the NFSv3 procedure it stands for.
+        /// What an operation is counted as: the 22 procedures of NFSv3 first, then
+        /// the verbs of load files that are none of them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "lowercase")]
-        pub enum OpKind { $(#[doc = $doc] $kind,)* }
+        pub enum OpKind { $(#[doc = $doc] #[serde(rename = $name)] $kind,)* }
 
         impl OpKind {
-            /// All kinds, in the order of RFC 1813's procedure numbers.
+            /// All kinds: first those of RFC 1813, in the order of their numbers.
             pub const ALL: &'static [OpKind] = &[$(OpKind::$kind,)*];
 
             /// The name on the command line and in records, in lower case.
@@ -188,13 +188,60 @@ kinds! {
     FsInfo = "fsinfo", "NFSPROC3_FSINFO, section 3.3.19.";
     PathConf = "pathconf", "NFSPROC3_PATHCONF, section 3.3.20.";
     Commit = "commit", "NFSPROC3_COMMIT, section 3.3.21.";
+    Deltree = "deltree", "A whole tree removed: as many calls as it takes.";
+    Flush = "flush", "SMB_COM_FLUSH, MS-CIFS section 2.2.4.6.";
+    Close = "close", "SMB_COM_CLOSE, section 2.2.4.5.";
+    LockX = "lockx", "SMB_COM_LOCKING_ANDX that locks, section 2.2.4.32.";
+    ReadX = "readx", "SMB_COM_READ_ANDX, section 2.2.4.42.";
+    WriteX = "writex", "SMB_COM_WRITE_ANDX, section 2.2.4.43.";
+    Unlink = "unlink", "SMB_COM_DELETE, section 2.2.4.7.";
+    UnlockX = "unlockx", "SMB_COM_LOCKING_ANDX that unlocks, section 2.2.4.32.";
+    FindFirst = "find_first", "TRANS2_FIND_FIRST2, section 2.2.6.2.";
+    SetFileInformation = "set_file_information", "TRANS2_SET_FILE_INFORMATION, section 2.2.6.9.";
+    QueryFileInformation = "query_file_information", "TRANS2_QUERY_FILE_INFORMATION, section 2.2.6.8.";
+    QueryPathInformation = "query_path_information", "TRANS2_QUERY_PATH_INFORMATION, section 2.2.6.6.";
+    QueryFsInformation = "query_fs_information", "TRANS2_QUERY_FS_INFORMATION, section 2.2.6.4.";
+    NtCreateX = "ntcreatex", "SMB_COM_NT_CREATE_ANDX, section 2.2.4.64.";
+    OpenX = "openx", "SMB_COM_OPEN_ANDX of dbench 1 loads, section 2.2.4.41.";
+    Lock4 = "lock4", "NLMPROC4_LOCK, RFC 1813 appendix II.";
+    Unlock4 = "unlock4", "NLMPROC4_UNLOCK.";
+    Test4 = "test4", "NLMPROC4_TEST.";
+}
+
+/// The kinds that only load files have, as a pattern: a match that is about the
+/// procedures of NFSv3 names the rest in one word, and still has no `_` arm.
+#[macro_export]
+macro_rules! only_in_loads {
+    () => {
+        $crate::operation::OpKind::Deltree
+            | $crate::operation::OpKind::Flush
+            | $crate::operation::OpKind::Close
+            | $crate::operation::OpKind::LockX
+            | $crate::operation::OpKind::ReadX
+            | $crate::operation::OpKind::WriteX
+            | $crate::operation::OpKind::Unlink
+            | $crate::operation::OpKind::UnlockX
+            | $crate::operation::OpKind::FindFirst
+            | $crate::operation::OpKind::SetFileInformation
+            | $crate::operation::OpKind::QueryFileInformation
+            | $crate::operation::OpKind::QueryPathInformation
+            | $crate::operation::OpKind::QueryFsInformation
+            | $crate::operation::OpKind::NtCreateX
+            | $crate::operation::OpKind::OpenX
+            | $crate::operation::OpKind::Lock4
+            | $crate::operation::OpKind::Unlock4
+            | $crate::operation::OpKind::Test4
+    };
 }
 
 impl OpKind {
     /// How many kinds there are.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// This kind's place in tables: the NFSv3 procedure number.
+    /// The procedures of NFSv3: what a single operation can be.
+    pub const PROCEDURES: &'static [OpKind] = Self::ALL.split_at(22).0;
+
+    /// This kind's place in tables; of a procedure of NFSv3, its number.
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
@@ -334,8 +381,16 @@ mod tests {
             assert_eq!(kind.index(), number);
             assert_eq!(OpKind::from_name(&kind.name().to_uppercase()), Some(*kind));
         }
-        assert_eq!(OpKind::COUNT, 22);
+        assert_eq!(OpKind::PROCEDURES.last(), Some(&OpKind::Commit));
         assert_eq!(OpKind::Commit.index(), 21);
+    }
+
+    #[test]
+    fn records_name_kinds_as_the_command_line_does() {
+        for kind in OpKind::ALL {
+            let json = serde_json::to_string(kind).expect("a kind is a string");
+            assert_eq!(json, format!("\"{}\"", kind.name()));
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Everything decided before a run: a [`Plan`] can be printed, stored and run again.
 
 use crate::measure::sample::Role;
+use crate::only_in_loads;
 use crate::operation::{OpKind, Stability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,7 +119,8 @@ pub const fn companion_of(operation: OpKind) -> Option<OpKind> {
         | OpKind::ReadDirPlus
         | OpKind::FsStat
         | OpKind::FsInfo
-        | OpKind::PathConf => None,
+        | OpKind::PathConf
+        | only_in_loads!() => None,
     }
 }
 

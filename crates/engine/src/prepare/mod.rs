@@ -191,6 +191,12 @@ impl Prepared {
             | OpKind::Remove
             | OpKind::RmDir
             | OpKind::Rename => self.make_own_directory(plan, root, is_directory, observer),
+            filestone_model::only_in_loads!() => Err(RunError::unsuitable(
+                operation,
+                path,
+                "a load file around it",
+                "probe takes one of the 22 procedures of NFSv3; see filestone replay",
+            )),
         }
     }
 

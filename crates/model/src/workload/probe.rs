@@ -5,6 +5,7 @@
 //! by an uncounted REMOVE on the same slot, a measured REMOVE by an uncounted
 //! CREATE. [`companion_of`](crate::plan::companion_of) is the table.
 
+use crate::only_in_loads;
 use crate::operation::{
     Answer, AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
 };
@@ -198,7 +199,8 @@ impl Probe {
             | OpKind::ReadDirPlus
             | OpKind::FsStat
             | OpKind::FsInfo
-            | OpKind::PathConf => None,
+            | OpKind::PathConf
+            | only_in_loads!() => None,
         }
     }
 
@@ -357,7 +359,8 @@ impl Workload for Probe {
             | OpKind::Link
             | OpKind::ReadDir
             | OpKind::ReadDirPlus
-            | OpKind::Commit => false,
+            | OpKind::Commit
+            | only_in_loads!() => false,
         }
     }
 
@@ -412,6 +415,7 @@ impl Workload for Probe {
                     len: self.plan.size_bytes,
                 })
             }
+            only_in_loads!() => None,
         }
     }
 }

@@ -62,7 +62,7 @@ impl Credentials {
 /// Calls of all procedures up to their arguments, each led by room for a record mark.
 #[derive(Debug)]
 pub struct Templates {
-    heads: [Vec<u8>; OpKind::COUNT],
+    heads: [Vec<u8>; OpKind::PROCEDURES.len()],
 }
 
 impl Templates {
@@ -85,7 +85,7 @@ impl Templates {
             header.encode(&mut Writer::new(&mut bytes));
             bytes
         };
-        let mut kinds = OpKind::ALL.iter();
+        let mut kinds = OpKind::PROCEDURES.iter();
         Self {
             heads: std::array::from_fn(|_| kinds.next().map(head).unwrap_or_default()),
         }

@@ -1,0 +1,57 @@
+//! The seam between a load and what carries it out.
+//!
+//! A layer is one client's way to the local file system, to a peer over bare
+//! TCP, or to an NFS server. One action at a time, on the client's own thread:
+//! dbench's clients are sequential, and a thread that blocks in the system call
+//! has nothing between the call and its end. Layers measure nothing and decide
+//! nothing; they say what was answered and what it took.
+
+use filestone_model::load::{Action, Status};
+
+/// What one action came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    /// What the layer answered.
+    pub status: Status,
+    /// Exchanges with a server; system calls are not counted.
+    pub calls: u32,
+    /// Bytes sent to a server, framing included.
+    pub bytes_sent: u32,
+    /// Bytes received from a server, framing included.
+    pub bytes_received: u32,
+    /// File data read or written, as dbench counts it: what was asked for.
+    pub data_bytes: u64,
+}
+
+impl Reply {
+    /// An answer that took no exchange and moved no data.
+    pub const fn of(status: Status) -> Self {
+        Self {
+            status,
+            calls: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            data_bytes: 0,
+        }
+    }
+}
+
+/// Why a client cannot go on: its connection is gone, its directory vanished.
+/// It costs that client, not the run.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct LayerLost {
+    /// What happened, where, as a sentence for the report.
+    pub what: String,
+}
+
+/// One client's way to what is under test.
+pub trait Layer {
+    /// Carries out one action. `data` are the bytes that writes take their data
+    /// from, over and over; never empty.
+    fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
+
+    /// Forgets handles left open by a pass of the load file, closing them, so that
+    /// the next pass begins as the first one did. Not measured.
+    fn end_pass(&mut self) -> Result<(), LayerLost>;
+}

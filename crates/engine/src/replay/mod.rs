@@ -1,0 +1,7 @@
+//! Replaying a load: one thread per client, one layer under each.
+
+pub mod layer;
+pub mod site;
+
+pub use layer::{Layer, LayerLost, Reply};
+pub use site::{Site, Trees};

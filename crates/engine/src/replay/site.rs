@@ -1,0 +1,45 @@
+//! The place that a replay works in, and how it is left as it was found.
+//!
+//! Every layer that keeps files has one directory under test, and in it one
+//! directory `clients`, which the run makes, marks as its own and takes away
+//! again. Client *i* lives in `clients/client<i>`. Whatever else is in the
+//! directory under test is never changed and never deleted; links are never
+//! followed while deleting.
+
+use super::layer::{Layer, LayerLost};
+use crate::error::RunError;
+use filestone_model::measure::run_record::Target;
+
+/// The directory in the directory under test that belongs to the run.
+pub const CLIENTS: &str = "clients";
+
+/// The file in it that says so.
+pub const MARKER: &str = ".filestone";
+
+/// A place to replay in, claimed for one run.
+pub trait Site: Sync {
+    /// One client's way to it.
+    type Layer: Layer + Send;
+
+    /// What the record says of the target.
+    fn target(&self) -> Target;
+
+    /// Makes one client's way: connects, mounts, opens. Before the clock starts.
+    fn layer(&self, client: u32) -> Result<Self::Layer, RunError>;
+
+    /// Takes away the tree of one client, on that client's thread.
+    fn clean_up(&self, client: u32, layer: &mut Self::Layer) -> Result<(), LayerLost>;
+
+    /// Takes away what claiming it made. If trees of clients are to be kept, only
+    /// the claim is given up.
+    fn release(self, trees: Trees) -> Result<(), RunError>;
+}
+
+/// What becomes of the clients' trees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trees {
+    /// They are gone already, or go now.
+    Remove,
+    /// They stay (`--skip-cleanup`).
+    Keep,
+}

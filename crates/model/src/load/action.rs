@@ -1,0 +1,350 @@
+//! What one line of a load file asks, with all names and numbers worked out.
+//!
+//! Names are relative to the directory under test, have no empty, `.` or `..`
+//! component and no leading slash; the directory itself is the empty name.
+//! The client's own number stands in them already.
+
+use crate::operation::{OpKind, Stability};
+
+/// What one line asks of a layer. Matches on it have no `_` arm: a new verb
+/// stops the build in every layer until somebody decides what it means there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action<'a> {
+    // CIFS-style loads: dbench 2 to 5, smbtorture; dbench 1 is mapped to them.
+    /// SMB_COM_NT_CREATE_ANDX: opens or creates `path` as `handle`.
+    NtCreateX {
+        /// Which file.
+        path: &'a [u8],
+        /// CreateOptions; bit 0x1 wants a directory (MS-CIFS 2.2.4.64.1).
+        options: u64,
+        /// What to do if it is there or is not.
+        disposition: Disposition,
+        /// How later lines call it.
+        handle: u64,
+    },
+    /// dbench 1's SMBopenX: opens `path`, creates it if it is not there, and gives
+    /// it the length that the trace reported.
+    OpenX {
+        /// Which file.
+        path: &'a [u8],
+        /// Its length afterwards: written out or cut to it.
+        len: u64,
+        /// How later lines call it.
+        handle: u64,
+    },
+    /// SMB_COM_CLOSE.
+    Close {
+        /// An open handle.
+        handle: u64,
+    },
+    /// SMB_COM_READ_ANDX.
+    ReadX {
+        /// An open handle.
+        handle: u64,
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes are asked for.
+        len: u64,
+        /// How many bytes the load file says came back.
+        expected_len: u64,
+    },
+    /// SMB_COM_WRITE_ANDX.
+    WriteX {
+        /// An open handle.
+        handle: u64,
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+        /// How many bytes the load file says were written.
+        expected_len: u64,
+    },
+    /// SMB_COM_FLUSH.
+    Flush {
+        /// An open handle.
+        handle: u64,
+    },
+    /// SMB_COM_LOCKING_ANDX: an exclusive byte-range lock, or an error at once.
+    LockX {
+        /// An open handle.
+        handle: u64,
+        /// First byte.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// The same range set free.
+    UnlockX {
+        /// An open handle.
+        handle: u64,
+        /// First byte.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// SMB_COM_DELETE.
+    Unlink {
+        /// Which file.
+        path: &'a [u8],
+    },
+    /// A new directory (CIFS and MKDIR3).
+    Mkdir {
+        /// Its name.
+        path: &'a [u8],
+    },
+    /// An empty directory taken away (CIFS and RMDIR3).
+    Rmdir {
+        /// Its name.
+        path: &'a [u8],
+    },
+    /// A name changed (CIFS and RENAME3).
+    Rename {
+        /// The name it has.
+        from: &'a [u8],
+        /// The name it gets.
+        to: &'a [u8],
+    },
+    /// A whole tree taken away; well done too if there is none.
+    Deltree {
+        /// Its top, which goes too.
+        path: &'a [u8],
+    },
+    /// TRANS2_FIND_FIRST2: names that match the last component of `pattern`.
+    FindFirst {
+        /// Directory and pattern; `* ? < > "` are wildcards (MS-FSCC 2.1.4).
+        pattern: &'a [u8],
+        /// Information level.
+        level: u64,
+        /// How many entries are wanted at most.
+        max: u64,
+        /// How many entries the load file says came back.
+        expected: u64,
+    },
+    /// TRANS2_QUERY_PATH_INFORMATION; dbench 1's SMBgetatr.
+    QueryPathInformation {
+        /// Which file.
+        path: &'a [u8],
+        /// Information level.
+        level: u64,
+    },
+    /// TRANS2_QUERY_FILE_INFORMATION.
+    QueryFileInformation {
+        /// An open handle.
+        handle: u64,
+        /// Information level.
+        level: u64,
+    },
+    /// TRANS2_SET_FILE_INFORMATION.
+    SetFileInformation {
+        /// An open handle.
+        handle: u64,
+        /// Information level.
+        level: u64,
+    },
+    /// TRANS2_QUERY_FS_INFORMATION.
+    QueryFsInformation {
+        /// Information level.
+        level: u64,
+    },
+    // NFS loads: dbench 4 (git) and 5. Files are named by path.
+    /// GETATTR3.
+    GetAttr {
+        /// Which file.
+        path: &'a [u8],
+    },
+    /// SETATTR3: the modification time becomes the server's.
+    SetAttr {
+        /// Which file.
+        path: &'a [u8],
+    },
+    /// LOOKUP3.
+    Lookup {
+        /// Which file.
+        path: &'a [u8],
+    },
+    /// ACCESS3.
+    Access {
+        /// Which file.
+        path: &'a [u8],
+        /// Permission bits asked for (RFC 1813 section 3.3.4).
+        wanted: u64,
+        /// Permission bits that the load file says were granted.
+        granted: u64,
+    },
+    /// READLINK3.
+    ReadLink {
+        /// Which symbolic link.
+        path: &'a [u8],
+    },
+    /// READ3.
+    Read {
+        /// Which file.
+        path: &'a [u8],
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// WRITE3.
+    Write {
+        /// Which file.
+        path: &'a [u8],
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+        /// How safely.
+        stability: Stability,
+    },
+    /// CREATE3, UNCHECKED.
+    Create {
+        /// Its name.
+        path: &'a [u8],
+    },
+    /// SYMLINK3.
+    Symlink {
+        /// The new link.
+        path: &'a [u8],
+        /// The text in it, as the load file has it.
+        target: &'a [u8],
+    },
+    /// LINK3.
+    Link {
+        /// The new name.
+        path: &'a [u8],
+        /// The file that gets it.
+        existing: &'a [u8],
+    },
+    /// REMOVE3.
+    Remove {
+        /// Which file.
+        path: &'a [u8],
+    },
+    /// READDIRPLUS3, to the end of the directory.
+    ReadDirectoryPlus {
+        /// Which directory.
+        path: &'a [u8],
+    },
+    /// FSSTAT3 of the root.
+    FileSystemStatus,
+    /// FSINFO3 of the root.
+    FileSystemInfo,
+    /// PATHCONF3.
+    PathConfiguration {
+        /// Which file.
+        path: &'a [u8],
+    },
+    /// COMMIT3 of the whole file.
+    Commit {
+        /// Which file.
+        path: &'a [u8],
+    },
+    /// NLMPROC4_LOCK, exclusive, not blocking.
+    Lock4 {
+        /// Which file.
+        path: &'a [u8],
+        /// First byte.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// NLMPROC4_UNLOCK.
+    Unlock4 {
+        /// Which file.
+        path: &'a [u8],
+        /// First byte.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+    /// NLMPROC4_TEST.
+    Test4 {
+        /// Which file.
+        path: &'a [u8],
+        /// First byte.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
+}
+
+/// CreateDisposition (MS-CIFS 2.2.4.64.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disposition {
+    /// FILE_SUPERSEDE (0).
+    Supersede,
+    /// FILE_OPEN (1): fails if it is not there.
+    Open,
+    /// FILE_CREATE (2): fails if it is there. dbench does not make it fail, and its
+    /// load file counts on that: layers create or open.
+    Create,
+    /// FILE_OPEN_IF (3): creates it if it is not there.
+    OpenIf,
+    /// FILE_OVERWRITE (4): cut to nothing; fails if it is not there.
+    Overwrite,
+    /// FILE_OVERWRITE_IF (5): cut to nothing or created.
+    OverwriteIf,
+}
+
+impl Disposition {
+    /// By its number in the standard.
+    pub const fn from_number(number: u64) -> Option<Self> {
+        Some(match number {
+            0 => Disposition::Supersede,
+            1 => Disposition::Open,
+            2 => Disposition::Create,
+            3 => Disposition::OpenIf,
+            4 => Disposition::Overwrite,
+            5 => Disposition::OverwriteIf,
+            _ => return None,
+        })
+    }
+}
+
+/// Bit of CreateOptions that wants a directory (FILE_DIRECTORY_FILE).
+pub const OPTION_DIRECTORY: u64 = 0x1;
+
+impl Action<'_> {
+    /// The kind that it is counted as.
+    pub const fn kind(&self) -> OpKind {
+        match self {
+            Action::NtCreateX { .. } => OpKind::NtCreateX,
+            Action::OpenX { .. } => OpKind::OpenX,
+            Action::Close { .. } => OpKind::Close,
+            Action::ReadX { .. } => OpKind::ReadX,
+            Action::WriteX { .. } => OpKind::WriteX,
+            Action::Flush { .. } => OpKind::Flush,
+            Action::LockX { .. } => OpKind::LockX,
+            Action::UnlockX { .. } => OpKind::UnlockX,
+            Action::Unlink { .. } => OpKind::Unlink,
+            Action::Mkdir { .. } => OpKind::MkDir,
+            Action::Rmdir { .. } => OpKind::RmDir,
+            Action::Rename { .. } => OpKind::Rename,
+            Action::Deltree { .. } => OpKind::Deltree,
+            Action::FindFirst { .. } => OpKind::FindFirst,
+            Action::QueryPathInformation { .. } => OpKind::QueryPathInformation,
+            Action::QueryFileInformation { .. } => OpKind::QueryFileInformation,
+            Action::SetFileInformation { .. } => OpKind::SetFileInformation,
+            Action::QueryFsInformation { .. } => OpKind::QueryFsInformation,
+            Action::GetAttr { .. } => OpKind::GetAttr,
+            Action::SetAttr { .. } => OpKind::SetAttr,
+            Action::Lookup { .. } => OpKind::Lookup,
+            Action::Access { .. } => OpKind::Access,
+            Action::ReadLink { .. } => OpKind::ReadLink,
+            Action::Read { .. } => OpKind::Read,
+            Action::Write { .. } => OpKind::Write,
+            Action::Create { .. } => OpKind::Create,
+            Action::Symlink { .. } => OpKind::SymLink,
+            Action::Link { .. } => OpKind::Link,
+            Action::Remove { .. } => OpKind::Remove,
+            Action::ReadDirectoryPlus { .. } => OpKind::ReadDirPlus,
+            Action::FileSystemStatus => OpKind::FsStat,
+            Action::FileSystemInfo => OpKind::FsInfo,
+            Action::PathConfiguration { .. } => OpKind::PathConf,
+            Action::Commit { .. } => OpKind::Commit,
+            Action::Lock4 { .. } => OpKind::Lock4,
+            Action::Unlock4 { .. } => OpKind::Unlock4,
+            Action::Test4 { .. } => OpKind::Test4,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What a line expects, what a layer answered, and whether they agree.
+//!
+//! The three vocabularies (NT status of CIFS-style loads, NFSv3 status numbers,
+//! the operating system's errno) meet in [`Cause`]: coarse enough to be the same
+//! thing in each of them, fine enough to tell a missing file from a full disk.
+
+/// Why something did not succeed, in words that all layers share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// Nothing of that name, or nothing on the way to it: ENOENT, NFS3ERR_NOENT,
+    /// NT_STATUS_OBJECT_NAME_NOT_FOUND, _OBJECT_PATH_NOT_FOUND, _NO_SUCH_FILE.
+    NotFound,
+    /// There is something of that name: EEXIST, NFS3ERR_EXIST, _OBJECT_NAME_COLLISION.
+    Exists,
+    /// Not allowed: EACCES, EPERM, EROFS, NFS3ERR_ACCES, _ACCESS_DENIED.
+    Denied,
+    /// Not a directory on the way or at the end: ENOTDIR, NFS3ERR_NOTDIR.
+    NotDirectory,
+    /// A directory where none may be: EISDIR, NFS3ERR_ISDIR, _FILE_IS_A_DIRECTORY.
+    IsDirectory,
+    /// ENOTEMPTY, NFS3ERR_NOTEMPTY, _DIRECTORY_NOT_EMPTY.
+    NotEmpty,
+    /// No room: ENOSPC, EDQUOT, NFS3ERR_NOSPC, _DISK_FULL.
+    NoSpace,
+    /// Somebody else holds a lock: EAGAIN of fcntl, NLM4_DENIED, _LOCK_NOT_GRANTED.
+    Locked,
+    /// A handle that the load file did not open, or whose opening failed.
+    UnknownHandle,
+    /// Anything else.
+    Other,
+}
+
+/// What a layer answered to one action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Done.
+    Ok,
+    /// Done, but with fewer or more bytes than the load file says came back.
+    WrongLength {
+        /// What the load file says.
+        expected: u64,
+        /// What came.
+        got: u64,
+    },
+    /// Done, but ACCESS granted other bits than the load file says.
+    WrongAccess {
+        /// What the load file says.
+        expected: u64,
+        /// What was granted.
+        got: u64,
+    },
+    /// An NFSv3 status other than NFS3_OK (RFC 1813 section 2.6).
+    Nfs(u32),
+    /// An NLM v4 status other than NLM4_GRANTED (RFC 1813, appendix II).
+    Nlm(u32),
+    /// An error of the operating system.
+    Errno(i32),
+    /// Refused before it was sent, for this reason.
+    Refused(Cause),
+    /// The layer only carries bytes and cannot say (bare TCP): whatever is expected.
+    Unknown,
+}
+
+/// What a line of a load file expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// NT_STATUS_OK, SUCCESS, 0x0.
+    Success,
+    /// A failure for this reason. [`Cause::Other`]: ERROR, or a code that has no
+    /// reason of its own here; then any failure will do.
+    Failure(Cause),
+    /// Exactly this NFSv3 (or NLM v4) status.
+    Number(u32),
+    /// `*`: anything.
+    Anything,
+}
+
+/// How an answer differed from what the load file expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mismatch {
+    /// It should have succeeded.
+    Failed,
+    /// It should have failed.
+    Succeeded,
+    /// It should have failed for another reason, or with another number.
+    OtherFailure,
+    /// It moved another number of bytes.
+    WrongLength,
+    /// ACCESS granted other bits.
+    WrongAccess,
+}
+
+impl Status {
+    /// Whether the layer did what was asked.
+    pub const fn is_ok(&self) -> bool {
+        matches!(
+            self,
+            Status::Ok | Status::WrongLength { .. } | Status::WrongAccess { .. } | Status::Unknown
+        )
+    }
+
+    /// Why not; `None` when it did.
+    pub fn cause(&self) -> Option<Cause> {
+        match *self {
+            Status::Ok
+            | Status::WrongLength { .. }
+            | Status::WrongAccess { .. }
+            | Status::Unknown => None,
+            Status::Nfs(number) => Some(cause_of_nfs(number)),
+            Status::Nlm(number) => Some(if number == 1 {
+                Cause::Locked
+            } else {
+                Cause::Other
+            }),
+            Status::Errno(number) => Some(cause_of_errno(number)),
+            Status::Refused(cause) => Some(cause),
+        }
+    }
+}
+
+/// RFC 1813, section 2.6.
+const fn cause_of_nfs(number: u32) -> Cause {
+    match number {
+        2 => Cause::NotFound,
+        1 | 13 | 30 => Cause::Denied,
+        17 => Cause::Exists,
+        20 => Cause::NotDirectory,
+        21 => Cause::IsDirectory,
+        28 | 69 => Cause::NoSpace,
+        66 => Cause::NotEmpty,
+        _ => Cause::Other,
+    }
+}
+
+/// The numbers of Linux, whose errno a local layer reports.
+const fn cause_of_errno(number: i32) -> Cause {
+    match number {
+        2 => Cause::NotFound,
+        1 | 13 | 30 => Cause::Denied,
+        11 => Cause::Locked,
+        17 => Cause::Exists,
+        20 => Cause::NotDirectory,
+        21 => Cause::IsDirectory,
+        28 | 122 => Cause::NoSpace,
+        39 => Cause::NotEmpty,
+        _ => Cause::Other,
+    }
+}
+
+impl Expected {
+    /// How `status` differs from what is expected; `None` when it does not.
+    pub fn mismatch(&self, status: &Status) -> Option<Mismatch> {
+        match (self, status) {
+            (Expected::Anything, _) | (_, Status::Unknown) => None,
+            (Expected::Number(0) | Expected::Success, _) => match status {
+                Status::WrongLength { .. } => Some(Mismatch::WrongLength),
+                Status::WrongAccess { .. } => Some(Mismatch::WrongAccess),
+                status if status.is_ok() => None,
+                _ => Some(Mismatch::Failed),
+            },
+            (_, status) if status.is_ok() => Some(Mismatch::Succeeded),
+            (Expected::Number(wanted), Status::Nfs(got) | Status::Nlm(got)) => {
+                (wanted != got).then_some(Mismatch::OtherFailure)
+            }
+            (Expected::Number(wanted), status) => {
+                (Some(cause_of_nfs(*wanted)) != status.cause()).then_some(Mismatch::OtherFailure)
+            }
+            (Expected::Failure(Cause::Other), _) => None,
+            // A component that is missing and one that is no directory look alike
+            // to a client that only asks for the whole path.
+            (Expected::Failure(Cause::NotFound), status)
+                if status.cause() == Some(Cause::NotDirectory) =>
+            {
+                None
+            }
+            (Expected::Failure(cause), status) => {
+                (Some(*cause) != status.cause()).then_some(Mismatch::OtherFailure)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_failure_is_recognised_in_every_layer() {
+        let expected = Expected::Failure(Cause::NotFound);
+        for status in [
+            Status::Nfs(2),
+            Status::Errno(2),
+            Status::Refused(Cause::NotFound),
+        ] {
+            assert_eq!(expected.mismatch(&status), None, "{status:?}");
+        }
+        assert_eq!(expected.mismatch(&Status::Ok), Some(Mismatch::Succeeded));
+        assert_eq!(
+            expected.mismatch(&Status::Errno(28)),
+            Some(Mismatch::OtherFailure)
+        );
+        assert_eq!(
+            Expected::Failure(Cause::Other).mismatch(&Status::Errno(28)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_status_number_must_be_met_exactly() {
+        let expected = Expected::Number(66);
+        assert_eq!(expected.mismatch(&Status::Nfs(66)), None);
+        assert_eq!(
+            expected.mismatch(&Status::Nfs(70)),
+            Some(Mismatch::OtherFailure)
+        );
+        assert_eq!(expected.mismatch(&Status::Errno(39)), None);
+        assert_eq!(Expected::Number(0).mismatch(&Status::Ok), None);
+    }
+
+    #[test]
+    fn a_short_read_is_a_mismatch_of_its_own() {
+        let short = Status::WrongLength {
+            expected: 4096,
+            got: 0,
+        };
+        assert_eq!(
+            Expected::Success.mismatch(&short),
+            Some(Mismatch::WrongLength)
+        );
+        assert_eq!(Expected::Anything.mismatch(&short), None);
+    }
+}
