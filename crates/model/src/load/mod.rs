@@ -12,9 +12,11 @@
 pub mod action;
 pub mod compiled;
 pub mod expected;
+pub mod made;
 pub mod script;
 
 pub use action::Action;
 pub use compiled::{Generation, Load};
 pub use expected::{Cause, Expected, Mismatch, Status};
+pub use made::Made;
 pub use script::{Line, Next, Script, ScriptError};
