@@ -4,12 +4,14 @@ mod board;
 mod client;
 pub mod layer;
 mod mismatches;
+mod open;
 mod pacing;
 mod run;
 pub mod site;
 mod time;
 
 pub use layer::{Layer, LayerLost, Reply};
+pub use open::{BuiltIn, replay};
 pub use run::replay_on;
 pub use site::{Site, Trees};
 
