@@ -14,6 +14,7 @@ pub mod compiled;
 pub mod expected;
 pub mod made;
 pub mod script;
+pub mod wildcard;
 
 pub use action::Action;
 pub use compiled::{Generation, Load};
