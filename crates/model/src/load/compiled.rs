@@ -1,7 +1,13 @@
 //! A load file, compiled: compact, immutable, shared by all clients.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Which program's load files look like this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Generation {
     /// dbench 1: a sniffer's REQUEST and REPLY lines.
     Dbench1,
