@@ -7,6 +7,7 @@ use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::host;
+use crate::prepare::mount::Caller;
 use crate::prepare::{Prepared, go_on, mount, prepare};
 use crate::transport::allow_open_files;
 use crate::worker::{IntervalSink, Worker, WorkerEnd, new_buffer};
@@ -15,7 +16,7 @@ use filestone_model::client::nfs3::{Shared, Templates, Verify, failure};
 use filestone_model::measure::run_record::{self, IntervalRecord, RunEnd, RunRecord, Target, Tool};
 use filestone_model::measure::{Assembly, Caveat, IntervalBuffer, caveat};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{Plan, TransportKind};
+use filestone_model::plan::{Plan, ProbeRun, TransportKind};
 use filestone_model::random::{Purpose, stream};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileTable, Probe, Workload};
@@ -92,6 +93,7 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, RunError> {
+    let plan = &probe_run(plan)?;
     check(plan)?;
     let mut prepared = prepare(plan, built_in, stop, observer)?;
     observer.prepared(&prepared.target);
@@ -108,8 +110,18 @@ pub fn run(
     Ok(record)
 }
 
+/// The plan as what the event loop runs.
+pub(crate) fn probe_run(plan: &Plan) -> Result<ProbeRun<'_>, RunError> {
+    plan.as_probe_run().ok_or_else(|| {
+        RunError::Unsuitable(
+            "only load files are replayed against targets other than NFS servers".into(),
+            Some("a probe takes a target of protocol nfs3".into()),
+        )
+    })
+}
+
 /// What a plan must be, whatever the target.
-fn check(plan: &Plan) -> Result<(), RunError> {
+fn check(plan: &ProbeRun<'_>) -> Result<(), RunError> {
     check_counts(plan)?;
     check_transfer(plan)?;
     check_host(plan)
@@ -165,8 +177,8 @@ fn check_counts(plan: &Plan) -> Result<(), RunError> {
 }
 
 /// Bytes per call.
-fn check_transfer(plan: &Plan) -> Result<(), RunError> {
-    let (size, operation) = (plan.workload.size_bytes, plan.workload.operation);
+fn check_transfer(plan: &ProbeRun<'_>) -> Result<(), RunError> {
+    let (size, operation) = (plan.probe.size_bytes, plan.probe.operation);
     if size == 0 || size as usize > pattern::PERIOD {
         return refuse(
             format!(
@@ -220,11 +232,14 @@ struct Materials {
 }
 
 impl Materials {
-    fn of(plan: &Plan, prepared: &mut Prepared) -> Self {
+    fn of(plan: &ProbeRun<'_>, prepared: &mut Prepared) -> Self {
         let pattern: Arc<[u8]> = pattern::table().into();
         let table = Arc::new(std::mem::take(&mut prepared.table));
         let shared = Shared {
-            templates: Arc::new(Templates::new(&mount::credentials(plan))),
+            templates: Arc::new(Templates::new(&mount::credentials(&Caller::new(
+                plan,
+                plan.target,
+            )))),
             table: Arc::clone(&table),
             pattern: Arc::clone(&pattern),
             timeout_nanos: plan.timeout_ns,
@@ -243,8 +258,8 @@ impl Materials {
         }
     }
 
-    fn client(&self, plan: &Plan, client: u32) -> Nfs3Client {
-        let workload = &plan.workload;
+    fn client(&self, plan: &ProbeRun<'_>, client: u32) -> Nfs3Client {
+        let workload = plan.probe;
         let reads = workload.operation == OpKind::Read;
         let verify = (reads && workload.verify).then(|| {
             Box::new(Verify::new(
@@ -264,9 +279,9 @@ impl Materials {
         )
     }
 
-    fn workload(&self, plan: &Plan, client: u32) -> Box<dyn Workload> {
+    fn workload(&self, plan: &ProbeRun<'_>, client: u32) -> Box<dyn Workload> {
         Box::new(Probe::new(
-            &plan.workload,
+            plan.probe,
             Arc::clone(&self.table),
             client,
             plan.in_flight,
@@ -277,7 +292,7 @@ impl Materials {
     /// The clients of one worker, connected.
     fn connect(
         &self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         worker: u32,
         stop: &AtomicBool,
     ) -> Result<Vec<(Nfs3Client, std::os::fd::OwnedFd)>, RunError> {
@@ -299,7 +314,7 @@ impl Materials {
     /// The connected clients of one worker, as what its loop runs on.
     fn backend(
         &self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         worker: u32,
         clock: &Clock,
         stop: &AtomicBool,
@@ -319,7 +334,7 @@ fn xid_salt() -> u64 {
 }
 
 fn measure(
-    plan: &Plan,
+    plan: &ProbeRun<'_>,
     prepared: &mut Prepared,
     stop: &AtomicBool,
     observer: &mut dyn Observer,

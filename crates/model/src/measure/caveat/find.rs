@@ -3,7 +3,7 @@
 use super::Caveat;
 use crate::measure::run_record::{RunEnd, RunRecord};
 use crate::operation::OpKind;
-use crate::plan::ArrivalsPlan;
+use crate::plan::{ArrivalsPlan, TargetPlan};
 
 /// A worker busier than this was the limit, or near it.
 const BUSY_PERCENT: f64 = 95.0;
@@ -156,18 +156,7 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 
 /// What makes the numbers uncertain or unfit to be quoted.
 fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
-    let server_max_bytes = match record.plan.workload.operation {
-        OpKind::Read => record.target.read_max_bytes,
-        OpKind::Write | OpKind::Commit => record.target.write_max_bytes,
-        _ => 0,
-    };
-    let size_bytes = u64::from(record.plan.workload.size_bytes);
-    if server_max_bytes > 0 && size_bytes > server_max_bytes {
-        caveats.push(Caveat::TransferBeyondServer {
-            size_bytes,
-            server_max_bytes,
-        });
-    }
+    find_transfer(record, caveats);
     let count = record.totals.response_time_ns.count;
     let quantile = [(0.99, 100), (0.999, 1000)]
         .into_iter()
@@ -192,9 +181,28 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             read_ns: record.host.clock_read_ns,
         });
     }
-    if record.target.local {
+    if record.target.local && !matches!(record.plan.target, TargetPlan::Local(_)) {
         caveats.push(Caveat::Loopback {
             built_in: record.target.built_in,
+        });
+    }
+}
+
+/// Whether the server cut what was asked into pieces.
+fn find_transfer(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let Some(probe) = record.plan.probe() else {
+        return;
+    };
+    let server_max_bytes = match probe.operation {
+        OpKind::Read => record.target.read_max_bytes,
+        OpKind::Write | OpKind::Commit => record.target.write_max_bytes,
+        _ => 0,
+    };
+    let size_bytes = u64::from(probe.size_bytes);
+    if server_max_bytes > 0 && size_bytes > server_max_bytes {
+        caveats.push(Caveat::TransferBeyondServer {
+            size_bytes,
+            server_max_bytes,
         });
     }
 }
