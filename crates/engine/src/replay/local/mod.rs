@@ -4,7 +4,7 @@
 //! Each verb makes the system calls that a Samba server would make for it, as
 //! dbench's file backend imitates them: names are resolved first, attributes are
 //! read beside the files, and so on. What a verb becomes stands where it is
-//! carried out ([`verbs`] for the CIFS-style ones, [`by_path`] for those of NFS).
+//! carried out (`verbs` for the CIFS-style ones, `by_path` for those of NFS).
 //! Three things differ from dbench, because a server would do them so: a name
 //! that resolving does not find is not opened once more to hear the same answer;
 //! a name found in another case is the one that is used; and FIND_FIRST reads the
@@ -143,6 +143,3 @@ impl Layer for LocalLayer {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;
