@@ -3,6 +3,7 @@
 mod board;
 mod client;
 pub mod layer;
+pub mod local;
 mod mismatches;
 mod open;
 mod pacing;
@@ -11,6 +12,7 @@ pub mod site;
 mod time;
 
 pub use layer::{Layer, LayerLost, Reply};
+pub use local::{LocalLayer, LocalOptions, LocalSite};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;
 pub use site::{Site, Trees};
