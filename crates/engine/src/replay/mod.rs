@@ -2,6 +2,8 @@
 
 pub mod layer;
 pub mod site;
+pub mod tcp;
 
 pub use layer::{Layer, LayerLost, Reply};
 pub use site::{Site, Trees};
+pub use tcp::{TcpOptions, TcpSite};
