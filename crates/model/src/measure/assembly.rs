@@ -77,7 +77,7 @@ impl Assembly {
             reached: vec![0; plan.workers as usize],
             intervals: Vec::new(),
             ticks: Vec::new(),
-            totals: RunningTotals::new(&plan.workload.kinds()),
+            totals: RunningTotals::new(&plan.kinds()),
             costs: vec![(0, 0); plan.workers as usize],
         }
     }

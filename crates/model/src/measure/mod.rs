@@ -7,6 +7,7 @@ pub mod distribution;
 pub mod interval;
 pub mod ledger;
 pub mod recorder;
+pub mod replay_record;
 pub mod run_record;
 pub mod sample;
 
@@ -16,5 +17,6 @@ pub use distribution::{Distribution, DistributionRecord};
 pub use interval::{IntervalBuffer, TickCounts};
 pub use ledger::Ledger;
 pub use recorder::Recorder;
+pub use replay_record::ReplayRecord;
 pub use run_record::RunRecord;
 pub use sample::{Role, Sample};
