@@ -15,7 +15,7 @@ pub mod socket_options;
 mod tests;
 
 pub use error::TcpError;
-pub use socket_options::{SocketOption, SocketOptions};
+pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
 
 use super::layer::{Layer, LayerLost, Reply};
 use super::site::{Site, Trees};
@@ -24,6 +24,7 @@ use connection::Connection;
 use exchanges::Exchanges;
 use filestone_model::load::{Action, Cause, Generation, Status};
 use filestone_model::measure::run_record::Target;
+use filestone_model::plan::TcpReplay;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -58,6 +59,24 @@ impl Default for TcpOptions {
 }
 
 impl TcpOptions {
+    /// What a plan says about a load of that generation.
+    pub fn planned(
+        replay: &TcpReplay,
+        generation: Generation,
+        timeout_nanos: u64,
+    ) -> Result<Self, RunError> {
+        let socket_options = replay.socket_options.parse();
+        let socket_options = socket_options
+            .map_err(|error: SocketOptionError| RunError::Unsuitable(error.to_string(), None))?;
+        Ok(Self {
+            generation,
+            prefix: replay.prefix.clone(),
+            socket_options,
+            timeout_nanos,
+            built_in: false,
+        })
+    }
+
     fn timeout(&self) -> Duration {
         Duration::from_nanos(self.timeout_nanos)
     }
