@@ -4,6 +4,7 @@ mod board;
 mod client;
 pub mod layer;
 mod mismatches;
+mod open;
 mod pacing;
 mod run;
 pub mod site;
@@ -11,6 +12,7 @@ pub mod tcp;
 mod time;
 
 pub use layer::{Layer, LayerLost, Reply};
+pub use open::{BuiltIn, replay};
 pub use run::replay_on;
 pub use site::{Site, Trees};
 pub use tcp::{TcpOptions, TcpSite};

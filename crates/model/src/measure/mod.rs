@@ -13,7 +13,7 @@ pub mod sample;
 
 pub use assembly::Assembly;
 pub use caveat::Caveat;
-pub use distribution::{Distribution, DistributionRecord};
+pub use distribution::{Digits, Distribution, DistributionRecord};
 pub use interval::{IntervalBuffer, TickCounts};
 pub use ledger::Ledger;
 pub use recorder::Recorder;
