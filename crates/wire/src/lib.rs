@@ -1,4 +1,4 @@
-//! XDR, ONC RPC, portmap, MOUNT and NFSv3: bytes to messages and back.
+//! XDR, ONC RPC, portmap, MOUNT, NFSv3 and tbench: bytes to messages and back.
 //!
 //! Nothing here opens a socket, reads a clock or needs `std`. Messages borrow
 //! names, handles and file data from the bytes they were decoded from; what a
@@ -11,6 +11,7 @@
 //! | [`portmap`] | RFC 1833 |
 //! | [`mount`] | RFC 1813, appendix I |
 //! | [`nfs3`] | RFC 1813 |
+//! | [`tbench`] | none: what dbench's tbench sends |
 //! | [`pattern`] | ours: file data that says where it belongs |
 
 #![no_std]
@@ -29,4 +30,5 @@ pub mod pattern;
 pub mod portmap;
 pub mod record;
 pub mod rpc;
+pub mod tbench;
 pub mod xdr;
