@@ -13,6 +13,7 @@ pub mod action;
 pub mod compiled;
 pub mod expected;
 pub mod script;
+pub mod wildcard;
 
 pub use action::Action;
 pub use compiled::{Generation, Load};
