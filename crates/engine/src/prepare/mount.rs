@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::transport::Dial;
 use crate::transport::rpc::{CallError, RpcChannel};
 use filestone_model::client::nfs3::Credentials;
-use filestone_model::plan::{Plan, TargetPlan, TransportKind};
+use filestone_model::plan::{NfsTarget, Plan, TransportKind};
 use filestone_wire::mount::{self, DirPath, MountStatus};
 use filestone_wire::nfs3::{self, Fattr3, Handle};
 use filestone_wire::nlm;
@@ -47,49 +47,61 @@ pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, RunError> {
     Ok(addresses)
 }
 
-/// The name of this host, as far as AUTH_SYS has room for it.
-pub fn machine_name() -> String {
-    rustix::system::uname()
+/// Which server is called, and what every call to it has in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller<'plan> {
+    /// The server and the object on it.
+    pub target: &'plan NfsTarget,
+    /// How long a call may stay unanswered.
+    pub timeout_ns: u64,
+    /// Where the calls' identity comes from.
+    pub seed: u64,
+}
+
+impl<'plan> Caller<'plan> {
+    /// The caller that `plan` makes of its target.
+    pub fn new(plan: &Plan, target: &'plan NfsTarget) -> Self {
+        Self {
+            target,
+            timeout_ns: plan.timeout_ns,
+            seed: plan.seed,
+        }
+    }
+}
+
+/// Credentials of all calls.
+pub fn credentials(caller: &Caller<'_>) -> Credentials {
+    let machine_name = rustix::system::uname()
         .nodename()
         .to_string_lossy()
         .chars()
         .take(64)
-        .collect()
-}
-
-/// Credentials of a plan's calls.
-pub fn credentials(plan: &Plan) -> Credentials {
+        .collect();
     Credentials {
-        machine_name: machine_name(),
-        uid: plan.target.uid,
-        gid: plan.target.gid,
+        machine_name,
+        uid: caller.target.uid,
+        gid: caller.target.gid,
         // Any number will do; one that changes tells captures of two runs apart.
-        stamp: std::process::id() ^ (plan.seed as u32).rotate_left(16),
+        stamp: std::process::id() ^ (caller.seed as u32).rotate_left(16),
     }
 }
 
 /// Mounts the plan's path.
-pub fn mount(plan: &Plan, built_in: Option<SocketAddr>) -> Result<(Session, Mounted), RunError> {
-    let timeout = Duration::from_nanos(plan.timeout_ns);
-    mount_target(&plan.target, credentials(plan), timeout, built_in)
-}
-
-/// Mounts the path of a target.
-pub fn mount_target(
-    target: &TargetPlan,
-    credentials: Credentials,
-    timeout: Duration,
+pub fn mount(
+    caller: &Caller<'_>,
     built_in: Option<SocketAddr>,
 ) -> Result<(Session, Mounted), RunError> {
-    let host = target.host.as_deref().unwrap_or("built-in");
+    let credentials = credentials(caller);
+    let timeout = CALL_MAX.min(Duration::from_nanos(caller.timeout_ns));
+    let host = caller.target.host.as_deref().unwrap_or("built-in");
     let addresses = match built_in {
         Some(address) => vec![address],
-        None => resolve(host, target.port.unwrap_or(nfs3::PORT))?,
+        None => resolve(host, caller.target.port.unwrap_or(nfs3::PORT))?,
     };
     let mut finder = Finder {
-        target,
+        target: caller.target,
         credentials,
-        timeout: CALL_MAX.min(timeout),
+        timeout,
         host,
         built_in,
     };
@@ -107,26 +119,24 @@ pub fn mount_target(
 
 /// Where the lock manager of the NFS server at `server` is: on the same port, as
 /// ours is, or where the port mapper says.
-pub fn find_lock_manager(
-    target: &TargetPlan,
-    credentials: Credentials,
-    timeout: Duration,
-    server: SocketAddr,
-) -> Option<SocketAddr> {
+pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<SocketAddr> {
     let finder = Finder {
-        target,
-        credentials,
-        timeout: CALL_MAX.min(timeout),
-        host: target.host.as_deref().unwrap_or("built-in"),
+        target: caller.target,
+        credentials: credentials(caller),
+        timeout: CALL_MAX.min(Duration::from_nanos(caller.timeout_ns)),
+        host: caller.target.host.as_deref().unwrap_or("built-in"),
         built_in: None,
     };
-    let answers = |address| {
-        let stamp = finder.credentials.stamp;
-        let dial = finder.dial(address);
-        RpcChannel::connect(dial, finder.credentials.clone(), stamp, finder.timeout)
-            .is_ok_and(|mut channel| channel.call(nlm::PROGRAM, nlm::VERSION, 0, &()).is_ok())
+    let channel = RpcChannel::connect(
+        finder.dial(server),
+        finder.credentials.clone(),
+        finder.credentials.stamp,
+        finder.timeout,
+    );
+    let answers = |mut channel: RpcChannel| {
+        channel.call(nlm::PROGRAM, nlm::VERSION, nlm::Procedure::Null.number(), &())
     };
-    if answers(server) {
+    if channel.is_ok_and(|channel| answers(channel).is_ok()) {
         return Some(server);
     }
     finder
@@ -135,7 +145,7 @@ pub fn find_lock_manager(
 }
 
 struct Finder<'p> {
-    target: &'p TargetPlan,
+    target: &'p NfsTarget,
     credentials: Credentials,
     timeout: Duration,
     host: &'p str,
