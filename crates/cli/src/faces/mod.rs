@@ -3,13 +3,16 @@
 
 pub mod calibrate;
 pub mod completions;
+pub mod dbench;
 pub mod demo;
 pub mod nct;
 pub mod probe;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod schema;
 pub mod serve;
+pub mod tbench_srv;
 
 use crate::error::Error;
 use crate::{Exit, console};
