@@ -39,8 +39,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How a face ended when nothing stopped it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a face ended when nothing stopped it, from well to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Everything was done; numbers were measured.
     Done,

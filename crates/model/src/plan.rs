@@ -370,6 +370,14 @@ impl Plan {
         }
     }
 
+    /// The load file that is replayed, to be changed.
+    pub fn replay_mut(&mut self) -> Option<&mut ReplayPlan> {
+        match &mut self.workload {
+            WorkloadPlan::Probe(_) => None,
+            WorkloadPlan::LoadFile(replay) => Some(replay),
+        }
+    }
+
     /// The kinds of operation that a run of this plan produces, and their roles.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         match &self.workload {
