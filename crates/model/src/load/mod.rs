@@ -10,8 +10,10 @@
 //! The grammar, generation by generation, is in `docs/reference/load-file.md`.
 
 pub mod action;
+pub mod census;
 pub mod compiled;
 pub mod expected;
+pub mod refusals;
 pub mod script;
 
 pub use action::Action;
