@@ -328,7 +328,10 @@ mod tests {
             [
                 vec![],
                 vec![(Reason::NoMessage, 1, 2)],
-                vec![(Reason::NeedsLockManager, 1, 2), (Reason::LocksNotSent, 1, 1)],
+                vec![
+                    (Reason::NeedsLockManager, 1, 2),
+                    (Reason::LocksNotSent, 1, 1)
+                ],
                 vec![]
             ]
         );

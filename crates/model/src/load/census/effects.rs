@@ -202,8 +202,7 @@ impl Census {
         let mut nobody = None;
         let file = self.tree.open(path, false);
         let end = file.and_then(|file| self.tree.read_end(file));
-        self.reads
-            .add(offset, len, len, end.unwrap_or(&mut nobody));
+        self.reads.add(offset, len, len, end.unwrap_or(&mut nobody));
     }
 
     fn write_file(&mut self, path: &[u8], offset: u64, len: u64) {

@@ -2,8 +2,9 @@
 
 use super::contents::{KindContents, OutcomeCount};
 use super::verbs::{table_order, verb};
+use crate::client::nfs3::failure;
 use crate::load::{Cause, Expected, Generation, Line};
-use crate::operation::OpKind;
+use crate::operation::{Failure, OpKind};
 use std::collections::BTreeMap;
 
 /// What a counted status takes in memory, roughly.
@@ -13,7 +14,8 @@ const OUTCOME_WEIGHT: u64 = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Cause(Cause),
-    Number(u32),
+    Nfs(u32),
+    Nlm(u32),
 }
 
 impl Outcome {
@@ -22,15 +24,35 @@ impl Outcome {
         match line.expected {
             Expected::Success | Expected::Number(0) | Expected::Anything => None,
             Expected::Failure(cause) => Some(Outcome::Cause(cause)),
-            Expected::Number(number) => Some(Outcome::Number(number)),
+            Expected::Number(number) => Some(match line.action.kind() {
+                OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => Outcome::Nlm(number),
+                _ => Outcome::Nfs(number),
+            }),
         }
     }
 
     fn name(self) -> String {
         match self {
             Outcome::Cause(cause) => cause_name(cause).into(),
-            Outcome::Number(number) => format!("0x{number:x}"),
+            Outcome::Nfs(number) => failure::name(Failure::Status(number)),
+            Outcome::Nlm(number) => format!("{} ({number})", nlm_name(number)),
         }
+    }
+}
+
+/// nlm4_stats (RFC 1813, section 6.1.2).
+const fn nlm_name(number: u32) -> &'static str {
+    match number {
+        1 => "NLM4_DENIED",
+        2 => "NLM4_DENIED_NOLOCKS",
+        3 => "NLM4_BLOCKED",
+        4 => "NLM4_DENIED_GRACE_PERIOD",
+        5 => "NLM4_DEADLCK",
+        6 => "NLM4_ROFS",
+        7 => "NLM4_STALE_FH",
+        8 => "NLM4_FBIG",
+        9 => "NLM4_FAILED",
+        _ => "nlm4_stats",
     }
 }
 

@@ -71,7 +71,13 @@ fn a_small_pass_is_counted_as_on_paper() {
             (Action::Close { handle: 1 }, OK),
             (open("d/b", Disposition::Overwrite, 3), OK),
             (write(3, 0, 10), OK),
-            (Action::Rename { from: b"d/a", to: b"d/b" }, OK),
+            (
+                Action::Rename {
+                    from: b"d/a",
+                    to: b"d/b",
+                },
+                OK,
+            ),
             (
                 Action::QueryPathInformation {
                     path: b"d/gone",
@@ -123,7 +129,10 @@ fn kinds_stand_in_dbench_s_order_with_their_failures() {
         &[
             (open("a", Disposition::Open, 1), MISSING),
             (open("a", Disposition::Open, 1), MISSING),
-            (open("a", Disposition::Open, 1), Expected::Failure(Cause::Denied)),
+            (
+                open("a", Disposition::Open, 1),
+                Expected::Failure(Cause::Denied),
+            ),
             (open("a", Disposition::Open, 1), Expected::Anything),
             (Action::Flush { handle: 1 }, OK),
             (Action::Deltree { path: b"" }, OK),
