@@ -24,6 +24,7 @@ fn help_of_every_face() {
         vec!["probe", "--help"],
         vec!["demo", "--help"],
         vec!["run", "--help"],
+        vec!["check", "--help"],
         vec!["serve", "--help"],
         vec!["calibrate", "--help"],
         vec!["report", "--help"],

@@ -1,10 +1,12 @@
 //! What a layer would refuse of a load, or answer without asking anybody: told
 //! before anything is sent.
+//!
+//! Lines are looked at as they stand, each once, however often it is repeated.
+//! Numbers that are only known when the load runs are not looked at.
 
-use super::Generation;
-use super::action::Action;
+use super::Load;
 use super::census::verbs::verb;
-use super::script::Line;
+use super::compiled::StepView;
 use crate::operation::OpKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,8 +26,8 @@ pub enum LayerKind {
     },
 }
 
-/// Longest message of bare TCP: more would have to be held in memory at once.
-pub const TCP_BYTES_MAX: u64 = 16 << 20;
+/// Longest message of bare TCP: 16 MiB of file data, and room for names.
+pub const TCP_MESSAGE_MAX: u64 = (16 << 20) + (64 << 10);
 
 /// Offsets of a local file are signed (off_t of POSIX).
 const LOCAL_OFFSET_MAX: u64 = i64::MAX as u64;
@@ -46,6 +48,8 @@ pub enum Reason {
     NeedsLockManager,
     /// Answered without a call: there is nothing to send.
     NothingToSend,
+    /// Answered without a call: no file has bytes there.
+    NothingToLock,
     /// Answered without a call: locks go to the lock manager, and `--enable-nlm`
     /// is not given.
     LocksNotSent,
@@ -60,7 +64,7 @@ impl Reason {
             | Reason::OffsetTooLarge
             | Reason::EndTooLarge
             | Reason::NeedsLockManager => true,
-            Reason::NothingToSend | Reason::LocksNotSent => false,
+            Reason::NothingToSend | Reason::NothingToLock | Reason::LocksNotSent => false,
         }
     }
 
@@ -68,11 +72,12 @@ impl Reason {
     pub const fn sentence(self) -> &'static str {
         match self {
             Reason::NoMessage => "bare TCP has no message for it",
-            Reason::MessageTooLong => "longer than the 16 MiB of a message",
+            Reason::MessageTooLong => "longer than a message may be (16 MiB of data)",
             Reason::OffsetTooLarge => "beyond 2^63 - 1, the largest offset of a local file",
             Reason::EndTooLarge => "ends beyond 2^64 - 1",
             Reason::NeedsLockManager => "needs --enable-nlm",
             Reason::NothingToSend => "answered without a call: there is nothing to send",
+            Reason::NothingToLock => "answered without a call: no file has bytes there",
             Reason::LocksNotSent => "answered without a call, unless --enable-nlm is given",
         }
     }
@@ -95,169 +100,158 @@ pub struct Refusal {
     pub first_line: u32,
 }
 
-/// Refusals of one layer, gathered line by line.
-#[derive(Debug)]
-pub struct Refusals {
-    generation: Generation,
-    layer: LayerKind,
-    found: BTreeMap<(OpKind, Reason), (u64, u32)>,
+/// What the layer would not do of the load as it stands: refusals first, then what
+/// is only good to know, each in the order of the lines.
+pub fn refusals(load: &Load, layer: LayerKind) -> Vec<Refusal> {
+    let mut found: BTreeMap<(OpKind, Reason), (u64, u32)> = BTreeMap::new();
+    for step in load.steps().filter(|step| step.times() > 0) {
+        if let Some(reason) = reason(layer, &Asked::of(&step)) {
+            let entry = found.entry((step.kind(), reason));
+            let (count, _) = entry.or_insert((0, step.line()));
+            *count = count.saturating_add(step.times());
+        }
+    }
+    let mut refusals: Vec<Refusal> = found
+        .into_iter()
+        .map(|((operation, reason), (count, first_line))| Refusal {
+            verb: verb(load.generation(), operation),
+            operation,
+            reason,
+            refused: reason.is_refusal(),
+            count,
+            first_line,
+        })
+        .collect();
+    refusals.sort_by_key(|refusal| (!refusal.refused, refusal.first_line));
+    refusals
 }
 
-impl Refusals {
-    /// None yet.
-    pub fn new(generation: Generation, layer: LayerKind) -> Self {
-        Self {
-            generation,
-            layer,
-            found: BTreeMap::new(),
+/// What of a line decides whether a layer can do it.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    kind: OpKind,
+    /// Where the bytes that it is about begin; 0 if it is about none.
+    offset: u64,
+    /// How many they are.
+    len: u64,
+    /// Entries or bytes that come back.
+    returned: u64,
+}
+
+impl Asked {
+    fn of(step: &StepView) -> Self {
+        let number = |place| step.number(place).unwrap_or(0);
+        let nothing = Self {
+            kind: step.kind(),
+            offset: 0,
+            len: 0,
+            returned: 0,
+        };
+        match step.kind() {
+            OpKind::ReadX | OpKind::WriteX => Self {
+                offset: number(1),
+                len: number(2),
+                returned: number(3),
+                ..nothing
+            },
+            OpKind::LockX | OpKind::UnlockX => Self {
+                offset: number(1),
+                len: number(2),
+                ..nothing
+            },
+            OpKind::Read | OpKind::Write | OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => {
+                Self {
+                    offset: number(0),
+                    len: number(1),
+                    ..nothing
+                }
+            }
+            OpKind::OpenX => Self {
+                len: number(0),
+                ..nothing
+            },
+            OpKind::FindFirst => Self {
+                returned: number(2),
+                ..nothing
+            },
+            _ => nothing,
         }
     }
 
-    /// Looks at a line.
-    pub fn add(&mut self, line: &Line) {
-        if let Some(reason) = reason(self.layer, &line.action) {
-            let (count, first) = self
-                .found
-                .entry((line.action.kind(), reason))
-                .or_insert((0, line.number));
-            *count += 1;
-            *first = line.number.min(*first);
-        }
-    }
-
-    /// All that were found: refusals first, then what is only good to know.
-    pub fn finish(&self) -> Vec<Refusal> {
-        let mut refusals: Vec<Refusal> = self
-            .found
-            .iter()
-            .map(|(&(operation, reason), &(count, first_line))| Refusal {
-                verb: verb(self.generation, operation),
-                operation,
-                reason,
-                refused: reason.is_refusal(),
-                count,
-                first_line,
-            })
-            .collect();
-        refusals.sort_by_key(|refusal| (!refusal.refused, refusal.first_line));
-        refusals
+    /// Where the bytes end; `None` if 64 bits do not hold it.
+    fn end(&self) -> Option<u64> {
+        self.offset.checked_add(self.len)
     }
 }
 
-fn reason(layer: LayerKind, action: &Action) -> Option<Reason> {
+fn reason(layer: LayerKind, asked: &Asked) -> Option<Reason> {
     match layer {
-        LayerKind::Local => range_end(action)
+        LayerKind::Local => reason_of_local(asked),
+        LayerKind::Tcp => reason_of_tcp(asked),
+        LayerKind::Nfs3 { nlm } => reason_of_nfs(nlm, asked),
+    }
+}
+
+/// Windows programs lock ranges where no file has bytes, as semaphores; such locks
+/// stay with the server, and here with the layer.
+fn reason_of_local(asked: &Asked) -> Option<Reason> {
+    let is_beyond = asked.offset > LOCAL_OFFSET_MAX;
+    match asked.kind {
+        OpKind::LockX | OpKind::UnlockX => {
+            (is_beyond || asked.len == 0).then_some(Reason::NothingToLock)
+        }
+        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => {
+            is_beyond.then_some(Reason::OffsetTooLarge)
+        }
+        _ => asked
+            .end()
             .is_none_or(|end| end > LOCAL_OFFSET_MAX)
             .then_some(Reason::OffsetTooLarge),
-        LayerKind::Tcp => reason_of_tcp(action),
-        LayerKind::Nfs3 { nlm } => reason_of_nfs(nlm, action),
-    }
-}
-
-/// Where the range that an action is about ends; 0 if it is about none, `None`
-/// if 64 bits do not hold it.
-fn range_end(action: &Action) -> Option<u64> {
-    match *action {
-        Action::ReadX { offset, len, .. }
-        | Action::WriteX { offset, len, .. }
-        | Action::LockX { offset, len, .. }
-        | Action::UnlockX { offset, len, .. }
-        | Action::Read { offset, len, .. }
-        | Action::Write { offset, len, .. }
-        | Action::Lock4 { offset, len, .. }
-        | Action::Unlock4 { offset, len, .. }
-        | Action::Test4 { offset, len, .. } => offset.checked_add(len),
-        Action::OpenX { len, .. } => Some(len),
-        Action::NtCreateX { .. }
-        | Action::Close { .. }
-        | Action::Flush { .. }
-        | Action::Unlink { .. }
-        | Action::Mkdir { .. }
-        | Action::Rmdir { .. }
-        | Action::Rename { .. }
-        | Action::Deltree { .. }
-        | Action::FindFirst { .. }
-        | Action::QueryPathInformation { .. }
-        | Action::QueryFileInformation { .. }
-        | Action::SetFileInformation { .. }
-        | Action::QueryFsInformation { .. }
-        | Action::GetAttr { .. }
-        | Action::SetAttr { .. }
-        | Action::Lookup { .. }
-        | Action::Access { .. }
-        | Action::ReadLink { .. }
-        | Action::Create { .. }
-        | Action::Symlink { .. }
-        | Action::Link { .. }
-        | Action::Remove { .. }
-        | Action::ReadDirectoryPlus { .. }
-        | Action::FileSystemStatus
-        | Action::FileSystemInfo
-        | Action::PathConfiguration { .. }
-        | Action::Commit { .. } => Some(0),
     }
 }
 
 /// tbench has a message for each CIFS-style verb but Deltree, which it answers
-/// itself, and for no other.
-fn reason_of_tcp(action: &Action) -> Option<Reason> {
-    let bytes = match *action {
-        Action::WriteX { len, .. } => len,
-        Action::ReadX { expected_len, .. } => expected_len,
-        Action::FindFirst { expected, .. } => expected.saturating_mul(90),
-        Action::Deltree { .. } => return Some(Reason::NothingToSend),
-        Action::NtCreateX { .. }
-        | Action::OpenX { .. }
-        | Action::Close { .. }
-        | Action::Flush { .. }
-        | Action::LockX { .. }
-        | Action::UnlockX { .. }
-        | Action::Unlink { .. }
-        | Action::Mkdir { .. }
-        | Action::Rmdir { .. }
-        | Action::Rename { .. }
-        | Action::QueryPathInformation { .. }
-        | Action::QueryFileInformation { .. }
-        | Action::SetFileInformation { .. }
-        | Action::QueryFsInformation { .. } => 0,
-        Action::GetAttr { .. }
-        | Action::SetAttr { .. }
-        | Action::Lookup { .. }
-        | Action::Access { .. }
-        | Action::ReadLink { .. }
-        | Action::Read { .. }
-        | Action::Write { .. }
-        | Action::Create { .. }
-        | Action::Symlink { .. }
-        | Action::Link { .. }
-        | Action::Remove { .. }
-        | Action::ReadDirectoryPlus { .. }
-        | Action::FileSystemStatus
-        | Action::FileSystemInfo
-        | Action::PathConfiguration { .. }
-        | Action::Commit { .. }
-        | Action::Lock4 { .. }
-        | Action::Unlock4 { .. }
-        | Action::Test4 { .. } => return Some(Reason::NoMessage),
+/// itself, and for no other. Sizes are dbench 3's: those of older generations
+/// differ by a few bytes.
+fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
+    let bytes = match asked.kind {
+        OpKind::WriteX => asked.len.saturating_add(59),
+        OpKind::ReadX => asked.returned.saturating_add(59),
+        OpKind::FindFirst => asked.returned.saturating_mul(90).saturating_add(39),
+        OpKind::NtCreateX
+        | OpKind::OpenX
+        | OpKind::Close
+        | OpKind::Flush
+        | OpKind::LockX
+        | OpKind::UnlockX
+        | OpKind::Unlink
+        | OpKind::MkDir
+        | OpKind::RmDir
+        | OpKind::Rename
+        | OpKind::QueryPathInformation
+        | OpKind::QueryFileInformation
+        | OpKind::SetFileInformation
+        | OpKind::QueryFsInformation => 0,
+        OpKind::Deltree => return Some(Reason::NothingToSend),
+        _ => return Some(Reason::NoMessage),
     };
-    (bytes > TCP_BYTES_MAX).then_some(Reason::MessageTooLong)
+    (bytes > TCP_MESSAGE_MAX).then_some(Reason::MessageTooLong)
 }
 
 /// Offsets and lengths of RFC 1813 have 64 bits; locks are another protocol's.
-fn reason_of_nfs(nlm: bool, action: &Action) -> Option<Reason> {
-    match action {
-        Action::LockX { .. } | Action::UnlockX { .. } if !nlm => Some(Reason::LocksNotSent),
-        Action::Lock4 { .. } | Action::Unlock4 { .. } | Action::Test4 { .. } if !nlm => {
-            Some(Reason::NeedsLockManager)
+fn reason_of_nfs(nlm: bool, asked: &Asked) -> Option<Reason> {
+    match asked.kind {
+        OpKind::LockX | OpKind::UnlockX => (!nlm).then_some(Reason::LocksNotSent),
+        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => {
+            (!nlm).then_some(Reason::NeedsLockManager)
         }
-        action => range_end(action).is_none().then_some(Reason::EndTooLarge),
+        _ => asked.end().is_none().then_some(Reason::EndTooLarge),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::Expected;
 
     const LAYERS: [LayerKind; 4] = [
         LayerKind::Local,
@@ -266,101 +260,77 @@ mod tests {
         LayerKind::Nfs3 { nlm: true },
     ];
 
-    /// What each layer says to these actions, one per line of a file.
-    fn said(actions: &[Action]) -> Vec<Vec<(Reason, u64, u32)>> {
-        LAYERS
-            .iter()
-            .map(|layer| {
-                let mut refusals = Refusals::new(Generation::Cifs, *layer);
-                for (number, action) in (1..).zip(actions) {
-                    refusals.add(&Line {
-                        number,
-                        stamp: None,
-                        action: *action,
-                        expected: Expected::Success,
-                        data: &[0],
-                    });
-                }
-                let found = refusals.finish();
-                found
-                    .iter()
-                    .map(|refusal| (refusal.reason, refusal.count, refusal.first_line))
-                    .collect()
-            })
-            .collect()
+    /// What each layer says to this load: reason, count, first line.
+    fn said(text: &str) -> [Vec<(Reason, u64, u32)>; 4] {
+        let load = compile("test.load", text.as_bytes()).expect("the load is right");
+        LAYERS.map(|layer| {
+            let found = refusals(&load, layer);
+            let row = |refusal: &Refusal| (refusal.reason, refusal.count, refusal.first_line);
+            found.iter().map(row).collect()
+        })
     }
 
     #[test]
     fn bare_tcp_has_no_message_for_nfs() {
-        let said = said(&[
-            Action::Close { handle: 1 },
-            Action::GetAttr { path: b"a" },
-            Action::GetAttr { path: b"b" },
-            Action::Deltree { path: b"" },
-        ]);
-        assert_eq!(
-            said,
-            [
-                vec![],
-                vec![(Reason::NoMessage, 2, 2), (Reason::NothingToSend, 1, 4)],
-                vec![],
-                vec![]
-            ]
+        let [local, tcp, nfs, _] = said(
+            "Deltree \"/clients/client1\" 0x0\n\
+             GETATTR3 \"/clients/client1\" 0x2\n\
+             REPEAT 5\n\
+             GETATTR3 \"/clients/client1\" 0x2\n",
         );
+        assert!(local.is_empty());
+        let expected = [(Reason::NoMessage, 6, 2), (Reason::NothingToSend, 1, 1)];
+        assert_eq!(tcp, expected);
+        assert!(nfs.is_empty());
     }
 
     #[test]
     fn locks_over_nfs_need_the_lock_manager() {
-        let said = said(&[
-            Action::LockX {
-                handle: 1,
-                offset: 0,
-                len: 1,
-            },
-            Action::Lock4 {
-                path: b"a",
-                offset: 0,
-                len: 1,
-            },
-        ]);
-        assert_eq!(
-            said,
-            [
-                vec![],
-                vec![(Reason::NoMessage, 1, 2)],
-                vec![
-                    (Reason::NeedsLockManager, 1, 2),
-                    (Reason::LocksNotSent, 1, 1)
-                ],
-                vec![]
-            ]
+        let [local, tcp, nfs, nfs_with_nlm] = said(
+            "LOCK4 \"/clients/client1/a\" 0 1 0x0\n\
+             UNLOCK4 \"/clients/client1/a\" 0 1 0x0\n",
         );
+        assert!(local.is_empty());
+        assert_eq!(tcp.len(), 2);
+        let needs = Reason::NeedsLockManager;
+        assert_eq!(nfs, [(needs, 1, 1), (needs, 1, 2)]);
+        assert!(nfs_with_nlm.is_empty());
+    }
+
+    /// A load that opens a file as handle 1, on its first line, and does these.
+    fn with_handle(lines: &[&str]) -> [Vec<(Reason, u64, u32)>; 4] {
+        let mut text = String::from("NTCreateX \"/clients/client1/a\" 0 2 1 NT_STATUS_OK\n");
+        for line in lines {
+            text.push_str(&format!("{line} NT_STATUS_OK\n"));
+        }
+        said(&text)
+    }
+
+    #[test]
+    fn locks_where_no_file_has_bytes_stay_with_the_local_layer() {
+        let [local, tcp, nfs, nfs_with_nlm] = with_handle(&[
+            "LockX 1 0x8000000000000000 1",
+            "LockX 1 0 0",
+            "LockX 1 1 0xffffffffffffffff",
+        ]);
+        assert_eq!(local, [(Reason::NothingToLock, 2, 2)]);
+        assert!(tcp.is_empty());
+        assert_eq!(nfs, [(Reason::LocksNotSent, 3, 2)]);
+        assert!(nfs_with_nlm.is_empty());
     }
 
     #[test]
     fn sizes_and_offsets_have_their_limits() {
-        let write = |offset, len| Action::WriteX {
-            handle: 1,
-            offset,
-            len,
-            expected_len: len,
-        };
-        let said = said(&[
-            write(0, TCP_BYTES_MAX),
-            write(0, TCP_BYTES_MAX + 1),
-            write(LOCAL_OFFSET_MAX - 1, 1),
-            write(LOCAL_OFFSET_MAX, 1),
-            write(u64::MAX, 1),
+        let most = TCP_MESSAGE_MAX - 59;
+        let [local, tcp, nfs, _] = with_handle(&[
+            &format!("WriteX 1 0 {most} {most}"),
+            &format!("WriteX 1 0 {0} {0}", most + 1),
+            "WriteX 1 0x7ffffffffffffffe 1 1",
+            "WriteX 1 0x7fffffffffffffff 1 1",
+            "WriteX 1 0xffffffffffffffff 1 1",
         ]);
-        let end = vec![(Reason::EndTooLarge, 1, 5)];
-        assert_eq!(
-            said,
-            [
-                vec![(Reason::OffsetTooLarge, 2, 4)],
-                vec![(Reason::MessageTooLong, 1, 2)],
-                end.clone(),
-                end
-            ]
-        );
+        assert_eq!(local, [(Reason::OffsetTooLarge, 2, 5)]);
+        assert_eq!(tcp, [(Reason::MessageTooLong, 1, 3)]);
+        assert_eq!(nfs, [(Reason::EndTooLarge, 1, 6)]);
     }
 }
