@@ -1,7 +1,7 @@
 //! Which load a word on the command line means: a file, or a load of our own.
 
 use crate::error::Error;
-use filestone_model::load::made::Made;
+use filestone_model::load::Made;
 use std::path::{Path, PathBuf};
 
 /// Where a load comes from.

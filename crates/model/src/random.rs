@@ -20,6 +20,8 @@ pub enum Purpose {
     Xid = 3,
     /// Names of what a run creates.
     Names = 4,
+    /// What stands in a load of our own.
+    Load = 5,
 }
 
 /// The random stream for one purpose of one client (or worker).

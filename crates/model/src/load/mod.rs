@@ -13,10 +13,13 @@ pub mod action;
 pub mod census;
 pub mod compiled;
 pub mod expected;
+pub mod made;
 pub mod refusals;
 pub mod script;
+pub mod wildcard;
 
 pub use action::Action;
 pub use compiled::{Generation, Load};
 pub use expected::{Cause, Expected, Mismatch, Status};
+pub use made::Made;
 pub use script::{Line, Next, Script, ScriptError};
