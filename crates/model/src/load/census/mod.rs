@@ -34,7 +34,7 @@ use verbs::verb;
 
 /// The longest pass that is counted to its end; a load may ask for 2^63
 /// repetitions.
-pub const STEPS_MAX: u64 = 50_000_000;
+pub const STEPS_MAX: u64 = 20_000_000;
 
 /// Most memory for names, handles and sizes, roughly; a load may make a new
 /// random name in every turn of a loop.
