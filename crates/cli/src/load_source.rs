@@ -1,7 +1,12 @@
-//! Which load a word on the command line means: a file, or a load of our own.
+//! Which load a word on the command line means, a file or a load of our own, and
+//! what is said if it cannot be read.
 
 use crate::error::Error;
-use filestone_model::load::Made;
+use crate::quantity::grouped;
+use filestone_model::load::diagnostic::suggestion;
+use filestone_model::load::{Compiler, LONGEST_LINE, Load, LoadErrors, Made};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Where a load comes from.
@@ -32,40 +37,73 @@ pub fn load_source(word: &Path) -> Result<LoadSource, Error> {
 }
 
 fn advice(text: &str) -> String {
-    let names: Vec<&str> = Made::ALL.iter().map(|made| made.name()).collect();
-    let nearest = names
-        .iter()
-        .map(|name| (distance(text, name), name))
-        .min()
-        .filter(|(distance, name)| *distance <= name.len() / 3);
-    match nearest {
-        Some((_, name)) => format!("did you mean {name}?"),
+    let names = Made::ALL.map(Made::name);
+    match suggestion(text.as_bytes(), names.into_iter()) {
+        Some(name) => format!("did you mean {name}?"),
         None => format!("our own loads are {}", names.join(", ")),
     }
 }
 
-/// How many letters are to be changed, added or left out (Levenshtein, 1966).
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (letters, letter) in from.to_lowercase().chars().enumerate() {
-        let mut diagonal = letters;
-        let mut left = letters + 1;
-        for (place, other) in to.iter().enumerate() {
-            let above = row.get(place + 1).copied().unwrap_or(usize::MAX);
-            let replaced = diagonal + usize::from(letter != *other);
-            let best = replaced.min(above.saturating_add(1)).min(left + 1);
-            if let Some(cell) = row.get_mut(place) {
-                *cell = left;
-            }
-            diagonal = above;
-            left = best;
+/// Reads and compiles a load; all that is wrong with it.
+pub fn read_load(source: &LoadSource) -> Result<Load, Vec<Error>> {
+    match source {
+        LoadSource::File(path) => {
+            let file = File::open(path).map_err(|error| vec![Error::file(path, &error)])?;
+            let mut compiler = Compiler::new(path.display().to_string());
+            compile_lines(BufReader::new(file), &mut compiler)
+                .map_err(|error| vec![Error::file(path, &error)])?;
+            compiler.finish()
         }
-        if let Some(cell) = row.last_mut() {
-            *cell = left;
+        LoadSource::Made(made) => {
+            let mut compiler = Compiler::new(made.name());
+            made.text()
+                .lines()
+                .for_each(|line| compiler.line(line.as_bytes()));
+            compiler.finish()
         }
     }
-    row.last().copied().unwrap_or(0)
+    .map_err(|errors| in_our_form(&errors))
+}
+
+/// Hands over line by line; of a file that is no load file, not all of them.
+fn compile_lines(mut lines: impl BufRead, compiler: &mut Compiler) -> io::Result<()> {
+    // One byte more than a line may have, and its end.
+    let longest = LONGEST_LINE as u64 + 3;
+    let mut line = Vec::new();
+    while !compiler.is_hopeless() {
+        line.clear();
+        if (&mut lines).take(longest).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        compiler.line(&line);
+    }
+    Ok(())
+}
+
+/// `FILE:LINE:COLUMN: what is wrong`, each an error of its own.
+fn in_our_form(errors: &LoadErrors) -> Vec<Error> {
+    let name = &errors.name;
+    let mut said: Vec<Error> = errors
+        .errors
+        .iter()
+        .map(|error| {
+            let place = match error.line {
+                0 => name.clone(),
+                line => format!("{name}:{line}:{}", error.column),
+            };
+            Error {
+                help: error.help.clone(),
+                ..Error::usage(format!("{place}: {}", error.what))
+            }
+        })
+        .collect();
+    if errors.more > 0 {
+        said.push(Error::usage(format!(
+            "{name}: {} more errors like these",
+            grouped(errors.more)
+        )));
+    }
+    said
 }
 
 #[cfg(test)]
@@ -101,15 +139,24 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_levenshtein_s() {
-        for (from, to, expected) in [
-            ("", "mail", 4),
-            ("mail", "", 4),
-            ("mail", "MAIL", 0),
-            ("kitten", "sitting", 3),
-            ("untra", "untar", 2),
-        ] {
-            assert_eq!(distance(from, to), expected, "{from} {to}");
+    fn every_load_of_our_own_can_be_read() {
+        for made in Made::ALL {
+            let load = read_load(&LoadSource::Made(made)).expect(made.name());
+            assert!(load.operations() > 0, "{}", made.name());
         }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_said_with_its_place() {
+        let mut compiler = Compiler::new("a.load");
+        let lines: &[u8] = b"Rmdir \"/clients/client1/b\" OK\nUnlink \"/clients/client1/a\" 0x6 SUCESS\n";
+        compile_lines(lines, &mut compiler).expect("memory can be read");
+        let errors = in_our_form(&compiler.finish().expect_err("both lines are wrong"));
+        let places: Vec<Option<&str>> = errors
+            .iter()
+            .map(|error| error.what.split(": ").next())
+            .collect();
+        assert_eq!(places, [Some("a.load:1:28"), Some("a.load:2:33")]);
+        assert!(errors.iter().all(|error| error.exit_code() == 2));
     }
 }

@@ -8,7 +8,6 @@ use crate::render::census::{self, CheckedLoad, LayerVerdict};
 use crate::{Exit, console};
 use filestone_model::load::census::take;
 use filestone_model::load::refusals::{LayerKind, refusals};
-use filestone_model::load::{Load, LoadErrors};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,4 +49,22 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
 fn pages(checked: &[CheckedLoad], page: fn(&CheckedLoad) -> String) -> String {
     let pages: Vec<String> = checked.iter().map(page).collect();
     pages.join("\n\n")
+}
+
+fn check(word: &Path) -> Result<CheckedLoad, Vec<Error>> {
+    let source = load_source(word).map_err(|error| vec![error])?;
+    let load = Arc::new(read_load(&source)?);
+    Ok(CheckedLoad {
+        load: load.name().into(),
+        generation: load.generation(),
+        lines: load.lines(),
+        contents: take(&load, SEED),
+        layers: LAYERS
+            .iter()
+            .map(|&(layer, kind)| LayerVerdict {
+                layer,
+                refusals: refusals(&load, kind),
+            })
+            .collect(),
+    })
 }

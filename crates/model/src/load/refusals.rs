@@ -252,6 +252,7 @@ fn reason_of_nfs(nlm: bool, asked: &Asked) -> Option<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::Compiler;
 
     const LAYERS: [LayerKind; 4] = [
         LayerKind::Local,
@@ -262,7 +263,9 @@ mod tests {
 
     /// What each layer says to this load: reason, count, first line.
     fn said(text: &str) -> [Vec<(Reason, u64, u32)>; 4] {
-        let load = compile("test.load", text.as_bytes()).expect("the load is right");
+        let mut compiler = Compiler::new("test.load");
+        text.lines().for_each(|line| compiler.line(line.as_bytes()));
+        let load = compiler.finish().expect("the load is right");
         LAYERS.map(|layer| {
             let found = refusals(&load, layer);
             let row = |refusal: &Refusal| (refusal.reason, refusal.count, refusal.first_line);
@@ -287,13 +290,14 @@ mod tests {
     #[test]
     fn locks_over_nfs_need_the_lock_manager() {
         let [local, tcp, nfs, nfs_with_nlm] = said(
-            "LOCK4 \"/clients/client1/a\" 0 1 0x0\n\
+            "CREATE3 \"/clients/client1/a\" 0x0\n\
+             LOCK4 \"/clients/client1/a\" 0 1 0x0\n\
              UNLOCK4 \"/clients/client1/a\" 0 1 0x0\n",
         );
         assert!(local.is_empty());
-        assert_eq!(tcp.len(), 2);
+        assert_eq!(tcp.len(), 3);
         let needs = Reason::NeedsLockManager;
-        assert_eq!(nfs, [(needs, 1, 1), (needs, 1, 2)]);
+        assert_eq!(nfs, [(needs, 1, 2), (needs, 1, 3)]);
         assert!(nfs_with_nlm.is_empty());
     }
 

@@ -49,7 +49,10 @@ pub fn take(load: &Arc<Load>, seed: u64) -> Contents {
     let mut script = Script::new(Arc::clone(load), 0, 1, seed);
     loop {
         let flow = match script.next() {
-            Ok(Next::Operation(line)) => census.add(&line),
+            Ok(Next::Operation(line)) => {
+                let nt_status = load.nt_status(line.number, line.expected);
+                census.add_named(&line, nt_status)
+            }
             Ok(Next::Sleep(pause)) => census.pause(pause),
             Ok(Next::SetSequencePoint(_)) => census.sequence_point(),
             Ok(Next::WaitSequencePoint { .. }) => census.wait(),
@@ -115,11 +118,16 @@ impl Census {
 
     /// Counts a line that runs. A break: there is no room or no time for more.
     pub fn add(&mut self, line: &Line) -> ControlFlow<()> {
+        self.add_named(line, None)
+    }
+
+    /// The same for a line of which the NT status is known, not its cause only.
+    pub fn add_named(&mut self, line: &Line, nt_status: Option<&'static str>) -> ControlFlow<()> {
         self.operations += 1;
         if let Some(stamp) = line.stamp {
             self.stamp(stamp);
         }
-        let succeeds = self.outcomes.add(line);
+        let succeeds = self.outcomes.add(line, nt_status);
         self.count_arguments(&line.action);
         if succeeds {
             self.carry_out(&line.action);

@@ -14,16 +14,18 @@ const OUTCOME_WEIGHT: u64 = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Cause(Cause),
+    /// Without its prefix.
+    Nt(&'static str),
     Nfs(u32),
     Nlm(u32),
 }
 
 impl Outcome {
     /// What a line expects to go wrong; `None` if nothing.
-    fn of(line: &Line) -> Option<Self> {
+    fn of(line: &Line, nt_status: Option<&'static str>) -> Option<Self> {
         match line.expected {
             Expected::Success | Expected::Number(0) | Expected::Anything => None,
-            Expected::Failure(cause) => Some(Outcome::Cause(cause)),
+            Expected::Failure(cause) => Some(nt_status.map_or(Outcome::Cause(cause), Outcome::Nt)),
             Expected::Number(number) => Some(match line.action.kind() {
                 OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => Outcome::Nlm(number),
                 _ => Outcome::Nfs(number),
@@ -34,6 +36,7 @@ impl Outcome {
     fn name(self) -> String {
         match self {
             Outcome::Cause(cause) => cause_name(cause).into(),
+            Outcome::Nt(name) => format!("NT_STATUS_{name}"),
             Outcome::Nfs(number) => failure::name(Failure::Status(number)),
             Outcome::Nlm(number) => format!("{} ({number})", nlm_name(number)),
         }
@@ -95,13 +98,13 @@ impl OutcomeCensus {
     }
 
     /// Counts a line; tells whether it is expected to succeed.
-    pub fn add(&mut self, line: &Line) -> bool {
+    pub fn add(&mut self, line: &Line, nt_status: Option<&'static str>) -> bool {
         let Some(kind) = self.kinds.get_mut(line.action.kind().index()) else {
             return true;
         };
         kind.count += 1;
         kind.any_outcome += u64::from(line.expected == Expected::Anything);
-        let Some(outcome) = Outcome::of(line) else {
+        let Some(outcome) = Outcome::of(line, nt_status) else {
             return true;
         };
         let count = kind.failures.entry(outcome).or_insert_with(|| {
