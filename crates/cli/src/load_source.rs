@@ -149,7 +149,8 @@ mod tests {
     #[test]
     fn all_that_is_wrong_is_said_with_its_place() {
         let mut compiler = Compiler::new("a.load");
-        let lines: &[u8] = b"Rmdir \"/clients/client1/b\" OK\nUnlink \"/clients/client1/a\" 0x6 SUCESS\n";
+        let lines: &[u8] =
+            b"Rmdir \"/clients/client1/b\" OK\nUnlink \"/clients/client1/a\" 0x6 SUCESS\n";
         compile_lines(lines, &mut compiler).expect("memory can be read");
         let errors = in_our_form(&compiler.finish().expect_err("both lines are wrong"));
         let places: Vec<Option<&str>> = errors

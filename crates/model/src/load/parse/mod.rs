@@ -328,3 +328,6 @@ fn told_by(line: &[u8]) -> Option<Grammar> {
         _ => Some(Grammar::Current),
     }
 }
+
+#[cfg(test)]
+mod tests;
