@@ -21,9 +21,9 @@ mod parse;
 mod random_string;
 mod safety;
 pub mod script;
-pub mod wildcard;
 mod status;
 mod verb;
+pub mod wildcard;
 
 pub use action::Action;
 pub use compiled::{Generation, Load, StepView, Steps};
