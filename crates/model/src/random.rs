@@ -21,7 +21,7 @@ pub enum Purpose {
     /// Names of what a run creates.
     Names = 4,
     /// What stands in a load of our own.
-    Load = 5,
+    Made = 6,
 }
 
 /// The random stream for one purpose of one client (or worker).
