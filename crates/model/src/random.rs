@@ -20,6 +20,8 @@ pub enum Purpose {
     Xid = 3,
     /// Names of what a run creates.
     Names = 4,
+    /// Random numbers and strings of a load file.
+    Script = 5,
     /// What stands in a load of our own.
     Made = 6,
 }
