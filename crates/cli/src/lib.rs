@@ -15,6 +15,7 @@ mod faces;
 mod interruption;
 mod layer_targets;
 mod live;
+mod load_source;
 mod loads;
 mod nct_command_line;
 mod option_values;
@@ -114,6 +115,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Face::Probe(options)) => faces::probe::run(&options),
         Some(Face::Replay(options)) => faces::replay::run(&options),
         Some(Face::Run(options)) => faces::run::run(&options),
+        Some(Face::Check(options)) => faces::check::run(&options),
         Some(Face::Serve(options)) => faces::serve::run(&options),
         Some(Face::Calibrate(options)) => faces::calibrate::run(&options),
         Some(Face::Report(options)) => faces::report::run(&options),

@@ -20,10 +20,10 @@ pub enum Purpose {
     Xid = 3,
     /// Names of what a run creates.
     Names = 4,
-    /// What stands in a load of our own.
-    Load = 5,
     /// Random numbers and strings of a load file.
-    Script = 6,
+    Script = 5,
+    /// What stands in a load of our own.
+    Made = 6,
 }
 
 /// The random stream for one purpose of one client (or worker).

@@ -384,3 +384,6 @@ fn kind_records(kinds: &[KindTally; OpKind::COUNT]) -> Vec<ClientKindRecord> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

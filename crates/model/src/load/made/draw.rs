@@ -38,7 +38,7 @@ pub(super) struct LogNormal {
 
 impl Draw {
     pub fn new(made: Made) -> Self {
-        Self(stream(SEED, Purpose::Load, made as u64))
+        Self(stream(SEED, Purpose::Made, made as u64))
     }
 
     /// A number below `bound`; 0 if that is 0.

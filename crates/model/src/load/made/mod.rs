@@ -18,7 +18,6 @@ mod draw;
 mod mail;
 mod office;
 mod untar;
-mod wildcard;
 mod writer;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use super::Made;
 use super::draw::SEED;
-use super::wildcard;
+use crate::load::wildcard;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
@@ -342,7 +342,7 @@ impl Writer {
         let found = self
             .names(directory)
             .chain([".", ".."])
-            .filter(|name| wildcard::matches(pattern, name))
+            .filter(|name| wildcard::matches(pattern.as_bytes(), name.as_bytes()))
             .count()
             .min(FIND_MAX);
         let status = if found == 0 {
