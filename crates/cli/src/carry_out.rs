@@ -45,7 +45,9 @@ impl Job {
     /// Replays of loads that have been read, on layers that would do all of them.
     pub fn replays(plans: Vec<Plan>, loads: &[Named]) -> Result<Vec<Self>, Error> {
         let read: Vec<Arc<Load>> = loads.iter().map(|named| Arc::clone(&named.load)).collect();
-        plans.iter().try_for_each(|plan| loads::refuse(plan, &read))?;
+        plans
+            .iter()
+            .try_for_each(|plan| loads::refuse(plan, &read))?;
         let jobs = plans.into_iter().map(|plan| Self {
             plan,
             loads: read.clone(),
@@ -72,6 +74,13 @@ pub enum Calibration {
     First,
     /// The record has no headroom.
     Omit,
+}
+
+impl Calibration {
+    /// First, unless the command line says otherwise.
+    pub const fn unless(is_omitted: bool) -> Self {
+        if is_omitted { Self::Omit } else { Self::First }
+    }
 }
 
 /// Runs `jobs` in turn and shows what came out; a dry run shows the plans.
@@ -157,9 +166,7 @@ fn run_one(
         RunFormat::Json => RowStream::Error,
     };
     let live = match (show.report.mark, job.plan.replay()) {
-        (Some(nanos), _) if nanos > 0 => {
-            Live::with_rows(stop, Columns::WithPercentiles, stream)
-        }
+        (Some(nanos), _) if nanos > 0 => Live::with_rows(stop, Columns::WithPercentiles, stream),
         (None, Some(_)) => Live::with_progress(stop, dbench::Form::Five, stream)
             .announced(replay::announcement(&job.plan)),
         _ => Live::with_bar(stop, &job.plan),
@@ -167,7 +174,8 @@ fn run_one(
     let mut live = live.kept(directory.is_some());
     let record = measure(job, show.calibration, stop, &mut live);
     live.finish();
-    let record = record.inspect_err(|_| directory.into_iter().for_each(OutputDirectory::abandon))?;
+    let record =
+        record.inspect_err(|_| directory.into_iter().for_each(OutputDirectory::abandon))?;
     let kept = match directory {
         Some(directory) => directory.write(&record, "png"),
         None => Ok(()),

@@ -414,11 +414,7 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
     })
 }
 
-fn backend(
-    program: Program,
-    words: &Words<'_>,
-    server: Option<&str>,
-) -> Result<Backend, Refusal> {
+fn backend(program: Program, words: &Words<'_>, server: Option<&str>) -> Result<Backend, Refusal> {
     let cannot_start = |what: String, help: &str| Refusal {
         what,
         help: Some(help.into()),

@@ -48,7 +48,10 @@ impl LayerTargets {
 
 /// Reads a `--on`.
 pub fn parse(text: &str) -> Result<LayerList, String> {
-    text.split(',').map(layer).collect::<Result<_, _>>().map(LayerList)
+    text.split(',')
+        .map(layer)
+        .collect::<Result<_, _>>()
+        .map(LayerList)
 }
 
 fn layer(text: &str) -> Result<LayerTargets, String> {
@@ -103,9 +106,9 @@ fn single(text: &str) -> Result<LayerTargets, String> {
     }
     match text {
         "nfs:" => Ok(LayerTargets::Nfs3(vec![None])),
-        _ if text.starts_with("nfs://") => target::parse(text).map(|target| {
-            LayerTargets::Nfs3(vec![Some(target)])
-        }),
+        _ if text.starts_with("nfs://") => {
+            target::parse(text).map(|target| LayerTargets::Nfs3(vec![Some(target)]))
+        }
         _ if text.starts_with("smb:") => {
             Err("SMB is not there yet; local:, tcp: and nfs: are".into())
         }

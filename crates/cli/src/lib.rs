@@ -157,9 +157,15 @@ mod tests {
         let called = |line: &str| {
             let words = line.split_whitespace().map(OsString::from).collect();
             let words = as_called(words);
-            words.join(&OsString::from(" ")).into_string().expect("text")
+            words
+                .join(&OsString::from(" "))
+                .into_string()
+                .expect("text")
         };
-        assert_eq!(called("/usr/bin/dbench -t 5 2"), "filestone as dbench -t 5 2");
+        assert_eq!(
+            called("/usr/bin/dbench -t 5 2"),
+            "filestone as dbench -t 5 2"
+        );
         assert_eq!(called("tbench_srv"), "filestone as tbench_srv");
         assert_eq!(called("filestone demo"), "filestone demo");
         assert_eq!(called("/dbench/filestone demo"), "/dbench/filestone demo");

@@ -1,9 +1,7 @@
 //! The options of `filestone replay`, named as dbench's where dbench has them.
 
 use crate::layer_targets::{self, LayerList};
-use crate::option_values::{
-    clients_of_replay, per_second, seed, speed, truncated_io, within,
-};
+use crate::option_values::{clients_of_replay, per_second, seed, speed, truncated_io, within};
 use crate::options::{CLIENTS_OF_REPLAY_MAX, NfsOptions, RunReportOptions};
 use crate::quantity;
 use clap::{Args, ValueEnum};

@@ -31,8 +31,7 @@ pub fn plans(
     loads: &[Named],
     here: &Surroundings,
 ) -> Result<Vec<Plan>, Error> {
-    let mut layers: Vec<LayerTargets> =
-        options.on.iter().flat_map(|list| list.0.clone()).collect();
+    let mut layers: Vec<LayerTargets> = options.on.iter().flat_map(|list| list.0.clone()).collect();
     if layers.is_empty() {
         layers.push(LayerTargets::Local(vec![None]));
     }

@@ -37,7 +37,8 @@ fn defaults_are_those_of_dbench_4() {
 
 #[test]
 fn letters_and_values_come_getopts_way() {
-    let run = run_of("-sSFx -t10 8 -D/mnt/test -c client.txt -R 2.5 --fake-io --clients-per-process=2");
+    let run =
+        run_of("-sSFx -t10 8 -D/mnt/test -c client.txt -R 2.5 --fake-io --clients-per-process=2");
     assert_eq!((run.time_limit, run.warm_up, run.processes), (10, 2, 8));
     assert_eq!(run.clients_per_process, 2);
     assert_eq!(run.directory, "/mnt/test");

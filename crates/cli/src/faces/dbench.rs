@@ -7,9 +7,7 @@ use crate::error::Error;
 use crate::live::{Live, RowStream};
 use crate::loads::{self, Named};
 use crate::options::CLIENTS_OF_REPLAY_MAX;
-use crate::planning::{
-    RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
-};
+use crate::planning::{RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target};
 use crate::render::dbench::{self, Form};
 use crate::replay_planning::{self, BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
 use crate::{Exit, console, interruption};
@@ -103,8 +101,7 @@ fn carry_out(program: Program, run: &Run) -> Result<Exit, Error> {
     console::result(&banner(program, run, &name))?;
     let stop = interruption::stop_flag()?;
     let form = form(run);
-    let mut live =
-        Live::with_progress(&stop, form, RowStream::Output).released(released(run));
+    let mut live = Live::with_progress(&stop, form, RowStream::Output).released(released(run));
     let record = match measure(&job, Calibration::Omit, &stop, &mut live) {
         Ok(record) => record,
         Err(error) => return Ok(refuse(&error, FAILURE)),
@@ -165,9 +162,7 @@ fn released(run: &Run) -> String {
             "{processes} of {processes} processes prepared for launch   0 sec\n\
              releasing clients\n"
         ),
-        Version::Five => {
-            "Waiting for child processes to finish setup.\nReleasing clients\n".into()
-        }
+        Version::Five => "Waiting for child processes to finish setup.\nReleasing clients\n".into(),
     }
 }
 
@@ -359,7 +354,10 @@ mod tests {
     fn command_lines_become_plans() {
         let mut text = String::new();
         for (program, line) in [
-            (Program::Dbench, "-sS -t 60 -D /mnt/test --clients-per-process 2 4"),
+            (
+                Program::Dbench,
+                "-sS -t 60 -D /mnt/test --clients-per-process 2 4",
+            ),
             (Program::Tbench, "-t 10 -R 5 2 far"),
             (
                 Program::Dbench,

@@ -4,10 +4,10 @@
 use crate::Exit;
 use crate::carry_out::{Calibration, Job, Presentation, carry_out};
 use crate::error::Error;
+use crate::loads;
 use crate::planning::Surroundings;
 use crate::replay_options::ReplayOptions;
 use crate::replay_planning::{self, LOAD_DEFAULT};
-use crate::loads;
 
 /// Reads the loads, plans and runs.
 pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {

@@ -1,6 +1,10 @@
 //! Records made by hand, so that no time varies: a plain run, one with errors and
 //! companions, an open loop that was interrupted, and replays.
 
+use filestone_model::load::{Generation, Mismatch};
+use filestone_model::measure::replay_record::{
+    ClientKindRecord, ClientRecord, MismatchRecord, ReplayRecord,
+};
 use filestone_model::measure::run_record::{
     FORMAT, FailureCount, Host, IntervalKindRecord, IntervalRecord, KindRecord, METHOD, Phase,
     RunEnd, TickRecord, Tool, Totals, WorkerRecord,
@@ -9,10 +13,6 @@ use filestone_model::measure::{
     Caveat, Distribution, DistributionRecord, Ledger, RunRecord, run_record,
 };
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::load::{Generation, Mismatch};
-use filestone_model::measure::replay_record::{
-    ClientKindRecord, ClientRecord, MismatchRecord, ReplayRecord,
-};
 use filestone_model::plan::{
     ArrivalsPlan, LoadName, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing,
     Plan, ProbePlan, ReplayPlan, TICK_NANOS, TargetPlan, TcpReplay, TcpTarget, TransportKind,

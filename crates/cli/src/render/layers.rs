@@ -89,7 +89,10 @@ fn columns(records: &[RunRecord]) -> Vec<Column<'_>> {
         .map(|(index, record)| {
             let layer = layer_name(&record.plan.target);
             let of_layer = layers().filter(|other| *other == layer).count();
-            let number = layers().take(index + 1).filter(|other| *other == layer).count();
+            let number = layers()
+                .take(index + 1)
+                .filter(|other| *other == layer)
+                .count();
             let name = match of_layer {
                 1 => layer.into(),
                 _ => format!("{layer} {number}"),
@@ -111,7 +114,11 @@ fn rows<'record>(columns: &[Column<'record>], plan: &ReplayPlan) -> Vec<Row<'rec
     let Some(most) = most else {
         return vec![];
     };
-    let in_pass = plan.loads.iter().map(|load| load.operations as f64).sum::<f64>()
+    let in_pass = plan
+        .loads
+        .iter()
+        .map(|load| load.operations as f64)
+        .sum::<f64>()
         / plan.loads.len().max(1) as f64;
     let ended = most.totals.ledger.ended().max(1) as f64;
     let find = |record: &'record RunRecord, kind| {
@@ -176,12 +183,20 @@ fn means(columns: &[Column<'_>], rows: &[Row<'_>], sums: &Sums, plan: &ReplayPla
     }
     if sums.per_pass > 0.0 {
         let of_all = |scale: f64| -> Vec<Option<f64>> {
-            sums.pass_ns.iter().map(|nanos| Some(nanos / scale)).collect()
+            sums.pass_ns
+                .iter()
+                .map(|nanos| Some(nanos / scale))
+                .collect()
         };
         let all = mean_row("all", sums.per_pass, &of_all(sums.per_pass), Some(100.0));
         text.push_str(&all);
         // Rows are in thousandths of what is given to them: milliseconds here.
-        text.push_str(&mean_row("one pass, msecs", sums.per_pass, &of_all(1000.0), None));
+        text.push_str(&mean_row(
+            "one pass, msecs",
+            sums.per_pass,
+            &of_all(1000.0),
+            None,
+        ));
     }
     text
 }

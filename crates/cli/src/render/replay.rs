@@ -125,7 +125,10 @@ fn pacing_text(pacing: Pacing) -> String {
 }
 
 /// The measured kinds in dbench's order.
-pub fn measured<'record>(record: &'record RunRecord, plan: &ReplayPlan) -> Vec<&'record KindRecord> {
+pub fn measured<'record>(
+    record: &'record RunRecord,
+    plan: &ReplayPlan,
+) -> Vec<&'record KindRecord> {
     let kinds = record.totals.kinds.iter();
     let mut kinds: Vec<&KindRecord> = kinds
         .filter(|kind| kind.role == Role::Measured && kind.service_time_ns.count > 0)
@@ -164,7 +167,10 @@ fn facts(
         text::operations_per_second(totals.achieved_load_ops_per_s),
     )];
     if totals.goodput_bytes_per_s > 0.0 {
-        facts.push(("goodput", text::bytes_per_second(totals.goodput_bytes_per_s)));
+        facts.push((
+            "goodput",
+            text::bytes_per_second(totals.goodput_bytes_per_s),
+        ));
     }
     facts.push((
         "file data",

@@ -72,15 +72,9 @@ fn stamps_are_followed_unless_something_else_paces() {
     let pacing = |line: &str| plan_of(line).replay().expect("a replay").pacing;
     assert_eq!(pacing(""), Pacing::Closed);
     assert_eq!(pacing("stamped"), Pacing::Stamps { speed: 1.0 });
-    assert_eq!(
-        pacing("stamped --speed 2.5"),
-        Pacing::Stamps { speed: 2.5 }
-    );
+    assert_eq!(pacing("stamped --speed 2.5"), Pacing::Stamps { speed: 2.5 });
     assert_eq!(pacing("stamped --no-stamps"), Pacing::Closed);
-    assert_eq!(
-        pacing("stamped -R 1MB"),
-        Pacing::Rate { bytes_per_s: 1e6 }
-    );
+    assert_eq!(pacing("stamped -R 1MB"), Pacing::Rate { bytes_per_s: 1e6 });
     assert_eq!(
         pacing("office --total-rate 1MB/s -c 4"),
         Pacing::Rate {
@@ -93,7 +87,10 @@ fn stamps_are_followed_unless_something_else_paces() {
 fn warm_up_is_a_fifth_but_one_pass_has_none() {
     let times = |line: &str| {
         let plan = plan_of(line);
-        (plan.warm_up_ns / 1_000_000, plan.duration_ns.map(|ns| ns / 1_000_000))
+        (
+            plan.warm_up_ns / 1_000_000,
+            plan.duration_ns.map(|ns| ns / 1_000_000),
+        )
     };
     assert_eq!(times(""), (2_000, Some(10_000)));
     assert_eq!(times("-d 600"), (120_000, Some(600_000)));
