@@ -152,7 +152,7 @@ fn read(text: &str) -> Option<(f64, f64)> {
     let rows = text
         .lines()
         .filter(|line| line.contains(" MB/sec  execute "));
-    let lines = rows.last()?.split_whitespace().nth(1)?.parse().ok()?;
+    let lines = rows.next_back()?.split_whitespace().nth(1)?.parse().ok()?;
     Some((mb_per_s, lines))
 }
 
