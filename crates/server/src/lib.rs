@@ -1,7 +1,7 @@
 //! The built-in, in-memory NFSv3 server: calibration target, demonstration and test double.
 //!
-//! It serves NFSv3 and MOUNT version 3 (RFC 1813), and answers for the port mapper (RFC 1833), all
-//! on one port, by TCP and UDP, over IPv4 and IPv6.
+//! It serves NFSv3, MOUNT version 3 and NLM version 4 (RFC 1813), and answers for the port mapper
+//! (RFC 1833), all on one port, by TCP and UDP, over IPv4 and IPv6.
 //!
 //! ```no_run
 //! use filestone_server::{Options, Server};
@@ -25,7 +25,8 @@
 //! # Limits
 //!
 //! Operations do not enforce permissions; only ACCESS speaks of them. AUTH_NONE and AUTH_SYS are
-//! the flavors understood. Locks (NLM) and NFSv4 are not served. A datagram to a socket bound to
+//! the flavors understood. Locks (NLM) are advisory and never
+//! waited for. NFSv4 is not served. A datagram to a socket bound to
 //! "any" address is answered from the address that the route back has.
 
 #![forbid(unsafe_code)]

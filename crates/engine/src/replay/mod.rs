@@ -3,6 +3,7 @@
 mod board;
 mod client;
 pub mod layer;
+pub mod local;
 mod mismatches;
 mod open;
 mod pacing;
@@ -12,6 +13,7 @@ pub mod tcp;
 mod time;
 
 pub use layer::{Layer, LayerLost, Reply};
+pub use local::{LocalLayer, LocalOptions, LocalSite};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;
 pub use site::{Site, Trees};
