@@ -213,3 +213,33 @@ impl Site for LocalSite {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Guilt;
+
+    #[test]
+    fn what_a_file_system_cannot_do_is_said_with_the_option_to_leave_out() {
+        let directory = Path::new("/srv/test");
+        for (error, option) in [
+            (no_direct(directory, Errno::INVAL), "--direct"),
+            (no_attributes(directory, Errno::OPNOTSUPP), "--xattr"),
+        ] {
+            assert_eq!(error.guilt(), Guilt::Usage);
+            assert!(
+                error.to_string().starts_with("/srv/test: the file system"),
+                "{error}"
+            );
+            assert!(error.help().is_some_and(|help| help.contains(option)));
+        }
+    }
+
+    #[test]
+    fn a_full_file_system_and_a_read_only_one_are_told_apart() {
+        let say = |errno| refused(Path::new("/d"), errno, "making a directory in it").to_string();
+        assert!(say(Errno::NOSPC).contains("the file system is full"));
+        assert!(say(Errno::ROFS).contains("mounted read-only"));
+        assert!(say(Errno::ACCESS).contains("is not allowed"));
+    }
+}
