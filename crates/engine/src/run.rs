@@ -50,6 +50,8 @@ pub trait Observer {
     fn prepared(&mut self, _target: &Target) {}
     /// An interval is complete.
     fn interval(&mut self, _record: &IntervalRecord) {}
+    /// A second of a replay has passed.
+    fn progress(&mut self, _progress: &crate::replay::Progress) {}
 }
 
 /// An observer that looks away.
@@ -395,6 +397,20 @@ fn measure(
     Ok(coordinator.into_record(plan, &prepared.target, driver, &clock, started_at))
 }
 
+/// What made a record: this program.
+pub(crate) fn tool() -> Tool {
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    Tool {
+        name: "filestone".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        profile: profile.into(),
+    }
+}
+
 /// Makes the calling thread a good place to measure from.
 fn settle(plan: &Plan, index: usize) {
     // A sleeping thread would otherwise be woken up to 50 µs late on purpose.
@@ -522,20 +538,13 @@ impl Coordinator {
         let mut record = RunRecord {
             format: run_record::FORMAT,
             method: run_record::METHOD,
-            tool: Tool {
-                name: "filestone".into(),
-                version: env!("CARGO_PKG_VERSION").into(),
-                profile: if cfg!(debug_assertions) {
-                    "debug".into()
-                } else {
-                    "release".into()
-                },
-            },
+            tool: tool(),
             started_at: humantime::format_rfc3339_millis(window_at).to_string(),
             plan: plan.clone(),
             host: host::describe(clock, driver),
             target: target.clone(),
             headroom: None,
+            replay: None,
             end,
             window_ns: window_end.nanos_since(window_start),
             totals,

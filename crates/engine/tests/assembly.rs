@@ -262,6 +262,7 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         headroom: None,
         end: RunEnd::Finished,
         window_ns: window_end.nanos_since(window_start),
+        replay: None,
         totals,
         intervals,
         ticks,

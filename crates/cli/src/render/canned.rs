@@ -182,6 +182,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         headroom: None,
         end: RunEnd::Finished,
         window_ns: seconds * SECOND,
+        replay: None,
         totals,
         intervals,
         ticks,

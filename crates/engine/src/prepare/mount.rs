@@ -11,6 +11,7 @@ use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::{NfsTarget, Plan, TransportKind};
 use filestone_wire::mount::{self, DirPath, MountStatus};
 use filestone_wire::nfs3::{self, Fattr3, Handle};
+use filestone_wire::nlm;
 use filestone_wire::portmap::{self, Mapping};
 use filestone_wire::xdr::Decode;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -114,6 +115,38 @@ pub fn mount(
         }
     }
     Err(last.unwrap_or_else(|| RunError::Internal("no address was tried".into())))
+}
+
+/// Where the lock manager of the NFS server at `server` is: on the same port, as
+/// ours is, or where the port mapper says.
+pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<SocketAddr> {
+    let finder = Finder {
+        target: caller.target,
+        credentials: credentials(caller),
+        timeout: CALL_MAX.min(Duration::from_nanos(caller.timeout_ns)),
+        host: caller.target.host.as_deref().unwrap_or("built-in"),
+        built_in: None,
+    };
+    let channel = RpcChannel::connect(
+        finder.dial(server),
+        finder.credentials.clone(),
+        finder.credentials.stamp,
+        finder.timeout,
+    );
+    let answers = |mut channel: RpcChannel| {
+        channel.call(
+            nlm::PROGRAM,
+            nlm::VERSION,
+            nlm::Procedure::Null.number(),
+            &(),
+        )
+    };
+    if channel.is_ok_and(|channel| answers(channel).is_ok()) {
+        return Some(server);
+    }
+    finder
+        .ask_portmapper(server, nlm::PROGRAM, nlm::VERSION)
+        .map(|port| SocketAddr::new(server.ip(), port))
 }
 
 struct Finder<'p> {

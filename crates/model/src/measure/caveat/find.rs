@@ -1,6 +1,7 @@
 //! Which caveats a record calls for.
 
 use super::Caveat;
+use crate::measure::replay_record::ReplayRecord;
 use crate::measure::run_record::{RunEnd, RunRecord};
 use crate::operation::OpKind;
 use crate::plan::{ArrivalsPlan, TargetPlan};
@@ -38,7 +39,10 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
         }),
     }
     find_errors(record, &mut caveats);
-    find_limits(record, &mut caveats);
+    match &record.replay {
+        Some(replay) => find_in_replay(record, replay, &mut caveats),
+        None => find_limits(record, &mut caveats),
+    }
     find_doubts(record, &mut caveats);
     caveats
 }
@@ -48,7 +52,8 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let totals = &record.totals;
     let ledger = &totals.ledger;
     let count = ledger.failed + ledger.timed_out + ledger.disconnected;
-    if count > 0 {
+    // Of a replay, what failed is a mismatch, and has a caveat of its own.
+    if count > 0 && record.replay.is_none() {
         caveats.push(Caveat::Unsuccessful {
             count,
             ended: ledger.ended(),
@@ -91,6 +96,31 @@ fn most_frequent(record: &RunRecord) -> String {
         .iter()
         .max_by_key(|(count, _)| *count)
         .map_or_else(String::new, |(_, cause)| (*cause).to_string())
+}
+
+/// What a replay did not do as its load file says. Its threads work in system
+/// calls, so how busy they are says nothing about who was the limit.
+fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<Caveat>) {
+    if replay.mismatch_count > 0 {
+        caveats.push(Caveat::Mismatches {
+            count: replay.mismatch_count,
+            lines: replay.lines,
+        });
+    }
+    let mut lost = replay
+        .clients
+        .iter()
+        .filter_map(|client| client.lost.as_ref());
+    if let Some(first) = lost.next() {
+        caveats.push(Caveat::ClientsLost {
+            lost: 1 + lost.count() as u64,
+            clients: replay.clients.len() as u64,
+            first: first.clone(),
+        });
+    }
+    if matches!(record.plan.target, TargetPlan::Tcp(_)) {
+        caveats.push(Caveat::NothingChecked);
+    }
 }
 
 /// Whether the load generator, and not the server, set the numbers.
