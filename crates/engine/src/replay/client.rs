@@ -379,3 +379,6 @@ fn kind_records(kinds: &[KindTally; OpKind::COUNT]) -> Vec<ClientKindRecord> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ pub mod local;
 mod mismatches;
 mod open;
 mod pacing;
+mod round_robin;
 mod run;
 pub mod site;
 pub mod tcp;
