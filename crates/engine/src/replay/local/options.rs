@@ -1,7 +1,5 @@
 //! How the local layer works.
 
-use filestone_model::plan::ReplayPlan;
-
 /// How the local layer works. Each field is an option of dbench's, or what that
 /// option lacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,23 +41,6 @@ impl Default for LocalOptions {
             fake_io: false,
             direct: false,
             trunc_io: None,
-        }
-    }
-}
-
-impl From<&ReplayPlan> for LocalOptions {
-    fn from(plan: &ReplayPlan) -> Self {
-        Self {
-            sync: plan.local.sync,
-            sync_directories: plan.local.sync_directories,
-            fsync: plan.local.fsync,
-            xattr: plan.local.xattr,
-            resolve: plan.resolve,
-            one_byte_write_fix: plan.local.one_byte_write_fix,
-            stat_check: plan.local.stat_check,
-            fake_io: plan.local.fake_io,
-            direct: plan.local.direct,
-            trunc_io: plan.trunc_io_bytes,
         }
     }
 }
