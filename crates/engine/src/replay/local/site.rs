@@ -8,6 +8,7 @@ use super::{LocalLayer, LocalOptions, deletion};
 use crate::error::RunError;
 use crate::replay::site::{CLIENTS, MARKER, Site, Trees};
 use crate::replay::{Layer, LayerLost};
+use crate::transport::connect::allow_open_files;
 use filestone_model::measure::run_record::Target;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, StatxFlags};
@@ -20,6 +21,10 @@ use std::sync::atomic::AtomicBool;
 /// What O_DIRECT asks for where the kernel does not say (before Linux 6.1): a
 /// page, which suits every device in use.
 const DIRECT_UNIT_BYTES: u64 = 4096;
+
+/// Loads keep many handles open, and each client its own: as many as some tens of
+/// clients with a thousand each, if the system allows it.
+const OPEN_FILES_WANTED: u64 = 65_536;
 
 /// STATX_DIOALIGN, which rustix has no name for.
 const STATX_DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
@@ -58,7 +63,10 @@ impl LocalSite {
             is_temporary: false,
         };
         match site.probe() {
-            Ok(()) => Ok(site),
+            Ok(()) => {
+                allow_open_files(OPEN_FILES_WANTED);
+                Ok(site)
+            }
             Err(error) => {
                 site.remove()?;
                 Err(error)
