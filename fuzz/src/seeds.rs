@@ -10,8 +10,19 @@ use filestone_fuzz::{mount, nfs3_call, nfs3_reply, portmap};
 use filestone_wire::nfs3;
 use filestone_wire::record::RecordMark;
 
+/// A load file of every generation.
+const LOADS: &[&str] = &[
+    "SMBopenX REQUEST Size 0 Path \\A\nSMBopenX REPLY Handle 1 Size 9\nSMBwrite REQUEST Handle 1 ByteCount 1 Offset 7\nCREATE REQUEST Path \\B Size 5\n",
+    "NTCreateX \\clients\\client1\\a 0x40 0x2 12\nWriteX 12 0 10 10\nFIND_FIRST \\clients\\client1\\FILLER\"*\nClose 12\n",
+    "0.5 NTCreateX \"\\clients\\client1\\a\" 0x40 0x2 7 NT_STATUS_OK\nLOOP 3\nREPEAT 2\nReadX 7 *%0x1000/512 100 99 *\nSLEEP 10\nENDLOOP\nClose 7 0x0\n",
+    "RANDOMSTRING 1 \"/test[0123].file\"\nWRITEPATTERN abc\nCREATE3 $1 *\nWRITE3 $1 +child +num_children 2 0x0\nSETSP 1\nWAITSP 0 1\nSYMLINK3 \"/clients/client1/s\" \"$1\" 0x11\n",
+];
+
 fn main() -> io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    for (number, load) in LOADS.iter().enumerate() {
+        write(&corpus, "load_file", number, load.as_bytes())?;
+    }
     for (number, message) in messages().iter().enumerate() {
         write(&corpus, "record", number, &record(message, number))?;
         if let Some(seed) = conversation(message, number) {
