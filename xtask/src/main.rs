@@ -4,9 +4,11 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the one who started it
 
 mod bench;
+mod beside;
 mod exchange;
 mod fuzz;
 mod interop;
+mod loads;
 mod man;
 mod process;
 mod processors;
@@ -33,12 +35,16 @@ enum Chore {
     Tidy,
     /// Measure what recording costs, beside a raw client.
     Bench(bench::Bench),
+    /// Replay a load beside dbench and tbench, in turns.
+    Beside(beside::Beside),
     /// Run all 22 procedures, and some mishaps, against nfs-ganesha.
     Interop(interop::Interop),
     /// Run every fuzz target briefly, where the toolchain allows.
     Fuzz(fuzz::Fuzz),
     /// Write the man pages anew from the options' definitions.
     Man(man::Man),
+    /// Write the loads of our own anew from their models.
+    Loads(loads::Loads),
     /// Accept changed snapshots; read the diff before committing it.
     Bless,
     /// The least a program can do to exchange these bytes (part of bench).
@@ -62,9 +68,11 @@ fn run(chore: &Chore) -> Result<bool> {
     match chore {
         Chore::Tidy => tidy::run(),
         Chore::Bench(options) => bench::run(options),
+        Chore::Beside(options) => beside::run(options),
         Chore::Interop(options) => interop::run(options),
         Chore::Fuzz(options) => fuzz::run(options),
         Chore::Man(options) => man::run(options),
+        Chore::Loads(options) => loads::run(options),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
     }

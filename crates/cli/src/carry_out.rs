@@ -101,11 +101,11 @@ pub fn measure(
         }
         Calibration::Omit => None,
     };
-    let server = match plan.target.host {
-        None => Some(built_in::start_for_measurement(
+    let server = match plan.target.is_built_in() {
+        true => Some(built_in::start_for_measurement(
             Surroundings::here().processors,
         )?),
-        Some(_) => None,
+        false => None,
     };
     let address = server.as_ref().map(|server| server.address());
     let mut record = filestone_engine::run::run(plan, address, stop, observer)?;

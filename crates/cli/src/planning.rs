@@ -5,7 +5,7 @@ use crate::options::{
     ArrivalProcess, LoadOptions, ProbeOptions, TargetOptions, Transport, WorkloadOptions,
 };
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan};
+use filestone_model::plan::{ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use std::hash::{BuildHasher, Hasher};
 
 const SECOND: u64 = 1_000_000_000;
@@ -56,7 +56,11 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
     let clients = load.clients.unwrap_or(1);
     let plan = Plan {
         face: "probe".into(),
-        workload: workload(&options.workload, operation, options.target.transport)?,
+        workload: WorkloadPlan::Probe(workload(
+            &options.workload,
+            operation,
+            options.target.transport,
+        )?),
         arrivals: arrivals(load),
         clients,
         in_flight: load.in_flight.unwrap_or(if load.offered.is_some() {
@@ -79,7 +83,7 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
         seed: load.seed.unwrap_or(here.seed),
         busy_poll: load.busy_poll,
         pin: load.pin.clone().map_or_else(Vec::new, |list| list.0),
-        target,
+        target: TargetPlan::Nfs3(target),
     };
     Ok(plan)
 }
@@ -93,8 +97,8 @@ fn target(
     options: &TargetOptions,
     operation: OpKind,
     here: &Surroundings,
-) -> Result<TargetPlan, Error> {
-    let mut plan = TargetPlan {
+) -> Result<NfsTarget, Error> {
+    let mut plan = NfsTarget {
         host: None,
         port: options.port,
         mount_port: options.mount_port,
@@ -298,13 +302,31 @@ mod tests {
         assert_eq!(plan("null --offered 5 -c 10000").in_flight, 16);
         assert_eq!(plan("null --count 5").duration_ns, None);
         assert_eq!(plan("null --count 5 -d 1").duration_ns, Some(SECOND));
-        assert_eq!(plan("readdir").workload.size_bytes, 32 << 10);
+        assert_eq!(
+            plan("readdir").probe().expect("a probe").size_bytes,
+            32 << 10
+        );
         assert_eq!(plan("null -m 0").interval_ns, SECOND);
-        assert_eq!(plan("read").target.path, "/export/file");
-        assert_eq!(plan("readlink").target.path, "/export/link");
-        assert_eq!(plan("lookup").target.path, "/export/files");
-        assert_eq!(plan("create").target.path, "/export");
-        assert_eq!(plan("READ").workload.operation, OpKind::Read);
+        assert_eq!(
+            plan("read").target.nfs3().expect("an NFS target").path,
+            "/export/file"
+        );
+        assert_eq!(
+            plan("readlink").target.nfs3().expect("an NFS target").path,
+            "/export/link"
+        );
+        assert_eq!(
+            plan("lookup").target.nfs3().expect("an NFS target").path,
+            "/export/files"
+        );
+        assert_eq!(
+            plan("create").target.nfs3().expect("an NFS target").path,
+            "/export"
+        );
+        assert_eq!(
+            plan("READ").probe().expect("a probe").operation,
+            OpKind::Read
+        );
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub fn read_plan(path: &Path) -> Result<Plan, Error> {
 
 /// What options cannot say, a file can: a plan that no run could follow.
 fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
+    let probe = plan.probe();
     let wrong = [
         (plan.clients == 0, "\"clients\" must be at least 1"),
         (plan.in_flight == 0, "\"in_flight\" must be at least 1"),
@@ -49,11 +50,11 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
             "\"in_flight\" must be at most 65536",
         ),
         (
-            plan.workload.size_bytes == 0,
+            probe.is_some_and(|probe| probe.size_bytes == 0),
             "\"size_bytes\" must be at least 1",
         ),
         (
-            plan.workload.size_bytes > SIZE_MAX,
+            probe.is_some_and(|probe| probe.size_bytes > SIZE_MAX),
             "\"size_bytes\" must be at most 1048576",
         ),
         (

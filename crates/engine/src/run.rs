@@ -7,6 +7,7 @@ use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::host;
+use crate::prepare::mount::Caller;
 use crate::prepare::{Prepared, go_on, mount, prepare};
 use crate::transport::allow_open_files;
 use crate::worker::{IntervalSink, Worker, WorkerEnd, new_buffer};
@@ -15,7 +16,7 @@ use filestone_model::client::nfs3::{Shared, Templates, Verify, failure};
 use filestone_model::measure::run_record::{self, IntervalRecord, RunEnd, RunRecord, Target, Tool};
 use filestone_model::measure::{Assembly, Caveat, IntervalBuffer, caveat};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{Plan, TransportKind};
+use filestone_model::plan::{Plan, ProbeRun, TransportKind};
 use filestone_model::random::{Purpose, stream};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileTable, Probe, Workload};
@@ -49,6 +50,8 @@ pub trait Observer {
     fn prepared(&mut self, _target: &Target) {}
     /// An interval is complete.
     fn interval(&mut self, _record: &IntervalRecord) {}
+    /// A second of a replay has passed.
+    fn progress(&mut self, _progress: &crate::replay::Progress) {}
 }
 
 /// An observer that looks away.
@@ -92,6 +95,7 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, RunError> {
+    let plan = &probe_run(plan)?;
     check(plan)?;
     let mut prepared = prepare(plan, built_in, stop, observer)?;
     observer.prepared(&prepared.target);
@@ -108,8 +112,18 @@ pub fn run(
     Ok(record)
 }
 
+/// The plan as what the event loop runs.
+pub(crate) fn probe_run(plan: &Plan) -> Result<ProbeRun<'_>, RunError> {
+    plan.as_probe_run().ok_or_else(|| {
+        RunError::Unsuitable(
+            "only load files are replayed against targets other than NFS servers".into(),
+            Some("a probe takes a target of protocol nfs3".into()),
+        )
+    })
+}
+
 /// What a plan must be, whatever the target.
-fn check(plan: &Plan) -> Result<(), RunError> {
+fn check(plan: &ProbeRun<'_>) -> Result<(), RunError> {
     check_counts(plan)?;
     check_transfer(plan)?;
     check_host(plan)
@@ -165,8 +179,8 @@ fn check_counts(plan: &Plan) -> Result<(), RunError> {
 }
 
 /// Bytes per call.
-fn check_transfer(plan: &Plan) -> Result<(), RunError> {
-    let (size, operation) = (plan.workload.size_bytes, plan.workload.operation);
+fn check_transfer(plan: &ProbeRun<'_>) -> Result<(), RunError> {
+    let (size, operation) = (plan.probe.size_bytes, plan.probe.operation);
     if size == 0 || size as usize > pattern::PERIOD {
         return refuse(
             format!(
@@ -220,11 +234,14 @@ struct Materials {
 }
 
 impl Materials {
-    fn of(plan: &Plan, prepared: &mut Prepared) -> Self {
+    fn of(plan: &ProbeRun<'_>, prepared: &mut Prepared) -> Self {
         let pattern: Arc<[u8]> = pattern::table().into();
         let table = Arc::new(std::mem::take(&mut prepared.table));
         let shared = Shared {
-            templates: Arc::new(Templates::new(&mount::credentials(plan))),
+            templates: Arc::new(Templates::new(&mount::credentials(&Caller::new(
+                plan,
+                plan.target,
+            )))),
             table: Arc::clone(&table),
             pattern: Arc::clone(&pattern),
             timeout_nanos: plan.timeout_ns,
@@ -243,8 +260,8 @@ impl Materials {
         }
     }
 
-    fn client(&self, plan: &Plan, client: u32) -> Nfs3Client {
-        let workload = &plan.workload;
+    fn client(&self, plan: &ProbeRun<'_>, client: u32) -> Nfs3Client {
+        let workload = plan.probe;
         let reads = workload.operation == OpKind::Read;
         let verify = (reads && workload.verify).then(|| {
             Box::new(Verify::new(
@@ -264,9 +281,9 @@ impl Materials {
         )
     }
 
-    fn workload(&self, plan: &Plan, client: u32) -> Box<dyn Workload> {
+    fn workload(&self, plan: &ProbeRun<'_>, client: u32) -> Box<dyn Workload> {
         Box::new(Probe::new(
-            &plan.workload,
+            plan.probe,
             Arc::clone(&self.table),
             client,
             plan.in_flight,
@@ -277,7 +294,7 @@ impl Materials {
     /// The clients of one worker, connected.
     fn connect(
         &self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         worker: u32,
         stop: &AtomicBool,
     ) -> Result<Vec<(Nfs3Client, std::os::fd::OwnedFd)>, RunError> {
@@ -299,7 +316,7 @@ impl Materials {
     /// The connected clients of one worker, as what its loop runs on.
     fn backend(
         &self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         worker: u32,
         clock: &Clock,
         stop: &AtomicBool,
@@ -319,7 +336,7 @@ fn xid_salt() -> u64 {
 }
 
 fn measure(
-    plan: &Plan,
+    plan: &ProbeRun<'_>,
     prepared: &mut Prepared,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
@@ -378,6 +395,20 @@ fn measure(
         Ok(started_at)
     })?;
     Ok(coordinator.into_record(plan, &prepared.target, driver, &clock, started_at))
+}
+
+/// What made a record: this program.
+pub(crate) fn tool() -> Tool {
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    Tool {
+        name: "filestone".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        profile: profile.into(),
+    }
 }
 
 /// Makes the calling thread a good place to measure from.
@@ -507,20 +538,13 @@ impl Coordinator {
         let mut record = RunRecord {
             format: run_record::FORMAT,
             method: run_record::METHOD,
-            tool: Tool {
-                name: "filestone".into(),
-                version: env!("CARGO_PKG_VERSION").into(),
-                profile: if cfg!(debug_assertions) {
-                    "debug".into()
-                } else {
-                    "release".into()
-                },
-            },
+            tool: tool(),
             started_at: humantime::format_rfc3339_millis(window_at).to_string(),
             plan: plan.clone(),
             host: host::describe(clock, driver),
             target: target.clone(),
             headroom: None,
+            replay: None,
             end,
             window_ns: window_end.nanos_since(window_start),
             totals,

@@ -172,7 +172,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             sink,
             schedule,
             recorder,
-            measured_kind: plan.workload.operation,
+            measured_kind: plan.measured_kind(),
             busy: 0,
             repeated: Vec::with_capacity(
                 plan.in_flight as usize * plan.clients_of_worker(index).count(),
@@ -602,7 +602,7 @@ impl ClientState {
         let idle = SlotState {
             free_at: Moment::ZERO,
             ready: Moment::ZERO,
-            kind: plan.workload.operation,
+            kind: plan.measured_kind(),
             role: Role::Measured,
             is_busy: false,
         };
@@ -625,5 +625,5 @@ impl ClientState {
 /// An empty interval buffer for the kinds of a plan.
 pub fn new_buffer(plan: &Plan) -> IntervalBuffer {
     let schedule = Schedule::of(plan);
-    IntervalBuffer::new(&plan.workload.kinds(), schedule.ticks(), TICK_NANOS)
+    IntervalBuffer::new(&plan.kinds(), schedule.ticks(), TICK_NANOS)
 }

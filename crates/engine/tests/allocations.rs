@@ -70,7 +70,7 @@ fn allocations(operation: OpKind, count: u64, arrivals: ArrivalsPlan, clients: u
     let mut plan = probe(operation, TransportKind::Tcp, count);
     plan.arrivals = arrivals;
     plan.clients = clients;
-    plan.workload.size_bytes = if operation == OpKind::ReadDir {
+    plan.probe_mut().expect("a probe").size_bytes = if operation == OpKind::ReadDir {
         4096
     } else {
         32_768

@@ -127,7 +127,7 @@ fn plans() -> impl Strategy<Value = Plan> {
         |(operation, arrivals, (warm_up, duration, count, is_timed), sizes)| {
             let (clients, in_flight, workers, seed) = sizes;
             let mut plan = support::plan(arrivals, in_flight, 1);
-            plan.workload.operation = operation;
+            plan.probe_mut().expect("a probe").operation = operation;
             (plan.clients, plan.workers, plan.seed) = (clients, workers.min(clients), seed);
             plan.warm_up_ns = warm_up;
             plan.count = count;
@@ -208,7 +208,7 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
                 (&stop, &AtomicBool::new(false)),
                 |client| {
                     Box::new(Probe::new(
-                        &plan.workload,
+                        plan.probe().expect("a probe"),
                         Arc::clone(&table),
                         client,
                         plan.in_flight,
@@ -262,6 +262,7 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         headroom: None,
         end: RunEnd::Finished,
         window_ns: window_end.nanos_since(window_start),
+        replay: None,
         totals,
         intervals,
         ticks,

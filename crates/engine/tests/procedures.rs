@@ -51,7 +51,7 @@ fn messages_have_the_sizes_that_nct_saw() {
     let kind = null.measured().expect("a row for NULL");
     assert_eq!((kind.bytes_sent, kind.bytes_received), (4400, 2800));
     let mut plan = probe(OpKind::Read, TransportKind::Tcp, 100);
-    plan.workload.size_bytes = 4096;
+    plan.probe_mut().expect("a probe").size_bytes = 4096;
     let read = checked(&plan, &server);
     let kind = read.measured().expect("a row for READ");
     // 128 bytes and the data, and the record mark.
@@ -64,10 +64,10 @@ fn large_reads_are_thrown_away_unread_and_counted_in_full() {
     let server = serve(|_| {});
     for (size, in_flight) in [(131_072u32, 8), (1 << 20, 2), (65_536, 1), (100_001, 3)] {
         let mut plan = probe(OpKind::Read, TransportKind::Tcp, 300);
-        plan.workload.size_bytes = size;
+        plan.probe_mut().expect("a probe").size_bytes = size;
         plan.in_flight = in_flight;
         let discarded = checked(&plan, &server);
-        plan.workload.verify = true;
+        plan.probe_mut().expect("a probe").verify = true;
         let verified = checked(&plan, &server);
         for record in [discarded, verified] {
             let kind = record.measured().expect("a row for READ");
@@ -85,7 +85,7 @@ fn data_that_are_not_the_files_are_noticed() {
         options.faults = vec!["corrupt=64,proc=read,p=0.2".parse().expect("a rule")];
     });
     let mut plan = probe(OpKind::Read, TransportKind::Tcp, 500);
-    plan.workload.verify = true;
+    plan.probe_mut().expect("a probe").verify = true;
     plan.timeout_ns = support::SECOND;
     let record = checked(&plan, &server);
     assert!(record.totals.ledger.ok < 500);
@@ -96,7 +96,7 @@ fn data_that_are_not_the_files_are_noticed() {
 fn writes_reach_the_file_and_the_directory_of_our_own_is_taken_away() {
     let server = serve(|_| {});
     let mut plan = probe(OpKind::Write, TransportKind::Tcp, 400);
-    plan.workload.size_bytes = 131_072;
+    plan.probe_mut().expect("a probe").size_bytes = 131_072;
     let record = checked(&plan, &server);
     assert_eq!(
         record.measured().expect("a row for WRITE").data_bytes,
@@ -104,7 +104,7 @@ fn writes_reach_the_file_and_the_directory_of_our_own_is_taken_away() {
     );
     // A listing of the export shows nothing but what was there before.
     let mut plan = probe(OpKind::Lookup, TransportKind::Tcp, 10);
-    plan.target.path = "/export".into();
+    plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
     let record = checked(&plan, &server);
     assert_eq!(record.target.files, 3, "file, files and link");
 }
@@ -113,7 +113,7 @@ fn writes_reach_the_file_and_the_directory_of_our_own_is_taken_away() {
 fn a_path_that_cannot_be_mounted_is_walked() {
     let server = serve(|options| options.strict_mount = true);
     let mut plan = probe(OpKind::GetAttr, TransportKind::Tcp, 10);
-    plan.target.path = "/export/files/file0000".into();
+    plan.target.nfs3_mut().expect("an NFS target").path = "/export/files/file0000".into();
     let record = checked(&plan, &server);
     assert_eq!(
         (record.target.export.as_str(), record.target.walked.as_str()),
@@ -159,7 +159,7 @@ fn a_run_that_is_stopped_while_it_is_prepared_leaves_nothing_behind() {
         Err(filestone_engine::RunError::Interrupted)
     ));
     let mut plan = probe(OpKind::Lookup, TransportKind::Tcp, 10);
-    plan.target.path = "/export".into();
+    plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
     assert_eq!(
         checked(&plan, &server).target.files,
         3,

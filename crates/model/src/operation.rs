@@ -299,6 +299,8 @@ pub enum Failure {
     Denied(u32),
     /// The reply did not fit its call.
     BadReply(ReplyFault),
+    /// The result was not the one that the load file expects.
+    Unexpected(crate::load::Mismatch),
 }
 
 /// How a reply did not fit its call.

@@ -19,7 +19,62 @@ pub enum TransportKind {
 
 /// Where the operations go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TargetPlan {
+#[serde(tag = "protocol", rename_all = "lowercase")]
+pub enum TargetPlan {
+    /// An NFSv3 server.
+    Nfs3(NfsTarget),
+    /// A directory of this host, whatever file system is mounted there.
+    Local(LocalTarget),
+    /// A peer that answers tbench's messages.
+    Tcp(TcpTarget),
+}
+
+impl TargetPlan {
+    /// The NFS server, if it is one.
+    pub fn nfs3(&self) -> Option<&NfsTarget> {
+        match self {
+            TargetPlan::Nfs3(target) => Some(target),
+            TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
+        }
+    }
+
+    /// The NFS server, to be changed.
+    pub fn nfs3_mut(&mut self) -> Option<&mut NfsTarget> {
+        match self {
+            TargetPlan::Nfs3(target) => Some(target),
+            TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
+        }
+    }
+
+    /// Whether nobody else's server or directory is meant.
+    pub fn is_built_in(&self) -> bool {
+        match self {
+            TargetPlan::Nfs3(target) => target.host.is_none(),
+            TargetPlan::Tcp(target) => target.host.is_none(),
+            TargetPlan::Local(target) => target.directory.is_none(),
+        }
+    }
+}
+
+/// A directory of this host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LocalTarget {
+    /// Its path; `None` for a fresh temporary directory.
+    pub directory: Option<String>,
+}
+
+/// A peer that answers tbench's messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpTarget {
+    /// Host name or address; `None` for the built-in peer.
+    pub host: Option<String>,
+    /// Port; `None` for tbench's 7003.
+    pub port: Option<u16>,
+}
+
+/// An object on an NFSv3 server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NfsTarget {
     /// Host name or address; `None` for the built-in server.
     pub host: Option<String>,
     /// Port of the NFS server; `None` asks the portmapper, then takes 2049.
@@ -99,6 +154,127 @@ impl ProbePlan {
     }
 }
 
+/// What clients ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "source", rename_all = "kebab-case")]
+pub enum WorkloadPlan {
+    /// One operation, repeated.
+    Probe(ProbePlan),
+    /// The lines of a load file.
+    LoadFile(ReplayPlan),
+}
+
+/// When the lines of a load file are due.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Each line when the one before it has ended.
+    Closed,
+    /// When its time stamp says so, so many times as fast; a line without a stamp
+    /// when the one before it has ended.
+    Stamps {
+        /// 2 replays an hour in half an hour.
+        speed: f64,
+    },
+    /// As a client would that moves so much file data per second.
+    Rate {
+        /// Of each client.
+        bytes_per_s: f64,
+    },
+}
+
+/// What happens when a line ends otherwise than the load file expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnMismatch {
+    /// It is counted, and the client goes on.
+    #[default]
+    Count,
+    /// It is counted, and ends this client.
+    Stop,
+}
+
+/// A load by its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadName {
+    /// Path of the load file, or the name of a load that filestone makes itself.
+    pub name: String,
+    /// Operations in one pass of it, so that another file of that name is noticed.
+    pub operations: u64,
+}
+
+/// What is asked: the lines of a load file, and how a layer carries them out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayPlan {
+    /// The loads; client i replays load i modulo their number.
+    pub loads: Vec<LoadName>,
+    /// The kinds of operation in them.
+    pub kinds: Vec<OpKind>,
+    /// Further targets of the same protocol as the plan's: client i uses target i
+    /// modulo their number, the plan's own being the first.
+    pub more_targets: Vec<TargetPlan>,
+    /// Clients that share a thread and take turns, line by line.
+    pub clients_per_thread: u32,
+    /// When lines are due.
+    pub pacing: Pacing,
+    /// Whether each client makes one pass and ends.
+    pub run_once: bool,
+    /// Whether the clients' trees stay when the run ends.
+    pub skip_cleanup: bool,
+    /// Reads and writes are cut to so many bytes.
+    pub trunc_io_bytes: Option<u64>,
+    /// What a result other than the expected one does.
+    pub on_mismatch: OnMismatch,
+    /// Whether names are looked for without regard to case when the exact name is
+    /// not there, as Samba does.
+    pub resolve: bool,
+    /// How the local layer works.
+    pub local: LocalReplay,
+    /// How the NFS layer works.
+    pub nfs3: Nfs3Replay,
+    /// How the TCP layer works.
+    pub tcp: TcpReplay,
+}
+
+/// How the local layer carries out a load; the names are dbench's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LocalReplay {
+    /// Files are opened with O_SYNC.
+    pub sync: bool,
+    /// The directory is synchronised after unlink, rmdir and rename.
+    pub sync_directories: bool,
+    /// fsync after every write.
+    pub fsync: bool,
+    /// Samba's DOS attributes are kept in extended attributes.
+    pub xattr: bool,
+    /// One-byte writes that only extend a file become ftruncate.
+    pub one_byte_write_fix: bool,
+    /// stat comes before calls that it may make pointless.
+    pub stat_check: bool,
+    /// Reads and writes are only counted.
+    pub fake_io: bool,
+    /// Files are opened with O_DIRECT.
+    pub direct: bool,
+}
+
+/// How the NFS layer carries out a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Nfs3Replay {
+    /// Writes are FILE_SYNC instead of UNSTABLE with COMMIT.
+    pub stable: bool,
+    /// Locks are asked of the server's lock manager.
+    pub enable_nlm: bool,
+}
+
+/// How the TCP layer carries out a load.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TcpReplay {
+    /// What stands before names, for their length: `.` as dbench's default.
+    pub prefix: String,
+    /// Socket options in dbench's words.
+    pub socket_options: String,
+}
+
 /// What has to be done, uncounted, so that an operation can be repeated for ever.
 pub const fn companion_of(operation: OpKind) -> Option<OpKind> {
     match operation {
@@ -132,8 +308,8 @@ pub struct Plan {
     /// Where operations go.
     pub target: TargetPlan,
     /// What is asked.
-    pub workload: ProbePlan,
-    /// When operations are due.
+    pub workload: WorkloadPlan,
+    /// When operations are due; a load file has its own pacing.
     pub arrivals: ArrivalsPlan,
     /// Simulated clients, each with its own connection.
     pub clients: u32,
@@ -165,6 +341,59 @@ pub struct Plan {
 pub const TICK_NANOS: u64 = 100_000_000;
 
 impl Plan {
+    /// The probe that is asked, if it is one.
+    pub fn probe(&self) -> Option<&ProbePlan> {
+        match &self.workload {
+            WorkloadPlan::Probe(probe) => Some(probe),
+            WorkloadPlan::LoadFile(_) => None,
+        }
+    }
+
+    /// The probe that is asked, to be changed.
+    pub fn probe_mut(&mut self) -> Option<&mut ProbePlan> {
+        match &mut self.workload {
+            WorkloadPlan::Probe(probe) => Some(probe),
+            WorkloadPlan::LoadFile(_) => None,
+        }
+    }
+
+    /// The load file that is replayed, if there is one.
+    pub fn replay(&self) -> Option<&ReplayPlan> {
+        match &self.workload {
+            WorkloadPlan::Probe(_) => None,
+            WorkloadPlan::LoadFile(replay) => Some(replay),
+        }
+    }
+
+    /// The kinds of operation that a run of this plan produces, and their roles.
+    pub fn kinds(&self) -> Vec<(OpKind, Role)> {
+        match &self.workload {
+            WorkloadPlan::Probe(probe) => probe.kinds(),
+            WorkloadPlan::LoadFile(replay) => replay
+                .kinds
+                .iter()
+                .map(|kind| (*kind, Role::Measured))
+                .collect(),
+        }
+    }
+
+    /// The kind that the run is about; of a load file, the first one in it.
+    pub fn measured_kind(&self) -> OpKind {
+        match &self.workload {
+            WorkloadPlan::Probe(probe) => probe.operation,
+            WorkloadPlan::LoadFile(replay) => replay.kinds.first().copied().unwrap_or(OpKind::Null),
+        }
+    }
+
+    /// This plan as the probe of an NFS server, if that is what it is.
+    pub fn as_probe_run(&self) -> Option<ProbeRun<'_>> {
+        Some(ProbeRun {
+            plan: self,
+            probe: self.probe()?,
+            target: self.target.nfs3()?,
+        })
+    }
+
     /// Offered load of one client, for open loops.
     pub fn offered_load_per_client(&self) -> Option<f64> {
         self.arrivals
@@ -182,6 +411,26 @@ impl Plan {
     /// The clients of worker `worker`: every `workers`-th one.
     pub fn clients_of_worker(&self, worker: u32) -> impl Iterator<Item = u32> + use<> {
         (worker..self.clients).step_by(self.workers.max(1) as usize)
+    }
+}
+
+/// A plan that is known to be the probe of an NFS server: what the event loop runs.
+#[derive(Debug, Clone, Copy)]
+pub struct ProbeRun<'plan> {
+    /// The whole plan.
+    pub plan: &'plan Plan,
+    /// What is asked.
+    pub probe: &'plan ProbePlan,
+    /// Where operations go.
+    pub target: &'plan NfsTarget,
+}
+
+/// A probe run is a plan with less to ask about.
+impl core::ops::Deref for ProbeRun<'_> {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        self.plan
     }
 }
 
@@ -216,7 +465,7 @@ mod tests {
     fn example() -> Plan {
         Plan {
             face: "probe".into(),
-            target: TargetPlan {
+            target: TargetPlan::Nfs3(NfsTarget {
                 host: None,
                 port: None,
                 mount_port: None,
@@ -225,8 +474,8 @@ mod tests {
                 reserved_port: false,
                 uid: 0,
                 gid: 0,
-            },
-            workload: ProbePlan {
+            }),
+            workload: WorkloadPlan::Probe(ProbePlan {
                 operation: OpKind::Null,
                 size_bytes: 4096,
                 random: false,
@@ -234,7 +483,7 @@ mod tests {
                 stability: Stability::Unstable,
                 file_size_bytes: 1 << 26,
                 files_max: 10_000,
-            },
+            }),
             arrivals: ArrivalsPlan::Closed,
             clients: 1,
             in_flight: 1,

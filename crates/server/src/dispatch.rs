@@ -9,6 +9,7 @@ mod duplicates;
 mod listing;
 mod mount;
 mod nfs3;
+mod nlm;
 mod portmap;
 
 use std::net::SocketAddr;
@@ -27,6 +28,7 @@ use crate::tree::inode::Timestamp;
 
 use self::duplicates::{Duplicates, is_idempotent};
 use self::mount::MountList;
+use self::nlm::LockTable;
 
 /// What a call came by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +64,7 @@ pub struct Caller<'a> {
 pub struct Service {
     tree: RwLock<Tree>,
     mounts: Mutex<MountList>,
+    locks: Mutex<LockTable>,
     duplicates: Mutex<Duplicates>,
     /// `writeverf3` and `cookieverf3` of this life of the server.
     verifier: Verifier,
@@ -94,6 +97,7 @@ impl Service {
         Self {
             tree: RwLock::new(tree),
             mounts: Mutex::default(),
+            locks: Mutex::default(),
             duplicates: Mutex::default(),
             verifier,
             port,
@@ -165,7 +169,7 @@ impl Service {
         caller: Caller<'_>,
         sink: &mut ReplySink,
     ) -> Result<(), Refusal> {
-        use filestone_wire::{mount, nfs3, portmap};
+        use filestone_wire::{mount, nfs3, nlm, portmap};
         // NULL asks for no authentication (RFC 1813, section 3.3.0), so it is not looked at.
         if matches!(header.credential, Credential::Other(_)) && header.procedure != 0 {
             return Err(Refusal::Denied(RejectStatus::AuthError(
@@ -184,6 +188,11 @@ impl Service {
                 served_version(header, mount::VERSION, mount::VERSION)?;
                 caller.tally.count_other_call();
                 self.mount(header, arguments, &mut sink.writer())
+            }
+            nlm::PROGRAM => {
+                served_version(header, nlm::VERSION, nlm::VERSION)?;
+                caller.tally.count_other_call();
+                self.nlm(header, arguments, &mut sink.writer())
             }
             portmap::PROGRAM => {
                 served_version(header, 2, 4)?;
@@ -238,6 +247,10 @@ impl Service {
 
     fn mounts(&self) -> MutexGuard<'_, MountList> {
         self.mounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn locks(&self) -> MutexGuard<'_, LockTable> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The built-in, in-memory NFSv3 server: calibration target, demonstration and test double.
 //!
-//! It serves NFSv3 and MOUNT version 3 (RFC 1813), and answers for the port mapper (RFC 1833), all
-//! on one port, by TCP and UDP, over IPv4 and IPv6.
+//! It serves NFSv3, MOUNT version 3 and NLM version 4 (RFC 1813), and answers for the port mapper
+//! (RFC 1833), all on one port, by TCP and UDP, over IPv4 and IPv6.
 //!
 //! ```no_run
 //! use filestone_server::{Options, Server};
@@ -20,11 +20,13 @@
 //! | [`faults`] | what goes wrong on purpose |
 //! | `worker` | a thread: sockets, waiting, sending |
 //! | `server` | starting and stopping them all |
+//! | [`tbench`] | a server of its own: the other end of bare TCP |
 //!
 //! # Limits
 //!
 //! Operations do not enforce permissions; only ACCESS speaks of them. AUTH_NONE and AUTH_SYS are
-//! the flavors understood. Locks (NLM) and NFSv4 are not served. A datagram to a socket bound to
+//! the flavors understood. Locks (NLM) are advisory and never
+//! waited for. NFSv4 is not served. A datagram to a socket bound to
 //! "any" address is answered from the address that the route back has.
 
 #![forbid(unsafe_code)]
@@ -39,10 +41,12 @@ mod options;
 mod reply;
 mod responder;
 mod server;
+pub mod tbench;
 mod tree;
 mod worker;
 
 pub use counters::Counters;
 pub use options::Options;
 pub use server::{Running, Server};
+pub use tbench::{TbenchCounters, TbenchOptions, TbenchServer};
 pub use tree::InitialTree;

@@ -1,4 +1,5 @@
-//! XDR, ONC RPC, portmap, MOUNT and NFSv3: bytes to messages and back.
+//! XDR, ONC RPC, portmap, MOUNT, NFSv3 and tbench: bytes to messages and back.
+//! XDR, ONC RPC, portmap, MOUNT, NFSv3 and NLM: bytes to messages and back.
 //!
 //! Nothing here opens a socket, reads a clock or needs `std`. Messages borrow
 //! names, handles and file data from the bytes they were decoded from; what a
@@ -11,6 +12,8 @@
 //! | [`portmap`] | RFC 1833 |
 //! | [`mount`] | RFC 1813, appendix I |
 //! | [`nfs3`] | RFC 1813 |
+//! | [`tbench`] | none: what dbench's tbench sends |
+//! | [`nlm`] | RFC 1813, appendix II |
 //! | [`pattern`] | ours: file data that says where it belongs |
 
 #![no_std]
@@ -25,8 +28,10 @@ mod declare;
 
 pub mod mount;
 pub mod nfs3;
+pub mod nlm;
 pub mod pattern;
 pub mod portmap;
 pub mod record;
 pub mod rpc;
+pub mod tbench;
 pub mod xdr;

@@ -11,7 +11,9 @@ use crate::render::json;
 use crate::{Exit, built_in, interruption};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan, TransportKind};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
 use std::sync::atomic::Ordering;
 
 /// One rung of the ladder.
@@ -119,7 +121,7 @@ fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
 fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
     Plan {
         face: "demo".into(),
-        target: TargetPlan {
+        target: TargetPlan::Nfs3(NfsTarget {
             host: None,
             port: None,
             mount_port: None,
@@ -128,8 +130,8 @@ fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
             reserved_port: false,
             uid: here.uid,
             gid: here.gid,
-        },
-        workload: ProbePlan {
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
             operation: step.operation,
             size_bytes: step.size_bytes,
             random: false,
@@ -137,7 +139,7 @@ fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
             stability: Stability::Unstable,
             file_size_bytes: 1 << 20,
             files_max: 1000,
-        },
+        }),
         arrivals: ArrivalsPlan::Closed,
         clients: 1,
         in_flight: 1,

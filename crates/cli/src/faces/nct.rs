@@ -4,7 +4,6 @@ use crate::carry_out::{Calibration, measure};
 use crate::error::Error;
 use crate::live::{Live, RowStream};
 use crate::nct_command_line::{self, Command, Measure, Request};
-use crate::options::{Ancestor, AsOptions};
 use crate::output_directory::{Existing, OutputDirectory};
 use crate::planning::Surroundings;
 use crate::render::rows::Columns;
@@ -14,7 +13,9 @@ use filestone_engine::Guilt;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+};
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
@@ -46,8 +47,7 @@ commands:
 ";
 
 /// Does what nct was asked to do.
-pub fn run(options: &AsOptions) -> Result<Exit, Error> {
-    let Ancestor::Nct { arguments } = &options.ancestor;
+pub fn run(arguments: &[String]) -> Result<Exit, Error> {
     match nct_command_line::parse(arguments) {
         Ok(Request::Help(None)) => show(USAGE),
         Ok(Request::Help(Some(command))) => show(usage_of(command)),
@@ -144,7 +144,7 @@ fn warn(record: &RunRecord) {
 fn plan(measured: &Measure, here: &Surroundings) -> Plan {
     Plan {
         face: "nct".into(),
-        target: TargetPlan {
+        target: TargetPlan::Nfs3(NfsTarget {
             host: Some(measured.target.host.clone()),
             port: Some(measured.port),
             mount_port: None,
@@ -153,8 +153,8 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
             reserved_port: false,
             uid: here.uid,
             gid: here.gid,
-        },
-        workload: ProbePlan {
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
             operation: match measured.command {
                 Command::Null | Command::Shell => OpKind::Null,
                 Command::GetAttr => OpKind::GetAttr,
@@ -167,7 +167,7 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
             file_size_bytes: 0,
             // nct asks for one object, and never for what is in it.
             files_max: 0,
-        },
+        }),
         arrivals: ArrivalsPlan::Closed,
         clients: 1,
         in_flight: measured.jobs,

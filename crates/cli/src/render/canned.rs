@@ -9,7 +9,9 @@ use filestone_model::measure::{
     Caveat, Distribution, DistributionRecord, Ledger, RunRecord, run_record,
 };
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -31,7 +33,7 @@ fn distribution(values: impl IntoIterator<Item = u64>) -> DistributionRecord {
 fn plan(operation: OpKind) -> Plan {
     Plan {
         face: "probe".into(),
-        target: TargetPlan {
+        target: TargetPlan::Nfs3(NfsTarget {
             host: Some("server".into()),
             port: Some(2049),
             mount_port: None,
@@ -40,8 +42,8 @@ fn plan(operation: OpKind) -> Plan {
             reserved_port: false,
             uid: 1000,
             gid: 1000,
-        },
-        workload: ProbePlan {
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
             operation,
             size_bytes: 4096,
             random: false,
@@ -49,7 +51,7 @@ fn plan(operation: OpKind) -> Plan {
             stability: Stability::Unstable,
             file_size_bytes: 64 << 20,
             files_max: 10_000,
-        },
+        }),
         arrivals: ArrivalsPlan::Closed,
         clients: 1,
         in_flight: 8,
@@ -68,7 +70,7 @@ fn plan(operation: OpKind) -> Plan {
 
 /// Builds a record of `seconds` whole seconds with `per_tick` operations in each tick.
 fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
-    let kinds = plan.workload.kinds();
+    let kinds = plan.kinds();
     let ended = seconds * 10 * per_tick;
     let tick_times: Vec<Vec<u64>> = (0..seconds * 10)
         .map(|tick| times(tick, base, per_tick))
@@ -180,6 +182,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         headroom: None,
         end: RunEnd::Finished,
         window_ns: seconds * SECOND,
+        replay: None,
         totals,
         intervals,
         ticks,
@@ -190,7 +193,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
 /// READ, all well, two seconds.
 pub fn plain() -> RunRecord {
     let mut record = record(plan(OpKind::Read), 2, 50, 100_000);
-    record.plan.target.path = "/export/file".into();
+    record.plan.target.nfs3_mut().expect("an NFS target").path = "/export/file".into();
     record.totals.goodput_bytes_per_s = 500.0 * 4096.0;
     record.totals.kinds[0].data_bytes = 1000 * 4096;
     record
@@ -235,7 +238,7 @@ pub fn interrupted() -> RunRecord {
     };
     plan.clients = 4;
     plan.in_flight = 1024;
-    plan.workload.random = true;
+    plan.probe_mut().expect("a probe").random = true;
     plan.duration_ns = Some(10 * SECOND);
     let mut record = record(plan, 2, 40, 80_000);
     record.end = RunEnd::Interrupted;

@@ -6,7 +6,9 @@ use crate::target::bracketed;
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
 
 /// The whole report; caveats are told apart from it, on standard error.
 pub fn render(record: &RunRecord) -> String {
@@ -41,29 +43,46 @@ pub fn heading(record: &RunRecord) -> String {
 }
 
 fn subject(plan: &Plan) -> String {
-    let workload = &plan.workload;
-    let name = workload.operation.name();
-    match workload.operation {
-        OpKind::Read | OpKind::Write | OpKind::Commit => {
-            let order = if workload.random { "random " } else { "" };
-            format!("{order}{name} {}", bytes_text(workload.size_bytes.into()))
+    match &plan.workload {
+        WorkloadPlan::Probe(probe) => subject_of_probe(probe),
+        WorkloadPlan::LoadFile(replay) => {
+            let names: Vec<&str> = replay.loads.iter().map(|load| load.name.as_str()).collect();
+            names.join(", ")
         }
-        _ if workload.random => format!("random {name}"),
+    }
+}
+
+fn subject_of_probe(probe: &ProbePlan) -> String {
+    let name = probe.operation.name();
+    match probe.operation {
+        OpKind::Read | OpKind::Write | OpKind::Commit => {
+            let order = if probe.random { "random " } else { "" };
+            format!("{order}{name} {}", bytes_text(probe.size_bytes.into()))
+        }
+        _ if probe.random => format!("random {name}"),
         _ => name.into(),
     }
 }
 
 fn place(record: &RunRecord) -> String {
-    let plan = &record.plan.target;
-    let transport = match plan.transport {
+    match &record.plan.target {
+        TargetPlan::Nfs3(target) => place_of_nfs3(target),
+        TargetPlan::Local(_) => format!("local:{}", record.target.export),
+        TargetPlan::Tcp(target) if target.host.is_none() => "the built-in TCP peer".into(),
+        TargetPlan::Tcp(_) => format!("tcp:{}", record.target.address),
+    }
+}
+
+fn place_of_nfs3(target: &NfsTarget) -> String {
+    let transport = match target.transport {
         TransportKind::Tcp => "",
         TransportKind::Udp => " over UDP",
     };
-    match &plan.host {
-        None => format!("{} of the built-in server{transport}", plan.path),
+    match &target.host {
+        None => format!("{} of the built-in server{transport}", target.path),
         Some(host) => {
-            let port = plan.port.map_or(String::new(), |port| format!(":{port}"));
-            format!("nfs://{}{port}{}{transport}", bracketed(host), plan.path)
+            let port = target.port.map_or(String::new(), |port| format!(":{port}"));
+            format!("nfs://{}{port}{}{transport}", bracketed(host), target.path)
         }
     }
 }

@@ -15,7 +15,9 @@ use crate::worker::{IntervalSink, Worker};
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::{Distribution, IntervalBuffer};
 use filestone_model::operation::{Completion, OpKind, Operation, Stability};
-use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan, TransportKind};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
 use filestone_model::workload::Workload;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -174,8 +176,8 @@ fn exchange(
     time: Duration,
     stop: &AtomicBool,
 ) -> Result<Exchange, RunError> {
-    let mut plan = base_plan(operation, ArrivalsPlan::Closed, in_flight, time);
-    plan.workload.size_bytes = size_bytes.max(1);
+    let arrivals = ArrivalsPlan::Closed;
+    let plan = base_plan((operation, size_bytes), arrivals, in_flight, time);
     let raw = raw::measure(&plan, server, time, stop)?;
     let record = run(&plan, Some(server), stop, &mut Unobserved)?;
     let engine = Rate {
@@ -192,10 +194,15 @@ fn exchange(
     })
 }
 
-fn base_plan(operation: OpKind, arrivals: ArrivalsPlan, in_flight: u32, time: Duration) -> Plan {
+fn base_plan(
+    (operation, size_bytes): (OpKind, u32),
+    arrivals: ArrivalsPlan,
+    in_flight: u32,
+    time: Duration,
+) -> Plan {
     Plan {
         face: "calibrate".into(),
-        target: TargetPlan {
+        target: TargetPlan::Nfs3(NfsTarget {
             host: None,
             port: None,
             mount_port: None,
@@ -204,16 +211,16 @@ fn base_plan(operation: OpKind, arrivals: ArrivalsPlan, in_flight: u32, time: Du
             reserved_port: false,
             uid: 0,
             gid: 0,
-        },
-        workload: ProbePlan {
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
             operation,
-            size_bytes: 1,
+            size_bytes: size_bytes.max(1),
             random: false,
             verify: false,
             stability: Stability::Unstable,
             file_size_bytes: 0,
             files_max: 1,
-        },
+        }),
         arrivals,
         clients: 1,
         in_flight,
@@ -265,7 +272,7 @@ fn measure_lateness(starts_per_s: f64, time: Duration, stop: &AtomicBool) -> Lat
     let arrivals = ArrivalsPlan::Constant {
         offered_load_ops_per_s: starts_per_s,
     };
-    let mut plan = base_plan(OpKind::Null, arrivals, 1024, time);
+    let mut plan = base_plan((OpKind::Null, 0), arrivals, 1024, time);
     // One buffer for the whole of it.
     plan.interval_ns = time.as_nanos() as u64 * 100;
     let mut dispatch_delay = Distribution::new();

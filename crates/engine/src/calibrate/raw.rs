@@ -3,10 +3,11 @@
 
 use super::Rate;
 use crate::error::RunError;
+use crate::prepare::mount::Caller;
 use crate::prepare::{mount, prepare};
-use crate::run::Unobserved;
+use crate::run::{Unobserved, probe_run};
 use filestone_model::operation::{FileId, OpKind};
-use filestone_model::plan::Plan;
+use filestone_model::plan::{Plan, ProbeRun};
 use filestone_wire::nfs3::{Handle, PROGRAM, VERSION, getattr, read};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
@@ -30,15 +31,16 @@ pub fn measure(
     time: Duration,
     stop: &AtomicBool,
 ) -> Result<Rate, RunError> {
+    let plan = &probe_run(plan)?;
     let prepared = prepare(plan, Some(server), stop, &mut Unobserved)?;
     let handle = prepared
         .table
         .file(FileId(0))
         .map_or(Handle::EMPTY, |entry| entry.handle);
     let call = encode_call(plan, &handle);
-    let reply_len = match plan.workload.operation {
+    let reply_len = match plan.probe.operation {
         OpKind::GetAttr => 4 + 112,
-        OpKind::Read => 4 + 128 + plan.workload.size_bytes.next_multiple_of(4) as usize,
+        OpKind::Read => 4 + 128 + plan.probe.size_bytes.next_multiple_of(4) as usize,
         _ => 4 + 24,
     };
     let socket = prepared
@@ -54,9 +56,9 @@ pub fn measure(
     })
 }
 
-fn encode_call(plan: &Plan, handle: &Handle) -> Vec<u8> {
-    let credentials = mount::credentials(plan);
-    let operation = plan.workload.operation;
+fn encode_call(plan: &ProbeRun<'_>, handle: &Handle) -> Vec<u8> {
+    let credentials = mount::credentials(&Caller::new(plan, plan.target));
+    let operation = plan.probe.operation;
     let credential = match operation {
         OpKind::Null => Credential::None,
         _ => credentials.to_auth(),
@@ -82,7 +84,7 @@ fn encode_call(plan: &Plan, handle: &Handle) -> Vec<u8> {
             read::Args {
                 file: handle.borrow(),
                 offset: 0,
-                count: plan.workload.size_bytes,
+                count: plan.probe.size_bytes,
             }
             .encode(&mut writer);
         }
@@ -96,7 +98,7 @@ fn exchange(
     socket: &OwnedFd,
     call: &[u8],
     reply_len: usize,
-    plan: &Plan,
+    plan: &ProbeRun<'_>,
     time: Duration,
 ) -> Result<Rate, rustix::io::Errno> {
     let timeout = rustix::net::sockopt::Timeout::Recv;
@@ -128,8 +130,8 @@ fn exchange(
     Ok(Rate {
         ops_per_s: replies as f64 / elapsed,
         cpu_ns_per_op: cpu as f64 / replies.max(1) as f64,
-        data_bytes_per_s: match plan.workload.operation {
-            OpKind::Read => replies as f64 * f64::from(plan.workload.size_bytes) / elapsed,
+        data_bytes_per_s: match plan.probe.operation {
+            OpKind::Read => replies as f64 * f64::from(plan.probe.size_bytes) / elapsed,
             _ => 0.0,
         },
     })

@@ -14,9 +14,10 @@ use crate::run::Observer;
 use crate::transport::Dial;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::{FileId, OpKind};
-use filestone_model::plan::Plan;
+use filestone_model::plan::ProbeRun;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle};
+use mount::Caller;
 use own_directory::OwnDirectory;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,13 +36,13 @@ pub struct Prepared {
 
 /// Finds the target of a plan and looks up what its operations are about.
 pub fn prepare(
-    plan: &Plan,
+    plan: &ProbeRun<'_>,
     built_in: Option<SocketAddr>,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, RunError> {
     observer.preparing(&format!("mounting {}", plan.target.path));
-    let (mut session, mounted) = mount::mount(plan, built_in)?;
+    let (mut session, mounted) = mount::mount(&Caller::new(plan, plan.target), built_in)?;
     let object = FileEntry {
         handle: mounted.handle,
         len: mounted.attributes.size,
@@ -120,11 +121,11 @@ impl Prepared {
     /// Looks up, or makes, what the plan's operation is about.
     fn fill_table(
         &mut self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         object: FileEntry,
         (stop, observer): (&AtomicBool, &mut dyn Observer),
     ) -> Result<(), RunError> {
-        let operation = plan.workload.operation;
+        let operation = plan.probe.operation;
         let path = plan.target.path.as_str();
         let is_directory = object.kind == ObjectKind::Directory;
         let root = self.table.add(object);
@@ -154,32 +155,8 @@ impl Prepared {
                 "a directory",
                 "name the directory that the file is in",
             )),
-            OpKind::ReadLink if object.kind == ObjectKind::SymbolicLink => Ok(()),
-            OpKind::ReadLink if is_directory => {
-                self.visit_files(plan, &object, (stop, observer), |entry| {
-                    entry.kind == ObjectKind::SymbolicLink
-                })?;
-                self.need_subjects(operation, path, "a symbolic link, or a directory with some")
-            }
-            OpKind::ReadLink => Err(RunError::unsuitable(
-                operation,
-                path,
-                "a symbolic link",
-                "name one, or a directory with some",
-            )),
-            OpKind::Read if is_directory => {
-                self.visit_files(plan, &object, (stop, observer), |entry| {
-                    entry.kind == ObjectKind::File && entry.len > 0
-                })?;
-                self.need_subjects(operation, path, "files that are not empty")
-            }
-            OpKind::Read if object.kind == ObjectKind::File && object.len > 0 => Ok(()),
-            OpKind::Read => Err(RunError::unsuitable(
-                operation,
-                path,
-                "a file that is not empty",
-                "name another file",
-            )),
+            OpKind::ReadLink => self.find_links(plan, &object, stop, observer),
+            OpKind::Read => self.find_readable(plan, &object, stop, observer),
             OpKind::SetAttr | OpKind::Write | OpKind::Commit | OpKind::Link => {
                 self.make_own_directory(plan, root, is_directory, observer)?;
                 self.make_own_files(plan, stop, observer)
@@ -200,6 +177,60 @@ impl Prepared {
         }
     }
 
+    /// The symbolic link itself, or those in the directory.
+    fn find_links(
+        &mut self,
+        plan: &ProbeRun<'_>,
+        object: &FileEntry,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
+        match object.kind {
+            ObjectKind::SymbolicLink => Ok(()),
+            ObjectKind::Directory => {
+                self.visit_files(plan, object, (stop, observer), |entry| {
+                    entry.kind == ObjectKind::SymbolicLink
+                })?;
+                self.need_subjects(operation, path, "a symbolic link, or a directory with some")
+            }
+            ObjectKind::File | ObjectKind::Other => Err(RunError::unsuitable(
+                operation,
+                path,
+                "a symbolic link",
+                "name one, or a directory with some",
+            )),
+        }
+    }
+
+    /// The file itself, or those in the directory, if there is something in them.
+    fn find_readable(
+        &mut self,
+        plan: &ProbeRun<'_>,
+        object: &FileEntry,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
+        match object.kind {
+            ObjectKind::Directory => {
+                self.visit_files(plan, object, (stop, observer), |entry| {
+                    entry.kind == ObjectKind::File && entry.len > 0
+                })?;
+                self.need_subjects(operation, path, "files that are not empty")
+            }
+            ObjectKind::File if object.len > 0 => Ok(()),
+            ObjectKind::File | ObjectKind::SymbolicLink | ObjectKind::Other => {
+                Err(RunError::unsuitable(
+                    operation,
+                    path,
+                    "a file that is not empty",
+                    "name another file",
+                ))
+            }
+        }
+    }
+
     fn need_subjects(&self, operation: OpKind, path: &str, what: &str) -> Result<(), RunError> {
         if self.table.subjects.is_empty() {
             return Err(RunError::unsuitable(
@@ -215,7 +246,7 @@ impl Prepared {
     /// Makes the files of a directory the subjects of the run.
     fn visit_files(
         &mut self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         directory: &FileEntry,
         (stop, observer): (&AtomicBool, &mut dyn Observer),
         is_wanted: impl Fn(&FileEntry) -> bool,
@@ -227,7 +258,7 @@ impl Prepared {
             stop,
             &plan.target.path,
             directory,
-            plan.workload.files_max,
+            plan.probe.files_max,
             has_pattern,
         )?;
         let first = self.table.len();
@@ -240,7 +271,7 @@ impl Prepared {
 
     fn list_names(
         &mut self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         directory: &FileEntry,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
@@ -251,13 +282,13 @@ impl Prepared {
             stop,
             &plan.target.path,
             directory,
-            plan.workload.files_max,
+            plan.probe.files_max,
         )? {
             self.table.add_name(&name);
         }
         if self.table.name_count() == 0 {
             return Err(RunError::unsuitable(
-                plan.workload.operation,
+                plan.probe.operation,
                 &plan.target.path,
                 "a directory with something in it",
                 "name a directory that is not empty",
@@ -268,14 +299,14 @@ impl Prepared {
 
     fn make_own_directory(
         &mut self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         root: FileId,
         is_directory: bool,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         if !is_directory {
             return Err(RunError::unsuitable(
-                plan.workload.operation,
+                plan.probe.operation,
                 &plan.target.path,
                 "a directory to work in",
                 "it makes a directory of its own there and removes it again; nothing else is touched",
@@ -305,7 +336,7 @@ impl Prepared {
     /// One file for each client.
     fn make_own_files(
         &mut self,
-        plan: &Plan,
+        plan: &ProbeRun<'_>,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {

@@ -8,9 +8,10 @@ use crate::error::RunError;
 use crate::transport::Dial;
 use crate::transport::rpc::{CallError, RpcChannel};
 use filestone_model::client::nfs3::Credentials;
-use filestone_model::plan::{Plan, TransportKind};
+use filestone_model::plan::{NfsTarget, Plan, TransportKind};
 use filestone_wire::mount::{self, DirPath, MountStatus};
 use filestone_wire::nfs3::{self, Fattr3, Handle};
+use filestone_wire::nlm;
 use filestone_wire::portmap::{self, Mapping};
 use filestone_wire::xdr::Decode;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -46,8 +47,30 @@ pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, RunError> {
     Ok(addresses)
 }
 
-/// Credentials of a plan's calls.
-pub fn credentials(plan: &Plan) -> Credentials {
+/// Which server is called, and what every call to it has in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller<'plan> {
+    /// The server and the object on it.
+    pub target: &'plan NfsTarget,
+    /// How long a call may stay unanswered.
+    pub timeout_ns: u64,
+    /// Where the calls' identity comes from.
+    pub seed: u64,
+}
+
+impl<'plan> Caller<'plan> {
+    /// The caller that `plan` makes of its target.
+    pub fn new(plan: &Plan, target: &'plan NfsTarget) -> Self {
+        Self {
+            target,
+            timeout_ns: plan.timeout_ns,
+            seed: plan.seed,
+        }
+    }
+}
+
+/// Credentials of all calls.
+pub fn credentials(caller: &Caller<'_>) -> Credentials {
     let machine_name = rustix::system::uname()
         .nodename()
         .to_string_lossy()
@@ -56,24 +79,27 @@ pub fn credentials(plan: &Plan) -> Credentials {
         .collect();
     Credentials {
         machine_name,
-        uid: plan.target.uid,
-        gid: plan.target.gid,
+        uid: caller.target.uid,
+        gid: caller.target.gid,
         // Any number will do; one that changes tells captures of two runs apart.
-        stamp: std::process::id() ^ (plan.seed as u32).rotate_left(16),
+        stamp: std::process::id() ^ (caller.seed as u32).rotate_left(16),
     }
 }
 
 /// Mounts the plan's path.
-pub fn mount(plan: &Plan, built_in: Option<SocketAddr>) -> Result<(Session, Mounted), RunError> {
-    let credentials = credentials(plan);
-    let timeout = CALL_MAX.min(Duration::from_nanos(plan.timeout_ns));
-    let host = plan.target.host.as_deref().unwrap_or("built-in");
+pub fn mount(
+    caller: &Caller<'_>,
+    built_in: Option<SocketAddr>,
+) -> Result<(Session, Mounted), RunError> {
+    let credentials = credentials(caller);
+    let timeout = CALL_MAX.min(Duration::from_nanos(caller.timeout_ns));
+    let host = caller.target.host.as_deref().unwrap_or("built-in");
     let addresses = match built_in {
         Some(address) => vec![address],
-        None => resolve(host, plan.target.port.unwrap_or(nfs3::PORT))?,
+        None => resolve(host, caller.target.port.unwrap_or(nfs3::PORT))?,
     };
     let mut finder = Finder {
-        plan,
+        target: caller.target,
         credentials,
         timeout,
         host,
@@ -91,8 +117,40 @@ pub fn mount(plan: &Plan, built_in: Option<SocketAddr>) -> Result<(Session, Moun
     Err(last.unwrap_or_else(|| RunError::Internal("no address was tried".into())))
 }
 
+/// Where the lock manager of the NFS server at `server` is: on the same port, as
+/// ours is, or where the port mapper says.
+pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<SocketAddr> {
+    let finder = Finder {
+        target: caller.target,
+        credentials: credentials(caller),
+        timeout: CALL_MAX.min(Duration::from_nanos(caller.timeout_ns)),
+        host: caller.target.host.as_deref().unwrap_or("built-in"),
+        built_in: None,
+    };
+    let channel = RpcChannel::connect(
+        finder.dial(server),
+        finder.credentials.clone(),
+        finder.credentials.stamp,
+        finder.timeout,
+    );
+    let answers = |mut channel: RpcChannel| {
+        channel.call(
+            nlm::PROGRAM,
+            nlm::VERSION,
+            nlm::Procedure::Null.number(),
+            &(),
+        )
+    };
+    if channel.is_ok_and(|channel| answers(channel).is_ok()) {
+        return Some(server);
+    }
+    finder
+        .ask_portmapper(server, nlm::PROGRAM, nlm::VERSION)
+        .map(|port| SocketAddr::new(server.ip(), port))
+}
+
 struct Finder<'p> {
-    plan: &'p Plan,
+    target: &'p NfsTarget,
     credentials: Credentials,
     timeout: Duration,
     host: &'p str,
@@ -106,13 +164,13 @@ impl Finder<'_> {
     fn dial(&self, address: SocketAddr) -> Dial {
         Dial {
             address,
-            transport: self.plan.target.transport,
-            reserved_port: self.plan.target.reserved_port,
+            transport: self.target.transport,
+            reserved_port: self.target.reserved_port,
         }
     }
 
     fn try_address(&mut self, mut address: SocketAddr) -> Result<(Session, Mounted), RunError> {
-        if self.plan.target.port.is_none() && self.built_in.is_none() {
+        if self.target.port.is_none() && self.built_in.is_none() {
             // No port given: the portmapper knows, and the well-known port is the
             // answer if there is no portmapper.
             if let Some(port) = self.ask_portmapper(address, nfs3::PROGRAM, nfs3::VERSION) {
@@ -123,7 +181,7 @@ impl Finder<'_> {
         session.null()?;
         let mut service = self.find_mount_service(address)?;
         let (handle, export, walked) = self.mount_or_walk(&mut service, &mut session)?;
-        let attributes = session.attributes(&self.plan.target.path, &handle)?;
+        let attributes = session.attributes(&self.target.path, &handle)?;
         Ok((
             session,
             Mounted {
@@ -151,7 +209,7 @@ impl Finder<'_> {
             timeout,
         )
         .ok()?;
-        let is_tcp = self.plan.target.transport == TransportKind::Tcp;
+        let is_tcp = self.target.transport == TransportKind::Tcp;
         if server.is_ipv6()
             && let Some(port) = ask_rpcbind(&mut channel, address, program, version, is_tcp)
         {
@@ -180,7 +238,7 @@ impl Finder<'_> {
     /// MOUNT where the user says; else on the NFS port itself, as some servers
     /// (and ours) have it; else where the portmapper says.
     fn find_mount_service(&self, server: SocketAddr) -> Result<MountService, RunError> {
-        if let Some(port) = self.plan.target.mount_port {
+        if let Some(port) = self.target.mount_port {
             return self.try_mount_service(SocketAddr::new(server.ip(), port));
         }
         let same = self.try_mount_service(server);
@@ -229,7 +287,7 @@ impl Finder<'_> {
         service: &mut MountService,
         session: &mut Session,
     ) -> Result<(Handle, String, String), RunError> {
-        let path = self.plan.target.path.as_str();
+        let path = self.target.path.as_str();
         let mut refusal = None;
         for (parent, rest) in parents(path) {
             match service.mnt(parent)? {
@@ -246,7 +304,7 @@ impl Finder<'_> {
             path: path.into(),
             status: refusal.unwrap_or(MountStatus::NOENT),
             exports: service.exports(),
-            reserved_port: self.plan.target.reserved_port,
+            reserved_port: self.target.reserved_port,
         })
     }
 }

@@ -43,7 +43,7 @@ impl Observer for Impatient<'_> {
 /// What is in the export: nothing of ours must be left.
 fn names_in_export(server: &Running) -> u64 {
     let mut plan = probe(OpKind::Lookup, TransportKind::Tcp, 1);
-    plan.target.path = "/export".into();
+    plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
     let stop = AtomicBool::new(false);
     run_at(&plan, server.address(), &stop, &mut Unobserved)
         .target
@@ -241,7 +241,7 @@ fn rows_go_on_when_one_worker_has_nothing_left_to_do() {
     // The count belongs to the first client; the other's worker is done at once.
     let mut plan = probe(OpKind::GetAttr, TransportKind::Tcp, 1);
     (plan.clients, plan.workers, plan.in_flight) = (2, 2, 1);
-    plan.workload.files_max = 0;
+    plan.probe_mut().expect("a probe").files_max = 0;
     plan.interval_ns = 100 * MS;
     plan.count = Some(1);
     let stop = AtomicBool::new(false);

@@ -138,7 +138,7 @@ fn a_server_that_always_disconnects_comes_to_an_end() {
 fn unasked_replies_are_counted_and_disturb_nobody() {
     for transport in [TransportKind::Tcp, TransportKind::Udp] {
         let mut plan = counted(OpKind::Lookup, 500);
-        plan.target.transport = transport;
+        plan.target.nfs3_mut().expect("an NFS target").transport = transport;
         let record = run_with(&plan, &["unasked,proc=lookup"]);
         assert_eq!(record.totals.ledger.ok, 500);
         assert_eq!(record.totals.late_replies, 500);
@@ -174,7 +174,7 @@ fn late_replies_are_counted_after_their_time_out() {
 #[test]
 fn over_udp_what_was_dropped_is_sent_again() {
     let mut plan = counted(OpKind::Lookup, 300);
-    plan.target.transport = TransportKind::Udp;
+    plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
     plan.timeout_ns = 20 * SECOND;
     let record = run_with(&plan, &["drop,proc=lookup,to=300ms"]);
     let kind = record.measured().expect("a row for LOOKUP");
@@ -193,9 +193,9 @@ fn corrupt_replies_never_unbalance_the_ledger() {
         (OpKind::Read, TransportKind::Udp),
     ] {
         let mut plan = counted(operation, 300);
-        plan.target.transport = transport;
-        plan.workload.size_bytes = 32_768;
-        plan.workload.verify = transport == TransportKind::Udp;
+        plan.target.nfs3_mut().expect("an NFS target").transport = transport;
+        plan.probe_mut().expect("a probe").size_bytes = 32_768;
+        plan.probe_mut().expect("a probe").verify = transport == TransportKind::Udp;
         plan.timeout_ns = 100 * MS;
         let faults = format!("corrupt=20,proc={},p=0.2,from=150ms", operation.name());
         let record = run_with(&plan, &[&faults]);

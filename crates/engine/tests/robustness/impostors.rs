@@ -50,7 +50,7 @@ fn nobody_there_is_said_at_once() {
 #[test]
 fn nobody_there_is_said_over_udp_too() {
     let mut plan = any_plan();
-    plan.target.transport = TransportKind::Udp;
+    plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
     let address = closed_port();
     let error = error_at(&plan, address);
     assert_eq!(error.guilt(), Guilt::Target);
@@ -94,7 +94,7 @@ fn silence_is_not_waited_out_for_longer_than_the_time_out() {
     );
     let silent = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let mut plan = any_plan();
-    plan.target.transport = TransportKind::Udp;
+    plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
     let error = error_at(&plan, silent.local_addr().expect("it is bound"));
     assert!(
         error.to_string().contains("no answer within 300ms"),
@@ -132,8 +132,8 @@ fn rubbish_in_a_record_is_no_reply() {
 #[test]
 fn a_host_without_a_name_is_said_to_have_none() {
     let mut plan = any_plan();
-    plan.target.host = Some("no such host".into());
-    plan.target.port = Some(1);
+    plan.target.nfs3_mut().expect("an NFS target").host = Some("no such host".into());
+    plan.target.nfs3_mut().expect("an NFS target").port = Some(1);
     let stop = std::sync::atomic::AtomicBool::new(false);
     let error =
         filestone_engine::run::run(&plan, None, &stop, &mut filestone_engine::run::Unobserved)
@@ -150,8 +150,8 @@ fn a_host_without_a_name_is_said_to_have_none() {
 fn a_server_named_by_host_and_port_needs_no_portmapper() {
     let server = serve(|_| {});
     let mut plan = any_plan();
-    plan.target.host = Some("127.0.0.1".into());
-    plan.target.port = Some(server.port());
+    plan.target.nfs3_mut().expect("an NFS target").host = Some("127.0.0.1".into());
+    plan.target.nfs3_mut().expect("an NFS target").port = Some(server.port());
     plan.timeout_ns = 10 * SECOND;
     let stop = std::sync::atomic::AtomicBool::new(false);
     let record =

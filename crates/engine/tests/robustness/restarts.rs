@@ -108,7 +108,7 @@ fn one_client_goes_on_when_the_server_comes_back() {
 #[test]
 fn many_clients_go_on_when_the_server_comes_back() {
     let mut plan = timed(OpKind::Read, 20, 2);
-    plan.workload.size_bytes = 65_536;
+    plan.probe_mut().expect("a probe").size_bytes = 65_536;
     let record = kill_during(&plan, Some(Duration::from_millis(150)));
     check_survival(&record);
     assert_eq!(record.totals.ledger.failed, 0, "{:?}", record.totals.kinds);
@@ -133,7 +133,7 @@ fn an_open_loop_counts_what_came_due_while_the_server_was_away() {
 #[test]
 fn datagrams_find_the_server_again_without_any_connection() {
     let mut plan = timed(OpKind::GetAttr, 2, 1);
-    plan.target.transport = TransportKind::Udp;
+    plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
     plan.duration_ns = Some(1500 * MS);
     let record = kill_during(&plan, Some(Duration::from_millis(50)));
     assert_eq!(record.end, RunEnd::Finished);
@@ -213,8 +213,8 @@ fn a_count_does_not_wait_for_ever_for_a_server_that_is_gone() {
 #[test]
 fn datagrams_to_a_server_that_is_gone_time_out() {
     let mut plan = timed(OpKind::Null, 2, 1);
-    plan.target.transport = TransportKind::Udp;
-    plan.target.path = "/export".into();
+    plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
+    plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
     plan.timeout_ns = 300 * MS;
     let record = kill_during(&plan, None);
     assert_eq!(record.end, RunEnd::Finished);
@@ -255,8 +255,8 @@ fn one_connection_that_is_gone_for_good_does_not_leave_the_run_waiting() {
     // Two before the run, one for MOUNT, and two clients.
     let address = stand_between(server.address(), 5);
     let mut plan = timed(OpKind::GetAttr, 2, 1);
-    plan.target.host = Some("127.0.0.1".into());
-    plan.target.port = Some(address.port());
+    plan.target.nfs3_mut().expect("an NFS target").host = Some("127.0.0.1".into());
+    plan.target.nfs3_mut().expect("an NFS target").port = Some(address.port());
     plan.duration_ns = None;
     plan.count = Some(u64::MAX >> 8);
     plan.reconnect_ns = 150 * MS;

@@ -11,7 +11,7 @@ use filestone_server::Options;
 fn error_for(operation: OpKind, path: &str, change: impl FnOnce(&mut Options)) -> RunError {
     let server = serve(change);
     let mut plan = probe(operation, TransportKind::Tcp, 10);
-    plan.target.path = path.into();
+    plan.target.nfs3_mut().expect("an NFS target").path = path.into();
     error_at(&plan, server.address())
 }
 
@@ -136,15 +136,18 @@ fn a_plan_that_makes_no_sense_is_refused_before_anything_is_sent() {
         (|plan| plan.in_flight = 0, "at least 1"),
         (|plan| plan.workers = 2, "2 workers for 1 clients"),
         (|plan| plan.count = None, "never end"),
-        (|plan| plan.workload.size_bytes = 0, "--size 0"),
         (
-            |plan| plan.workload.size_bytes = (1 << 20) + 1,
+            |plan| plan.probe_mut().expect("a probe").size_bytes = 0,
+            "--size 0",
+        ),
+        (
+            |plan| plan.probe_mut().expect("a probe").size_bytes = (1 << 20) + 1,
             "--size 1048577",
         ),
         (
             |plan| {
-                plan.target.transport = TransportKind::Udp;
-                plan.workload.size_bytes = 65_536;
+                plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
+                plan.probe_mut().expect("a probe").size_bytes = 65_536;
             },
             "63 KiB",
         ),

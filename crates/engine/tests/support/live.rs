@@ -35,11 +35,11 @@ pub fn path_for(operation: OpKind) -> &'static str {
 
 pub fn probe(operation: OpKind, transport: TransportKind, count: u64) -> Plan {
     let mut plan = super::plan(ArrivalsPlan::Closed, 4, 1);
-    plan.workload.operation = operation;
-    plan.workload.files_max = 10_000;
-    plan.workload.file_size_bytes = 1 << 20;
-    plan.target.path = path_for(operation).into();
-    plan.target.transport = transport;
+    plan.probe_mut().expect("a probe").operation = operation;
+    plan.probe_mut().expect("a probe").files_max = 10_000;
+    plan.probe_mut().expect("a probe").file_size_bytes = 1 << 20;
+    plan.target.nfs3_mut().expect("an NFS target").path = path_for(operation).into();
+    plan.target.nfs3_mut().expect("an NFS target").transport = transport;
     plan.duration_ns = None;
     plan.count = Some(count);
     plan.timeout_ns = 20 * super::SECOND;

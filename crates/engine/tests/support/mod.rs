@@ -7,7 +7,9 @@ use filestone_engine::worker::{IntervalSink, Worker, WorkerEnd, new_buffer};
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
 use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::operation::{Completion, OpKind, Operation, Stability};
-use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan, TransportKind};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
 use std::cell::RefCell;
@@ -21,7 +23,7 @@ pub const SECOND: u64 = 1_000_000_000;
 pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
     Plan {
         face: "test".into(),
-        target: TargetPlan {
+        target: TargetPlan::Nfs3(NfsTarget {
             host: None,
             port: None,
             mount_port: None,
@@ -30,8 +32,8 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
             reserved_port: false,
             uid: 0,
             gid: 0,
-        },
-        workload: ProbePlan {
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
             operation: OpKind::Null,
             size_bytes: 4096,
             random: false,
@@ -39,7 +41,7 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
             stability: Stability::Unstable,
             file_size_bytes: 0,
             files_max: 0,
-        },
+        }),
         arrivals,
         clients: 1,
         in_flight,

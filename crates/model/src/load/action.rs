@@ -305,6 +305,51 @@ impl Disposition {
 pub const OPTION_DIRECTORY: u64 = 0x1;
 
 impl Action<'_> {
+    /// The same with reads and writes of at most `limit` bytes (--trunc-io).
+    pub fn truncated(self, limit: u64) -> Self {
+        match self {
+            Action::ReadX {
+                handle,
+                offset,
+                len,
+                expected_len,
+            } => Action::ReadX {
+                handle,
+                offset,
+                len: len.min(limit),
+                expected_len: expected_len.min(limit),
+            },
+            Action::WriteX {
+                handle,
+                offset,
+                len,
+                expected_len,
+            } => Action::WriteX {
+                handle,
+                offset,
+                len: len.min(limit),
+                expected_len: expected_len.min(limit),
+            },
+            Action::Read { path, offset, len } => Action::Read {
+                path,
+                offset,
+                len: len.min(limit),
+            },
+            Action::Write {
+                path,
+                offset,
+                len,
+                stability,
+            } => Action::Write {
+                path,
+                offset,
+                len: len.min(limit),
+                stability,
+            },
+            other => other,
+        }
+    }
+
     /// The kind that it is counted as.
     pub const fn kind(&self) -> OpKind {
         match self {

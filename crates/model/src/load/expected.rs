@@ -4,6 +4,9 @@
 //! the operating system's errno) meet in [`Cause`]: coarse enough to be the same
 //! thing in each of them, fine enough to tell a missing file from a full disk.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Why something did not succeed, in words that all layers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
@@ -76,7 +79,10 @@ pub enum Expected {
 }
 
 /// How an answer differed from what the load file expects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mismatch {
     /// It should have succeeded.
     Failed,
@@ -88,6 +94,19 @@ pub enum Mismatch {
     WrongLength,
     /// ACCESS granted other bits.
     WrongAccess,
+}
+
+impl Mismatch {
+    /// What a report says of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mismatch::Failed => "should have succeeded",
+            Mismatch::Succeeded => "should have failed",
+            Mismatch::OtherFailure => "failed for another reason",
+            Mismatch::WrongLength => "moved another number of bytes",
+            Mismatch::WrongAccess => "granted other access",
+        }
+    }
 }
 
 impl Status {

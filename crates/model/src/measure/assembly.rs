@@ -4,7 +4,7 @@
 //! interval is complete when every worker has gone beyond it; then it becomes a
 //! record, is added to the totals, and its buffer can be filled again.
 
-use crate::measure::distribution::Distribution;
+use crate::measure::distribution::{Digits, Distribution};
 use crate::measure::interval::{IntervalBuffer, KindBuffer, TickCounts};
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{
@@ -77,7 +77,7 @@ impl Assembly {
             reached: vec![0; plan.workers as usize],
             intervals: Vec::new(),
             ticks: Vec::new(),
-            totals: RunningTotals::new(&plan.workload.kinds()),
+            totals: RunningTotals::new(&plan.kinds()),
             costs: vec![(0, 0); plan.workers as usize],
         }
     }
@@ -213,10 +213,11 @@ impl Assembly {
 
 impl RunningTotals {
     fn new(kinds: &[(OpKind, Role)]) -> Self {
+        let digits = Digits::for_kinds(kinds.len());
         Self {
             kinds: kinds
                 .iter()
-                .map(|(kind, role)| KindTotals::new(*kind, *role))
+                .map(|(kind, role)| KindTotals::new(*kind, *role, digits))
                 .collect(),
             response_time: Distribution::new(),
             service_time: Distribution::new(),
@@ -269,13 +270,13 @@ impl RunningTotals {
 }
 
 impl KindTotals {
-    fn new(kind: OpKind, role: Role) -> Self {
+    fn new(kind: OpKind, role: Role, digits: Digits) -> Self {
         Self {
             kind,
             role,
             ledger: Ledger::default(),
-            response_time: Distribution::new(),
-            service_time: Distribution::new(),
+            response_time: Distribution::with_digits(digits),
+            service_time: Distribution::with_digits(digits),
             calls: 0,
             retransmissions: 0,
             bytes_sent: 0,

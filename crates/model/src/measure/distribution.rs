@@ -1,7 +1,9 @@
 //! How long things took: an HDR histogram with its exact extremes and sum.
 //!
 //! The histogram keeps four significant digits between 1 ns and ten minutes:
-//! a value is reported at most 1/16384 (0.006 %) above what it was. Minimum,
+//! a value is reported at most 1/16384 (0.006 %) above what it was. In runs of
+//! many kinds of operation, such as replays, each kind has three digits (at most
+//! 1/1024, 0.1 %, too high), and so have the sums that are made of them. Minimum,
 //! maximum and mean are kept beside it and are exact, and a percentile is never
 //! reported outside minimum and maximum, so `min ≤ p50 ≤ p99 ≤ max` holds in
 //! every row. What takes longer than ten minutes counts as ten minutes in the
@@ -16,8 +18,36 @@ use serde::{Deserialize, Serialize};
 
 /// Longest time that the histogram tells apart: ten minutes, in nanoseconds.
 pub const HIGHEST_NANOS: u64 = 600_000_000_000;
-/// Significant decimal digits of the histogram.
-pub const SIGNIFICANT_DIGITS: u8 = 4;
+/// Significant decimal digits of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Digits {
+    /// At most 1/16384 too high; 1.8 MB each in an interval.
+    Four,
+    /// At most 1/1024 too high; 120 kB each. For runs of many kinds of operation,
+    /// whose histograms would fill the processor's caches.
+    Three,
+}
+
+impl Digits {
+    /// What a run with so many kinds of operation can afford for each of them.
+    pub const fn for_kinds(kinds: usize) -> Self {
+        if kinds <= KINDS_WITH_FOUR {
+            Digits::Four
+        } else {
+            Digits::Three
+        }
+    }
+
+    const fn number(self) -> u8 {
+        match self {
+            Digits::Four => 4,
+            Digits::Three => 3,
+        }
+    }
+}
+
+/// A probe has one kind, or two with its companion.
+const KINDS_WITH_FOUR: usize = 2;
 
 /// A histogram of nanoseconds with exact minimum, maximum and sum.
 #[derive(Debug, Clone)]
@@ -34,10 +64,15 @@ pub struct Distribution<C: Counter> {
 }
 
 impl<C: Counter> Distribution<C> {
-    /// An empty distribution. Allocates everything it will ever need.
+    /// An empty distribution of four digits.
     pub fn new() -> Self {
-        let histogram = Histogram::new_with_bounds(1, HIGHEST_NANOS, SIGNIFICANT_DIGITS)
-            .expect("1 ns to ten minutes with four digits is a valid histogram");
+        Self::with_digits(Digits::Four)
+    }
+
+    /// An empty distribution. Allocates everything it will ever need.
+    pub fn with_digits(digits: Digits) -> Self {
+        let histogram = Histogram::new_with_bounds(1, HIGHEST_NANOS, digits.number())
+            .expect("1 ns to ten minutes with three or four digits is a valid histogram");
         Self {
             histogram,
             count: 0,

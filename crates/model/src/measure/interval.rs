@@ -5,7 +5,7 @@
 //! goes to the coordinator whole and an empty one takes its place. Nothing is
 //! shared while it is being written to.
 
-use crate::measure::distribution::Distribution;
+use crate::measure::distribution::{Digits, Distribution};
 use crate::measure::ledger::Ledger;
 use crate::measure::sample::{Role, Sample};
 use crate::operation::{Completion, Failure, OpKind, Outcome};
@@ -98,13 +98,13 @@ pub struct KindBuffer {
 }
 
 impl KindBuffer {
-    fn new(kind: OpKind, role: Role) -> Self {
+    fn new(kind: OpKind, role: Role, digits: Digits) -> Self {
         Self {
             kind,
             role,
             ledger: Ledger::default(),
-            response_time: Distribution::new(),
-            service_time: Distribution::new(),
+            response_time: Distribution::with_digits(digits),
+            service_time: Distribution::with_digits(digits),
             calls: 0,
             retransmissions: 0,
             bytes_sent: 0,
@@ -195,6 +195,7 @@ const NO_PLACE: u8 = u8::MAX;
 impl IntervalBuffer {
     /// A buffer for these kinds and for `ticks` ticks of `tick_nanos` each.
     pub fn new(kinds: &[(OpKind, Role)], ticks: usize, tick_nanos: u64) -> Self {
+        let digits = Digits::for_kinds(kinds.len());
         let mut places = [[NO_PLACE; OpKind::COUNT]; 2];
         for (place, (kind, role)) in kinds.iter().enumerate() {
             places[*role as usize][kind.index()] = place as u8;
@@ -205,7 +206,7 @@ impl IntervalBuffer {
             ticks: vec![TickCounts::default(); ticks.max(1)],
             kinds: kinds
                 .iter()
-                .map(|(kind, role)| KindBuffer::new(*kind, *role))
+                .map(|(kind, role)| KindBuffer::new(*kind, *role, digits))
                 .collect(),
             places,
             slot_wait: Distribution::new(),

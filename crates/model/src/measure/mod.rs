@@ -7,14 +7,16 @@ pub mod distribution;
 pub mod interval;
 pub mod ledger;
 pub mod recorder;
+pub mod replay_record;
 pub mod run_record;
 pub mod sample;
 
 pub use assembly::Assembly;
 pub use caveat::Caveat;
-pub use distribution::{Distribution, DistributionRecord};
+pub use distribution::{Digits, Distribution, DistributionRecord};
 pub use interval::{IntervalBuffer, TickCounts};
 pub use ledger::Ledger;
 pub use recorder::Recorder;
+pub use replay_record::ReplayRecord;
 pub use run_record::RunRecord;
 pub use sample::{Role, Sample};

@@ -4,6 +4,7 @@ use crate::measure::caveat::Caveat;
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
+use crate::measure::replay_record::ReplayRecord;
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
 use crate::plan::Plan;
@@ -38,6 +39,9 @@ pub struct RunRecord {
     pub end: RunEnd,
     /// Length of the measured window in nanoseconds, as it was.
     pub window_ns: u64,
+    /// What only a replay has to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayRecord>,
     /// Sums over the whole window.
     pub totals: Totals,
     /// One entry per period; what ends after the window closed is in a last

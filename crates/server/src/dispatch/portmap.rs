@@ -9,18 +9,19 @@ use filestone_wire::portmap::rpcbind::{self, Rpcb};
 use filestone_wire::portmap::{IPPROTO_TCP, IPPROTO_UDP, Mapping, Procedure, UniversalAddress};
 use filestone_wire::rpc::{AcceptStatus, CallHeader};
 use filestone_wire::xdr::{Encode, Reader, Writer};
-use filestone_wire::{mount, nfs3, portmap};
+use filestone_wire::{mount, nfs3, nlm, portmap};
 
 use super::{Refusal, Service, with_arguments};
 use crate::clock;
 
 /// Program and version of all that is served.
-const PROGRAMS: [(u32, u32); 5] = [
+const PROGRAMS: [(u32, u32); 6] = [
     (portmap::PROGRAM, portmap::VERSION),
     (portmap::PROGRAM, rpcbind::VERSION_3),
     (portmap::PROGRAM, rpcbind::VERSION_4),
     (nfs3::PROGRAM, nfs3::VERSION),
     (mount::PROGRAM, mount::VERSION),
+    (nlm::PROGRAM, nlm::VERSION),
 ];
 
 const ANY_V4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);

@@ -12,6 +12,7 @@ use filestone_wire::nfs3::{
     getattr, link, lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove,
     rename, rmdir, setattr, symlink, write,
 };
+use filestone_wire::nlm::{self, CallerName, LockRange, NetObject, test::Outcome};
 use filestone_wire::portmap::{self, Mapping, UniversalAddress, rpcbind};
 use filestone_wire::rpc::{AuthSys, Gids, OpaqueAuth, ReplyBody};
 
@@ -620,7 +621,8 @@ fn the_port_mapper_names_our_port() {
     assert_eq!(getport(nfs3::PROGRAM, 3, 6), PORT.into());
     assert_eq!(getport(mount::PROGRAM, 3, 17), PORT.into());
     assert_eq!(getport(nfs3::PROGRAM, 4, 6), 0);
-    assert_eq!(getport(100_021, 4, 6), 0);
+    assert_eq!(getport(nlm::PROGRAM, 4, 6), PORT.into());
+    assert_eq!(getport(nlm::PROGRAM, 1, 6), 0);
     for version in [3, 4] {
         let arguments = rpcbind::Rpcb {
             program: nfs3::PROGRAM,
@@ -634,9 +636,9 @@ fn the_port_mapper_names_our_port() {
         assert_eq!(UniversalAddress::parse(address).unwrap().port(), PORT);
     }
     let results = bench.results(portmap::PROGRAM, 2, 4, &());
-    assert_eq!(portmap::DumpReply::from_bytes(&results).unwrap().len(), 10);
+    assert_eq!(portmap::DumpReply::from_bytes(&results).unwrap().len(), 12);
     let results = bench.results(portmap::PROGRAM, 4, 4, &());
-    assert_eq!(rpcbind::DumpReply::from_bytes(&results).unwrap().len(), 20);
+    assert_eq!(rpcbind::DumpReply::from_bytes(&results).unwrap().len(), 24);
 }
 
 #[test]
@@ -648,7 +650,7 @@ fn what_is_not_served_is_refused_by_name() {
         body
     };
     let accepted = ReplyBody::Accepted;
-    assert_eq!(refused(100_021, 4, 0), accepted(AcceptStatus::ProgUnavail));
+    assert_eq!(refused(100_011, 1, 0), accepted(AcceptStatus::ProgUnavail));
     let mismatch = |low, high| accepted(AcceptStatus::ProgMismatch { low, high });
     assert_eq!(refused(nfs3::PROGRAM, 4, 0), mismatch(3, 3));
     assert_eq!(refused(mount::PROGRAM, 1, 0), mismatch(3, 3));
@@ -657,6 +659,8 @@ fn what_is_not_served_is_refused_by_name() {
     assert_eq!(refused(nfs3::PROGRAM, 3, 22), no_procedure);
     assert_eq!(refused(mount::PROGRAM, 3, 6), no_procedure);
     assert_eq!(refused(portmap::PROGRAM, 2, 5), no_procedure);
+    assert_eq!(refused(nlm::PROGRAM, 4, 5), no_procedure);
+    assert_eq!(refused(nlm::PROGRAM, 3, 0), mismatch(4, 4));
     for procedure in 1..22 {
         let garbage = accepted(AcceptStatus::GarbageArgs);
         assert_eq!(refused(nfs3::PROGRAM, 3, procedure), garbage);
@@ -927,4 +931,67 @@ fn calls_with_any_bytes_changed_are_answered_or_ignored() {
             assert!(tree.inode(number).is_ok());
         }
     }
+}
+
+fn locked(file: &Handle, svid: i32, offset: u64, len: u64) -> LockRange<'_> {
+    LockRange {
+        caller_name: CallerName(b"client"),
+        fh: NetObject(file.as_bytes()),
+        owner: NetObject(b"owner"),
+        svid,
+        offset,
+        len,
+    }
+}
+
+impl Bench {
+    fn lock(&self, alock: LockRange<'_>) -> nlm::Status {
+        let arguments = nlm::lock::Args {
+            cookie: NetObject(b"lock"),
+            block: true,
+            exclusive: true,
+            alock,
+            reclaim: false,
+            state: 0,
+        };
+        let results = self.results(nlm::PROGRAM, 4, 2, &arguments);
+        let reply = nlm::StatusReply::from_bytes(&results).unwrap();
+        assert_eq!(reply.cookie, arguments.cookie);
+        reply.stat
+    }
+
+    fn unlock(&self, alock: LockRange<'_>) -> nlm::Status {
+        let cookie = NetObject(b"");
+        let arguments = nlm::unlock::Args { cookie, alock };
+        let results = self.results(nlm::PROGRAM, 4, 4, &arguments);
+        nlm::StatusReply::from_bytes(&results).unwrap().stat
+    }
+}
+
+#[test]
+fn a_lock_of_somebody_else_is_denied_and_named_until_it_is_free() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    assert_eq!(bench.lock(locked(&file, 1, 10, 5)), nlm::Status::GRANTED);
+    assert_eq!(bench.lock(locked(&file, 2, 14, 1)), nlm::Status::DENIED);
+    let test = nlm::test::Args {
+        cookie: NetObject(b"test"),
+        exclusive: true,
+        alock: locked(&file, 2, 0, 0),
+    };
+    let results = bench.results(nlm::PROGRAM, 4, 1, &test);
+    let reply = nlm::test::Reply::from_bytes(&results).unwrap();
+    let Outcome::Denied(holder) = reply.outcome else {
+        panic!("{reply:?}");
+    };
+    assert_eq!((holder.svid, holder.offset, holder.len), (1, 10, 5));
+    assert_eq!(bench.unlock(locked(&file, 1, 0, 0)), nlm::Status::GRANTED);
+    assert_eq!(bench.lock(locked(&file, 2, 14, 1)), nlm::Status::GRANTED);
+}
+
+#[test]
+fn nobody_locks_a_file_that_is_not_there() {
+    let bench = bench();
+    let nothing = Handle::new(b"nothing").unwrap();
+    assert_eq!(bench.lock(locked(&nothing, 1, 0, 0)), nlm::Status::STALE_FH);
 }

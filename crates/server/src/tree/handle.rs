@@ -17,7 +17,7 @@ pub const HANDLE_LEN: usize = 28;
 const MAGIC: [u8; 4] = *b"fst3";
 
 /// A handle, taken apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HandleParts {
     pub lineage: u64,
     pub number: u64,

@@ -3,7 +3,7 @@
 
 use filestone_wire::rpc::{CallHeader, ReplyHeader};
 use filestone_wire::xdr::{Decode, DecodeError, Encode};
-use filestone_wire::{mount, nfs3, portmap};
+use filestone_wire::{mount, nfs3, nlm, portmap};
 
 /// The bytes the message encodes to, once it has been shown that they decode
 /// to the same message.
@@ -53,6 +53,29 @@ pub fn nfs3_args(procedure: nfs3::Procedure, bytes: &[u8]) -> Again {
 /// A reply to this procedure.
 pub fn nfs3_reply(procedure: nfs3::Procedure, bytes: &[u8]) -> Again {
     nfs3_dispatch!(procedure, bytes, Reply)
+}
+
+/// Arguments of this procedure of NLM.
+pub fn nlm_args(procedure: nlm::Procedure, bytes: &[u8]) -> Again {
+    use nlm::Procedure::{Cancel, Granted, Lock, Null, Test, Unlock};
+    match procedure {
+        Null => again!((), bytes),
+        Test => again!(nlm::test::Args, bytes),
+        Lock => again!(nlm::lock::Args, bytes),
+        Cancel => again!(nlm::cancel::Args, bytes),
+        Unlock => again!(nlm::unlock::Args, bytes),
+        Granted => again!(nlm::granted::Args, bytes),
+    }
+}
+
+/// A reply to this procedure of NLM.
+pub fn nlm_reply(procedure: nlm::Procedure, bytes: &[u8]) -> Again {
+    use nlm::Procedure::{Cancel, Granted, Lock, Null, Test, Unlock};
+    match procedure {
+        Null => again!((), bytes),
+        Test => again!(nlm::test::Reply, bytes),
+        Lock | Cancel | Unlock | Granted => again!(nlm::StatusReply, bytes),
+    }
 }
 
 /// Arguments of this procedure of MOUNT.

@@ -30,6 +30,15 @@ fn every_procedure_of_nfs3_is_in_the_list() {
 }
 
 #[test]
+fn every_procedure_of_nlm_is_in_the_list() {
+    let kinds: Vec<Kind> = messages().iter().map(|message| message.kind).collect();
+    for procedure in filestone_wire::nlm::Procedure::ALL {
+        assert!(kinds.contains(&Kind::NlmArgs(procedure)), "{procedure:?}");
+        assert!(kinds.contains(&Kind::NlmReply(procedure)), "{procedure:?}");
+    }
+}
+
+#[test]
 fn every_message_survives_the_round_trip() {
     for message in messages() {
         assert_eq!(

@@ -17,6 +17,7 @@ pub fn name(failure: Failure) -> String {
             ReplyFault::WrongData => "reply with wrong data".into(),
             ReplyFault::Inconsistent => "reply that contradicts its call".into(),
         },
+        Failure::Unexpected(mismatch) => mismatch.name().into(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Which caveats a record calls for.
 
 use super::Caveat;
+use crate::measure::replay_record::ReplayRecord;
 use crate::measure::run_record::{RunEnd, RunRecord};
 use crate::operation::OpKind;
-use crate::plan::ArrivalsPlan;
+use crate::plan::{ArrivalsPlan, TargetPlan};
 
 /// A worker busier than this was the limit, or near it.
 const BUSY_PERCENT: f64 = 95.0;
@@ -38,7 +39,10 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
         }),
     }
     find_errors(record, &mut caveats);
-    find_limits(record, &mut caveats);
+    match &record.replay {
+        Some(replay) => find_in_replay(record, replay, &mut caveats),
+        None => find_limits(record, &mut caveats),
+    }
     find_doubts(record, &mut caveats);
     caveats
 }
@@ -48,7 +52,8 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let totals = &record.totals;
     let ledger = &totals.ledger;
     let count = ledger.failed + ledger.timed_out + ledger.disconnected;
-    if count > 0 {
+    // Of a replay, what failed is a mismatch, and has a caveat of its own.
+    if count > 0 && record.replay.is_none() {
         caveats.push(Caveat::Unsuccessful {
             count,
             ended: ledger.ended(),
@@ -91,6 +96,31 @@ fn most_frequent(record: &RunRecord) -> String {
         .iter()
         .max_by_key(|(count, _)| *count)
         .map_or_else(String::new, |(_, cause)| (*cause).to_string())
+}
+
+/// What a replay did not do as its load file says. Its threads work in system
+/// calls, so how busy they are says nothing about who was the limit.
+fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<Caveat>) {
+    if replay.mismatch_count > 0 {
+        caveats.push(Caveat::Mismatches {
+            count: replay.mismatch_count,
+            lines: replay.lines,
+        });
+    }
+    let mut lost = replay
+        .clients
+        .iter()
+        .filter_map(|client| client.lost.as_ref());
+    if let Some(first) = lost.next() {
+        caveats.push(Caveat::ClientsLost {
+            lost: 1 + lost.count() as u64,
+            clients: replay.clients.len() as u64,
+            first: first.clone(),
+        });
+    }
+    if matches!(record.plan.target, TargetPlan::Tcp(_)) {
+        caveats.push(Caveat::NothingChecked);
+    }
 }
 
 /// Whether the load generator, and not the server, set the numbers.
@@ -156,18 +186,7 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 
 /// What makes the numbers uncertain or unfit to be quoted.
 fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
-    let server_max_bytes = match record.plan.workload.operation {
-        OpKind::Read => record.target.read_max_bytes,
-        OpKind::Write | OpKind::Commit => record.target.write_max_bytes,
-        _ => 0,
-    };
-    let size_bytes = u64::from(record.plan.workload.size_bytes);
-    if server_max_bytes > 0 && size_bytes > server_max_bytes {
-        caveats.push(Caveat::TransferBeyondServer {
-            size_bytes,
-            server_max_bytes,
-        });
-    }
+    find_transfer(record, caveats);
     let count = record.totals.response_time_ns.count;
     let quantile = [(0.99, 100), (0.999, 1000)]
         .into_iter()
@@ -192,9 +211,28 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             read_ns: record.host.clock_read_ns,
         });
     }
-    if record.target.local {
+    if record.target.local && !matches!(record.plan.target, TargetPlan::Local(_)) {
         caveats.push(Caveat::Loopback {
             built_in: record.target.built_in,
+        });
+    }
+}
+
+/// Whether the server cut what was asked into pieces.
+fn find_transfer(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let Some(probe) = record.plan.probe() else {
+        return;
+    };
+    let server_max_bytes = match probe.operation {
+        OpKind::Read => record.target.read_max_bytes,
+        OpKind::Write | OpKind::Commit => record.target.write_max_bytes,
+        _ => 0,
+    };
+    let size_bytes = u64::from(probe.size_bytes);
+    if server_max_bytes > 0 && size_bytes > server_max_bytes {
+        caveats.push(Caveat::TransferBeyondServer {
+            size_bytes,
+            server_max_bytes,
         });
     }
 }

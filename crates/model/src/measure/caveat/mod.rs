@@ -70,6 +70,16 @@ pub enum Caveat {
     LedgerOutOfBalance { missing: i64, scheduled: u64 },
     /// Something of ours could not be taken away.
     LeftBehind { path: String, reason: String },
+    /// Results were other than the load file expects.
+    Mismatches { count: u64, lines: u64 },
+    /// Clients of a replay ended early.
+    ClientsLost {
+        lost: u64,
+        clients: u64,
+        first: String,
+    },
+    /// A load was replayed over bare TCP: what it expects is not checked there.
+    NothingChecked,
     /// The measured window is shorter than a scheduler's whims.
     ShortRun { window_ns: u64 },
 }

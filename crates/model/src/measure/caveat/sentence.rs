@@ -56,6 +56,13 @@ pub fn of(caveat: &Caveat) -> String {
             format!("internal error: {missing} of {scheduled} operations are unaccounted for")
         }
         Caveat::LeftBehind { path, reason } => format!("{path} could not be removed: {reason}"),
+        Caveat::Mismatches { count, lines } => {
+            of_all(*count, *lines, "results were other than the load file expects")
+        }
+        Caveat::ClientsLost { lost, clients, first } => format!("{lost} of {clients} clients ended early; the first because {first}"),
+        Caveat::NothingChecked => {
+            "bare TCP only carries bytes: no result was compared with the load file".into()
+        }
         Caveat::ShortRun { window_ns } => {
             format!("the measured window is only {:.3} s long", seconds(*window_ns))
         }
@@ -104,6 +111,11 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
         Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
+        Caveat::Mismatches { .. } => {
+            "the table of mismatches names the lines; --on-mismatch stop ends a client at its first"
+        }
+        Caveat::ClientsLost { .. } => "its load is missing from the numbers after that",
+        Caveat::NothingChecked => return None,
         Caveat::ShortRun { .. } => "run for at least a second",
     })
 }

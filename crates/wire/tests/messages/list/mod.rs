@@ -2,12 +2,14 @@
 //! and the seeds of the fuzz targets are made from it. Not a test itself.
 
 mod nfs3_list;
+mod nlm_list;
 
 use filestone_wire::mount::{
     DirPath, ExportEntry, MntFail, MntOk, MntReply, MountEntry, MountStatus, Name,
     Procedure as Mount,
 };
 use filestone_wire::nfs3::{FileHandle, Procedure as Nfs3};
+use filestone_wire::nlm::Procedure as Nlm;
 use filestone_wire::portmap::rpcbind::{self, Procedure as Rpcbind};
 use filestone_wire::portmap::{
     CallitArgs, CallitReply, IPPROTO_TCP, Mapping, Procedure as Portmap,
@@ -43,6 +45,10 @@ pub enum Kind {
     Nfs3Args(Nfs3),
     /// A reply of NFSv3.
     Nfs3Reply(Nfs3),
+    /// Arguments of NLM.
+    NlmArgs(Nlm),
+    /// A reply of NLM.
+    NlmReply(Nlm),
 }
 
 impl Kind {
@@ -59,6 +65,8 @@ impl Kind {
             Self::MountReply(procedure) => again::mount_reply(procedure, bytes),
             Self::Nfs3Args(procedure) => again::nfs3_args(procedure, bytes),
             Self::Nfs3Reply(procedure) => again::nfs3_reply(procedure, bytes),
+            Self::NlmArgs(procedure) => again::nlm_args(procedure, bytes),
+            Self::NlmReply(procedure) => again::nlm_reply(procedure, bytes),
         }
     }
 }
@@ -88,6 +96,7 @@ pub fn messages() -> Vec<Message> {
     all.extend(mount());
     all.extend(nfs3_list::args());
     all.extend(nfs3_list::replies());
+    all.extend(nlm_list::messages());
     all
 }
 

@@ -1,0 +1,384 @@
+//! One client of a replay: line after line, each when it is due.
+//!
+//! ```text
+//!   script ──line──▶ schedule ──due──▶ wait ──▶ layer ──▶ sample ──▶ board
+//! ```
+//!
+//! A client is sequential, as dbench's are: its one slot is itself. So `ready` is
+//! when it is free and the line is due, slot wait is how late the line is against
+//! its schedule (the lag), and dispatch delay is what we take between two lines.
+
+use super::board::Board;
+use super::layer::{Layer, LayerLost, Reply};
+use super::mismatches::Mismatches;
+use super::pacing::Schedule;
+use super::time::Time;
+use filestone_model::load::{Line, Next, Script, ScriptError, Status};
+use filestone_model::measure::replay_record::{ClientKindRecord, ClientRecord};
+use filestone_model::measure::{Recorder, Role, Sample};
+use filestone_model::operation::{Answer, Completion, Failure, OpKind, Outcome, Ticket};
+use filestone_model::plan::{OnMismatch, Pacing};
+use filestone_model::time::Moment;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often another client's sequence point is looked at.
+const POINT_NAP: u64 = 1_000_000;
+
+/// What all clients of a run share.
+#[derive(Debug)]
+pub struct Shared<'run> {
+    /// Somebody stops the run.
+    pub stop: &'run AtomicBool,
+    /// Where samples are entered.
+    pub recorder: Mutex<Recorder>,
+    /// When the measured window opens.
+    pub window_start: Moment,
+    /// When the last line may begin.
+    pub window_end: Moment,
+    /// Sequence points, by client (SETSP, WAITSP); `u64::MAX` once it has ended.
+    pub points: Vec<AtomicU64>,
+    /// Whether clients end after one pass.
+    pub run_once: bool,
+    /// What a mismatch does.
+    pub on_mismatch: OnMismatch,
+    /// Reads and writes are cut to so many bytes.
+    pub trunc_io_bytes: Option<u64>,
+}
+
+/// Whether a client has more to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It has.
+    Going,
+    /// It has come to its end.
+    Ended,
+}
+
+/// One client.
+pub struct Client<'run, L, T> {
+    script: Script,
+    layer: L,
+    course: Course<'run, T>,
+}
+
+/// Where a client is, and what it counts: all of it but script and layer.
+struct Course<'run, T> {
+    number: u32,
+    schedule: Schedule,
+    time: T,
+    board: &'run Board,
+    shared: &'run Shared<'run>,
+    tally: Tally,
+    /// When it came free.
+    free_at: Moment,
+}
+
+/// What one client counts by itself.
+struct Tally {
+    kinds: [KindTally; OpKind::COUNT],
+    mismatches: Mismatches,
+    passes: u64,
+    begun: u64,
+    lost: Option<String>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct KindTally {
+    count: u64,
+    sum: u64,
+    max: u64,
+}
+
+/// How a client ended.
+#[derive(Debug)]
+pub struct ClientEnd {
+    /// For the record.
+    pub record: ClientRecord,
+    /// Its mismatches by kind.
+    pub mismatches: Mismatches,
+    /// Passes that it began.
+    pub passes: u64,
+    /// Operations that it began in the measured window.
+    pub begun: u64,
+}
+
+impl<'run, L: Layer, T: Time> Client<'run, L, T> {
+    /// Client `number`, free from now on.
+    pub fn new(
+        number: u32,
+        (script, layer): (Script, L),
+        pacing: Pacing,
+        time: T,
+        (board, shared): (&'run Board, &'run Shared<'run>),
+    ) -> Self {
+        let now = time.now();
+        Self {
+            script,
+            layer,
+            course: Course {
+                number,
+                schedule: Schedule::new(pacing, now),
+                time,
+                board,
+                shared,
+                tally: Tally {
+                    kinds: [KindTally::default(); OpKind::COUNT],
+                    mismatches: Mismatches::default(),
+                    passes: 1,
+                    begun: 0,
+                    lost: None,
+                },
+                free_at: now,
+            },
+        }
+    }
+
+    /// Carries out what comes next.
+    pub fn step(&mut self) -> Step {
+        let course = &mut self.course;
+        if course.is_over(course.free_at) {
+            return Step::Ended;
+        }
+        let step = match self.script.next() {
+            Ok(Next::Operation(line)) => course.carry_out(&mut self.layer, line),
+            Ok(Next::Sleep(pause)) => Ok(course.pause(pause)),
+            Ok(Next::SetSequencePoint(point)) => Ok(course.publish(point)),
+            Ok(Next::WaitSequencePoint { client, point }) => course.wait_for(client, point),
+            Ok(Next::EndOfPass) => course.end_pass(&mut self.layer),
+            Err(ScriptError { line, what }) => Err(LayerLost {
+                what: format!("line {line}: {what}"),
+            }),
+        };
+        step.unwrap_or_else(|lost| course.lose(lost))
+    }
+
+    /// Ends it: no more lines. Gives the layer back for the clean-up.
+    pub fn finish(self) -> (ClientEnd, L) {
+        let Course {
+            number,
+            board,
+            shared,
+            tally,
+            time,
+            ..
+        } = self.course;
+        board
+            .cpu_nanos
+            .store(time.processor_nanos(), Ordering::Relaxed);
+        if let Some(point) = shared.points.get(number as usize) {
+            point.store(u64::MAX, Ordering::Relaxed);
+        }
+        let record = ClientRecord {
+            client: number,
+            lines: board.lines.load(Ordering::Relaxed),
+            data_bytes: board.data_bytes.load(Ordering::Relaxed),
+            mismatch_count: tally.mismatches.count(),
+            lost: tally.lost,
+            kinds: kind_records(&tally.kinds),
+        };
+        let end = ClientEnd {
+            record,
+            mismatches: tally.mismatches,
+            passes: tally.passes,
+            begun: tally.begun,
+        };
+        (end, self.layer)
+    }
+}
+
+impl<T: Time> Course<'_, T> {
+    fn is_over(&self, now: Moment) -> bool {
+        now > self.shared.window_end || self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the line's moment, has it carried out, and counts it.
+    fn carry_out(&mut self, layer: &mut impl Layer, line: Line<'_>) -> Result<Step, LayerLost> {
+        let due = self.schedule.due(line.stamp, self.free_at);
+        if due > self.free_at {
+            self.time.wait(due.min(self.shared.window_end));
+            if due > self.shared.window_end || self.shared.stop.load(Ordering::Relaxed) {
+                return Ok(Step::Ended);
+            }
+        }
+        let ready = due.max(self.free_at);
+        let action = match self.shared.trunc_io_bytes {
+            Some(limit) => line.action.truncated(limit),
+            None => line.action,
+        };
+        self.board.begin(due.nanos());
+        let is_measured = due >= self.shared.window_start;
+        self.tally.begun += u64::from(is_measured);
+        let sent = self.time.now().max(ready);
+        let answer = layer.carry_out(&action, line.data);
+        let done = self.time.now().max(sent);
+        self.free_at = done;
+        let lost_reply = Reply::of(Status::Unknown);
+        let (reply, outcome, mismatch) = match &answer {
+            Ok(reply) => match line.expected.mismatch(&reply.status) {
+                None => (reply, Outcome::Ok, None),
+                Some(kind) => (
+                    reply,
+                    Outcome::Failed(Failure::Unexpected(kind)),
+                    Some(kind),
+                ),
+            },
+            Err(_) => (&lost_reply, Outcome::Disconnected, None),
+        };
+        let kind = action.kind();
+        let sample = Sample {
+            kind,
+            role: Role::Measured,
+            due,
+            ready,
+            completion: completion(reply, outcome, (sent, done)),
+        };
+        self.schedule.moved(reply.data_bytes);
+        let response_time = done.nanos_since(due);
+        self.board.end(line.number, reply.data_bytes, response_time);
+        if is_measured {
+            self.tally.kinds[kind.index()].add(done.nanos_since(sent));
+        }
+        if let Some(mismatch) = mismatch {
+            self.tally
+                .mismatches
+                .add(kind, mismatch, &line, reply.status);
+        }
+        if self.board.push(sample) {
+            self.flush();
+        }
+        answer?;
+        match (mismatch, self.shared.on_mismatch) {
+            (Some(mismatch), OnMismatch::Stop) => Err(LayerLost {
+                what: format!(
+                    "line {}: {} {} (--on-mismatch stop)",
+                    line.number,
+                    kind.name(),
+                    mismatch.name()
+                ),
+            }),
+            _ => Ok(Step::Going),
+        }
+    }
+
+    /// Enters the samples of this client that wait.
+    fn flush(&mut self) {
+        let nanos = self.time.processor_nanos();
+        self.board.cpu_nanos.store(nanos, Ordering::Relaxed);
+        enter(self.board, &self.shared.recorder, Moment::NEVER);
+    }
+
+    /// A pause restarts the clock of stamps and rates.
+    fn pause(&mut self, pause: Duration) -> Step {
+        let nanos = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+        let until = self.time.now().after_nanos(nanos);
+        self.time.wait(until.min(self.shared.window_end));
+        self.restart();
+        Step::Going
+    }
+
+    fn publish(&mut self, point: u64) -> Step {
+        if let Some(own) = self.shared.points.get(self.number as usize) {
+            own.store(point, Ordering::Relaxed);
+        }
+        self.restart();
+        Step::Going
+    }
+
+    /// Waits until that client has come to the point, or beyond, or to its end.
+    fn wait_for(&mut self, client: u32, point: u64) -> Result<Step, LayerLost> {
+        let Some(other) = self.shared.points.get(client as usize) else {
+            return Err(LayerLost {
+                what: format!(
+                    "WAITSP waits for client {client}, but there are only {}",
+                    self.shared.points.len()
+                ),
+            });
+        };
+        while other.load(Ordering::Relaxed) < point {
+            let now = self.time.now();
+            if self.is_over(now) {
+                return Ok(Step::Ended);
+            }
+            self.time.wait(now.after_nanos(POINT_NAP));
+        }
+        self.restart();
+        Ok(Step::Going)
+    }
+
+    fn end_pass(&mut self, layer: &mut impl Layer) -> Result<Step, LayerLost> {
+        layer.end_pass()?;
+        if self.shared.run_once {
+            return Ok(Step::Ended);
+        }
+        self.tally.passes += 1;
+        self.restart();
+        Ok(Step::Going)
+    }
+
+    fn restart(&mut self) {
+        self.free_at = self.time.now();
+        self.schedule.restart(self.free_at);
+    }
+
+    fn lose(&mut self, lost: LayerLost) -> Step {
+        self.tally.lost = Some(lost.what);
+        Step::Ended
+    }
+}
+
+impl KindTally {
+    fn add(&mut self, nanos: u64) {
+        self.count += 1;
+        self.sum = self.sum.saturating_add(nanos);
+        self.max = self.max.max(nanos);
+    }
+}
+
+/// Enters the samples on a board that ended before `until`.
+pub fn enter(board: &Board, recorder: &Mutex<Recorder>, until: Moment) {
+    // Nothing can panic while it is held.
+    let mut recorder = recorder
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    board.drain(until, |sample| {
+        if recorder.is_measured(sample.due) {
+            recorder.schedule(sample.kind, sample.role, 1);
+        }
+        recorder.record(&sample, 1);
+    });
+}
+
+fn completion(reply: &Reply, outcome: Outcome, (sent, done): (Moment, Moment)) -> Completion {
+    Completion {
+        ticket: Ticket { client: 0, slot: 0 },
+        outcome,
+        answer: Answer::Plain,
+        usable: Moment::ZERO,
+        sent,
+        done,
+        calls: reply.calls,
+        retransmissions: 0,
+        bytes_sent: reply.bytes_sent,
+        bytes_received: reply.bytes_received,
+        data_bytes: u32::try_from(reply.data_bytes).unwrap_or(u32::MAX),
+    }
+}
+
+fn kind_records(kinds: &[KindTally; OpKind::COUNT]) -> Vec<ClientKindRecord> {
+    OpKind::ALL
+        .iter()
+        .zip(kinds)
+        .filter(|(_, tally)| tally.count > 0)
+        .map(|(operation, tally)| ClientKindRecord {
+            operation: *operation,
+            count: tally.count,
+            service_time_mean_ns: tally.sum as f64 / tally.count as f64,
+            service_time_max_ns: tally.max,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

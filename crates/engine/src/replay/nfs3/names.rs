@@ -1,0 +1,136 @@
+//! Which handle a name had when it was last looked up.
+//!
+//! The cache of one client. It is kept in step with what this client makes,
+//! removes and renames; what others change shows as NFS3ERR_STALE, and then
+//! everything is forgotten.
+
+use filestone_wire::nfs3::Handle;
+use std::collections::BTreeMap;
+
+/// Names kept at most. A load with random names would else fill the memory; one
+/// that uses so many looks them up again.
+const NAMES_MAX: usize = 65_536;
+
+/// Handles by path below the directory under test.
+#[derive(Debug, Default)]
+pub struct Names {
+    handles: BTreeMap<Box<[u8]>, Handle>,
+    /// Whether a name is in it that was found by ignoring case: then a path is not
+    /// the only one of its object.
+    has_aliases: bool,
+}
+
+impl Names {
+    /// The handle of a path.
+    pub fn find(&self, path: &[u8]) -> Option<Handle> {
+        self.handles.get(path).copied()
+    }
+
+    /// A path has this handle.
+    pub fn learn(&mut self, path: &[u8], handle: Handle) {
+        if self.handles.len() >= NAMES_MAX {
+            self.forget_all();
+        }
+        self.handles.insert(path.into(), handle);
+    }
+
+    /// A path that is spelt otherwise on the server has this handle.
+    pub fn learn_alias(&mut self, path: &[u8], handle: Handle) {
+        self.learn(path, handle);
+        self.has_aliases = true;
+    }
+
+    /// A name is gone, or stands for something else.
+    pub fn forget(&mut self, path: &[u8]) {
+        if self.has_aliases {
+            return self.forget_all();
+        }
+        self.handles.remove(path);
+        // Names that go on otherwise after the same letters lie between the name
+        // and what is below it: "a", "a-b", "a/b".
+        let below: Vec<Box<[u8]>> = self
+            .handles
+            .range::<[u8], _>((
+                std::ops::Bound::Excluded(path),
+                std::ops::Bound::Unbounded,
+            ))
+            .map(|(name, _)| name)
+            .take_while(|name| name.starts_with(path))
+            .filter(|name| name.get(path.len()) == Some(&b'/'))
+            .cloned()
+            .collect();
+        for name in below {
+            self.handles.remove(&name);
+        }
+    }
+
+    /// Nothing is known any more.
+    pub fn forget_all(&mut self) {
+        self.handles.clear();
+        self.has_aliases = false;
+    }
+}
+
+/// A path's parent and its last component. The parent of a name in the directory
+/// under test is the empty path.
+pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => (
+            path.get(..at).unwrap_or_default(),
+            path.get(at + 1..).unwrap_or_default(),
+        ),
+        None => (b"", path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handle(byte: u8) -> Handle {
+        Handle::new(&[byte]).unwrap()
+    }
+
+    fn known() -> Names {
+        let mut names = Names::default();
+        for (byte, path) in (0..).zip(["a", "a-b", "a/b", "a/b/c", "ab", "b"]) {
+            names.learn(path.as_bytes(), handle(byte));
+        }
+        names
+    }
+
+    #[test]
+    fn what_is_below_a_name_goes_with_it_and_nothing_else() {
+        let mut names = known();
+        names.forget(b"a");
+        assert_eq!(names.find(b"a"), None);
+        assert_eq!(names.find(b"a/b"), None);
+        assert_eq!(names.find(b"a/b/c"), None);
+        assert_eq!(names.find(b"a-b"), Some(handle(1)));
+        assert_eq!(names.find(b"ab"), Some(handle(4)));
+    }
+
+    #[test]
+    fn where_a_name_may_be_spelt_otherwise_everything_is_forgotten() {
+        let mut names = known();
+        names.learn_alias(b"B", handle(5));
+        names.forget(b"b");
+        assert_eq!(names.find(b"B"), None);
+        assert_eq!(names.find(b"a"), None);
+    }
+
+    #[test]
+    fn the_cache_has_an_end() {
+        let mut names = Names::default();
+        for number in 0..=NAMES_MAX {
+            names.learn(number.to_string().as_bytes(), handle(0));
+        }
+        assert_eq!(names.handles.len(), 1);
+    }
+
+    #[test]
+    fn a_path_is_split_at_its_last_slash() {
+        assert_eq!(split(b"a/b/c"), (&b"a/b"[..], &b"c"[..]));
+        assert_eq!(split(b"a"), (&b""[..], &b"a"[..]));
+    }
+}

@@ -1,0 +1,153 @@
+//! A whole tree taken away.
+//!
+//! Without recursion on the stack and with an end: a server that lists what it
+//! has removed, or directories in directories for ever, is given up. Symbolic
+//! links are removed and never followed, and what is mounted from another file
+//! system is left alone.
+
+use super::calls::{Nfs, Outcome};
+use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
+
+/// Directories within each other at most.
+const DEPTH_MAX: usize = 1024;
+/// Names removed at most.
+const NAMES_MAX: u64 = 50_000_000;
+/// Names listed before they are removed.
+const BATCH: usize = 1024;
+/// Bytes of a page of the listing.
+const PAGE: u32 = 32 << 10;
+/// Times that a directory may be listed without anything coming of it.
+const STALLS_MAX: u32 = 3;
+
+/// A directory on the way down.
+struct Level {
+    handle: Handle,
+    name: Vec<u8>,
+    /// Directories in it that were listed and not entered yet.
+    directories: Vec<Vec<u8>>,
+    stalls: u32,
+}
+
+impl Level {
+    fn new(handle: Handle, name: &[u8]) -> Self {
+        Self {
+            handle,
+            name: name.into(),
+            directories: Vec::new(),
+            stalls: 0,
+        }
+    }
+}
+
+/// What is known of the tree.
+struct Walk {
+    levels: Vec<Level>,
+    /// The file system that its top is in.
+    fsid: Option<u64>,
+    names: u64,
+}
+
+impl Nfs {
+    /// Removes `name` in `parent` and everything below it; well done too if there
+    /// is nothing of that name.
+    pub fn remove_tree(&mut self, parent: &Handle, name: &[u8]) -> Outcome<()> {
+        let mut walk = Walk {
+            levels: Vec::new(),
+            fsid: None,
+            names: 0,
+        };
+        self.enter(parent, name, &mut walk)?;
+        while let Some(level) = walk.levels.last_mut() {
+            if let Some(name) = level.directories.pop() {
+                let handle = level.handle;
+                self.enter(&handle, &name, &mut walk)?;
+            } else if !self.empty(level, &mut walk.names)? {
+                self.leave(parent, &mut walk)?;
+            }
+            if walk.names > NAMES_MAX {
+                return Err(self.violated(Procedure::Readdirplus, "the directory never empties"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes into a directory; removes what is none.
+    fn enter(&mut self, parent: &Handle, name: &[u8], walk: &mut Walk) -> Outcome<()> {
+        let found = match self.lookup(parent, name) {
+            Err(failure) if failure.is(Status::NOENT) => return Ok(()),
+            found => found?,
+        };
+        let attributes = match found.attributes {
+            Some(attributes) => attributes,
+            None => self.attributes(&found.handle)?,
+        };
+        if attributes.file_type != FileType::Directory {
+            return gone(self.remove(parent, name));
+        }
+        if *walk.fsid.get_or_insert(attributes.fsid) != attributes.fsid {
+            return Err(Status::XDEV.into());
+        }
+        if walk.levels.len() >= DEPTH_MAX {
+            return Err(self.violated(Procedure::Lookup, "directories without end in each other"));
+        }
+        walk.levels.push(Level::new(found.handle, name));
+        Ok(())
+    }
+
+    /// Removes a batch of what is in a directory; whether there was anything.
+    fn empty(&mut self, level: &mut Level, removed: &mut u64) -> Outcome<bool> {
+        let mut batch: Vec<(Vec<u8>, Option<FileType>)> = Vec::new();
+        self.each_entry(&level.handle, PAGE, |name, file_type| {
+            if !matches!(name, b"." | b"..") {
+                batch.push((name.to_vec(), file_type));
+            }
+            batch.len() >= BATCH
+        })?;
+        if batch.is_empty() {
+            return Ok(false);
+        }
+        let before = *removed;
+        for (name, file_type) in batch {
+            if name.is_empty() || name.contains(&b'/') {
+                return Err(self.violated(Procedure::Readdirplus, "a name with a slash in it"));
+            }
+            // What has no attributes is looked up when it is entered.
+            if matches!(file_type, None | Some(FileType::Directory)) {
+                level.directories.push(name);
+                *removed += 1;
+                continue;
+            }
+            match self.remove(&level.handle, &name) {
+                Err(failure) if failure.is(Status::NOENT) => {}
+                answer => {
+                    answer?;
+                    *removed += 1;
+                }
+            }
+        }
+        if *removed == before {
+            level.stalls += 1;
+        }
+        if level.stalls > STALLS_MAX {
+            return Err(Status::NOTEMPTY.into());
+        }
+        Ok(true)
+    }
+
+    /// Removes the directory that has been emptied, and goes back up.
+    fn leave(&mut self, top: &Handle, walk: &mut Walk) -> Outcome<()> {
+        let Some(done) = walk.levels.pop() else {
+            return Ok(());
+        };
+        let parent = walk.levels.last().map_or(*top, |level| level.handle);
+        gone(self.remove_directory(&parent, &done.name))
+    }
+}
+
+/// Whoever removed it, it is gone.
+fn gone(answer: Outcome<()>) -> Outcome<()> {
+    match answer {
+        Err(failure) if failure.is(Status::NOENT) => Ok(()),
+        answer => answer,
+    }
+}

@@ -1,0 +1,108 @@
+//! File data in pieces of the size that the server takes.
+
+use super::calls::{Failure, Nfs, Outcome, Written};
+use super::layer::{Nfs3Layer, Transfers};
+use filestone_model::load::Cause;
+use filestone_wire::nfs3::Handle;
+use filestone_wire::nfs3::write::StableHow;
+
+/// Refuses ranges that end beyond what a file can have.
+fn check_range(offset: u64, len: u64) -> Outcome<()> {
+    match offset.checked_add(len) {
+        Some(_) => Ok(()),
+        None => Err(Failure::refused(Cause::Other)),
+    }
+}
+
+/// How long the next piece is.
+fn piece(len: u64, done: u64, most: u32) -> u32 {
+    u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
+}
+
+/// Reads until there is no more; how many bytes came. A length of 0 is a call too.
+pub fn read(
+    nfs: &mut Nfs,
+    file: &Handle,
+    (offset, len): (u64, u64),
+    transfers: Transfers,
+) -> Outcome<u64> {
+    check_range(offset, len)?;
+    let mut done = 0;
+    loop {
+        let asked = piece(len, done, transfers.read);
+        let back = nfs.read(file, offset + done, asked)?;
+        done += u64::from(back.count);
+        // A short READ that is not at the end is asked for the rest (section
+        // 3.3.6); one of nothing would be asked for ever.
+        if done >= len || back.eof || back.count == 0 {
+            return Ok(done);
+        }
+    }
+}
+
+impl Nfs3Layer {
+    /// Writes all of it, telling `note` of each answer. A length of 0 is a call too.
+    pub(super) fn write_out(
+        &mut self,
+        file: &Handle,
+        (offset, len): (u64, u64),
+        data: &[u8],
+        stable: StableHow,
+        mut note: impl FnMut(Written),
+    ) -> Outcome<()> {
+        check_range(offset, len)?;
+        let mut done = 0;
+        loop {
+            let asked = piece(len, done, self.place.transfers.write) as usize;
+            let bytes = repeated(&mut self.filled, data, done, asked);
+            let written = self.nfs.write(file, offset + done, bytes, stable)?;
+            note(written);
+            // A server may take less than it was sent (section 3.3.7).
+            done += u64::from(written.count);
+            if done >= len {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// `len` bytes of `data` over and over, from `at` on; from where they lie if they
+/// lie in one piece.
+fn repeated<'d>(filled: &'d mut Vec<u8>, data: &'d [u8], at: u64, len: usize) -> &'d [u8] {
+    let period = data.len().max(1) as u64;
+    let start = (at % period) as usize;
+    if let Some(bytes) = data.get(start..start.saturating_add(len)) {
+        return bytes;
+    }
+    filled.clear();
+    filled.extend_from_slice(data.get(start..).unwrap_or_default());
+    while filled.len() < len && !data.is_empty() {
+        let missing = len - filled.len();
+        filled.extend_from_slice(data.get(..missing).unwrap_or(data));
+    }
+    // Only a caller without data comes to that; zeros are as good.
+    filled.resize(len, 0);
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_go_on_in_the_next_piece_where_they_ended_in_the_last() {
+        let mut filled = Vec::new();
+        assert_eq!(repeated(&mut filled, b"abc", 0, 3), b"abc");
+        assert_eq!(repeated(&mut filled, b"abc", 4, 2), b"bc");
+        assert_eq!(repeated(&mut filled, b"abc", 5, 8), b"cabcabca");
+        assert_eq!(repeated(&mut filled, b"", 0, 2), [0, 0]);
+    }
+
+    #[test]
+    fn a_piece_is_no_longer_than_the_server_takes_nor_than_what_is_left() {
+        assert_eq!(piece(100, 0, 64), 64);
+        assert_eq!(piece(100, 64, 64), 36);
+        assert_eq!(piece(u64::MAX, 0, 64), 64);
+        assert_eq!(piece(0, 0, 64), 0);
+    }
+}

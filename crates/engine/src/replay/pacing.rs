@@ -1,0 +1,102 @@
+//! When a line is due.
+//!
+//! ```text
+//!   closed   when the client is free
+//!   stamps   base + stamp / speed; a line without a stamp when the client is free
+//!   rate     base + bytes moved since base / rate
+//! ```
+//!
+//! The base is the beginning of the pass, or the end of the last pause. Nothing
+//! is skipped: a line that is late is carried out at once, and its lateness
+//! against `due` is the lag.
+
+use filestone_model::plan::Pacing;
+use filestone_model::time::Moment;
+use std::time::Duration;
+
+/// One client's schedule.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    pacing: Pacing,
+    base: Moment,
+    /// File data since the base.
+    bytes: u64,
+}
+
+impl Schedule {
+    /// A schedule whose base is `start`.
+    pub fn new(pacing: Pacing, start: Moment) -> Self {
+        Self {
+            pacing,
+            base: start,
+            bytes: 0,
+        }
+    }
+
+    /// When a line with this stamp is due, for a client that is free at `free_at`.
+    pub fn due(&self, stamp: Option<Duration>, free_at: Moment) -> Moment {
+        match (self.pacing, stamp) {
+            (Pacing::Closed, _) | (Pacing::Stamps { .. }, None) => free_at,
+            (Pacing::Stamps { speed }, Some(stamp)) => {
+                self.base.after_nanos(nanos(stamp.as_secs_f64() / speed))
+            }
+            // The first line that moves data is not delayed: nothing has been moved.
+            (Pacing::Rate { .. }, _) if self.bytes == 0 => free_at,
+            (Pacing::Rate { bytes_per_s }, _) => self
+                .base
+                .after_nanos(nanos(self.bytes as f64 / bytes_per_s)),
+        }
+    }
+
+    /// Counts file data that a line has moved.
+    pub fn moved(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Begins anew at `base`: a pass, or the end of a pause.
+    pub fn restart(&mut self, base: Moment) {
+        self.base = base;
+        self.bytes = 0;
+    }
+}
+
+/// Seconds as nanoseconds; what is no time at all, or beyond all time, is cut to
+/// the nearest that is.
+fn nanos(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn at(nanos: u64) -> Moment {
+        Moment::from_nanos(nanos)
+    }
+
+    #[test]
+    fn stamps_count_from_the_beginning_of_the_pass_at_any_speed() {
+        let stamp = Some(Duration::from_millis(300));
+        for (speed, due) in [(1.0, 310), (0.5, 610), (100.0, 13)] {
+            let schedule = Schedule::new(Pacing::Stamps { speed }, at(10 * MS));
+            assert_eq!(schedule.due(stamp, at(0)), at(due * MS), "{speed}");
+        }
+        let schedule = Schedule::new(Pacing::Stamps { speed: 1.0 }, at(10 * MS));
+        assert_eq!(schedule.due(Some(Duration::ZERO), at(99)), at(10 * MS));
+        assert_eq!(schedule.due(None, at(99)), at(99));
+    }
+
+    #[test]
+    fn a_rate_spreads_the_bytes_evenly() {
+        let mut schedule = Schedule::new(Pacing::Rate { bytes_per_s: 1e6 }, at(0));
+        assert_eq!(schedule.due(None, at(7 * MS)), at(7 * MS));
+        for line in 1..=10 {
+            schedule.moved(4000);
+            assert_eq!(schedule.due(None, at(0)), at(line * 4 * MS));
+        }
+        schedule.restart(at(100 * MS));
+        assert_eq!(schedule.due(None, at(101 * MS)), at(101 * MS));
+    }
+}

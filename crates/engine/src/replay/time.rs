@@ -1,0 +1,51 @@
+//! The time that a client lives in: the run's clock, or a virtual one in tests.
+
+use crate::clock::Clock;
+use filestone_model::time::Moment;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Longest sleep at a time, so that somebody who stops the run need not wait.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Where a client's moments come from, and how it waits for one.
+pub trait Time {
+    /// The present moment.
+    fn now(&self) -> Moment;
+
+    /// Waits until `until`, or until somebody stops the run.
+    fn wait(&self, until: Moment);
+
+    /// Processor time that the calling thread has used, in nanoseconds.
+    fn processor_nanos(&self) -> u64;
+}
+
+/// The run's clock.
+#[derive(Debug, Clone)]
+pub struct RealTime<'run> {
+    /// Shared by all clients.
+    pub clock: Clock,
+    /// Says that the run is to end early.
+    pub stop: &'run AtomicBool,
+}
+
+impl Time for RealTime<'_> {
+    fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    fn wait(&self, until: Moment) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let left = until.nanos_since(self.clock.now());
+            if left == 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_nanos(left).min(NAP));
+        }
+    }
+
+    fn processor_nanos(&self) -> u64 {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+}

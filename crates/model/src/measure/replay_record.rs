@@ -1,0 +1,74 @@
+//! What only a replay has to tell: its lines, its mismatches, its clients.
+
+use crate::load::Mismatch;
+use crate::operation::OpKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a replay did, besides what every run has in its totals.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayRecord {
+    /// Lines carried out by all clients, warm-up included.
+    pub lines: u64,
+    /// Passes of their load files that clients began.
+    pub passes: u64,
+    /// Threads that the clients ran on.
+    pub threads: u32,
+    /// File data written in the measured window, by operations that ended as expected.
+    pub bytes_written: u64,
+    /// File data read in the measured window, likewise.
+    pub bytes_read: u64,
+    /// Results other than the load file expects, the whole run long.
+    pub mismatch_count: u64,
+    /// The same by kind of operation, most frequent first.
+    pub mismatches: Vec<MismatchRecord>,
+    /// One entry per client.
+    pub clients: Vec<ClientRecord>,
+}
+
+/// How often one kind of operation ended in one unexpected way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MismatchRecord {
+    /// Which kind of operation.
+    pub operation: OpKind,
+    /// How the result differed.
+    pub mismatch: Mismatch,
+    /// What the load file expected, in its own or the standard's words.
+    pub expected: String,
+    /// What came instead, such as `NFS3ERR_NOSPC (28)`.
+    pub got: String,
+    /// How often.
+    pub count: u64,
+    /// Lines of the load file where it was seen first, a few of them.
+    pub lines: Vec<u32>,
+}
+
+/// One client's share.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ClientRecord {
+    /// Its number.
+    pub client: u32,
+    /// Lines that it carried out, warm-up included.
+    pub lines: u64,
+    /// File data that it moved, warm-up included.
+    pub data_bytes: u64,
+    /// Its mismatches.
+    pub mismatch_count: u64,
+    /// Why it ended early, if it did.
+    pub lost: Option<String>,
+    /// What it did in the measured window, by kind of operation.
+    pub kinds: Vec<ClientKindRecord>,
+}
+
+/// One kind of operation of one client in the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientKindRecord {
+    /// Which kind.
+    pub operation: OpKind,
+    /// How many ended.
+    pub count: u64,
+    /// Mean service time, in nanoseconds.
+    pub service_time_mean_ns: f64,
+    /// Longest service time, in nanoseconds.
+    pub service_time_max_ns: u64,
+}

@@ -1,0 +1,270 @@
+//! Who holds which bytes of which file.
+//!
+//! Locks are advisory: READ and WRITE do not look at them. A holder that goes away without
+//! unlocking keeps its locks until the file is gone, since there is no status monitor (NSM) here
+//! to say that it has gone.
+
+use std::collections::HashMap;
+
+use filestone_wire::nlm::LockRange;
+
+use crate::tree::handle::HandleParts;
+
+/// Locks held at once, by everybody together; beyond it is NLM4_DENIED_NOLOCKS. Clients that lock
+/// ever more must not fill the memory.
+const LOCKS_MAX: usize = 16_384;
+
+/// Bytes of a file, the last one included, so that a range may end with the last byte there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    pub first: u64,
+    pub last: u64,
+}
+
+impl Range {
+    /// A length of 0 is up to the end of all files, and so is one that goes beyond it.
+    pub fn new(offset: u64, len: u64) -> Self {
+        let last = match len {
+            0 => u64::MAX,
+            len => offset.saturating_add(len - 1),
+        };
+        Self {
+            first: offset,
+            last,
+        }
+    }
+
+    /// As the protocol has it.
+    pub fn len(self) -> u64 {
+        match self.last {
+            u64::MAX => 0,
+            last => last - self.first + 1,
+        }
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
+    /// What is left of it before and after `taken`, which overlaps it.
+    fn without(self, taken: Self) -> [Option<Self>; 2] {
+        let before = taken
+            .first
+            .checked_sub(1)
+            .filter(|_| self.first < taken.first);
+        let after = taken.last.checked_add(1).filter(|_| self.last > taken.last);
+        let first = self.first;
+        [
+            before.map(|last| Self { first, last }),
+            after.map(|first| Self { first, ..self }),
+        ]
+    }
+}
+
+/// One process on one host, as it calls itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    caller_name: Box<[u8]>,
+    pub owner: Box<[u8]>,
+    pub svid: i32,
+}
+
+impl Owner {
+    fn new(alock: &LockRange<'_>) -> Self {
+        Self {
+            caller_name: alock.caller_name.0.into(),
+            owner: alock.owner.0.into(),
+            svid: alock.svid,
+        }
+    }
+
+    fn is(&self, alock: &LockRange<'_>) -> bool {
+        *self.caller_name == *alock.caller_name.0
+            && *self.owner == *alock.owner.0
+            && self.svid == alock.svid
+    }
+}
+
+/// A lock that is held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub owner: Owner,
+    pub range: Range,
+    pub exclusive: bool,
+}
+
+/// Why a lock is not set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    Conflict,
+    Full,
+}
+
+/// All locks.
+#[derive(Debug, Default)]
+pub struct LockTable {
+    files: HashMap<HandleParts, Vec<Held>>,
+    count: usize,
+}
+
+impl LockTable {
+    /// Somebody else's lock that is in the way of this one.
+    pub fn conflict(
+        &self,
+        file: HandleParts,
+        alock: &LockRange<'_>,
+        range: Range,
+        exclusive: bool,
+    ) -> Option<&Held> {
+        self.files.get(&file)?.iter().find(|held| {
+            held.range.overlaps(range) && (held.exclusive || exclusive) && !held.owner.is(alock)
+        })
+    }
+
+    /// Sets a lock in place of what its owner held on these bytes.
+    pub fn set(
+        &mut self,
+        file: HandleParts,
+        alock: &LockRange<'_>,
+        range: Range,
+        exclusive: bool,
+    ) -> Result<(), Refused> {
+        if self.conflict(file, alock, range, exclusive).is_some() {
+            return Err(Refused::Conflict);
+        }
+        if self.is_full() {
+            return Err(Refused::Full);
+        }
+        self.clear(file, alock, range);
+        self.files.entry(file).or_default().push(Held {
+            owner: Owner::new(alock),
+            range,
+            exclusive,
+        });
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Frees these bytes of what the owner holds; part of a lock stays what it is.
+    pub fn clear(&mut self, file: HandleParts, alock: &LockRange<'_>, range: Range) {
+        let Some(all) = self.files.get_mut(&file) else {
+            return;
+        };
+        let before = all.len();
+        let mut kept = Vec::with_capacity(before + 1);
+        for held in all.drain(..) {
+            if held.owner.is(alock) && held.range.overlaps(range) {
+                let rest = held.range.without(range).into_iter().flatten();
+                kept.extend(rest.map(|range| Held {
+                    range,
+                    ..held.clone()
+                }));
+            } else {
+                kept.push(held);
+            }
+        }
+        self.count = (self.count + kept.len()).saturating_sub(before);
+        if kept.is_empty() {
+            self.files.remove(&file);
+        } else {
+            *all = kept;
+        }
+    }
+
+    /// Whether no lock can be added. Freeing the middle of one adds one more, so it may come to
+    /// twice as many.
+    pub fn is_full(&self) -> bool {
+        self.count >= LOCKS_MAX
+    }
+
+    /// Forgets the locks of files that are gone.
+    pub fn retain_files(&mut self, is_there: impl Fn(&HandleParts) -> bool) {
+        self.files.retain(|file, _| is_there(file));
+        self.count = self.files.values().map(Vec::len).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_wire::nlm::{CallerName, NetObject};
+
+    const FILE: HandleParts = HandleParts {
+        lineage: 1,
+        number: 2,
+        generation: 3,
+    };
+
+    fn by(svid: i32) -> LockRange<'static> {
+        LockRange {
+            caller_name: CallerName(b"host"),
+            fh: NetObject(b""),
+            owner: NetObject(b"owner"),
+            svid,
+            offset: 0,
+            len: 0,
+        }
+    }
+
+    fn set(table: &mut LockTable, svid: i32, offset: u64, len: u64) -> Result<(), Refused> {
+        table.set(FILE, &by(svid), Range::new(offset, len), true)
+    }
+
+    #[test]
+    fn a_range_is_up_to_the_end_if_its_length_is_zero_or_too_large() {
+        assert_eq!(Range::new(5, 0).last, u64::MAX);
+        assert_eq!(Range::new(5, u64::MAX).last, u64::MAX);
+        assert_eq!(Range::new(5, 1), Range { first: 5, last: 5 });
+        assert_eq!(Range::new(5, 0).len(), 0);
+        assert_eq!(Range::new(5, 3).len(), 3);
+    }
+
+    #[test]
+    fn another_owner_is_refused_what_overlaps_and_only_that() {
+        let mut table = LockTable::default();
+        assert_eq!(set(&mut table, 1, 10, 10), Ok(()));
+        assert_eq!(set(&mut table, 2, 19, 1), Err(Refused::Conflict));
+        assert_eq!(set(&mut table, 2, 0, 0), Err(Refused::Conflict));
+        assert_eq!(set(&mut table, 2, 20, 0), Ok(()));
+        assert_eq!(set(&mut table, 2, 0, 10), Ok(()));
+        assert_eq!(
+            set(&mut table, 1, 10, 10),
+            Ok(()),
+            "one's own is no conflict"
+        );
+    }
+
+    #[test]
+    fn shared_locks_go_together() {
+        let mut table = LockTable::default();
+        let range = Range::new(0, 0);
+        assert_eq!(table.set(FILE, &by(1), range, false), Ok(()));
+        assert_eq!(table.set(FILE, &by(2), range, false), Ok(()));
+        assert_eq!(table.set(FILE, &by(2), range, true), Err(Refused::Conflict));
+    }
+
+    #[test]
+    fn freeing_the_middle_leaves_both_ends() {
+        let mut table = LockTable::default();
+        assert_eq!(set(&mut table, 1, 0, 0), Ok(()));
+        table.clear(FILE, &by(1), Range::new(10, 10));
+        assert_eq!(table.count, 2);
+        assert_eq!(set(&mut table, 2, 10, 10), Ok(()));
+        assert_eq!(set(&mut table, 2, 9, 1), Err(Refused::Conflict));
+        assert_eq!(set(&mut table, 2, 20, 1), Err(Refused::Conflict));
+        table.clear(FILE, &by(1), Range::new(0, 0));
+        table.clear(FILE, &by(2), Range::new(0, 0));
+        assert_eq!((table.count, table.files.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_table_has_an_end_and_files_that_are_gone_make_room() {
+        let mut table = LockTable::default();
+        for at in 0..LOCKS_MAX as u64 {
+            assert_eq!(set(&mut table, 1, at * 2, 1), Ok(()));
+        }
+        assert_eq!(set(&mut table, 2, 1, 1), Err(Refused::Full));
+        table.retain_files(|_| false);
+        assert_eq!(set(&mut table, 2, 1, 1), Ok(()));
+    }
+}

@@ -1,0 +1,64 @@
+//! LOCK: set a lock (RFC 1813, section 6.3.2).
+
+use super::{LockRange, NetObject, StatusReply};
+
+message! {
+    /// `nlm4_lockargs`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// Chosen by the caller and repeated in the reply.
+        pub cookie: NetObject<'a>,
+        /// Whether to wait for the lock.
+        pub block: bool,
+        /// Whether nobody else may have a lock on any of it.
+        pub exclusive: bool,
+        /// `alock`: what is to be locked.
+        pub alock: LockRange<'a>,
+        /// Whether this only takes back what was held before the server restarted.
+        pub reclaim: bool,
+        /// The caller's NSM state.
+        pub state: i32,
+    }
+}
+
+/// `nlm4_res`.
+pub type Reply<'a> = StatusReply<'a>;
+
+#[cfg(test)]
+mod tests {
+    use super::super::CallerName;
+    use super::*;
+    use crate::xdr::{Decode, Encode};
+
+    #[test]
+    fn the_lock_is_between_its_conditions() {
+        let args = Args {
+            cookie: NetObject(b"c"),
+            block: false,
+            exclusive: true,
+            alock: LockRange {
+                caller_name: CallerName(b"host"),
+                fh: NetObject(b"fh"),
+                owner: NetObject(b"own"),
+                svid: -1,
+                offset: 1 << 32,
+                len: 2,
+            },
+            reclaim: false,
+            state: 3,
+        };
+        #[rustfmt::skip]
+        let expected = [
+            0, 0, 0, 1, b'c', 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 1,
+            0, 0, 0, 4, b'h', b'o', b's', b't',
+            0, 0, 0, 2, b'f', b'h', 0, 0,
+            0, 0, 0, 3, b'o', b'w', b'n', 0,
+            0xff, 0xff, 0xff, 0xff,
+            0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
+            0, 0, 0, 0, 0, 0, 0, 3,
+        ];
+        assert_eq!(args.to_bytes(), expected);
+        assert_eq!(Args::from_bytes(&expected), Ok(args));
+    }
+}

@@ -1,0 +1,74 @@
+//! What locks are described with (RFC 1813, sections 6.1.1 to 6.1.4).
+
+use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
+
+/// MAXNETOBJ_SZ and LM_MAXSTRLEN: most bytes in an object or a name.
+pub const OBJECT_MAX: usize = 1024;
+
+/// `netobj`: bytes that only the side that made them understands, at most
+/// [`OBJECT_MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetObject<'a>(pub &'a [u8]);
+
+impl Encode for NetObject<'_> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        out.opaque(self.0);
+    }
+}
+
+impl<'a> Decode<'a> for NetObject<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.opaque(OBJECT_MAX).map(Self)
+    }
+}
+
+/// `caller_name`: the host that asks, at most [`OBJECT_MAX`] bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallerName<'a>(pub &'a [u8]);
+
+impl Encode for CallerName<'_> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        out.opaque(self.0);
+    }
+}
+
+impl<'a> Decode<'a> for CallerName<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.opaque(OBJECT_MAX).map(Self)
+    }
+}
+
+message! {
+    /// `nlm4_lock`: a range of a file, and who asks for it.
+    #[derive(Copy)]
+    pub struct LockRange<'a> {
+        /// The host that asks.
+        pub caller_name: CallerName<'a>,
+        /// The handle of the file, as NFS gave it.
+        pub fh: NetObject<'a>,
+        /// `oh`: the owner on that host.
+        pub owner: NetObject<'a>,
+        /// `svid`: the process on that host.
+        pub svid: i32,
+        /// `l_offset`: the first byte.
+        pub offset: u64,
+        /// `l_len`: how many bytes; 0 is up to the end of all files.
+        pub len: u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_has_at_most_1024_bytes() {
+        let expected = Err(DecodeError::TooLong {
+            at: 0,
+            len: 1025,
+            limit: 1024,
+        });
+        assert_eq!(NetObject::from_bytes(&[0, 0, 4, 1]), expected);
+        assert!(CallerName::from_bytes(&[0, 0, 4, 1]).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! TEST: whether a lock would be granted (RFC 1813, section 6.3.1).
+
+use super::{LockRange, NetObject, Status};
+use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
+
+message! {
+    /// `nlm4_testargs`.
+    #[derive(Copy)]
+    pub struct Args<'a> {
+        /// Chosen by the caller and repeated in the reply.
+        pub cookie: NetObject<'a>,
+        /// Whether nobody else may have a lock on any of it.
+        pub exclusive: bool,
+        /// `alock`: what would be locked.
+        pub alock: LockRange<'a>,
+    }
+}
+
+message! {
+    /// `nlm4_holder`: who stands in the way, and where.
+    #[derive(Copy)]
+    pub struct Holder<'a> {
+        /// Whether that lock is exclusive.
+        pub exclusive: bool,
+        /// The process that holds it, on its host.
+        pub svid: i32,
+        /// `oh`: the owner on that host.
+        pub owner: NetObject<'a>,
+        /// `l_offset`: the first byte.
+        pub offset: u64,
+        /// `l_len`: how many bytes; 0 is up to the end of all files.
+        pub len: u64,
+    }
+}
+
+/// `nlm4_testrply`: a union switched on the status, of which only NLM4_DENIED
+/// says more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// NLM4_DENIED: this is in the way.
+    Denied(Holder<'a>),
+    /// Every other status.
+    Status(Status),
+}
+
+impl Outcome<'_> {
+    /// Its status.
+    pub const fn status(&self) -> Status {
+        match self {
+            Self::Denied(_) => Status::DENIED,
+            Self::Status(status) => *status,
+        }
+    }
+}
+
+impl Encode for Outcome<'_> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        self.status().encode(out);
+        if let Self::Denied(holder) = self {
+            holder.encode(out);
+        }
+    }
+}
+
+impl<'a> Decode<'a> for Outcome<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        match Status::decode(reader)? {
+            Status::DENIED => Holder::decode(reader).map(Self::Denied),
+            status => Ok(Self::Status(status)),
+        }
+    }
+}
+
+message! {
+    /// `nlm4_testres`.
+    #[derive(Copy)]
+    pub struct Reply<'a> {
+        /// That of the call.
+        pub cookie: NetObject<'a>,
+        /// `test_stat`.
+        pub outcome: Outcome<'a>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refusal_says_who_holds_the_lock() {
+        let granted = Reply {
+            cookie: NetObject(b""),
+            outcome: Outcome::Status(Status::GRANTED),
+        };
+        assert_eq!(granted.to_bytes(), [0; 8]);
+        let holder = Holder {
+            exclusive: true,
+            svid: 7,
+            owner: NetObject(b"me"),
+            offset: 8,
+            len: 9,
+        };
+        let denied = Reply {
+            outcome: Outcome::Denied(holder),
+            ..granted
+        };
+        let bytes = denied.to_bytes();
+        assert_eq!(bytes.len(), 8 + 4 + 4 + 8 + 16);
+        assert_eq!(Reply::from_bytes(&bytes), Ok(denied));
+    }
+}
