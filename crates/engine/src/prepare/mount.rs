@@ -134,7 +134,12 @@ pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<Sock
         finder.timeout,
     );
     let answers = |mut channel: RpcChannel| {
-        channel.call(nlm::PROGRAM, nlm::VERSION, nlm::Procedure::Null.number(), &())
+        channel.call(
+            nlm::PROGRAM,
+            nlm::VERSION,
+            nlm::Procedure::Null.number(),
+            &(),
+        )
     };
     if channel.is_ok_and(|channel| answers(channel).is_ok()) {
         return Some(server);

@@ -4,6 +4,7 @@ mod board;
 mod client;
 pub mod layer;
 mod mismatches;
+pub mod nfs3;
 mod open;
 mod pacing;
 mod run;
@@ -11,6 +12,7 @@ pub mod site;
 mod time;
 
 pub use layer::{Layer, LayerLost, Reply};
+pub use nfs3::{Nfs3Layer, Nfs3Options, Nfs3Site};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;
 pub use site::{Site, Trees};
