@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a chore talks to the one who started it
 
 mod bench;
+mod beside;
 mod exchange;
 mod fuzz;
 mod interop;
@@ -33,6 +34,8 @@ enum Chore {
     Tidy,
     /// Measure what recording costs, beside a raw client.
     Bench(bench::Bench),
+    /// Replay a load beside dbench and tbench, in turns.
+    Beside(beside::Beside),
     /// Run all 22 procedures, and some mishaps, against nfs-ganesha.
     Interop(interop::Interop),
     /// Run every fuzz target briefly, where the toolchain allows.
@@ -62,6 +65,7 @@ fn run(chore: &Chore) -> Result<bool> {
     match chore {
         Chore::Tidy => tidy::run(),
         Chore::Bench(options) => bench::run(options),
+        Chore::Beside(options) => beside::run(options),
         Chore::Interop(options) => interop::run(options),
         Chore::Fuzz(options) => fuzz::run(options),
         Chore::Man(options) => man::run(options),

@@ -2,7 +2,11 @@
 //! knows `filestone_server`.
 
 use crate::error::{Error, reason};
+use filestone_engine::replay::tcp::SocketOptions;
+use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
 use filestone_server::{Options, Running, Server};
+use std::io;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 /// One thing that goes wrong on purpose.
@@ -24,17 +28,35 @@ pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
 
 /// Starts a server; an address that cannot be bound is named by the error.
 pub fn start(options: Options) -> Result<Running, Error> {
-    Server::start(options).map_err(|error| {
-        let port_is_privileged = error.kind() == std::io::ErrorKind::PermissionDenied;
-        let failure = Error::environment(format!("built-in server: {}", reason(&error)));
-        match error.kind() {
-            _ if port_is_privileged => {
-                failure.with_help("ports below 1024 need privileges; choose another with --port")
-            }
-            std::io::ErrorKind::AddrInUse => {
-                failure.with_help("choose another port with --port, or any free one with --port 0")
-            }
-            _ => failure,
+    Server::start(options).map_err(|error| explained(&error))
+}
+
+/// Starts the other end of bare TCP; no addresses are the loopback ones.
+pub fn start_tbench(
+    addresses: &[IpAddr],
+    port: u16,
+    socket_options: SocketOptions,
+) -> Result<TbenchServer, Error> {
+    let mut options = TbenchOptions {
+        port,
+        configure: Configure::new(move |socket| socket_options.apply(socket)),
+        ..TbenchOptions::default()
+    };
+    if !addresses.is_empty() {
+        options.addresses = addresses.to_vec();
+    }
+    TbenchServer::start(&options).map_err(|error| explained(&error))
+}
+
+fn explained(error: &io::Error) -> Error {
+    let failure = Error::environment(format!("built-in server: {}", reason(error)));
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            failure.with_help("ports below 1024 need privileges; choose another with --port")
         }
-    })
+        io::ErrorKind::AddrInUse => {
+            failure.with_help("choose another port with --port, or any free one with --port 0")
+        }
+        _ => failure,
+    }
 }

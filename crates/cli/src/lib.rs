@@ -27,7 +27,7 @@ mod usage;
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, exit_code_of};
 use filestone_engine::Guilt;
-use options::{CommandLine, Face};
+use options::{Ancestor, CommandLine, Face};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -108,8 +108,15 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Face::Serve(options)) => faces::serve::run(&options),
         Some(Face::Calibrate(options)) => faces::calibrate::run(&options),
         Some(Face::Report(options)) => faces::report::run(&options),
-        Some(Face::As(options)) => faces::nct::run(&options),
+        Some(Face::As(options)) => run_as(&options.ancestor),
         Some(Face::Completions(options)) => faces::completions::run(&options),
         Some(Face::Schema) => faces::schema::run(),
+    }
+}
+
+fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
+    match ancestor {
+        Ancestor::Nct { arguments } => faces::nct::run(arguments),
+        Ancestor::TbenchSrv { arguments } => faces::tbench_srv::run(arguments),
     }
 }

@@ -9,6 +9,7 @@ use crate::quantity;
 use crate::target::{self, Target};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use filestone_engine::replay::tcp::SocketOptions;
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::TransportKind;
 use std::path::PathBuf;
@@ -61,7 +62,7 @@ pub enum Face {
     Probe(Box<ProbeOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
     Run(RunOptions),
-    /// Serve NFSv3 from memory
+    /// Serve NFSv3 from memory, or be the other end of bare TCP
     Serve(ServeOptions),
     /// Measure what filestone itself can do on this host
     Calibrate(CalibrateOptions),
@@ -323,11 +324,13 @@ Examples:
   filestone serve
   filestone serve --port 2049 --bind 0.0.0.0 --threads 4
   filestone serve --discard --memory 4G
-  filestone serve --fault delay=exp:2ms,proc=read --fault freeze=1s@10s")]
+  filestone serve --fault delay=exp:2ms,proc=read --fault freeze=1s@10s
+  filestone serve --tbench --bind 0.0.0.0")]
 pub struct ServeOptions {
-    /// Port of NFS, MOUNT and the port mapper's answers, by TCP and UDP; 0 takes any
-    #[arg(short, long, value_name = "PORT", default_value_t = 20_490, value_parser = port_or_any)]
-    pub port: u16,
+    /// Port of NFS, MOUNT and the port mapper's answers, by TCP and UDP; 0 takes any [default:
+    /// 20490; with --tbench 7003]
+    #[arg(short, long, value_name = "PORT", value_parser = port_or_any)]
+    pub port: Option<u16>,
     /// Address to listen on, repeatable [default: 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub bind: Vec<std::net::IpAddr>,
@@ -352,6 +355,13 @@ pub struct ServeOptions {
     /// Length of /export/file [default: 64M]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
+    /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
+    #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "seed", "files", "file_size"])]
+    pub tbench: bool,
+    /// Socket options, as dbench's -T takes them, such as SO_RCVBUF=65536 [default: TCP_NODELAY
+    /// SO_REUSEADDR]
+    #[arg(long, value_name = "LIST", requires = "tbench")]
+    pub tcp_options: Option<SocketOptions>,
 }
 
 /// `filestone calibrate`.
@@ -397,6 +407,17 @@ pub enum Ancestor {
     #[command(disable_help_flag = true)]
     Nct {
         /// nct's own options and command
+        #[arg(
+            value_name = "ARGS",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        arguments: Vec<String>,
+    },
+    /// The other end of tbench, on port 7003: tbench_srv [-t options]
+    #[command(name = "tbench_srv", disable_help_flag = true)]
+    TbenchSrv {
+        /// tbench_srv's own options
         #[arg(
             value_name = "ARGS",
             trailing_var_arg = true,

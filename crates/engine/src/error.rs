@@ -1,6 +1,7 @@
 //! Why a run could not be made, sorted by whose fault it is.
 
 use crate::backend::BackendError;
+use crate::replay::tcp::TcpError;
 use crate::transport::rpc::CallError;
 use filestone_model::operation::OpKind;
 use filestone_wire::mount::MountStatus;
@@ -54,6 +55,14 @@ pub enum RunError {
         /// How it failed.
         source: CallError,
     },
+    /// A client did not get its connection to a tbench peer.
+    #[error("{address}: {source}")]
+    Tcp {
+        /// Where.
+        address: SocketAddr,
+        /// What went wrong.
+        source: TcpError,
+    },
     /// MOUNT was refused.
     #[error("{host}:{path}: the server refused MOUNT with {status}")]
     Mount {
@@ -103,8 +112,16 @@ impl RunError {
         match self {
             RunError::Unsuitable(..) => Guilt::Usage,
             RunError::Connect { source, .. } if is_of_this_host(source) => Guilt::Environment,
+            RunError::Tcp { source, .. } if source.system().is_some_and(is_of_this_host) => {
+                Guilt::Environment
+            }
+            RunError::Tcp {
+                source: TcpError::Option { .. },
+                ..
+            } => Guilt::Usage,
             RunError::Resolve { .. }
             | RunError::Connect { .. }
+            | RunError::Tcp { .. }
             | RunError::Call { .. }
             | RunError::Mount { .. }
             | RunError::Nfs { .. }
@@ -142,6 +159,11 @@ impl RunError {
                 "is the host up, and does a firewall stand between? (--port, --mount-port)".into(),
             ),
             RunError::Call { source, .. } => source.help().map(Into::into),
+            RunError::Tcp { source, .. } if source.system().is_some_and(is_of_this_host) => Some(
+                "this host has no free port or file left for it; use fewer clients (--clients)"
+                    .into(),
+            ),
+            RunError::Tcp { source, .. } => source.help(),
             RunError::Mount {
                 status,
                 exports,

@@ -20,6 +20,7 @@
 //! | [`faults`] | what goes wrong on purpose |
 //! | `worker` | a thread: sockets, waiting, sending |
 //! | `server` | starting and stopping them all |
+//! | [`tbench`] | a server of its own: the other end of bare TCP |
 //!
 //! # Limits
 //!
@@ -40,10 +41,12 @@ mod options;
 mod reply;
 mod responder;
 mod server;
+pub mod tbench;
 mod tree;
 mod worker;
 
 pub use counters::Counters;
 pub use options::Options;
 pub use server::{Running, Server};
+pub use tbench::{TbenchCounters, TbenchOptions, TbenchServer};
 pub use tree::InitialTree;

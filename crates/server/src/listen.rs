@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -38,8 +38,42 @@ impl From<BindError> for io::Error {
     }
 }
 
+/// Binds streams only, to `port`, or to any port that is free everywhere if that is 0.
+/// `prepare` is called for each before it listens.
+pub fn bind_streams(
+    addresses: &[IpAddr],
+    port: u16,
+    prepare: &dyn Fn(BorrowedFd<'_>) -> io::Result<()>,
+) -> io::Result<Vec<(SocketAddr, OwnedFd)>> {
+    at_one_port(addresses, port, || {
+        let mut port = port;
+        let mut bound = Vec::new();
+        for ip in addresses {
+            let address = SocketAddr::new(*ip, port);
+            let fail = |source| BindError {
+                transport: "TCP",
+                address,
+                source,
+            };
+            let (listener, address) = bind_stream(address, prepare).map_err(fail)?;
+            port = address.port();
+            bound.push((address, listener.into()));
+        }
+        Ok(bound)
+    })
+}
+
 /// Binds everything to `port`, or to any port that is free everywhere if that is 0.
 pub fn bind(addresses: &[IpAddr], port: u16) -> io::Result<Sockets> {
+    at_one_port(addresses, port, || bind_all(addresses, port))
+}
+
+/// Tries again while any port will do and the one that was found is not free everywhere.
+fn at_one_port<T>(
+    addresses: &[IpAddr],
+    port: u16,
+    bind_all: impl Fn() -> Result<T, BindError>,
+) -> io::Result<T> {
     if addresses.is_empty() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -48,7 +82,7 @@ pub fn bind(addresses: &[IpAddr], port: u16) -> io::Result<Sockets> {
     }
     let mut attempt = 1;
     loop {
-        match bind_all(addresses, port) {
+        match bind_all() {
             Err(error)
                 if port == 0
                     && attempt < ATTEMPTS
@@ -77,7 +111,7 @@ fn bind_all(addresses: &[IpAddr], port: u16) -> Result<Sockets, BindError> {
                 source,
             }
         };
-        let (listener, bound) = bind_stream(address).map_err(fail("TCP"))?;
+        let (listener, bound) = bind_stream(address, &|_| Ok(())).map_err(fail("TCP"))?;
         port = bound.port();
         let address = SocketAddr::new(*ip, port);
         let fail = |transport| {
@@ -95,10 +129,14 @@ fn bind_all(addresses: &[IpAddr], port: u16) -> Result<Sockets, BindError> {
     Ok(sockets)
 }
 
-fn bind_stream(address: SocketAddr) -> io::Result<(Socket, SocketAddr)> {
+fn bind_stream(
+    address: SocketAddr,
+    prepare: &dyn Fn(BorrowedFd<'_>) -> io::Result<()>,
+) -> io::Result<(Socket, SocketAddr)> {
     let socket = open(address, Type::STREAM, Protocol::TCP)?;
     // Or else a server that was killed could not come back for a minute.
     socket.set_reuse_address(true)?;
+    prepare(socket.as_fd())?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     let bound = socket.local_addr()?.as_socket();

@@ -182,7 +182,7 @@ const DESCRIPTORS: u64 = 1 << 20;
 /// Every connection is a descriptor; take as many as can be had. Only a privileged process may
 /// raise the hard limit, the others go up to it. What is not granted shows when a connection is
 /// refused.
-fn raise_descriptor_limit() {
+pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.map(|maximum| maximum.max(DESCRIPTORS));
     let raised = Rlimit {

@@ -1,3 +1,4 @@
+//! XDR, ONC RPC, portmap, MOUNT, NFSv3 and tbench: bytes to messages and back.
 //! XDR, ONC RPC, portmap, MOUNT, NFSv3 and NLM: bytes to messages and back.
 //!
 //! Nothing here opens a socket, reads a clock or needs `std`. Messages borrow
@@ -11,6 +12,7 @@
 //! | [`portmap`] | RFC 1833 |
 //! | [`mount`] | RFC 1813, appendix I |
 //! | [`nfs3`] | RFC 1813 |
+//! | [`tbench`] | none: what dbench's tbench sends |
 //! | [`nlm`] | RFC 1813, appendix II |
 //! | [`pattern`] | ours: file data that says where it belongs |
 
@@ -31,4 +33,5 @@ pub mod pattern;
 pub mod portmap;
 pub mod record;
 pub mod rpc;
+pub mod tbench;
 pub mod xdr;

@@ -56,7 +56,7 @@ fn outside(options: &Interop) -> Result<bool> {
             "interop: this user may not make network namespaces\nhelp: run `sudo -E cargo xtask interop`, or as root in a container"
         );
     }
-    install()?;
+    install(NEEDED)?;
     let filestone = process::build_filestone()?;
     let mut command = Command::new("unshare");
     command.args([
@@ -93,12 +93,14 @@ fn is_there(pattern: &str) -> bool {
         .any(|entry| entry.path().join(after.trim_start_matches('/')).exists())
 }
 
-fn install() -> Result<()> {
-    let missing: Vec<&str> = NEEDED
+/// Installs the packages of programs that are not there.
+pub fn install(needed: &[(&str, &'static str)]) -> Result<()> {
+    let mut missing: Vec<&str> = needed
         .iter()
         .filter(|(file, _)| !is_there(file))
         .map(|(_, package)| *package)
         .collect();
+    missing.dedup();
     if missing.is_empty() {
         return Ok(());
     }
@@ -117,7 +119,7 @@ fn install() -> Result<()> {
             .status();
         if !status.is_ok_and(|status| status.success()) {
             bail!(
-                "interop: `apt-get {}` failed\nhelp: the packages {} are Debian's; elsewhere, install nfs-ganesha with its VFS and MEM modules, rpcbind and dbus",
+                "`apt-get {}` failed\nhelp: the packages {} are Debian's; elsewhere, install what they hold",
                 arguments.join(" "),
                 missing.join(" ")
             );

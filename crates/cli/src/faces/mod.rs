@@ -10,6 +10,7 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod serve;
+pub mod tbench_srv;
 
 use crate::error::Error;
 use crate::{Exit, console};

@@ -4,7 +4,6 @@ use crate::carry_out::{Calibration, measure};
 use crate::error::Error;
 use crate::live::{Live, RowStream};
 use crate::nct_command_line::{self, Command, Measure, Request};
-use crate::options::{Ancestor, AsOptions};
 use crate::output_directory::{Existing, OutputDirectory};
 use crate::planning::Surroundings;
 use crate::render::rows::Columns;
@@ -48,8 +47,7 @@ commands:
 ";
 
 /// Does what nct was asked to do.
-pub fn run(options: &AsOptions) -> Result<Exit, Error> {
-    let Ancestor::Nct { arguments } = &options.ancestor;
+pub fn run(arguments: &[String]) -> Result<Exit, Error> {
     match nct_command_line::parse(arguments) {
         Ok(Request::Help(None)) => show(USAGE),
         Ok(Request::Help(Some(command))) => show(usage_of(command)),

@@ -1,16 +1,24 @@
-//! `filestone serve`: the built-in server by itself, until ^C.
+//! `filestone serve`: a built-in server by itself, until ^C.
 
 use crate::error::Error;
 use crate::options::ServeOptions;
 use crate::planning::Surroundings;
 use crate::quantity::{bytes_text, grouped};
 use crate::{Exit, built_in, console, interruption};
+use filestone_server::tbench::{self, TbenchCounters};
 use filestone_server::{Counters, Options};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Where NFS is served: its own port with a nought, which needs no privileges.
+const PORT: u16 = 20_490;
 
 /// Serves until somebody stops it, then says what was asked of it.
 pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
+    if options.tbench {
+        return serve_tbench(options);
+    }
     let mut server = Options {
-        port: options.port,
+        port: options.port.unwrap_or(PORT),
         threads: options.threads.unwrap_or(Surroundings::here().processors) as usize,
         memory_limit: options.memory,
         discard: options.discard,
@@ -28,11 +36,6 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         server.initial_tree.file_size = size;
     }
     let running = built_in::start(server)?;
-    let addresses: Vec<String> = running
-        .addresses()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
     let data = if options.discard {
         "file data discarded".into()
     } else {
@@ -41,7 +44,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     console::result(&format!(
         "serving NFSv3 and MOUNT at {} by TCP and UDP, {data}\n\
          try: filestone probe getattr nfs://{}/export/files\n",
-        addresses.join(" and "),
+        listed(running.addresses()),
         reachable(running.address()),
     ))?;
     interruption::wait()?;
@@ -49,9 +52,28 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
+fn serve_tbench(options: &ServeOptions) -> Result<Exit, Error> {
+    let socket_options = options.tcp_options.clone().unwrap_or_default();
+    let port = options.port.unwrap_or(tbench::PORT);
+    let running = built_in::start_tbench(&options.bind, port, socket_options)?;
+    console::result(&format!(
+        "serving tbench's exchanges at {}\n\
+         try: filestone replay --on tcp:{}\n",
+        listed(running.addresses()),
+        reachable(running.address()),
+    ))?;
+    interruption::wait()?;
+    console::result(&exchanges_counted(&running.stop()))?;
+    Ok(Exit::Done)
+}
+
+fn listed(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+    addresses.join(" and ")
+}
+
 /// An address to connect to: `any` is not one.
-fn reachable(address: std::net::SocketAddr) -> std::net::SocketAddr {
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -66,14 +88,31 @@ fn counted(counters: &Counters) -> String {
     for (name, calls) in counters.by_name().filter(|(_, calls)| *calls > 0) {
         text.push_str(&format!("{name:<16}{:>16}\n", grouped(calls)));
     }
-    for (name, count) in [
+    text.push_str(&rows(&[
         ("mount, portmap", counters.other_calls),
         ("refused", counters.refused),
         ("connections", counters.connections),
         ("bytes received", counters.bytes_received),
         ("bytes sent", counters.bytes_sent),
-    ] {
-        text.push_str(&format!("{name:<16}{:>16}\n", grouped(count)));
-    }
+    ]));
     text
+}
+
+/// Exchanges, bytes, connections.
+fn exchanges_counted(counters: &TbenchCounters) -> String {
+    let rows = rows(&[
+        ("exchanges", counters.exchanges),
+        ("refused", counters.refused),
+        ("connections", counters.connections),
+        ("turned away", counters.turned_away),
+        ("broken off", counters.broken),
+        ("bytes received", counters.bytes_received),
+        ("bytes sent", counters.bytes_sent),
+    ]);
+    format!("\n{rows}")
+}
+
+fn rows(counts: &[(&str, u64)]) -> String {
+    let row = |(name, count): &(&str, u64)| format!("{name:<16}{:>16}\n", grouped(*count));
+    counts.iter().map(row).collect()
 }

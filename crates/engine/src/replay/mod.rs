@@ -3,19 +3,23 @@
 mod board;
 mod client;
 pub mod layer;
+pub mod local;
 mod mismatches;
 pub mod nfs3;
 mod open;
 mod pacing;
 mod run;
 pub mod site;
+pub mod tcp;
 mod time;
 
 pub use layer::{Layer, LayerLost, Reply};
+pub use local::{LocalLayer, LocalOptions, LocalSite};
 pub use nfs3::{Nfs3Layer, Nfs3Options, Nfs3Site};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;
 pub use site::{Site, Trees};
+pub use tcp::{TcpOptions, TcpSite};
 
 /// Which part of a replay is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,66 @@
+//! What a verb came to, before it is put into a reply.
+
+use crate::replay::Reply;
+use filestone_model::load::{Cause, Status};
+use rustix::io::Errno;
+
+/// What a verb came to.
+pub(super) type Answer = Result<Done, Refusal>;
+
+/// A verb that was carried out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Done {
+    status: Status,
+    data_bytes: u64,
+}
+
+/// A verb that was not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Refusal(pub Status);
+
+impl Done {
+    /// Carried out, without file data.
+    pub const OK: Self = Self {
+        status: Status::Ok,
+        data_bytes: 0,
+    };
+
+    /// Carried out, and answered like that.
+    pub const fn with(status: Status) -> Self {
+        Self {
+            status,
+            data_bytes: 0,
+        }
+    }
+
+    /// Carried out for `asked` bytes of file data.
+    pub const fn data(status: Status, asked: u64) -> Self {
+        Self {
+            status,
+            data_bytes: asked,
+        }
+    }
+}
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Self {
+        Refusal(Status::Errno(errno.raw_os_error()))
+    }
+}
+
+impl From<Cause> for Refusal {
+    fn from(cause: Cause) -> Self {
+        Refusal(Status::Refused(cause))
+    }
+}
+
+/// As the runner wants it.
+pub(super) fn reply(answer: Answer) -> Reply {
+    match answer {
+        Ok(done) => Reply {
+            data_bytes: done.data_bytes,
+            ..Reply::of(done.status)
+        },
+        Err(Refusal(status)) => Reply::of(status),
+    }
+}

@@ -1,0 +1,177 @@
+//! Byte-range locks.
+//!
+//! Clients are threads of one process here. The locks of POSIX (F_SETLK) belong to
+//! a process and would never conflict between them; the locks of an open file
+//! description (F_OFD_SETLK, Linux 3.15) do, and are the nearest to what an SMB
+//! server keeps per open file. dbench waits for a lock (F_SETLKW), without end
+//! if two clients wait for each other; SMB_COM_LOCKING_ANDX and a non-blocking
+//! NLM_LOCK do not, and neither do we: a lock that somebody else holds is refused
+//! at once with EAGAIN, or with NLM4_DENIED for the verbs of NLM.
+
+use super::answer::Refusal;
+use super::names::Names;
+use filestone_model::load::Status;
+use nix::fcntl::FcntlArg;
+use nix::libc;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::HashMap;
+
+/// NLM4_DENIED (RFC 1813, appendix II).
+const NLM4_DENIED: u32 = 1;
+
+/// A range of a file as fcntl takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Range {
+    start: i64,
+    len: i64,
+}
+
+impl Range {
+    /// A range of SMB; `None` if nothing can be locked: no byte is in it, or it
+    /// lies where no file has bytes. Windows programs lock such ranges as
+    /// semaphores; Samba keeps them to itself too.
+    pub fn of_smb(offset: u64, len: u64) -> Option<Self> {
+        let start = i64::try_from(offset).ok()?;
+        let most = i64::MAX - start;
+        let len = i64::try_from(len).map_or(most, |len| len.min(most));
+        (len > 0).then_some(Self { start, len })
+    }
+
+    /// A range of NLM, in which a length of 0 means up to the end.
+    pub fn of_nlm(offset: u64, len: u64) -> Option<Self> {
+        let start = i64::try_from(offset).ok()?;
+        let most = i64::MAX - start;
+        let len = i64::try_from(len).map_or(0, |len| if len > most { 0 } else { len });
+        Some(Self { start, len })
+    }
+
+    fn with_type(self, kind: i32) -> libc::flock {
+        libc::flock {
+            // The constants fit: they are 0, 1 and 2.
+            l_type: i16::try_from(kind).unwrap_or_default(),
+            l_whence: 0,
+            l_start: self.start,
+            l_len: self.len,
+            l_pid: 0,
+        }
+    }
+}
+
+fn errno(error: nix::errno::Errno) -> Errno {
+    Errno::from_raw_os_error(error as i32)
+}
+
+/// Locks the range for writing, or says at once why not.
+pub(super) fn lock(file: BorrowedFd<'_>, range: Range) -> Result<(), Errno> {
+    set(file, range.with_type(libc::F_WRLCK))
+}
+
+/// Sets the range free; no error if nobody has locked it.
+pub(super) fn unlock(file: BorrowedFd<'_>, range: Range) -> Result<(), Errno> {
+    set(file, range.with_type(libc::F_UNLCK))
+}
+
+fn set(file: BorrowedFd<'_>, lock: libc::flock) -> Result<(), Errno> {
+    nix::fcntl::fcntl(file, FcntlArg::F_OFD_SETLK(&lock))
+        .map(drop)
+        .map_err(errno)
+}
+
+/// Whether somebody else holds a lock in the range.
+fn is_locked(file: BorrowedFd<'_>, range: Range) -> Result<bool, Errno> {
+    let mut lock = range.with_type(libc::F_WRLCK);
+    nix::fcntl::fcntl(file, FcntlArg::F_OFD_GETLK(&mut lock)).map_err(errno)?;
+    Ok(i32::from(lock.l_type) != libc::F_UNLCK)
+}
+
+/// Files locked by name (NLM): the descriptor that holds the locks stays open
+/// until the pass ends.
+#[derive(Debug, Default)]
+pub(super) struct NamedLocks {
+    files: HashMap<Vec<u8>, OwnedFd>,
+}
+
+impl NamedLocks {
+    /// NLMPROC4_LOCK.
+    pub fn lock(
+        &mut self,
+        names: &Names,
+        path: &[u8],
+        range: Option<Range>,
+    ) -> Result<(), Refusal> {
+        if !self.files.contains_key(path) {
+            let file = names.open(path, OFlags::RDWR, Mode::empty())?;
+            self.files.insert(path.to_vec(), file);
+        }
+        match (self.files.get(path), range) {
+            (Some(file), Some(range)) => lock(file.as_fd(), range).map_err(of_nlm),
+            _ => Ok(()),
+        }
+    }
+
+    /// NLMPROC4_UNLOCK: granted too when nothing was locked, but the file must be
+    /// there.
+    pub fn unlock(
+        &mut self,
+        names: &Names,
+        path: &[u8],
+        range: Option<Range>,
+    ) -> Result<(), Refusal> {
+        match (self.files.get(path), range) {
+            (Some(file), Some(range)) => Ok(unlock(file.as_fd(), range)?),
+            (Some(_), None) => Ok(()),
+            (None, _) => Ok(names.stat(path).map(drop)?),
+        }
+    }
+
+    /// NLMPROC4_TEST.
+    pub fn test(&self, names: &Names, path: &[u8], range: Option<Range>) -> Result<(), Refusal> {
+        let opened;
+        let file = match self.files.get(path) {
+            Some(file) => file,
+            None => {
+                opened = names.open(path, OFlags::RDONLY, Mode::empty())?;
+                &opened
+            }
+        };
+        match range {
+            Some(range) if is_locked(file.as_fd(), range)? => {
+                Err(Refusal(Status::Nlm(NLM4_DENIED)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets all free.
+    pub fn clear(&mut self) {
+        self.files.clear();
+    }
+}
+
+fn of_nlm(errno: Errno) -> Refusal {
+    if errno == Errno::AGAIN || errno == Errno::ACCESS {
+        Refusal(Status::Nlm(NLM4_DENIED))
+    } else {
+        errno.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_end_where_files_can_end() {
+        let range = |start, len| Some(Range { start, len });
+        assert_eq!(Range::of_smb(2_147_483_538, 1), range(2_147_483_538, 1));
+        assert_eq!(Range::of_smb(1 << 40, 1 << 40), range(1 << 40, 1 << 40));
+        assert_eq!(Range::of_smb(10, u64::MAX), range(10, i64::MAX - 10));
+        assert_eq!(Range::of_smb(10, 0), None);
+        assert_eq!(Range::of_smb(u64::MAX - 1, 1), None);
+        assert_eq!(Range::of_nlm(10, 0), range(10, 0));
+        assert_eq!(Range::of_nlm(10, u64::MAX), range(10, 0));
+        assert_eq!(Range::of_nlm(u64::MAX, 1), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! How the local layer works.
+
+/// How the local layer works. Each field is an option of dbench's, or what that
+/// option lacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalOptions {
+    /// Files are opened with O_SYNC (`-s`).
+    pub sync: bool,
+    /// The parent directory is synchronised after unlink, rmdir and rename (`-S`).
+    pub sync_directories: bool,
+    /// Each WriteX is followed by fsync (`-F`).
+    pub fsync: bool,
+    /// Samba's `user.DosAttrib` is read and written beside the files (`-x`).
+    pub xattr: bool,
+    /// A name that is not there is looked for without regard to case
+    /// (off with `--no-resolve`).
+    pub resolve: bool,
+    /// A WriteX of one byte is not written if that byte is there already, and
+    /// extends the file by ftruncate if it is a zero beyond the end.
+    pub one_byte_write_fix: bool,
+    /// Calls that can be seen to be pointless are not made.
+    pub stat_check: bool,
+    /// ReadX and WriteX only count their bytes.
+    pub fake_io: bool,
+    /// Files are opened with O_DIRECT.
+    pub direct: bool,
+    /// Reads and writes are cut to so many bytes.
+    pub trunc_io: Option<u64>,
+}
+
+impl Default for LocalOptions {
+    fn default() -> Self {
+        Self {
+            sync: false,
+            sync_directories: false,
+            fsync: false,
+            xattr: false,
+            resolve: true,
+            one_byte_write_fix: false,
+            stat_check: false,
+            fake_io: false,
+            direct: false,
+            trunc_io: None,
+        }
+    }
+}
+
+impl LocalOptions {
+    /// So many bytes are read or written when `len` are asked for.
+    pub(super) fn cut(&self, len: u64) -> u64 {
+        self.trunc_io.map_or(len, |most| len.min(most))
+    }
+}

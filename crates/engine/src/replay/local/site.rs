@@ -1,0 +1,215 @@
+//! A directory of this host as the place of a replay.
+
+use super::claim::{self, Claim, open_directory, refused, unsuitable};
+use super::dos_attributes::{self, DosAttributes};
+use super::names::Names;
+use super::transfer::Transfers;
+use super::{LocalLayer, LocalOptions, deletion};
+use crate::error::RunError;
+use crate::replay::site::{CLIENTS, MARKER, Site, Trees};
+use crate::replay::{Layer, LayerLost};
+use filestone_model::measure::run_record::Target;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, StatxFlags};
+use rustix::io::Errno;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What O_DIRECT asks for where the kernel does not say (before Linux 6.1): a
+/// page, which suits every device in use.
+const DIRECT_UNIT_BYTES: u64 = 4096;
+
+/// STATX_DIOALIGN, which rustix has no name for.
+const STATX_DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
+
+/// A directory, claimed for one run.
+#[derive(Debug)]
+pub struct LocalSite {
+    directory: PathBuf,
+    root: OwnedFd,
+    claim: Claim,
+    options: LocalOptions,
+    /// With O_DIRECT, what offsets and lengths must be multiples of.
+    direct_unit: Option<u64>,
+    links: Arc<AtomicBool>,
+    is_temporary: bool,
+}
+
+impl LocalSite {
+    /// Claims `directory`: makes `clients` in it, which must not be there yet, and
+    /// sees whether the file system can do what the options ask for.
+    pub fn claim(directory: &Path, options: LocalOptions) -> Result<Self, RunError> {
+        let root = open_directory(directory)?;
+        // Extended attributes are read by absolute path.
+        let directory = std::fs::canonicalize(directory).map_err(|source| RunError::System {
+            what: format!("find out where {} is", directory.display()),
+            source,
+        })?;
+        let claim = claim::claim(root.as_fd(), &directory)?;
+        let mut site = Self {
+            directory,
+            root,
+            claim,
+            options,
+            direct_unit: None,
+            links: Arc::new(AtomicBool::new(false)),
+            is_temporary: false,
+        };
+        match site.probe() {
+            Ok(()) => Ok(site),
+            Err(error) => {
+                site.remove()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Claims a fresh directory under the system's temporary directory, which goes
+    /// when the site is released.
+    pub fn temporary(options: LocalOptions) -> Result<Self, RunError> {
+        let name = format!(
+            "filestone-{:016x}",
+            RandomState::new().build_hasher().finish()
+        );
+        let directory = std::env::temp_dir().join(name);
+        rustix::fs::mkdir(&directory, Mode::from_raw_mode(0o700))
+            .map_err(|errno| refused(&directory, errno, "making it"))?;
+        match Self::claim(&directory, options) {
+            Ok(mut site) => {
+                site.is_temporary = true;
+                Ok(site)
+            }
+            Err(error) => {
+                rustix::fs::rmdir(&directory).ok();
+                Err(error)
+            }
+        }
+    }
+
+    /// The directory under test.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn probe(&mut self) -> Result<(), RunError> {
+        if self.options.xattr {
+            dos_attributes::probe(&self.claim.marker)
+                .map_err(|errno| no_attributes(&self.directory, errno))?;
+        }
+        if self.options.direct {
+            let unit = direct_unit(&self.claim);
+            self.direct_unit = Some(unit.map_err(|errno| no_direct(&self.directory, errno))?);
+        }
+        Ok(())
+    }
+
+    fn remove(&self) -> Result<(), RunError> {
+        claim::remove(&self.claim, self.root.as_fd(), &self.directory)?;
+        if self.is_temporary {
+            rustix::fs::rmdir(&self.directory)
+                .map_err(|errno| refused(&self.directory, errno, "removing it"))?;
+        }
+        Ok(())
+    }
+}
+
+fn no_attributes(directory: &Path, errno: Errno) -> RunError {
+    unsuitable(
+        directory,
+        &format!(
+            "the file system takes no extended attribute {}: {errno}",
+            dos_attributes::NAME
+        ),
+        "leave --xattr out, or use a file system that has user attributes",
+    )
+}
+
+fn no_direct(directory: &Path, errno: Errno) -> RunError {
+    unsuitable(
+        directory,
+        &format!("the file system opens no file with O_DIRECT: {errno}"),
+        "leave --direct out, or use a file system on a device",
+    )
+}
+
+/// Opens the marker with O_DIRECT and asks what transfers must look like.
+fn direct_unit(claim: &Claim) -> Result<u64, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = rustix::fs::openat(&claim.clients, MARKER, flags, Mode::empty())?;
+    let told = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, STATX_DIOALIGN)
+        .map(|answer| u64::from(answer.stx_dio_offset_align))
+        .unwrap_or_default();
+    Ok(if told.is_power_of_two() {
+        told
+    } else {
+        DIRECT_UNIT_BYTES
+    })
+}
+
+impl Site for LocalSite {
+    type Layer = LocalLayer;
+
+    fn target(&self) -> Target {
+        Target {
+            address: "local".into(),
+            local: true,
+            export: self.directory.display().to_string(),
+            object: "directory".into(),
+            ..Target::default()
+        }
+    }
+
+    fn layer(&self, client: u32) -> Result<LocalLayer, RunError> {
+        // A descriptor of its own: clients that share one share its reference
+        // count, and with it a cache line.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::openat(&self.root, c".", flags, Mode::empty())
+            .map_err(|errno| refused(&self.directory, errno, "opening it"))?;
+        Ok(LocalLayer {
+            client,
+            options: self.options,
+            device: self.claim.device,
+            names: Names::new(
+                root,
+                &self.directory,
+                self.links.clone(),
+                self.options.resolve,
+            ),
+            handles: Default::default(),
+            named_locks: Default::default(),
+            transfers: Transfers::new(self.direct_unit),
+            dos_attributes: DosAttributes::new(self.options.xattr, client),
+        })
+    }
+
+    fn clean_up(&self, client: u32, layer: &mut LocalLayer) -> Result<(), LayerLost> {
+        layer.end_pass()?;
+        let name = format!("client{client}");
+        deletion::remove_tree(
+            self.claim.clients.as_fd(),
+            name.as_bytes(),
+            self.claim.device,
+        )
+        .map_err(|error| LayerLost {
+            what: format!(
+                "{}: {error}",
+                self.directory.join(CLIENTS).join(name).display()
+            ),
+        })
+    }
+
+    fn release(self, trees: Trees) -> Result<(), RunError> {
+        match trees {
+            Trees::Remove => self.remove(),
+            Trees::Keep => rustix::fs::flock(&self.claim.marker, FlockOperation::Unlock)
+                .or_else(|errno| match errno {
+                    // Where there are no locks there is none to give up.
+                    Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL => Ok(()),
+                    errno => Err(errno),
+                })
+                .map_err(|errno| refused(&self.directory, errno, "giving up its marker")),
+        }
+    }
+}

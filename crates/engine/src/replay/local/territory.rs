@@ -1,0 +1,55 @@
+//! Which names a load may change.
+//!
+//! `clients` belongs to the run; whatever else lies in the directory under test
+//! belongs to somebody else. A load may look at that, but a verb that would
+//! create, change, rename or delete it is refused (`Cause::Denied`), and so is
+//! one aimed at the marker.
+
+use super::answer::Refusal;
+use crate::replay::site::{CLIENTS, MARKER};
+use filestone_model::load::Cause;
+
+/// Whether it is the directory `clients` itself.
+pub(super) fn is_clients(path: &[u8]) -> bool {
+    path == CLIENTS.as_bytes()
+}
+
+/// Whether a load may change what has this name.
+pub(super) fn is_ours(path: &[u8]) -> bool {
+    path.strip_prefix(CLIENTS.as_bytes())
+        .and_then(|rest| rest.strip_prefix(b"/"))
+        // On a file system without case, `.FILESTONE` is the marker too.
+        .is_some_and(|rest| !rest.eq_ignore_ascii_case(MARKER.as_bytes()))
+}
+
+/// Refuses what a load may not change.
+pub(super) fn must_be_ours(path: &[u8]) -> Result<(), Refusal> {
+    if is_ours(path) {
+        Ok(())
+    } else {
+        Err(Cause::Denied.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_below_clients_may_be_changed() {
+        for ours in ["clients/client0", "clients/client0/.filestone", "clients/x"] {
+            assert!(is_ours(ours.as_bytes()), "{ours}");
+        }
+        for other in [
+            "",
+            "clients",
+            "clientsx/a",
+            "etc/passwd",
+            "clients/.filestone",
+            "clients/.FileStone",
+            "Clients/a",
+        ] {
+            assert!(!is_ours(other.as_bytes()), "{other}");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! One connection and the exchanges on it.
+
+use super::error::TcpError;
+use super::socket_options::SocketOptions;
+use filestone_wire::tbench::{Exchange, REPLY_MIN};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::IoSlice;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// Messages up to this length are put together in, or received into, one place.
+const SHORT: usize = 2048;
+
+/// Most bytes that one call throws away.
+const PIECE: usize = 128 << 10;
+
+/// Data that repeat after fewer bytes are laid out up to this length once, so that
+/// one call sends a whole message.
+const LAID_OUT: usize = 72 << 10;
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    socket: OwnedFd,
+    timeout: Duration,
+    short: [u8; SHORT],
+    /// Where replies are thrown away to; never written.
+    nowhere: Vec<u8>,
+    /// Short data, laid out.
+    filler: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects and sees that what answers speaks tbench.
+    pub fn open(
+        address: SocketAddr,
+        options: &SocketOptions,
+        timeout: Duration,
+    ) -> Result<Self, TcpError> {
+        let domain = Domain::for_address(address);
+        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP));
+        let socket = socket.map_err(TcpError::Connect)?;
+        set_timeouts(&socket, timeout)?;
+        for option in options.iter() {
+            option
+                .apply(socket.as_fd())
+                .map_err(|source| TcpError::Option {
+                    option: option.to_string(),
+                    source,
+                })?;
+        }
+        socket
+            .connect_timeout(&address.into(), timeout)
+            .map_err(TcpError::Connect)?;
+        let timeout = socket_timeout(&socket, Timeout::Recv)?.unwrap_or(timeout);
+        let mut connection = Self {
+            socket: socket.into(),
+            timeout,
+            short: [0; SHORT],
+            nowhere: vec![0; PIECE],
+            filler: Vec::new(),
+        };
+        connection.shake_hands()?;
+        Ok(connection)
+    }
+
+    /// Whoever answers something else, or nothing, is no peer.
+    fn shake_hands(&mut self) -> Result<(), TcpError> {
+        let exchange = Exchange::HANDSHAKE;
+        let mut reply = [0; 8];
+        let shaken = self
+            .send_request(exchange, &[0])
+            .and_then(|()| receive_all(&self.socket, &mut reply, self.timeout, exchange));
+        match shaken {
+            Ok(()) if reply.starts_with(&exchange.reply_header()) => Ok(()),
+            Ok(()) => Err(TcpError::OtherProtocol(format!(
+                "it sent \"{}\"",
+                reply.escape_ascii()
+            ))),
+            Err(TcpError::TimedOut(timeout)) => Err(TcpError::OtherProtocol(format!(
+                "it sent nothing for {}",
+                humantime::format_duration(timeout)
+            ))),
+            Err(TcpError::Closed(_)) => {
+                Err(TcpError::OtherProtocol("it closed the connection".into()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a request and receives its reply. What the request carries is taken
+    /// from `data`, over and over.
+    pub fn exchange(&mut self, exchange: Exchange, data: &[u8]) -> Result<(), TcpError> {
+        self.send_request(exchange, data)?;
+        self.receive_reply(exchange)
+    }
+
+    fn send_request(&mut self, exchange: Exchange, data: &[u8]) -> Result<(), TcpError> {
+        let header = exchange.to_bytes();
+        let len = exchange.request_len() as usize;
+        if let Some(request) = self.short.get_mut(..len) {
+            if let Some(first) = request.first_chunk_mut() {
+                *first = header;
+            }
+            return send_all(&self.socket, request, self.timeout, exchange);
+        }
+        if data.len() < LAID_OUT && self.filler.is_empty() {
+            let repeated = data.iter().copied().cycle().take(LAID_OUT);
+            self.filler = repeated.collect();
+        }
+        let data = if data.len() < LAID_OUT {
+            &self.filler
+        } else {
+            data
+        };
+        self.send_long(exchange, &header, data)
+    }
+
+    fn send_long(&self, exchange: Exchange, header: &[u8; 8], data: &[u8]) -> Result<(), TcpError> {
+        let len = exchange.request_len() as usize;
+        let first = upto(data, len - header.len());
+        let pieces = [IoSlice::new(header), IoSlice::new(first)];
+        let mut sent = loop {
+            let mut control = SendAncillaryBuffer::default();
+            match sendmsg(&self.socket, &pieces, &mut control, SendFlags::NOSIGNAL) {
+                Ok(sent) => break sent,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(lost(error, self.timeout, exchange)),
+            }
+        };
+        if let Some(rest) = header.get(sent..) {
+            send_all(&self.socket, rest, self.timeout, exchange)?;
+            sent = header.len();
+        }
+        while sent < len && !data.is_empty() {
+            let piece = upto(data, len - sent);
+            send_all(&self.socket, piece, self.timeout, exchange)?;
+            sent += piece.len();
+        }
+        Ok(())
+    }
+
+    fn receive_reply(&mut self, exchange: Exchange) -> Result<(), TcpError> {
+        let len = exchange.reply_len() as usize;
+        if let Some(reply) = self.short.get_mut(..len) {
+            receive_all(&self.socket, reply, self.timeout, exchange)?;
+            return in_step(reply, exchange);
+        }
+        let mut header = [0; REPLY_MIN as usize];
+        receive_all(&self.socket, &mut header, self.timeout, exchange)?;
+        in_step(&header, exchange)?;
+        let mut left = len - header.len();
+        while left > 0 {
+            let room = self.nowhere.len().min(left);
+            let room = self.nowhere.get_mut(..room).unwrap_or_default();
+            throw_away(&self.socket, room, self.timeout, exchange)?;
+            left -= room.len();
+        }
+        Ok(())
+    }
+}
+
+/// The system's limits of one call. What the options say goes before.
+fn set_timeouts(socket: &Socket, timeout: Duration) -> Result<(), TcpError> {
+    // Zero would be no limit.
+    let timeout = timeout.max(Duration::from_millis(1));
+    set_socket_timeout(socket, Timeout::Recv, Some(timeout))?;
+    set_socket_timeout(socket, Timeout::Send, Some(timeout))?;
+    Ok(())
+}
+
+fn upto(data: &[u8], len: usize) -> &[u8] {
+    data.get(..len).unwrap_or(data)
+}
+
+/// Whether the reply says the length of itself that was asked for.
+fn in_step(reply: &[u8], exchange: Exchange) -> Result<(), TcpError> {
+    match reply.first_chunk() {
+        Some(header) if *header == exchange.reply_header() => Ok(()),
+        header => Err(TcpError::OutOfStep {
+            wanted: exchange.reply_len(),
+            got: header.map_or(0, |header| u64::from(u32::from_be_bytes(*header)) + 4),
+        }),
+    }
+}
+
+/// What a failed call means for the exchange.
+fn lost(error: Errno, timeout: Duration, exchange: Exchange) -> TcpError {
+    match error {
+        // A blocking call gives up with this when the socket's time limit is over.
+        Errno::AGAIN => TcpError::TimedOut(timeout),
+        Errno::PIPE | Errno::CONNRESET => TcpError::Closed(exchange),
+        error => error.into(),
+    }
+}
+
+/// A peer that takes or gives a few bytes at a time must not go on for ever: the
+/// clock is read when a call did less than all, which it otherwise never does.
+#[derive(Debug, Default)]
+struct Patience(Option<Instant>);
+
+impl Patience {
+    fn check(&mut self, timeout: Duration) -> Result<(), TcpError> {
+        match self.0 {
+            None => self.0 = Some(Instant::now()),
+            Some(since) if since.elapsed() > timeout => return Err(TcpError::TimedOut(timeout)),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+}
+
+fn send_all(
+    socket: &OwnedFd,
+    bytes: &[u8],
+    timeout: Duration,
+    exchange: Exchange,
+) -> Result<(), TcpError> {
+    let mut rest = bytes;
+    let mut patience = Patience::default();
+    loop {
+        match send(socket, rest, SendFlags::NOSIGNAL) {
+            Ok(len) if len >= rest.len() => return Ok(()),
+            Ok(len) => rest = rest.get(len..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(lost(error, timeout, exchange)),
+        }
+        patience.check(timeout)?;
+    }
+}
+
+fn receive_all(
+    socket: &OwnedFd,
+    room: &mut [u8],
+    timeout: Duration,
+    exchange: Exchange,
+) -> Result<(), TcpError> {
+    receive(socket, room, RecvFlags::WAITALL, timeout, exchange)
+}
+
+/// Receives as many bytes as `room` has, without a copy: of TCP, Linux discards what
+/// a call with MSG_TRUNC is given room for.
+fn throw_away(
+    socket: &OwnedFd,
+    room: &mut [u8],
+    timeout: Duration,
+    exchange: Exchange,
+) -> Result<(), TcpError> {
+    let flags = RecvFlags::WAITALL | RecvFlags::TRUNC;
+    receive(socket, room, flags, timeout, exchange)
+}
+
+fn receive(
+    socket: &OwnedFd,
+    room: &mut [u8],
+    flags: RecvFlags,
+    timeout: Duration,
+    exchange: Exchange,
+) -> Result<(), TcpError> {
+    let mut filled = 0;
+    let mut patience = Patience::default();
+    loop {
+        let rest = room.get_mut(filled..).unwrap_or_default();
+        let wanted = rest.len();
+        match recv(socket, rest, flags) {
+            Ok((_, len)) if len >= wanted => return Ok(()),
+            Ok((_, 0)) => return Err(TcpError::Closed(exchange)),
+            // Out of time or interrupted in the middle.
+            Ok((_, len)) => filled += len,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(lost(error, timeout, exchange)),
+        }
+        patience.check(timeout)?;
+    }
+}

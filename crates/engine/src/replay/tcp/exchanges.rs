@@ -1,0 +1,170 @@
+//! Which messages an action of a load has.
+
+use filestone_model::load::{Action, Generation};
+use filestone_wire::tbench::{Dialect, Operation, Sizes};
+
+/// From actions to lengths.
+#[derive(Debug)]
+pub struct Exchanges {
+    dialect: Dialect,
+    /// Bytes that stand before every name: the directory and a slash.
+    prefix_len: u64,
+}
+
+impl Exchanges {
+    /// Those of load files of that generation.
+    pub fn new(generation: Generation, prefix: &str) -> Self {
+        let dialect = match generation {
+            Generation::Dbench1 => Dialect::One,
+            Generation::Dbench2 => Dialect::Two,
+            Generation::Cifs | Generation::Nfs => Dialect::Three,
+        };
+        // The option for the directory came with dbench 3; before, names were relative.
+        let prefix_len = match dialect {
+            Dialect::One | Dialect::Two => 0,
+            Dialect::Three => prefix.len() as u64 + 1,
+        };
+        Self {
+            dialect,
+            prefix_len,
+        }
+    }
+
+    /// How long both messages of an operation are.
+    pub fn sizes(&self, operation: Operation) -> Sizes {
+        self.dialect.sizes(operation)
+    }
+
+    fn name(&self, path: &[u8]) -> u64 {
+        self.prefix_len + path.len() as u64
+    }
+
+    /// What tbench does for an action; `None` if nothing is sent.
+    pub fn operation(&self, action: &Action<'_>) -> Option<Operation> {
+        Some(match action {
+            Action::NtCreateX { path, .. } | Action::OpenX { path, .. } => Operation::Open {
+                name: self.name(path),
+            },
+            Action::Close { .. } => Operation::Close,
+            Action::ReadX { expected_len, .. } => Operation::Read {
+                returned: *expected_len,
+            },
+            Action::WriteX { len, .. } => Operation::Write { len: *len },
+            Action::Flush { .. } => Operation::Flush,
+            Action::LockX { .. } | Action::UnlockX { .. } => Operation::Lock,
+            Action::Unlink { path } => Operation::Unlink {
+                name: self.name(path),
+            },
+            Action::Mkdir { path } | Action::Rmdir { path } => Operation::Directory {
+                name: self.name(path),
+            },
+            Action::Rename { from, to } => Operation::Rename {
+                from: self.name(from),
+                to: self.name(to),
+            },
+            Action::FindFirst {
+                pattern, expected, ..
+            } => Operation::FindFirst {
+                name: self.name(pattern),
+                entries: *expected,
+            },
+            Action::QueryPathInformation { path, .. } => Operation::QueryPath {
+                name: self.name(path),
+            },
+            Action::QueryFileInformation { .. } => Operation::QueryFile,
+            Action::SetFileInformation { .. } => Operation::SetFile,
+            Action::QueryFsInformation { .. } => Operation::QueryFs,
+            Action::Deltree { .. }
+            | Action::GetAttr { .. }
+            | Action::SetAttr { .. }
+            | Action::Lookup { .. }
+            | Action::Access { .. }
+            | Action::ReadLink { .. }
+            | Action::Read { .. }
+            | Action::Write { .. }
+            | Action::Create { .. }
+            | Action::Symlink { .. }
+            | Action::Link { .. }
+            | Action::Remove { .. }
+            | Action::ReadDirectoryPlus { .. }
+            | Action::FileSystemStatus
+            | Action::FileSystemInfo
+            | Action::PathConfiguration { .. }
+            | Action::Commit { .. }
+            | Action::Lock4 { .. }
+            | Action::Unlock4 { .. }
+            | Action::Test4 { .. } => return None,
+        })
+    }
+}
+
+/// File data that an action moves, as tbench counts them: what is written, and what
+/// the load file says was read.
+pub fn data_bytes(action: &Action<'_>) -> u64 {
+    match action {
+        Action::WriteX { len, .. } => *len,
+        Action::ReadX { expected_len, .. } => *expected_len,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request_len(generation: Generation, prefix: &str, action: &Action<'_>) -> u64 {
+        let exchanges = Exchanges::new(generation, prefix);
+        let operation = exchanges.operation(action).unwrap();
+        exchanges.sizes(operation).request
+    }
+
+    #[test]
+    fn a_name_counts_with_the_directory_before_it() {
+        let unlink = Action::Unlink {
+            path: b"clients/client0/a",
+        };
+        // ./clients/client0/a
+        assert_eq!(request_len(Generation::Cifs, ".", &unlink), 43 + 2 * 19);
+        assert_eq!(
+            request_len(Generation::Cifs, "/mnt/x", &unlink),
+            43 + 2 * 24
+        );
+        assert_eq!(request_len(Generation::Cifs, "", &unlink), 43 + 2 * 18);
+    }
+
+    #[test]
+    fn names_of_older_loads_are_relative() {
+        let stat = Action::QueryPathInformation {
+            path: b"CLIENTS/CLIENT0",
+            level: 0,
+        };
+        assert_eq!(request_len(Generation::Dbench1, ".", &stat), 39 + 15);
+        assert_eq!(request_len(Generation::Dbench2, ".", &stat), 41 + 15);
+    }
+
+    #[test]
+    fn a_read_brings_what_the_load_file_says_came_back() {
+        let read = Action::ReadX {
+            handle: 1,
+            offset: 0,
+            len: 4096,
+            expected_len: 100,
+        };
+        let exchanges = Exchanges::new(Generation::Cifs, ".");
+        let operation = exchanges.operation(&read).unwrap();
+        assert_eq!(exchanges.sizes(operation).reply, 159);
+        assert_eq!(data_bytes(&read), 100);
+    }
+
+    #[test]
+    fn nothing_is_sent_for_a_tree_or_a_procedure_of_nfs() {
+        let exchanges = Exchanges::new(Generation::Nfs, ".");
+        for action in [
+            Action::Deltree { path: b"clients" },
+            Action::GetAttr { path: b"a" },
+            Action::FileSystemInfo,
+        ] {
+            assert_eq!(exchanges.operation(&action), None);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Options of sockets by their names, as dbench's `-T` and `tbench_srv -t` take them.
+//!
+//! Separated by blanks, tabs or commas; `NAME` or `NAME=VALUE`. The names are those
+//! of `setsockopt`; three that dbench's manual page has wrong are understood too.
+
+use rustix::net::sockopt::{
+    self, Timeout, set_ip_tos, set_ipv6_tclass, set_socket_broadcast, set_socket_keepalive,
+    set_socket_recv_buffer_size, set_socket_reuseaddr, set_socket_send_buffer_size,
+    set_socket_timeout, set_tcp_nodelay,
+};
+use std::fmt;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// IPTOS_LOWDELAY (RFC 1349, section 4).
+const LOW_DELAY: u8 = 0x10;
+/// IPTOS_THROUGHPUT.
+const THROUGHPUT: u8 = 0x08;
+
+/// What is set when nothing is said.
+const DEFAULT: [SocketOption; 2] = [
+    SocketOption::NoDelay(true),
+    SocketOption::ReuseAddress(true),
+];
+
+/// All names, for help and for what is meant by a name that is none.
+pub const NAMES: [&str; 12] = [
+    "SO_KEEPALIVE",
+    "SO_REUSEADDR",
+    "SO_BROADCAST",
+    "TCP_NODELAY",
+    "IPTOS_LOWDELAY",
+    "IPTOS_THROUGHPUT",
+    "SO_SNDBUF",
+    "SO_RCVBUF",
+    "SO_SNDLOWAT",
+    "SO_RCVLOWAT",
+    "SO_SNDTIMEO",
+    "SO_RCVTIMEO",
+];
+
+/// One option of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SocketOption {
+    /// SO_KEEPALIVE.
+    KeepAlive(bool),
+    /// SO_REUSEADDR.
+    ReuseAddress(bool),
+    /// SO_BROADCAST.
+    Broadcast(bool),
+    /// TCP_NODELAY.
+    NoDelay(bool),
+    /// IPTOS_LOWDELAY, as IP_TOS or IPV6_TCLASS.
+    LowDelay,
+    /// IPTOS_THROUGHPUT, as IP_TOS or IPV6_TCLASS.
+    Throughput,
+    /// SO_SNDBUF, in bytes.
+    SendBuffer(u32),
+    /// SO_RCVBUF, in bytes.
+    ReceiveBuffer(u32),
+    /// SO_SNDLOWAT: Linux has 1 and takes nothing else.
+    SendLowWater,
+    /// SO_RCVLOWAT: without effect, because messages are waited for as a whole.
+    ReceiveLowWater(u32),
+    /// SO_SNDTIMEO, in seconds.
+    SendTimeout(u32),
+    /// SO_RCVTIMEO, in seconds.
+    ReceiveTimeout(u32),
+}
+
+/// Options of a socket, in the order in which they are set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SocketOptions(Vec<SocketOption>);
+
+impl Default for SocketOptions {
+    /// `TCP_NODELAY SO_REUSEADDR`, as dbench.
+    fn default() -> Self {
+        Self(DEFAULT.to_vec())
+    }
+}
+
+/// Why a list of options is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SocketOptionError {
+    /// There is no option of that name.
+    #[error("{name}: there is no such socket option; expected some of {}", NAMES.join(" "))]
+    Unknown {
+        /// What stands where a name should be.
+        name: String,
+    },
+    /// The value is no number, or out of range.
+    #[error("{option}={value}: expected {expected}")]
+    Value {
+        /// The option's name.
+        option: String,
+        /// What was given.
+        value: String,
+        /// What would have been right.
+        expected: &'static str,
+    },
+}
+
+impl SocketOptions {
+    /// The options in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &SocketOption> {
+        self.0.iter()
+    }
+
+    /// Sets all of them; an error names the option.
+    pub fn apply(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        for option in &self.0 {
+            option.apply(socket).map_err(|error| {
+                io::Error::new(error.kind(), format!("cannot set {option}: {error}"))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for SocketOptions {
+    type Err = SocketOptionError;
+
+    fn from_str(text: &str) -> Result<Self, SocketOptionError> {
+        let words = text.split([' ', '\t', ',']);
+        let words = words.filter(|word| !word.is_empty());
+        words.map(str::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl fmt::Display for SocketOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, option) in self.0.iter().enumerate() {
+            let separator = if index > 0 { " " } else { "" };
+            write!(f, "{separator}{option}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for SocketOption {
+    type Err = SocketOptionError;
+
+    fn from_str(text: &str) -> Result<Self, SocketOptionError> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let given = Given { name, value };
+        Ok(match name {
+            "SO_KEEPALIVE" => Self::KeepAlive(given.switch()?),
+            "SO_REUSEADDR" => Self::ReuseAddress(given.switch()?),
+            "SO_BROADCAST" => Self::Broadcast(given.switch()?),
+            "TCP_NODELAY" | "SO_NODELAY" => Self::NoDelay(given.switch()?),
+            "IPTOS_LOWDELAY" | "SO_LOWDELAY" => given.alone(Self::LowDelay)?,
+            "IPTOS_THROUGHPUT" | "SO_THROUGHPUT" => given.alone(Self::Throughput)?,
+            "SO_SNDBUF" => Self::SendBuffer(given.number()?),
+            "SO_RCVBUF" => Self::ReceiveBuffer(given.number()?),
+            "SO_SNDLOWAT" => match given.number()? {
+                1 => Self::SendLowWater,
+                _ => return Err(given.wrong("1: Linux takes nothing else")),
+            },
+            "SO_RCVLOWAT" => Self::ReceiveLowWater(given.number()?),
+            "SO_SNDTIMEO" => Self::SendTimeout(given.number()?),
+            "SO_RCVTIMEO" => Self::ReceiveTimeout(given.number()?),
+            _ => return Err(SocketOptionError::Unknown { name: name.into() }),
+        })
+    }
+}
+
+/// An option as it was written.
+#[derive(Debug, Clone, Copy)]
+struct Given<'text> {
+    name: &'text str,
+    value: Option<&'text str>,
+}
+
+impl Given<'_> {
+    fn switch(&self) -> Result<bool, SocketOptionError> {
+        match self.value {
+            None | Some("1") => Ok(true),
+            Some("0") => Ok(false),
+            Some(_) => Err(self.wrong("0 or 1")),
+        }
+    }
+
+    fn number(&self) -> Result<u32, SocketOptionError> {
+        let value = self.value.and_then(|value| value.parse().ok());
+        let value = value.filter(|value| (1..=i32::MAX as u32).contains(value));
+        value.ok_or_else(|| self.wrong("a number from 1 to 2147483647"))
+    }
+
+    fn alone(&self, option: SocketOption) -> Result<SocketOption, SocketOptionError> {
+        match self.value {
+            None => Ok(option),
+            Some(_) => Err(self.wrong("no value")),
+        }
+    }
+
+    fn wrong(&self, expected: &'static str) -> SocketOptionError {
+        SocketOptionError::Value {
+            option: self.name.into(),
+            value: self.value.unwrap_or_default().into(),
+            expected,
+        }
+    }
+}
+
+impl fmt::Display for SocketOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let switch = |on: bool| if on { "" } else { "=0" };
+        match self {
+            Self::KeepAlive(on) => write!(f, "SO_KEEPALIVE{}", switch(*on)),
+            Self::ReuseAddress(on) => write!(f, "SO_REUSEADDR{}", switch(*on)),
+            Self::Broadcast(on) => write!(f, "SO_BROADCAST{}", switch(*on)),
+            Self::NoDelay(on) => write!(f, "TCP_NODELAY{}", switch(*on)),
+            Self::LowDelay => f.write_str("IPTOS_LOWDELAY"),
+            Self::Throughput => f.write_str("IPTOS_THROUGHPUT"),
+            Self::SendBuffer(bytes) => write!(f, "SO_SNDBUF={bytes}"),
+            Self::ReceiveBuffer(bytes) => write!(f, "SO_RCVBUF={bytes}"),
+            Self::SendLowWater => f.write_str("SO_SNDLOWAT=1"),
+            Self::ReceiveLowWater(bytes) => write!(f, "SO_RCVLOWAT={bytes}"),
+            Self::SendTimeout(seconds) => write!(f, "SO_SNDTIMEO={seconds}"),
+            Self::ReceiveTimeout(seconds) => write!(f, "SO_RCVTIMEO={seconds}"),
+        }
+    }
+}
+
+impl SocketOption {
+    /// Sets it.
+    pub fn apply(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let seconds = |seconds: u32| Some(Duration::from_secs(seconds.into()));
+        match *self {
+            Self::KeepAlive(on) => set_socket_keepalive(socket, on),
+            Self::ReuseAddress(on) => set_socket_reuseaddr(socket, on),
+            Self::Broadcast(on) => set_socket_broadcast(socket, on),
+            Self::NoDelay(on) => set_tcp_nodelay(socket, on),
+            Self::LowDelay => set_type_of_service(socket, LOW_DELAY),
+            Self::Throughput => set_type_of_service(socket, THROUGHPUT),
+            Self::SendBuffer(bytes) => set_socket_send_buffer_size(socket, bytes as usize),
+            Self::ReceiveBuffer(bytes) => set_socket_recv_buffer_size(socket, bytes as usize),
+            Self::SendLowWater | Self::ReceiveLowWater(_) => Ok(()),
+            Self::SendTimeout(time) => set_socket_timeout(socket, Timeout::Send, seconds(time)),
+            Self::ReceiveTimeout(time) => set_socket_timeout(socket, Timeout::Recv, seconds(time)),
+        }
+        .map_err(Into::into)
+    }
+}
+
+/// IPv6 has its own option for the same byte of the header.
+fn set_type_of_service(socket: BorrowedFd<'_>, value: u8) -> rustix::io::Result<()> {
+    match sockopt::socket_domain(socket)? {
+        rustix::net::AddressFamily::INET6 => set_ipv6_tclass(socket, value.into()),
+        _ => set_ip_tos(socket, value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, UdpSocket};
+    use std::os::fd::AsFd;
+
+    const ALL: &str = "SO_KEEPALIVE SO_REUSEADDR=0,SO_BROADCAST\tTCP_NODELAY=0 IPTOS_LOWDELAY \
+                       IPTOS_THROUGHPUT,,SO_SNDBUF=100000 SO_RCVBUF=100001 SO_SNDLOWAT=1 \
+                       SO_RCVLOWAT=4 SO_SNDTIMEO=5 SO_RCVTIMEO=6";
+
+    #[test]
+    fn every_name_is_understood_and_shown_as_it_was_given() {
+        let options: SocketOptions = ALL.parse().unwrap();
+        let shown = options.to_string();
+        assert_eq!(
+            shown,
+            "SO_KEEPALIVE SO_REUSEADDR=0 SO_BROADCAST TCP_NODELAY=0 IPTOS_LOWDELAY \
+             IPTOS_THROUGHPUT SO_SNDBUF=100000 SO_RCVBUF=100001 SO_SNDLOWAT=1 SO_RCVLOWAT=4 \
+             SO_SNDTIMEO=5 SO_RCVTIMEO=6"
+        );
+        assert_eq!(shown.parse(), Ok(options));
+        for name in NAMES {
+            assert!(shown.contains(name));
+        }
+    }
+
+    #[test]
+    fn what_is_set_when_nothing_is_said_is_what_dbench_sets() {
+        let default = SocketOptions::default();
+        assert_eq!(default.to_string(), "TCP_NODELAY SO_REUSEADDR");
+        assert_eq!("".parse(), Ok(SocketOptions(Vec::new())));
+    }
+
+    #[test]
+    fn names_of_the_manual_page_mean_what_it_says_they_mean() {
+        let options: SocketOptions = "SO_NODELAY SO_LOWDELAY SO_THROUGHPUT".parse().unwrap();
+        let shown = "TCP_NODELAY IPTOS_LOWDELAY IPTOS_THROUGHPUT";
+        assert_eq!(options.to_string(), shown);
+    }
+
+    #[test]
+    fn what_is_no_option_is_an_error_that_names_it() {
+        let error = |text: &str| text.parse::<SocketOptions>().unwrap_err().to_string();
+        assert!(error("TCP_NODELAY SO_FAST").starts_with("SO_FAST: there is no such"));
+        assert_eq!(
+            error("SO_SNDBUF"),
+            "SO_SNDBUF=: expected a number from 1 to 2147483647"
+        );
+        assert_eq!(
+            error("SO_RCVBUF=4294967296"),
+            "SO_RCVBUF=4294967296: expected a number from 1 to 2147483647"
+        );
+        assert_eq!(error("TCP_NODELAY=2"), "TCP_NODELAY=2: expected 0 or 1");
+        assert_eq!(
+            error("IPTOS_LOWDELAY=1"),
+            "IPTOS_LOWDELAY=1: expected no value"
+        );
+        assert!(error("SO_SNDLOWAT=2").starts_with("SO_SNDLOWAT=2: expected 1"));
+    }
+
+    #[test]
+    fn sockets_take_them_over_ipv4_and_ipv6() {
+        let options: SocketOptions = ALL.parse().unwrap();
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let listener = TcpListener::bind(address).unwrap();
+            options.apply(listener.as_fd()).unwrap();
+            assert!(!sockopt::tcp_nodelay(&listener).unwrap());
+            assert!(sockopt::socket_keepalive(&listener).unwrap());
+            let timeout = sockopt::socket_timeout(&listener, Timeout::Recv).unwrap();
+            assert_eq!(timeout, Some(Duration::from_secs(6)));
+        }
+    }
+
+    #[test]
+    fn a_socket_that_does_not_take_one_names_it() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error = SocketOptions::default().apply(socket.as_fd()).unwrap_err();
+        assert!(error.to_string().starts_with("cannot set TCP_NODELAY: "));
+    }
+}

@@ -1,0 +1,177 @@
+//! One connection, on a thread of its own.
+
+use std::io::IoSlice;
+use std::os::fd::OwnedFd;
+
+use filestone_wire::tbench::{Exchange, LengthError, MESSAGE_MAX, Requests};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
+
+use super::counters::{Moved, Tally};
+
+/// Bytes that are looked at in one call: a whole request, unless it carries file data.
+const LOOK: usize = 512;
+
+/// Padding of so many bytes is thrown away where it lies, by a call of its own.
+const DISCARD_FROM: u32 = 256;
+
+/// Most bytes that one call throws away or takes from the padding.
+const PIECE: usize = 128 << 10;
+
+/// Replies up to this length are put together and sent by one plain call.
+const SHORT: usize = 2048;
+
+/// What replies carry behind their first word: the same for all connections.
+static PADDING: [u8; PIECE] = [0; PIECE];
+
+/// Exchanges between two times that a connection tells the tally. Each of its
+/// counters is one place in memory that all threads would fight over.
+const TELL_AFTER: u64 = 64;
+
+/// Why a connection ends.
+#[derive(Debug)]
+enum End {
+    /// The peer hung up between two requests.
+    Done,
+    /// It hung up in the middle, or the network failed.
+    Broken,
+    /// It wanted what is out of bounds.
+    Refused,
+}
+
+impl From<LengthError> for End {
+    fn from(_: LengthError) -> Self {
+        End::Refused
+    }
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection<'server> {
+    socket: &'server OwnedFd,
+    tally: &'server Tally,
+    requests: Requests,
+    moved: Moved,
+    /// A short reply; only its first word is ever written.
+    short: [u8; SHORT],
+}
+
+impl<'server> Connection<'server> {
+    pub fn new(socket: &'server OwnedFd, tally: &'server Tally) -> Self {
+        Self {
+            socket,
+            tally,
+            requests: Requests::new(),
+            moved: Moved::default(),
+            short: [0; SHORT],
+        }
+    }
+
+    /// Serves until either end hangs up.
+    pub fn serve(mut self) {
+        let end = match self.converse() {
+            Ok(never) => match never {},
+            Err(end) => end,
+        };
+        self.tally.collect(&mut self.moved);
+        match end {
+            End::Done => {}
+            End::Broken => self.tally.count_broken(),
+            End::Refused => self.tally.count_refused(),
+        }
+    }
+
+    fn converse(&mut self) -> Result<std::convert::Infallible, End> {
+        // What is thrown away is not written here: the pages stay untouched.
+        let mut nowhere = vec![0; PIECE];
+        let mut look = [0; LOOK];
+        loop {
+            let len = self.receive(&mut look, RecvFlags::empty())?;
+            let mut input = look.get(..len).unwrap_or_default();
+            // A peer that does not wait for replies gets them in turn all the same.
+            while let Some(exchange) = self.requests.next(&mut input)? {
+                self.answer(exchange)?;
+            }
+            while self.requests.missing() >= DISCARD_FROM {
+                let len = nowhere.len().min(self.requests.missing() as usize);
+                let room = nowhere.get_mut(..len).unwrap_or_default();
+                let len = self.receive(room, RecvFlags::TRUNC | RecvFlags::WAITALL)?;
+                if let Some(exchange) = self.requests.discard(len as u32) {
+                    self.answer(exchange)?;
+                }
+            }
+        }
+    }
+
+    /// Some bytes, at least one.
+    fn receive(&mut self, room: &mut [u8], flags: RecvFlags) -> Result<usize, End> {
+        loop {
+            match recv(self.socket, &mut *room, flags) {
+                Ok((_, 0)) if self.requests.is_at_boundary() => return Err(End::Done),
+                Ok((_, 0)) => return Err(End::Broken),
+                Ok((_, len)) => {
+                    self.moved.bytes_received += len as u64;
+                    return Ok(len.min(room.len()));
+                }
+                Err(Errno::INTR) => {}
+                // A client that exits without reading its last reply resets the connection.
+                Err(Errno::CONNRESET) if self.requests.is_at_boundary() => return Err(End::Done),
+                Err(_) => return Err(End::Broken),
+            }
+        }
+    }
+
+    fn answer(&mut self, exchange: Exchange) -> Result<(), End> {
+        let header = exchange.reply_header();
+        let len = exchange.reply_len().min(MESSAGE_MAX) as usize;
+        if let Some(reply) = self.short.get_mut(..len) {
+            if let Some(first) = reply.first_chunk_mut() {
+                *first = header;
+            }
+            send_all(self.socket, reply)?;
+        } else {
+            self.send_long(&header, len)?;
+        }
+        self.moved.bytes_sent += len as u64;
+        self.moved.exchanges += 1;
+        if self.moved.exchanges >= TELL_AFTER {
+            self.tally.collect(&mut self.moved);
+        }
+        Ok(())
+    }
+
+    fn send_long(&self, header: &[u8; 4], len: usize) -> Result<(), End> {
+        let padding = &PADDING[..PIECE.min(len - header.len())];
+        let pieces = [IoSlice::new(header), IoSlice::new(padding)];
+        let mut sent = loop {
+            let mut control = SendAncillaryBuffer::default();
+            match sendmsg(self.socket, &pieces, &mut control, SendFlags::NOSIGNAL) {
+                Ok(sent) => break sent,
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(End::Broken),
+            }
+        };
+        if let Some(rest) = header.get(sent..) {
+            send_all(self.socket, rest)?;
+            sent = header.len();
+        }
+        while sent < len {
+            let piece = &PADDING[..PIECE.min(len - sent)];
+            send_all(self.socket, piece)?;
+            sent += piece.len();
+        }
+        Ok(())
+    }
+}
+
+fn send_all(socket: &OwnedFd, bytes: &[u8]) -> Result<(), End> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match send(socket, rest, SendFlags::NOSIGNAL) {
+            Ok(len) => rest = rest.get(len..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(_) => return Err(End::Broken),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,319 @@
+//! How long the messages of each operation are.
+//!
+//! tbench took the lengths from what Windows clients of its time sent; names count
+//! double where they travelled in UTF-16. There are three tables, one for each
+//! grammar of load files.
+
+use super::{Exchange, LengthError};
+
+/// Whose table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// tbench 1.0 to 1.3.
+    One,
+    /// tbench 2.0.
+    Two,
+    /// tbench 3 to 5.
+    Three,
+}
+
+impl Dialect {
+    /// All of them, oldest first.
+    pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+}
+
+/// An operation that has messages. Names are given by their length in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A file taken away.
+    Unlink {
+        /// Length of its name.
+        name: u64,
+    },
+    /// A new directory, or one taken away.
+    Directory {
+        /// Length of its name.
+        name: u64,
+    },
+    /// A name changed.
+    Rename {
+        /// Length of the name it had.
+        from: u64,
+        /// Length of the name it gets.
+        to: u64,
+    },
+    /// A file opened or created.
+    Open {
+        /// Length of its name.
+        name: u64,
+    },
+    /// A handle given up.
+    Close,
+    /// File data sent.
+    Write {
+        /// How many bytes.
+        len: u64,
+    },
+    /// File data asked for.
+    Read {
+        /// How many bytes come back.
+        returned: u64,
+    },
+    /// A file flushed.
+    Flush,
+    /// A range locked or unlocked.
+    Lock,
+    /// Attributes of a name.
+    QueryPath {
+        /// Its length.
+        name: u64,
+    },
+    /// Attributes of a handle.
+    QueryFile,
+    /// Attributes of a file system.
+    QueryFs,
+    /// Attributes of a handle changed.
+    SetFile,
+    /// Names that match a pattern.
+    FindFirst {
+        /// Length of the pattern.
+        name: u64,
+        /// How many names come back.
+        entries: u64,
+    },
+}
+
+/// Lengths of both messages of an operation, whatever they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sizes {
+    /// Of the request.
+    pub request: u64,
+    /// Of the reply.
+    pub reply: u64,
+}
+
+impl Sizes {
+    const fn new(request: u64, reply: u64) -> Self {
+        Self { request, reply }
+    }
+
+    /// The exchange with these lengths, if they are within the bounds.
+    pub const fn exchange(self) -> Result<Exchange, LengthError> {
+        Exchange::new(self.request, self.reply)
+    }
+}
+
+/// `fixed` bytes and `count` pieces of `each`. Load files may say any number: what
+/// does not fit 64 bits is out of bounds anyway.
+const fn plus(fixed: u64, count: u64, each: u64) -> u64 {
+    fixed.saturating_add(count.saturating_mul(each))
+}
+
+impl Dialect {
+    /// How long the messages of `operation` are. What an older tbench does not know
+    /// has the lengths that a newer one gave it.
+    pub const fn sizes(self, operation: Operation) -> Sizes {
+        match self {
+            Dialect::One => one(operation),
+            Dialect::Two => two(operation),
+            Dialect::Three => three(operation),
+        }
+    }
+}
+
+const fn one(operation: Operation) -> Sizes {
+    match operation {
+        Operation::QueryPath { name } => Sizes::new(plus(39, name, 1), 59),
+        Operation::QueryFile
+        | Operation::QueryFs
+        | Operation::FindFirst { .. }
+        | Operation::Flush
+        | Operation::Unlink { .. }
+        | Operation::Directory { .. }
+        | Operation::Rename { .. }
+        | Operation::Open { .. }
+        | Operation::Close
+        | Operation::Write { .. }
+        | Operation::Read { .. }
+        | Operation::Lock
+        | Operation::SetFile => two(operation),
+    }
+}
+
+const fn two(operation: Operation) -> Sizes {
+    match operation {
+        Operation::Unlink { .. } => Sizes::new(83, 39),
+        Operation::Directory { name } => Sizes::new(plus(39, name, 1), 39),
+        Operation::Rename { from, to } => Sizes::new(plus(41, from.saturating_add(to), 1), 39),
+        Operation::Open { .. } => Sizes::new(111, 69),
+        Operation::Close => Sizes::new(45, 39),
+        Operation::Write { len } => Sizes::new(plus(51, len, 1), 41),
+        Operation::Read { returned } => Sizes::new(55, plus(4, returned, 1)),
+        Operation::Flush => Sizes::new(41, 39),
+        Operation::QueryPath { name } => Sizes::new(plus(41, name, 1), 80),
+        Operation::QueryFile | Operation::QueryFs => Sizes::new(41, 80),
+        Operation::FindFirst { name, .. } => Sizes::new(plus(41, name, 1), 200),
+        Operation::Lock | Operation::SetFile => three(operation),
+    }
+}
+
+const fn three(operation: Operation) -> Sizes {
+    match operation {
+        Operation::Unlink { name } | Operation::Directory { name } => {
+            Sizes::new(plus(43, name, 2), 39)
+        }
+        Operation::Rename { from, to } => Sizes::new(plus(47, from.saturating_add(to), 2), 39),
+        Operation::Open { name } => Sizes::new(plus(74, name, 2), 87),
+        Operation::Close => Sizes::new(47, 39),
+        Operation::Write { len } => Sizes::new(plus(59, len, 1), 55),
+        Operation::Read { returned } => Sizes::new(59, plus(59, returned, 1)),
+        Operation::Flush => Sizes::new(41, 39),
+        Operation::Lock => Sizes::new(51, 39),
+        Operation::QueryPath { name } => Sizes::new(plus(55, name, 2), 71),
+        Operation::QueryFile | Operation::QueryFs => Sizes::new(59, 71),
+        Operation::SetFile => Sizes::new(71, 47),
+        Operation::FindFirst { name, entries } => {
+            Sizes::new(plus(59, name, 2), plus(39, entries, 90))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Operation::*;
+
+    fn check(dialect: Dialect, expected: &[(Operation, u64, u64)]) {
+        for (operation, request, reply) in expected {
+            assert_eq!(
+                dialect.sizes(*operation),
+                Sizes::new(*request, *reply),
+                "{dialect:?} {operation:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn tbench_3_counts_names_double() {
+        check(
+            Dialect::Three,
+            &[
+                (Unlink { name: 10 }, 63, 39),
+                (Directory { name: 10 }, 63, 39),
+                (Rename { from: 10, to: 5 }, 77, 39),
+                (Open { name: 10 }, 94, 87),
+                (Close, 47, 39),
+                (Write { len: 4096 }, 4155, 55),
+                (Read { returned: 4096 }, 59, 4155),
+                (Flush, 41, 39),
+                (Lock, 51, 39),
+                (QueryPath { name: 10 }, 75, 71),
+                (QueryFile, 59, 71),
+                (QueryFs, 59, 71),
+                (SetFile, 71, 47),
+                (
+                    FindFirst {
+                        name: 10,
+                        entries: 11,
+                    },
+                    79,
+                    1029,
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn tbench_2_does_not_know_how_long_names_it_opens_are() {
+        check(
+            Dialect::Two,
+            &[
+                (Unlink { name: 10 }, 83, 39),
+                (Directory { name: 10 }, 49, 39),
+                (Rename { from: 10, to: 5 }, 56, 39),
+                (Open { name: 10 }, 111, 69),
+                (Close, 45, 39),
+                (Write { len: 4096 }, 4147, 41),
+                (Read { returned: 4096 }, 55, 4100),
+                (Flush, 41, 39),
+                (QueryPath { name: 10 }, 51, 80),
+                (QueryFile, 41, 80),
+                (QueryFs, 41, 80),
+                (
+                    FindFirst {
+                        name: 10,
+                        entries: 11,
+                    },
+                    51,
+                    200,
+                ),
+                (Lock, 51, 39),
+                (SetFile, 71, 47),
+            ],
+        );
+    }
+
+    #[test]
+    fn tbench_1_differs_from_2_in_its_stat() {
+        check(
+            Dialect::One,
+            &[
+                (QueryPath { name: 10 }, 49, 59),
+                (Open { name: 10 }, 111, 69),
+                (Write { len: 4 }, 55, 41),
+                (Read { returned: 4 }, 55, 8),
+                (Close, 45, 39),
+                (Unlink { name: 1 }, 83, 39),
+                (Rename { from: 1, to: 2 }, 44, 39),
+            ],
+        );
+    }
+
+    /// The 42,802 operations of the first client.txt, counted. What is left of the
+    /// bytes sent are its names, 33 bytes each on average.
+    #[test]
+    fn a_pass_of_the_first_load_moves_what_is_known_of_it() {
+        let counted = [
+            (961, Unlink { name: 0 }),
+            (3624 + 2, Open { name: 0 }),
+            (3617 + 2, Close),
+            (25, Directory { name: 0 }),
+            (195, Rename { from: 0, to: 0 }),
+            (6393, QueryPath { name: 0 }),
+            (23_287, Write { len: 0 }),
+            (4698, Read { returned: 0 }),
+        ];
+        let (mut sent, mut received) = (94_701_582, 37_950_391);
+        for (count, operation) in counted {
+            let sizes = Dialect::One.sizes(operation);
+            sent += count * sizes.request;
+            received += count * sizes.reply;
+        }
+        assert_eq!(received, 39_738_531);
+        let names = 6393 + 25 + 2 * 195;
+        assert_eq!((97_278_628 - sent) / names, 33);
+    }
+
+    #[test]
+    fn numbers_of_any_size_end_out_of_bounds_and_not_around() {
+        for dialect in Dialect::ALL {
+            for operation in [
+                Write { len: u64::MAX },
+                Read { returned: u64::MAX },
+                Directory { name: u64::MAX },
+                Rename {
+                    from: u64::MAX,
+                    to: u64::MAX,
+                },
+            ] {
+                let sizes = dialect.sizes(operation);
+                assert!(sizes.exchange().is_err(), "{dialect:?} {operation:?}");
+            }
+        }
+        let many = FindFirst {
+            name: 1,
+            entries: u64::MAX / 2,
+        };
+        assert!(Dialect::Three.sizes(many).exchange().is_err());
+    }
+}

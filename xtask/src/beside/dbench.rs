@@ -1,0 +1,190 @@
+//! Runs of dbench, tbench and filestone, and what is read from their output.
+
+use super::Bed;
+use crate::process::{self, Running};
+use anyhow::{Context, Result, bail};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Programs, and the Debian package they are in.
+pub const NEEDED: &[(&str, &str)] = &[
+    ("/usr/bin/dbench", "dbench"),
+    ("/usr/bin/tbench", "dbench"),
+    ("/usr/bin/tbench_srv", "dbench"),
+];
+/// The load file of that package.
+pub const LOAD: &str = "/usr/share/dbench/client.txt";
+/// tbench's port; tbench_srv has no other.
+const PORT: u16 = 7003;
+
+/// What one run came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// From the line `Throughput … MB/sec`.
+    pub mb_per_s: f64,
+    /// Lines of the load file that all clients carried out, warm-up included.
+    pub lines: f64,
+    /// Processor time in user space, of the whole run.
+    pub user_s: f64,
+}
+
+impl Figures {
+    /// Processor time in user space per line, in nanoseconds.
+    pub fn user_ns_per_line(&self) -> f64 {
+        self.user_s * 1e9 / self.lines.max(1.0)
+    }
+}
+
+/// `tbench_srv`, until it is dropped.
+pub struct Peer {
+    _running: Running,
+}
+
+impl Peer {
+    /// Starts it; it listens at port 7003 of all addresses.
+    pub fn start() -> Result<Self> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+        if std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
+            bail!(
+                "port {PORT} is in use: tbench_srv cannot have it\nhelp: stop what listens there"
+            );
+        }
+        let mut command = Command::new("/usr/bin/tbench_srv");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = Running::start(&mut command, &[])?;
+        running.wait_for(address, Duration::from_secs(5))?;
+        Ok(Self { _running: running })
+    }
+}
+
+/// A directory for one run, empty before and gone afterwards.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(bed: &Bed) -> Result<Self> {
+        let path = bed
+            .directory
+            .join(format!("filestone-beside-{}", std::process::id()));
+        std::fs::create_dir(&path)
+            .with_context(|| format!("{}: cannot be made", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Its name is ours alone.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// dbench on a directory of its own.
+pub fn dbench(bed: &Bed, clients: u32, options: &[&str]) -> Result<Figures> {
+    let place = Place::new(bed)?;
+    let mut command = Command::new("/usr/bin/dbench");
+    command.args(["-c", LOAD, "-t", &bed.seconds.to_string(), "-D"]);
+    command.arg(&place.0).args(options).arg(clients.to_string());
+    run(bed, &mut command, clients)
+}
+
+/// tbench against [`Peer`].
+pub fn tbench(bed: &Bed, clients: u32) -> Result<Figures> {
+    let mut command = Command::new("/usr/bin/tbench");
+    command.args(["-c", LOAD, "-t", &bed.seconds.to_string()]);
+    command.arg(clients.to_string()).arg("127.0.0.1");
+    run(bed, &mut command, clients)
+}
+
+/// `filestone replay` on a directory of its own.
+pub fn local(bed: &Bed, clients: u32, options: &[&str]) -> Result<Figures> {
+    let place = Place::new(bed)?;
+    let on = format!("local:{}", place.0.display());
+    run(bed, replay(bed, clients, &on).args(options), clients)
+}
+
+/// `filestone replay` against [`Peer`].
+pub fn tcp(bed: &Bed, clients: u32) -> Result<Figures> {
+    let on = format!("tcp:127.0.0.1:{PORT}");
+    run(bed, &mut replay(bed, clients, &on), clients)
+}
+
+fn replay(bed: &Bed, clients: u32, on: &str) -> Command {
+    let mut command = Command::new(&bed.filestone);
+    // dbench's -t is the length of the measured window; its warm-up is a fifth of it.
+    let (window, warm_up) = (bed.seconds, f64::from(bed.seconds) / 5.0);
+    command
+        .args(["replay", LOAD, "--on", on])
+        .args(["--clients", &clients.to_string()])
+        .args(["--duration", &format!("{window}s")])
+        .args(["--warm-up", &format!("{:.0}ms", warm_up * 1000.0)]);
+    command
+}
+
+fn run(bed: &Bed, command: &mut Command, clients: u32) -> Result<Figures> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let limit = Duration::from_secs(u64::from(bed.seconds) * 3 + 120);
+    let before = children_user_s();
+    let output = process::run(command, &[], &bed.folder.path, limit)?;
+    let user_s = children_user_s() - before;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{name} ended with {}\n{text}{said}", output.status);
+    }
+    let Some((mb_per_s, lines)) = read(&text) else {
+        bail!("{name} printed no throughput:\n{text}");
+    };
+    Ok(Figures {
+        mb_per_s,
+        lines: lines * f64::from(clients),
+        user_s,
+    })
+}
+
+/// The figures of the last line, and the mean number of lines in the last row.
+fn read(text: &str) -> Option<(f64, f64)> {
+    let last = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Throughput "))?;
+    let mb_per_s = last.split_whitespace().next()?.parse().ok()?;
+    let rows = text
+        .lines()
+        .filter(|line| line.contains(" MB/sec  execute "));
+    let lines = rows.last()?.split_whitespace().nth(1)?.parse().ok()?;
+    Some((mb_per_s, lines))
+}
+
+/// Processor time in user space of all processes that this one has waited for.
+fn children_user_s() -> f64 {
+    // /proc/self/stat, field 16, in clock ticks (proc(5)); the second field is in
+    // parentheses and may hold anything.
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let ticks: f64 = after
+        .split_whitespace()
+        .nth(13)
+        .and_then(|ticks| ticks.parse().ok())
+        .unwrap_or(0.0);
+    ticks / rustix::param::clock_ticks_per_second() as f64
+}
+
+/// Whether the load file is there, for a clearer message than the programs'.
+pub fn is_there() -> bool {
+    Path::new(LOAD).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read_from_dbenchs_lines() {
+        let text = "dbench version 4.00\n   1      4103   401.10 MB/sec  warmup   1 sec  latency 1.0 ms\n   \
+                    2     91703   410.20 MB/sec  execute   5 sec  latency 0.900 ms\n   2  cleanup   0 sec\n\n \
+                    Operation      Count    AvgLat    MaxLat\n\nThroughput 410.2 MB/sec  2 clients  2 procs  max_latency=1.200 ms\n";
+        assert_eq!(read(text), Some((410.2, 91703.0)));
+        assert_eq!(read("nothing"), None);
+    }
+}
