@@ -20,6 +20,8 @@ pub enum Purpose {
     Xid = 3,
     /// Names of what a run creates.
     Names = 4,
+    /// Random numbers and strings of a load file.
+    Script = 5,
 }
 
 /// The random stream for one purpose of one client (or worker).

@@ -1,21 +1,33 @@
 //! Loads: what a load file says, compiled.
 //!
 //! A load file is a list of what one client of a file server did, line by line;
-//! dbench, tbench and smbtorture made the form known. A [`Load`] is such a file
-//! compiled: checked, compact, and shared by all clients. A [`Script`] is one
-//! client's walk through it. What the lines do is not decided here: an
-//! [`Action`] says what is asked, and a layer (the local file system, bare TCP,
-//! NFSv3) carries it out.
+//! dbench, tbench and smbtorture made the form known. A [`Compiler`] takes its
+//! lines, from wherever they come, and makes a [`Load`]: checked, compact, and
+//! shared by all clients. A [`Script`] is one client's walk through it. What the
+//! lines do is not decided here: an [`Action`] says what is asked, and a layer
+//! (the local file system, bare TCP, NFSv3) carries it out.
 //!
 //! The grammar, generation by generation, is in `docs/reference/load-file.md`.
 
 pub mod action;
+mod asked;
+mod code;
 pub mod compiled;
+pub mod diagnostic;
 pub mod expected;
+mod names;
+mod number;
+mod parse;
+mod random_string;
+mod safety;
 pub mod script;
+mod status;
+mod verb;
 pub mod wildcard;
 
 pub use action::Action;
-pub use compiled::{Generation, Load};
+pub use compiled::{Generation, Load, StepView, Steps};
+pub use diagnostic::{ERRORS_KEPT, LoadError, LoadErrors};
 pub use expected::{Cause, Expected, Mismatch, Status};
+pub use parse::{Compiler, LONGEST_LINE};
 pub use script::{Line, Next, Script, ScriptError};

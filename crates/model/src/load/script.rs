@@ -7,8 +7,18 @@
 
 use super::Load;
 use super::action::Action;
+use super::asked;
+use super::code::{self, Instruction, NUMBERS, Operand, Position, Step};
+use super::diagnostic::shown;
 use super::expected::Expected;
-use std::sync::Arc;
+use super::names::{self, NameId, Place};
+use super::number::{Number, Surroundings};
+use super::random_string::{self, SLOTS};
+use super::safety;
+use crate::operation::OpKind;
+use crate::random::{Generator, Purpose, stream};
+use filestone_wire::pattern;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What a client does next.
@@ -58,29 +68,338 @@ pub struct ScriptError {
     pub what: String,
 }
 
+/// What writes take their data from unless a WRITEPATTERN says otherwise: bytes
+/// that neither compress nor repeat, one copy for the whole process.
+fn incompressible() -> &'static [u8] {
+    static DATA: OnceLock<Vec<u8>> = OnceLock::new();
+    DATA.get_or_init(|| {
+        let mut data = vec![0; pattern::PERIOD];
+        pattern::fill(0, &mut data);
+        data
+    })
+}
+
+/// A loop that is being run.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    begin: Position,
+    /// Times that are left after this one.
+    left: u64,
+}
+
+/// A line that is being repeated.
+#[derive(Debug, Clone, Copy)]
+struct Repeating {
+    begin: Position,
+    /// Times that are left.
+    left: u64,
+    /// Whether it was not run yet.
+    is_first: bool,
+}
+
+/// What the code says next, without borrowing the script.
+enum Advance {
+    Operation(Step),
+    Sleep(u64),
+    SetPoint(u64),
+    WaitPoint(u32, u64),
+    End,
+}
+
 /// One client's walk through a load.
 #[derive(Debug, Clone)]
 pub struct Script {
     load: Arc<Load>,
     client: u32,
     clients: u32,
+    /// `client` and its number.
+    own_name: Vec<u8>,
+    random: Generator,
+    position: Position,
+    loops: Vec<Running>,
+    repeating: Option<Repeating>,
+    /// Numbers of the operation before.
+    previous: [u64; NUMBERS],
+    slots: [Vec<u8>; SLOTS],
+    pattern: Option<u32>,
+    first: Vec<u8>,
+    second: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 impl Script {
     /// The walk of client `client` (from 0) of `clients`; `seed` decides all
     /// random numbers and strings.
     pub fn new(load: Arc<Load>, client: u32, clients: u32, seed: u64) -> Self {
-        let _ = seed;
         Self {
             load,
             client,
             clients,
+            own_name: format!("client{client}").into_bytes(),
+            random: stream(seed, Purpose::Script, u64::from(client)),
+            position: Position::default(),
+            loops: Vec::new(),
+            repeating: None,
+            previous: [0; NUMBERS],
+            slots: Default::default(),
+            pattern: None,
+            first: Vec::new(),
+            second: Vec::new(),
+            scratch: Vec::new(),
         }
     }
 
-    /// What comes next. Never loops without handing something out.
+    /// What comes next. Never loops without handing something out. After an error
+    /// it goes on with the line that follows.
+    #[allow(clippy::should_implement_trait)] // what it hands out borrows from it
     pub fn next(&mut self) -> Result<Next<'_>, ScriptError> {
-        let _ = (&self.load, self.client, self.clients);
-        Ok(Next::EndOfPass)
+        Ok(match self.advance() {
+            Advance::Operation(step) => Next::Operation(self.line(&step)?),
+            Advance::Sleep(microseconds) => Next::Sleep(Duration::from_micros(microseconds)),
+            Advance::SetPoint(point) => Next::SetSequencePoint(point),
+            Advance::WaitPoint(client, point) => Next::WaitSequencePoint { client, point },
+            Advance::End => Next::EndOfPass,
+        })
+    }
+
+    /// Goes on to the next instruction that is somebody else's business. The
+    /// compiler sees to it that every turn of a loop has one.
+    fn advance(&mut self) -> Advance {
+        loop {
+            if let Some(step) = self.repeated() {
+                return Advance::Operation(step);
+            }
+            let Some(instruction) = code::read(&self.load.code, &mut self.position) else {
+                self.begin_pass();
+                return Advance::End;
+            };
+            match instruction {
+                Instruction::Operation(step) => return Advance::Operation(step),
+                Instruction::Sleep(microseconds) => return Advance::Sleep(microseconds),
+                Instruction::SetPoint(point) => return Advance::SetPoint(point),
+                Instruction::WaitPoint { client, point } => {
+                    return Advance::WaitPoint(client, point);
+                }
+                Instruction::Draw { slot, text } => self.draw(slot, text),
+                Instruction::Pattern(index) => self.pattern = Some(index),
+                Instruction::Repeat(times) => self.begin_repeating(times),
+                Instruction::Loop { times, end } => self.begin_loop(times, end),
+                Instruction::EndLoop => self.end_loop(),
+            }
+        }
+    }
+
+    fn begin_pass(&mut self) {
+        self.position = Position::default();
+        self.loops.clear();
+        self.repeating = None;
+        self.previous = [0; NUMBERS];
+        self.pattern = None;
+        self.slots.iter_mut().for_each(Vec::clear);
+    }
+
+    /// The line that is being repeated, once more. Only its first time has a
+    /// stamp: the others follow at once.
+    #[inline]
+    fn repeated(&mut self) -> Option<Step> {
+        let repeating = self.repeating.as_mut()?;
+        if repeating.left == 0 {
+            self.repeating = None;
+            return None;
+        }
+        repeating.left -= 1;
+        let is_first = std::mem::replace(&mut repeating.is_first, false);
+        self.position = repeating.begin;
+        match code::read(&self.load.code, &mut self.position) {
+            Some(Instruction::Operation(step)) => Some(Step {
+                stamp: step.stamp.filter(|_| is_first),
+                ..step
+            }),
+            _ => {
+                self.repeating = None;
+                None
+            }
+        }
+    }
+
+    fn begin_repeating(&mut self, times: u64) {
+        if times == 0 {
+            // None at all: the operation is read over.
+            code::read(&self.load.code, &mut self.position);
+        } else {
+            self.repeating = Some(Repeating {
+                begin: self.position,
+                left: times,
+                is_first: true,
+            });
+        }
+    }
+
+    fn begin_loop(&mut self, times: u64, end: Position) {
+        match times.checked_sub(1) {
+            Some(left) => self.loops.push(Running {
+                begin: self.position,
+                left,
+            }),
+            None => self.position = end,
+        }
+    }
+
+    fn end_loop(&mut self) {
+        match self.loops.last_mut() {
+            Some(running) if running.left > 0 => {
+                running.left -= 1;
+                self.position = running.begin;
+            }
+            _ => {
+                self.loops.pop();
+            }
+        }
+    }
+
+    fn draw(&mut self, slot: u8, text: u32) {
+        let text = self.load.texts.get(text as usize);
+        if let (Some(text), Some(slot)) = (text, self.slots.get_mut(usize::from(slot))) {
+            random_string::draw(text, &mut self.random, slot);
+        }
+    }
+
+    /// What a line asks, with everything worked out.
+    fn line(&mut self, step: &Step) -> Result<Line<'_>, ScriptError> {
+        let numbers = self.numbers(step)?;
+        self.previous = numbers;
+        let (names, _) = code::operands(step.kind);
+        if names > 0 {
+            self.name(step, 0)?;
+        }
+        if names > 1 {
+            self.name(step, 1)?;
+        }
+        let number = self.position.line;
+        let action = asked::action(step.kind, &self.first, &self.second, numbers)
+            .map_err(|what| ScriptError { line: number, what })?;
+        Ok(Line {
+            number,
+            stamp: step.stamp,
+            action,
+            expected: step.expected,
+            data: self.data(),
+        })
+    }
+
+    fn data(&self) -> &[u8] {
+        self.pattern
+            .and_then(|index| self.load.patterns.get(index as usize))
+            .map_or_else(|| incompressible(), |pattern| pattern)
+    }
+
+    #[inline]
+    fn numbers(&mut self, step: &Step) -> Result<[u64; NUMBERS], ScriptError> {
+        let mut numbers = [0; NUMBERS];
+        for (place, (number, operand)) in numbers.iter_mut().zip(step.numbers).enumerate() {
+            *number = match operand {
+                Operand::Literal(value) => value,
+                Operand::Expression(index) => self.evaluate(index, place)?,
+            };
+        }
+        Ok(numbers)
+    }
+
+    fn evaluate(&mut self, index: u32, place: usize) -> Result<u64, ScriptError> {
+        let around = Surroundings {
+            previous: self.previous.get(place).copied().unwrap_or(0),
+            client: self.client,
+            clients: self.clients,
+        };
+        let value = match self.load.expressions.get(index as usize) {
+            Some(Number::Text(text)) => {
+                random_string::substitute(text, &self.slots, &mut self.scratch);
+                match Number::parse(&self.scratch) {
+                    Ok(number) => number.evaluate(&around, &mut self.random),
+                    Err(fault) => {
+                        let what = format!("\"{}\" {}", shown(&self.scratch), fault.what());
+                        return Err(self.error(what));
+                    }
+                }
+            }
+            Some(number) => number.evaluate(&around, &mut self.random),
+            None => None,
+        };
+        value.ok_or_else(|| self.error("a number that is none".to_owned()))
+    }
+
+    fn error(&self, what: String) -> ScriptError {
+        ScriptError {
+            line: self.position.line,
+            what,
+        }
+    }
+
+    /// Works out the name at that place into its buffer.
+    #[inline]
+    fn name(&mut self, step: &Step, place: usize) -> Result<(), ScriptError> {
+        let id = step.names.get(place).copied().unwrap_or(0);
+        if self.load.names.has_slots(id) {
+            return self.random_name(step, place, id);
+        }
+        let out = if place == 0 {
+            &mut self.first
+        } else {
+            &mut self.second
+        };
+        self.load.names.expand(id, &self.own_name, out);
+        Ok(())
+    }
+
+    /// A name with random strings in it: what was checked when the file was
+    /// compiled is checked again now that it is known.
+    fn random_name(&mut self, step: &Step, place: usize, id: NameId) -> Result<(), ScriptError> {
+        let text = self.load.names.template(id);
+        let mut name = Vec::new();
+        random_string::substitute(&text, &self.slots, &mut name);
+        if step.kind == OpKind::SymLink && place == 1 {
+            self.keep(place, &name);
+            return safety::link_text(&name).map_err(|what| self.error(what.to_owned()));
+        }
+        let mut relative = Vec::new();
+        names::normalise(&name, &mut relative)
+            .map_err(|fault| self.error(format!("\"{}\" {}", shown(&name), fault.what())))?;
+        if safety::is_moved(&text, self.load.moved_slots) {
+            relative = safety::moved(relative);
+        }
+        let changes = safety::changes(step.kind, false, place);
+        let is_refused = match names::place(&relative) {
+            Place::Inside => false,
+            Place::Clients => changes && !safety::may_be_clients(step.kind),
+            Place::Marker | Place::Outside => changes,
+        };
+        if is_refused {
+            let what = format!(
+                "\"{}\" is not in clients/, so {} may not change it",
+                shown(&relative),
+                step.kind.name()
+            );
+            return Err(self.error(what));
+        }
+        if step.kind == OpKind::Deltree && names::place(&relative) == Place::Clients {
+            relative = safety::OWN_TREE.to_vec();
+        }
+        self.keep(place, &relative);
+        Ok(())
+    }
+
+    /// Puts a name into its buffer, the client's number in it.
+    fn keep(&mut self, place: usize, name: &[u8]) {
+        let out = if place == 0 {
+            &mut self.first
+        } else {
+            &mut self.second
+        };
+        out.clear();
+        let own_name = &self.own_name;
+        names::replace_placeholder(name, out, |out| out.extend_from_slice(own_name));
     }
 }
+
+#[cfg(test)]
+mod tests;

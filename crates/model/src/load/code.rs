@@ -1,0 +1,418 @@
+//! The compact form of a load: a few bytes per line instead of a few dozen.
+//!
+//! Every instruction is its opcode, the distance from the line of the one before,
+//! and its arguments as numbers of seven bits per byte (LEB128). Only
+//! [`Writer`] makes it, so reading it needs no errors: what runs short is zero.
+
+use super::expected::{Cause, Expected};
+use super::names::NameId;
+use crate::operation::OpKind;
+use std::time::Duration;
+
+/// The most names that an operation has.
+pub(super) const NAMES: usize = 2;
+/// The most numbers that an operation has.
+pub(super) const NUMBERS: usize = 4;
+
+const SLEEP: u8 = 0x80;
+const SET_POINT: u8 = 0x81;
+const WAIT_POINT: u8 = 0x82;
+const DRAW: u8 = 0x83;
+const PATTERN: u8 = 0x84;
+const REPEAT: u8 = 0x85;
+const LOOP: u8 = 0x86;
+const END_LOOP: u8 = 0x87;
+
+const STAMPED: u8 = 0x10;
+const EXPRESSIONS: u8 = 0x20;
+const EXPECTED: u8 = 0x0f;
+const EXPECTED_NUMBER: u8 = 0x0f;
+
+const CAUSES: [Cause; 10] = [
+    Cause::NotFound,
+    Cause::Exists,
+    Cause::Denied,
+    Cause::NotDirectory,
+    Cause::IsDirectory,
+    Cause::NotEmpty,
+    Cause::NoSpace,
+    Cause::Locked,
+    Cause::UnknownHandle,
+    Cause::Other,
+];
+
+/// A number of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operand {
+    /// Itself.
+    Literal(u64),
+    /// One of the load's expressions.
+    Expression(u32),
+}
+
+/// An operation, before names and numbers are worked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) kind: OpKind,
+    pub(super) expected: Expected,
+    pub(super) stamp: Option<Duration>,
+    pub(super) names: [NameId; NAMES],
+    pub(super) numbers: [Operand; NUMBERS],
+}
+
+/// One instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instruction {
+    Operation(Step),
+    /// Microseconds.
+    Sleep(u64),
+    SetPoint(u64),
+    WaitPoint {
+        client: u32,
+        point: u64,
+    },
+    /// Fill a slot from a text.
+    Draw {
+        slot: u8,
+        text: u32,
+    },
+    /// Write with another pattern.
+    Pattern(u32),
+    /// The next operation so many times.
+    Repeat(u64),
+    /// What follows up to its `EndLoop` so many times; `end` is behind that.
+    Loop {
+        times: u64,
+        end: Position,
+    },
+    EndLoop,
+}
+
+/// How many names and numbers an operation carries.
+pub(super) const fn operands(kind: OpKind) -> (usize, usize) {
+    match kind {
+        OpKind::NtCreateX => (1, 3),
+        OpKind::OpenX => (1, 2),
+        OpKind::Close | OpKind::Flush | OpKind::QueryFsInformation => (0, 1),
+        OpKind::ReadX | OpKind::WriteX => (0, 4),
+        OpKind::LockX | OpKind::UnlockX => (0, 3),
+        OpKind::QueryFileInformation | OpKind::SetFileInformation => (0, 2),
+        OpKind::QueryPathInformation | OpKind::Unlink => (1, 1),
+        OpKind::FindFirst | OpKind::Write => (1, 3),
+        OpKind::Read | OpKind::Access | OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => (1, 2),
+        OpKind::Rename | OpKind::SymLink | OpKind::Link => (2, 0),
+        OpKind::FsStat | OpKind::FsInfo => (0, 0),
+        OpKind::MkDir
+        | OpKind::RmDir
+        | OpKind::Deltree
+        | OpKind::GetAttr
+        | OpKind::SetAttr
+        | OpKind::Lookup
+        | OpKind::ReadLink
+        | OpKind::Create
+        | OpKind::Remove
+        | OpKind::ReadDirPlus
+        | OpKind::PathConf
+        | OpKind::Commit => (1, 0),
+        // No load file has them.
+        OpKind::Null | OpKind::MkNod | OpKind::ReadDir => (0, 0),
+    }
+}
+
+/// Where reading goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) at: usize,
+    pub(super) line: u32,
+}
+
+/// Writes instructions.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    code: Vec<u8>,
+    line: u32,
+}
+
+impl Writer {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.code.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.code.push(value as u8);
+    }
+
+    fn begin(&mut self, opcode: u8, line: u32) {
+        self.code.push(opcode);
+        self.varint(u64::from(line.wrapping_sub(self.line)));
+        self.line = line;
+    }
+
+    /// Writes an operation.
+    pub(super) fn operation(&mut self, line: u32, step: &Step) {
+        let (names, numbers) = operands(step.kind);
+        let (class, number) = class_of(step.expected);
+        let used = step.numbers.get(..numbers).unwrap_or_default();
+        let expressions = used.iter().any(|n| matches!(n, Operand::Expression(_)));
+        let flags = class
+            | if step.stamp.is_some() { STAMPED } else { 0 }
+            | if expressions { EXPRESSIONS } else { 0 };
+        self.begin(step.kind.index() as u8, line);
+        self.code.push(flags);
+        if class == EXPECTED_NUMBER {
+            self.varint(u64::from(number));
+        }
+        if let Some(stamp) = step.stamp {
+            self.varint(u64::try_from(stamp.as_nanos()).unwrap_or(u64::MAX));
+        }
+        for name in step.names.iter().take(names) {
+            self.varint(u64::from(*name));
+        }
+        for operand in used {
+            let (tag, value) = match *operand {
+                Operand::Literal(value) => (0, value),
+                Operand::Expression(index) => (1, u64::from(index)),
+            };
+            if expressions {
+                self.code.push(tag);
+            }
+            self.varint(value);
+        }
+    }
+
+    /// Writes a directive; of a `Loop`, says where its end is to be noted.
+    pub(super) fn directive(&mut self, line: u32, instruction: &Instruction) -> usize {
+        match *instruction {
+            Instruction::Operation(step) => self.operation(line, &step),
+            Instruction::Sleep(microseconds) => self.simple(SLEEP, line, microseconds),
+            Instruction::SetPoint(point) => self.simple(SET_POINT, line, point),
+            Instruction::WaitPoint { client, point } => {
+                self.simple(WAIT_POINT, line, u64::from(client));
+                self.varint(point);
+            }
+            Instruction::Draw { slot, text } => {
+                self.simple(DRAW, line, u64::from(slot));
+                self.varint(u64::from(text));
+            }
+            Instruction::Pattern(index) => self.simple(PATTERN, line, u64::from(index)),
+            Instruction::Repeat(times) => self.simple(REPEAT, line, times),
+            Instruction::Loop { times, end } => {
+                self.begin(LOOP, line);
+                let place = self.code.len();
+                self.code.extend_from_slice(&loop_arguments(times, end));
+                return place;
+            }
+            Instruction::EndLoop => self.begin(END_LOOP, line),
+        }
+        0
+    }
+
+    fn simple(&mut self, opcode: u8, line: u32, value: u64) {
+        self.begin(opcode, line);
+        self.varint(value);
+    }
+
+    /// Notes how often the loop at `place` runs, and that it ends here.
+    pub(super) fn close_loop(&mut self, place: usize, times: u64) {
+        let end = Position {
+            at: self.code.len(),
+            line: self.line,
+        };
+        if let Some(slot) = self.code.get_mut(place..place + LOOP_ARGUMENTS) {
+            slot.copy_from_slice(&loop_arguments(times, end));
+        }
+    }
+
+    /// The finished code.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.code.shrink_to_fit();
+        self.code
+    }
+}
+
+/// These are only known at the loop's end, so they have a fixed length.
+const LOOP_ARGUMENTS: usize = 24;
+
+fn loop_arguments(times: u64, end: Position) -> [u8; LOOP_ARGUMENTS] {
+    let mut bytes = [0; LOOP_ARGUMENTS];
+    let words = [times, end.at as u64, u64::from(end.line)];
+    for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
+    bytes
+}
+
+fn class_of(expected: Expected) -> (u8, u32) {
+    match expected {
+        Expected::Success => (0, 0),
+        Expected::Anything => (1, 0),
+        Expected::Failure(cause) => {
+            let index = CAUSES.iter().position(|other| *other == cause);
+            (2 + index.unwrap_or(CAUSES.len() - 1) as u8, 0)
+        }
+        Expected::Number(number) => (EXPECTED_NUMBER, number),
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl Reader<'_> {
+    #[inline]
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.rest.split_first() else {
+            return 0;
+        };
+        self.rest = rest;
+        *first
+    }
+
+    #[inline]
+    fn varint(&mut self) -> u64 {
+        let mut value = 0;
+        let mut shift = 0;
+        loop {
+            let byte = self.byte();
+            value |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 || shift > 63 {
+                return value;
+            }
+        }
+    }
+
+    fn word(&mut self) -> u64 {
+        let Some((word, rest)) = self.rest.split_first_chunk() else {
+            return 0;
+        };
+        self.rest = rest;
+        u64::from_le_bytes(*word)
+    }
+
+    #[inline]
+    fn step(&mut self, kind: OpKind) -> Step {
+        let flags = self.byte();
+        let expected = match flags & EXPECTED {
+            0 => Expected::Success,
+            1 => Expected::Anything,
+            EXPECTED_NUMBER => Expected::Number(self.varint() as u32),
+            class => Expected::Failure(
+                CAUSES
+                    .get(usize::from(class) - 2)
+                    .copied()
+                    .unwrap_or(Cause::Other),
+            ),
+        };
+        let stamp = (flags & STAMPED != 0).then(|| Duration::from_nanos(self.varint()));
+        let (name_count, number_count) = operands(kind);
+        let mut names = [0; NAMES];
+        for name in names.iter_mut().take(name_count) {
+            *name = self.varint() as NameId;
+        }
+        let mut numbers = [Operand::Literal(0); NUMBERS];
+        for number in numbers.iter_mut().take(number_count) {
+            let is_expression = flags & EXPRESSIONS != 0 && self.byte() == 1;
+            let value = self.varint();
+            *number = if is_expression {
+                Operand::Expression(value as u32)
+            } else {
+                Operand::Literal(value)
+            };
+        }
+        Step {
+            kind,
+            expected,
+            stamp,
+            names,
+            numbers,
+        }
+    }
+}
+
+/// Reads the instruction at `position` and goes on to the next; `None` at the
+/// end.
+#[inline]
+pub(super) fn read(code: &[u8], position: &mut Position) -> Option<Instruction> {
+    let rest = code.get(position.at..).unwrap_or_default();
+    let (opcode, rest) = rest.split_first()?;
+    let mut reader = Reader { rest };
+    position.line = position.line.wrapping_add(reader.varint() as u32);
+    let instruction = match *opcode {
+        SLEEP => Instruction::Sleep(reader.varint()),
+        SET_POINT => Instruction::SetPoint(reader.varint()),
+        WAIT_POINT => Instruction::WaitPoint {
+            client: reader.varint() as u32,
+            point: reader.varint(),
+        },
+        DRAW => Instruction::Draw {
+            slot: reader.varint() as u8,
+            text: reader.varint() as u32,
+        },
+        PATTERN => Instruction::Pattern(reader.varint() as u32),
+        REPEAT => Instruction::Repeat(reader.varint()),
+        LOOP => Instruction::Loop {
+            times: reader.word(),
+            end: Position {
+                at: reader.word() as usize,
+                line: reader.word() as u32,
+            },
+        },
+        END_LOOP => Instruction::EndLoop,
+        index => Instruction::Operation(reader.step(*OpKind::ALL.get(usize::from(index))?)),
+    };
+    position.at = code.len() - reader.rest.len();
+    Some(instruction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let step = |kind, expected, stamp| Step {
+            kind,
+            expected,
+            stamp,
+            names: [0; NAMES],
+            numbers: [Operand::Literal(0); NUMBERS],
+        };
+        let mut with_expression = step(OpKind::Write, Expected::Number(70), Some(Duration::ZERO));
+        with_expression.names = [300, 0];
+        with_expression.numbers[0] = Operand::Expression(5);
+        with_expression.numbers[1] = Operand::Literal(u64::MAX);
+        let mut instructions = vec![
+            Instruction::Operation(with_expression),
+            Instruction::Sleep(1_000_000),
+            Instruction::SetPoint(7),
+            Instruction::WaitPoint {
+                client: 3,
+                point: u64::MAX,
+            },
+            Instruction::Draw { slot: 9, text: 1 },
+            Instruction::Pattern(2),
+            Instruction::Repeat(1 << 63),
+            Instruction::Loop {
+                times: 1 << 63,
+                end: Position { at: 99, line: 3 },
+            },
+            Instruction::EndLoop,
+        ];
+        for cause in CAUSES {
+            let expected = Expected::Failure(cause);
+            instructions.push(Instruction::Operation(step(OpKind::FsStat, expected, None)));
+        }
+        let mut writer = Writer::default();
+        for (number, instruction) in instructions.iter().enumerate() {
+            writer.directive(number as u32 * 1_000, instruction);
+        }
+        let code = writer.finish();
+        let mut position = Position::default();
+        for (number, instruction) in instructions.iter().enumerate() {
+            assert_eq!(read(&code, &mut position).as_ref(), Some(instruction));
+            assert_eq!(position.line, number as u32 * 1_000);
+        }
+        assert_eq!(read(&code, &mut position), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! What is wrong with a load file: where, what, what was expected.
+
+use std::fmt;
+
+/// How many problems of one file are kept; the rest is counted.
+pub const ERRORS_KEPT: usize = 1_000;
+
+/// One problem of a load file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadError {
+    /// Line in the file, from 1; 0 when it is about the whole file.
+    pub line: u32,
+    /// First byte of what is wrong, from 1.
+    pub column: u32,
+    /// What is wrong, with which value.
+    pub what: String,
+    /// What was expected, or what to do.
+    pub help: Option<String>,
+}
+
+/// All problems of a load file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadErrors {
+    /// The file.
+    pub name: String,
+    /// The first of them, in the order of the lines.
+    pub errors: Vec<LoadError>,
+    /// How many more there were.
+    pub more: u64,
+}
+
+impl fmt::Display for LoadErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, error) in self.errors.iter().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{}:", self.name)?;
+            if error.line > 0 {
+                write!(f, "{}:{}:", error.line, error.column)?;
+            }
+            write!(f, " {}", error.what)?;
+            if let Some(help) = &error.help {
+                write!(f, "\nhelp: {help}")?;
+            }
+        }
+        if self.more > 0 {
+            write!(f, "\nand {} more", self.more)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LoadErrors {}
+
+/// Collects problems while a file is read.
+#[derive(Debug, Default)]
+pub(super) struct Diagnostics {
+    errors: Vec<LoadError>,
+    more: u64,
+    hopeless: bool,
+}
+
+impl Diagnostics {
+    /// Notes a problem.
+    pub(super) fn add(&mut self, error: LoadError) {
+        if self.hopeless || self.errors.len() >= ERRORS_KEPT {
+            self.more += u64::from(!self.hopeless);
+        } else {
+            self.errors.push(error);
+        }
+    }
+
+    /// Notes the problem that makes all others meaningless.
+    pub(super) fn give_up(&mut self, error: LoadError) {
+        if !self.hopeless {
+            self.errors = vec![error];
+            self.more = 0;
+            self.hopeless = true;
+        }
+    }
+
+    /// Whether there is no point in reading on.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.hopeless
+    }
+
+    /// How many problems there are.
+    pub(super) fn count(&self) -> u64 {
+        self.errors.len() as u64 + self.more
+    }
+
+    /// The problems of the file of that name; `None` without any.
+    pub(super) fn finish(mut self, name: &str) -> Option<LoadErrors> {
+        // Some are only known at the end of a loop.
+        self.errors.sort_by_key(|error| (error.line, error.column));
+        (!self.errors.is_empty()).then(|| LoadErrors {
+            name: name.to_owned(),
+            errors: self.errors,
+            more: self.more,
+        })
+    }
+}
+
+/// Bytes of a load file as they are shown in a message: cut and made printable.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    const SHOWN: usize = 60;
+    let cut = bytes.get(..SHOWN).unwrap_or(bytes);
+    let mut text = String::from_utf8_lossy(cut).escape_debug().to_string();
+    if cut.len() < bytes.len() {
+        text.push('…');
+    }
+    text
+}
+
+/// The candidate that is most like `word`, if one is alike enough to be meant.
+pub(super) fn suggestion<'a>(
+    word: &[u8],
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    const LONGEST: usize = 48;
+    if word.len() > LONGEST {
+        return None;
+    }
+    let (distance, best) = candidates
+        .map(|candidate| (edit_distance(word, candidate.as_bytes()), candidate))
+        .min_by_key(|(distance, _)| *distance)?;
+    (distance <= word.len() / 3).then_some(best)
+}
+
+/// Levenshtein's distance, whatever the case.
+fn edit_distance(left: &[u8], right: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, a) in left.iter().enumerate() {
+        let mut diagonal = index;
+        let mut before = index + 1;
+        for (cell, b) in row.iter_mut().skip(1).zip(right) {
+            let exchanged = diagonal + usize::from(!a.eq_ignore_ascii_case(b));
+            diagonal = *cell;
+            *cell = exchanged.min(diagonal + 1).min(before + 1);
+            before = *cell;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = index + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant_is_guessed_only_when_it_is_near() {
+        let verbs = ["ReadX", "WriteX", "READ3", "QUERY_PATH_INFORMATION"];
+        let guess = |word: &str| suggestion(word.as_bytes(), verbs.into_iter());
+        assert_eq!(guess("redx"), Some("ReadX"));
+        assert_eq!(guess("READX3"), Some("ReadX"));
+        assert_eq!(guess("QUERY_PATH_INFO"), Some("QUERY_PATH_INFORMATION"));
+        assert_eq!(guess("Banana"), None);
+        assert_eq!(guess(""), None);
+    }
+
+    #[test]
+    fn the_first_thousand_are_kept_and_the_rest_is_counted() {
+        let mut diagnostics = Diagnostics::default();
+        for line in 0..1_500 {
+            diagnostics.add(LoadError {
+                line,
+                column: 1,
+                what: "wrong".to_owned(),
+                help: None,
+            });
+        }
+        let errors = diagnostics.finish("a.load").expect("there are some");
+        assert_eq!((errors.errors.len(), errors.more), (1_000, 500));
+        assert!(errors.to_string().ends_with("and 500 more"));
+    }
+}

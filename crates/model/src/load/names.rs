@@ -1,0 +1,288 @@
+//! The names of a load file: kept once each, checked, and made a client's own.
+//!
+//! A name is kept in its final form but for the client's number: relative, with
+//! `/` between components. Where the load file says `client1`, the kept form has
+//! [`CLIENT`], a byte that no name can have.
+
+use std::collections::HashMap;
+
+/// Longest name that is passed on (PATH_MAX without its NUL).
+pub(super) const LONGEST_NAME: usize = 4_095;
+/// Longest component of a name (NAME_MAX).
+pub(super) const LONGEST_COMPONENT: usize = 255;
+/// Stands for `client<id>` in kept names.
+const CLIENT: u8 = 0;
+/// What load files call the client.
+const PLACEHOLDER: &[u8] = b"client1";
+/// The most digits that a client's number has.
+const MOST_DIGITS: usize = 10;
+
+/// A name in the table.
+pub(super) type NameId = u32;
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    start: u32,
+    len: u16,
+    /// Where the first [`CLIENT`] is; `len` without any.
+    client: u16,
+    has_slots: bool,
+}
+
+/// All names of a load.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+impl Names {
+    /// Keeps a name; `None` when there is no room for more.
+    pub(super) fn add(&mut self, name: &[u8], has_slots: bool) -> Option<NameId> {
+        let id = NameId::try_from(self.entries.len()).ok()?;
+        let start = u32::try_from(self.bytes.len()).ok()?;
+        replace_placeholder(name, &mut self.bytes, |bytes| bytes.push(CLIENT));
+        let (_, kept) = self.bytes.split_at(start as usize);
+        let len = u16::try_from(kept.len()).ok()?;
+        let client = kept.iter().position(|byte| *byte == CLIENT);
+        self.entries.push(Entry {
+            start,
+            len,
+            client: client.map_or(len, |at| at as u16),
+            has_slots,
+        });
+        Some(id)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Bytes that they take.
+    pub(super) fn size(&self) -> usize {
+        self.bytes.len() + self.entries.len() * size_of::<Entry>()
+    }
+
+    /// Gives back what growing took too much.
+    pub(super) fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.entries.shrink_to_fit();
+    }
+
+    /// Whether random strings belong into this name.
+    pub(super) fn has_slots(&self, id: NameId) -> bool {
+        self.entries
+            .get(id as usize)
+            .is_some_and(|entry| entry.has_slots)
+    }
+
+    fn kept(&self, entry: Entry) -> &[u8] {
+        let start = entry.start as usize;
+        self.bytes
+            .get(start..start + usize::from(entry.len))
+            .unwrap_or_default()
+    }
+
+    /// Writes the name into `out` with `client` where the load says `client1`.
+    #[inline]
+    pub(super) fn expand(&self, id: NameId, client: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        let Some(entry) = self.entries.get(id as usize) else {
+            return;
+        };
+        let (head, rest) = self.kept(*entry).split_at(usize::from(entry.client));
+        out.extend_from_slice(head);
+        for part in rest.split(|byte| *byte == CLIENT).skip(1) {
+            out.extend_from_slice(client);
+            out.extend_from_slice(part);
+        }
+    }
+
+    /// The name as the load file has it.
+    pub(super) fn template(&self, id: NameId) -> Vec<u8> {
+        let mut name = Vec::new();
+        self.expand(id, PLACEHOLDER, &mut name);
+        name
+    }
+}
+
+/// Copies `name`, doing `instead` at every `client1`.
+pub(super) fn replace_placeholder(name: &[u8], out: &mut Vec<u8>, instead: impl Fn(&mut Vec<u8>)) {
+    let mut rest = name;
+    while let Some((first, tail)) = rest.split_first() {
+        if let Some(after) = rest.strip_prefix(PLACEHOLDER) {
+            instead(out);
+            rest = after;
+        } else {
+            out.push(*first);
+            rest = tail;
+        }
+    }
+}
+
+/// Why a name cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BadName {
+    /// A component `.` or `..`.
+    Dots,
+    /// A NUL byte.
+    Nul,
+    /// More than [`LONGEST_NAME`] bytes.
+    Long,
+    /// A component of more than [`LONGEST_COMPONENT`] bytes.
+    LongComponent,
+}
+
+impl BadName {
+    /// In words, to follow the name.
+    pub(super) const fn what(self) -> &'static str {
+        match self {
+            BadName::Dots => "has a component \".\" or \"..\"",
+            BadName::Nul => "has a NUL byte",
+            BadName::Long => "is longer than 4,095 bytes",
+            BadName::LongComponent => "has a component longer than 255 bytes",
+        }
+    }
+}
+
+/// Writes the relative form of `name` into `out`: `\` is `/`, no slash at either
+/// end, none doubled.
+pub(super) fn normalise(name: &[u8], out: &mut Vec<u8>) -> Result<(), BadName> {
+    out.clear();
+    if name.contains(&0) {
+        return Err(BadName::Nul);
+    }
+    let mut total = 0;
+    for component in name.split(|byte| matches!(byte, b'/' | b'\\')) {
+        if component.is_empty() {
+            continue;
+        }
+        if matches!(component, b"." | b"..") {
+            return Err(BadName::Dots);
+        }
+        let len = longest_expansion(component);
+        total += len + 1;
+        if len > LONGEST_COMPONENT {
+            return Err(BadName::LongComponent);
+        }
+        if total > LONGEST_NAME + 1 {
+            return Err(BadName::Long);
+        }
+        if !out.is_empty() {
+            out.push(b'/');
+        }
+        out.extend_from_slice(component);
+    }
+    Ok(())
+}
+
+/// How long a component is for the client of the highest number.
+fn longest_expansion(component: &[u8]) -> usize {
+    let placeholders = component
+        .windows(PLACEHOLDER.len())
+        .filter(|window| *window == PLACEHOLDER)
+        .count();
+    component.len() + placeholders * (MOST_DIGITS - 1)
+}
+
+/// Where a name is, as far as safety goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Below `clients`: what a load may change.
+    Inside,
+    /// `clients` itself.
+    Clients,
+    /// The run's own mark in `clients`.
+    Marker,
+    /// Anywhere else: what a load may look at.
+    Outside,
+}
+
+/// The directory that belongs to the run.
+pub(super) const CLIENTS: &[u8] = b"clients";
+/// The file by which the run knows it again.
+const MARKER: &[u8] = b".filestone";
+
+/// Where a name in its relative form is.
+pub(super) fn place(name: &[u8]) -> Place {
+    let mut components = name.split(|byte| *byte == b'/');
+    if components.next() != Some(CLIENTS) {
+        return Place::Outside;
+    }
+    match components.next() {
+        None => Place::Clients,
+        Some(second) if second.eq_ignore_ascii_case(MARKER) => Place::Marker,
+        Some(_) => Place::Inside,
+    }
+}
+
+/// A table that finds what it has seen before.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    ids: HashMap<Box<[u8]>, NameId>,
+}
+
+impl Seen {
+    /// The name that these bytes of the file stood for last time.
+    #[inline]
+    pub(super) fn find(&self, raw: &[u8]) -> Option<NameId> {
+        self.ids.get(raw).copied()
+    }
+
+    /// Remembers what these bytes stand for.
+    pub(super) fn remember(&mut self, raw: &[u8], id: NameId) {
+        self.ids.insert(raw.into(), id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normal(name: &str) -> Result<String, BadName> {
+        let mut out = Vec::new();
+        normalise(name.as_bytes(), &mut out)?;
+        Ok(String::from_utf8(out).expect("it was text"))
+    }
+
+    #[test]
+    fn names_are_relative_with_single_slashes() {
+        assert_eq!(normal(r"\clients\client1"), Ok("clients/client1".into()));
+        assert_eq!(normal("//a///b/"), Ok("a/b".into()));
+        assert_eq!(normal("/"), Ok(String::new()));
+        assert_eq!(normal("/a/../b"), Err(BadName::Dots));
+        assert_eq!(normal("a\0"), Err(BadName::Nul));
+        assert_eq!(normal(&"x".repeat(256)), Err(BadName::LongComponent));
+        assert_eq!(normal(&"x".repeat(255)), Ok("x".repeat(255)));
+        assert_eq!(
+            normal(&"/xyz".repeat(1_024)),
+            Ok("xyz/".repeat(1_024)[..4_095].into())
+        );
+        assert_eq!(normal(&"/xyz".repeat(1_025)), Err(BadName::Long));
+    }
+
+    #[test]
+    fn every_occurrence_of_client1_is_the_clients_own_number() {
+        let mut names = Names::default();
+        let id = names
+            .add(b"clients/client1/of_client1", false)
+            .expect("room");
+        let mut out = Vec::new();
+        names.expand(id, b"client0", &mut out);
+        assert_eq!(out, b"clients/client0/of_client0");
+        assert_eq!(names.template(id), b"clients/client1/of_client1");
+        let id = names.add(b"plain", false).expect("room");
+        names.expand(id, b"client0", &mut out);
+        assert_eq!(out, b"plain");
+    }
+
+    #[test]
+    fn only_what_is_below_clients_is_inside() {
+        assert_eq!(place(b"clients/client1"), Place::Inside);
+        assert_eq!(place(b"clients"), Place::Clients);
+        assert_eq!(place(b"clients/.filestone"), Place::Marker);
+        assert_eq!(place(b"clientsx/a"), Place::Outside);
+        assert_eq!(place(b""), Place::Outside);
+    }
+}

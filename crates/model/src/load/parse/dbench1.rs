@@ -1,0 +1,324 @@
+//! Lines of dbench 1: what a sniffer saw, REQUEST and REPLY.
+//!
+//! Names are in lower case in the compiled form, and those outside `clients` are
+//! put below it: the traced machine kept its own files beside it. What a reply
+//! must tell before the request can be carried out waits for it.
+
+use super::super::code::{NAMES, NUMBERS, Operand, Step};
+use super::super::expected::Expected;
+use super::super::names::{self, NameId};
+use super::super::number::c_number;
+use super::super::safety;
+use super::tokens::{self, Token};
+use super::{Compiler, shown};
+use crate::operation::OpKind;
+
+/// The handle that dbench 1 uses for CREATE.
+const CREATE_HANDLE: u64 = 5_000;
+
+/// Requests that wait for their replies.
+#[derive(Debug, Default)]
+pub(super) struct Sniffed {
+    opened: Option<NameId>,
+    unlinked: Option<NameId>,
+    looked_at: Option<NameId>,
+}
+
+/// Verbs of the trace that dbench 1 passes over.
+const PASSED_OVER: &[&str] = &[
+    "SMBtrans2",
+    "SMBfindclose",
+    "SMBlockingX",
+    "SMBflush",
+    "SMBdskattr",
+    "SMBlseek",
+    "SMBsetatr",
+];
+
+/// Verbs of which the reply says nothing that is needed.
+const OF_REQUEST: &[&str] = &[
+    "CREATE",
+    "SMBclose",
+    "SMBmkdir",
+    "SMBrmdir",
+    "SMBmv",
+    "SMBwrite",
+    "SMBwritebraw",
+    "SMBread",
+    "SMBreadbraw",
+];
+
+impl Compiler {
+    /// One line: `verb REQUEST|REPLY keyword value…`.
+    pub(super) fn sniffed_line(&mut self, line: &[u8]) {
+        let words = match tokens::words(line, false) {
+            Ok(words) => words,
+            Err(bad) => return self.wrong(bad.column, bad.what.to_owned(), None),
+        };
+        let (verb, side, values) = match words.all() {
+            [verb, side, values @ ..] => (verb, side, values),
+            [verb, ..] => {
+                let column = verb.column;
+                return self.wrong(column, "neither REQUEST nor REPLY".to_owned(), None);
+            }
+            [] => return,
+        };
+        let is_request = match side.text {
+            b"REQUEST" => true,
+            b"REPLY" => false,
+            other => {
+                let what = format!("\"{}\" is neither REQUEST nor REPLY", shown(other));
+                return self.wrong(side.column, what, None);
+            }
+        };
+        let is_failure = values
+            .first()
+            .is_some_and(|word| word.text.starts_with(b"ERR"));
+        match (verb.text, is_request) {
+            (b"SMBopenX", true) => self.sniffed.opened = self.sniffed_name(verb, values, "Path"),
+            (b"SMBunlink", true) => self.sniffed.unlinked = self.sniffed_name(verb, values, "Path"),
+            (b"SMBgetatr", true) => {
+                self.sniffed.looked_at = self.sniffed_name(verb, values, "Path")
+            }
+            (b"SMBopenX", false) => {
+                let name = self.sniffed.opened.take().filter(|_| !is_failure);
+                self.open_reply(verb, values, name);
+            }
+            (b"SMBunlink", false) => {
+                let name = self.sniffed.unlinked.take().filter(|_| !is_failure);
+                self.on_name(OpKind::Unlink, name);
+            }
+            (b"SMBgetatr", false) => {
+                let name = self.sniffed.looked_at.take().filter(|_| !is_failure);
+                self.on_name(OpKind::QueryPathInformation, name);
+            }
+            (_, true) => self.request(verb, values),
+            (_, false) => {}
+        }
+        self.recognise(verb);
+    }
+
+    fn recognise(&mut self, verb: &Token<'_>) {
+        let mut words = ["SMBopenX", "SMBunlink", "SMBgetatr"]
+            .iter()
+            .chain(PASSED_OVER)
+            .chain(OF_REQUEST);
+        if words.clone().any(|word| word.as_bytes() == verb.text) {
+            self.recognised += 1;
+            return;
+        }
+        let meant = super::super::diagnostic::suggestion(verb.text, words.by_ref().copied());
+        self.wrong(
+            verb.column,
+            format!("dbench 1 has no \"{}\"", shown(verb.text)),
+            meant.map(|meant| format!("did you mean {meant}?")),
+        );
+    }
+
+    /// What is carried out when it is asked, whatever the reply.
+    fn request(&mut self, verb: &Token<'_>, values: &[Token<'_>]) {
+        match verb.text {
+            b"SMBmkdir" | b"SMBrmdir" => {
+                let name = self.sniffed_name(verb, values, "Path");
+                let kind = if verb.text == b"SMBmkdir" {
+                    OpKind::MkDir
+                } else {
+                    OpKind::RmDir
+                };
+                self.on_name(kind, name);
+            }
+            b"SMBmv" => self.rename(verb, values),
+            b"SMBclose" => {
+                if let Some(handle) = self.value(verb, values, "Handle") {
+                    self.on_handle(OpKind::Close, [handle, 0, 0, 0]);
+                }
+            }
+            b"SMBwrite" => self.transfer(OpKind::WriteX, verb, values, "ByteCount"),
+            b"SMBwritebraw" => self.transfer(OpKind::WriteX, verb, values, "DataSize"),
+            b"SMBread" => self.transfer(OpKind::ReadX, verb, values, "ByteCount"),
+            b"SMBreadbraw" => self.transfer(OpKind::ReadX, verb, values, "MaxCount"),
+            b"CREATE" => self.create(verb, values),
+            _ => {}
+        }
+    }
+
+    fn open_reply(&mut self, verb: &Token<'_>, values: &[Token<'_>], name: Option<NameId>) {
+        let Some(name) = name else { return };
+        let handle = self.value(verb, values, "Handle");
+        let size = self.value(verb, values, "Size");
+        if let (Some(handle), Some(size)) = (handle, size) {
+            self.open(name, size, handle);
+            self.count(OpKind::OpenX);
+        }
+    }
+
+    fn open(&mut self, name: NameId, size: u64, handle: u64) {
+        self.handles.open(handle, self.line, false, false);
+        self.existence.made(name);
+        self.sniffed_step(
+            OpKind::OpenX,
+            [name, 0],
+            [size, handle, 0, 0],
+            Expected::Success,
+        );
+    }
+
+    /// One line and one operation, although it opens and closes.
+    fn create(&mut self, verb: &Token<'_>, values: &[Token<'_>]) {
+        let name = self.sniffed_name(verb, values, "Path");
+        let size = self.value(verb, values, "Size");
+        if let (Some(name), Some(size)) = (name, size) {
+            self.open(name, size, CREATE_HANDLE);
+            self.count(OpKind::OpenX);
+            let close = [CREATE_HANDLE, 0, 0, 0];
+            self.handles.close(CREATE_HANDLE, self.line, false);
+            self.sniffed_step(OpKind::Close, [0, 0], close, Expected::Success);
+        }
+    }
+
+    fn transfer(&mut self, kind: OpKind, verb: &Token<'_>, values: &[Token<'_>], size: &str) {
+        let handle = self.value(verb, values, "Handle");
+        let offset = self.value(verb, values, "Offset");
+        let len = self.value(verb, values, size);
+        if let (Some(handle), Some(offset), Some(len)) = (handle, offset, len) {
+            self.on_handle(kind, [handle, offset, len, len]);
+        }
+    }
+
+    fn on_handle(&mut self, kind: OpKind, numbers: [u64; NUMBERS]) {
+        let [handle, _, len, _] = numbers;
+        if len > safety::LONGEST_TRANSFER {
+            self.wrong(
+                1,
+                format!("{len} bytes are more than one operation may move (1 GiB)"),
+                None,
+            );
+        }
+        // How much a read brings was not recorded with it, and what works on
+        // handles that the trace does not open only made dbench 1 complain.
+        let expected = if self.handles.is_open(handle) && kind != OpKind::ReadX {
+            Expected::Success
+        } else {
+            Expected::Anything
+        };
+        if kind == OpKind::Close {
+            self.handles.close(handle, self.line, false);
+        }
+        self.sniffed_step(kind, [0, 0], numbers, expected);
+        self.count(kind);
+    }
+
+    /// An operation on one name; none if there is nothing to do.
+    fn on_name(&mut self, kind: OpKind, name: Option<NameId>) {
+        let Some(name) = name else { return };
+        let expected = match kind {
+            OpKind::MkDir | OpKind::RmDir => Expected::Anything,
+            _ => self.expected_of(name),
+        };
+        if kind == OpKind::MkDir {
+            self.existence.made(name);
+        }
+        self.sniffed_step(kind, [name, 0], [0; NUMBERS], expected);
+        self.count(kind);
+    }
+
+    /// The trace says that it worked, but only what the trace made is there.
+    fn expected_of(&self, name: NameId) -> Expected {
+        if self.existence.is_made_and_own(name) {
+            Expected::Success
+        } else {
+            Expected::Anything
+        }
+    }
+
+    fn rename(&mut self, verb: &Token<'_>, values: &[Token<'_>]) {
+        let from = self.sniffed_name(verb, values, "OldPath");
+        let to = self.sniffed_name(verb, values, "NewPath");
+        if let (Some(from), Some(to)) = (from, to) {
+            let expected = self.expected_of(from);
+            self.existence.made_with_content(to);
+            self.sniffed_step(OpKind::Rename, [from, to], [0; NUMBERS], expected);
+            self.count(OpKind::Rename);
+        }
+    }
+
+    fn sniffed_step(
+        &mut self,
+        kind: OpKind,
+        names: [NameId; NAMES],
+        numbers: [u64; NUMBERS],
+        expected: Expected,
+    ) {
+        let step = Step {
+            kind,
+            expected,
+            stamp: None,
+            names,
+            numbers: numbers.map(Operand::Literal),
+        };
+        self.emit(&step);
+    }
+
+    /// The number after a keyword.
+    fn value(&mut self, verb: &Token<'_>, values: &[Token<'_>], keyword: &str) -> Option<u64> {
+        let word = self.after(verb, values, keyword)?;
+        match c_number(word.text) {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                let what = format!("{keyword} \"{}\" {}", shown(word.text), fault.what());
+                self.wrong(word.column, what, None);
+                None
+            }
+        }
+    }
+
+    /// The name after a keyword.
+    fn sniffed_name(
+        &mut self,
+        verb: &Token<'_>,
+        values: &[Token<'_>],
+        keyword: &str,
+    ) -> Option<NameId> {
+        let word = self.after(verb, values, keyword)?;
+        if let Some(id) = self.seen_names.find(word.text) {
+            return Some(id);
+        }
+        let mut relative = Vec::new();
+        if let Err(fault) = names::normalise(&word.text.to_ascii_lowercase(), &mut relative) {
+            let what = format!("the name \"{}\" {}", shown(word.text), fault.what());
+            self.wrong(word.column, what, None);
+            return None;
+        }
+        let relative = safety::moved(relative);
+        if names::place(&relative) == names::Place::Marker {
+            self.wrong(
+                word.column,
+                "this name is the run's own mark".to_owned(),
+                None,
+            );
+            return None;
+        }
+        let id = self.keep_name(&relative, false);
+        self.seen_names.remember(word.text, id);
+        Some(id)
+    }
+
+    fn after<'w, 'l>(
+        &mut self,
+        verb: &Token<'_>,
+        values: &'w [Token<'l>],
+        keyword: &str,
+    ) -> Option<&'w Token<'l>> {
+        let is_keyword = |word: &Token<'_>| word.text == keyword.as_bytes();
+        let mut rest = values.iter().skip_while(|word| !is_keyword(word)).skip(1);
+        let found = rest.next();
+        if found.is_none() {
+            self.wrong(
+                verb.column,
+                format!("{} without {keyword}", shown(verb.text)),
+                None,
+            );
+        }
+        found
+    }
+}

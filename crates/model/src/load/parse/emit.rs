@@ -1,0 +1,242 @@
+//! Operations that were read, put into the compiled form and into what is known
+//! of handles and files.
+
+use super::super::code::{Instruction, Operand, Step};
+use super::super::expected::Expected;
+use super::super::names::{NameId, Place};
+use super::super::safety;
+use super::Compiler;
+use super::handles::{BadHandle, Spot};
+use crate::operation::OpKind;
+
+/// FILE_OPEN (MS-CIFS 2.2.4.64.1): opens and never changes anything.
+const OPEN: Operand = Operand::Literal(1);
+
+/// Columns of what a line says, for messages.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Columns {
+    pub(super) names: [u32; 2],
+    pub(super) numbers: [u32; 4],
+}
+
+impl Compiler {
+    /// Writes an operation.
+    pub(super) fn emit(&mut self, step: &Step) {
+        let mut hands_out = true;
+        if let Some((spot, times)) = self.repeat.take() {
+            hands_out = times > 0;
+            if times != 1 {
+                self.writer
+                    .directive(spot.line, &Instruction::Repeat(times));
+            }
+        }
+        if let Some(inner) = self.loops.last_mut() {
+            inner.hands_out |= hands_out;
+        }
+        self.has_stamps |= step.stamp.is_some();
+        self.writer.operation(self.line, step);
+    }
+
+    /// Counts the line as an operation.
+    pub(super) fn count(&mut self, kind: OpKind) {
+        self.operations += 1;
+        if let Some(count) = self.lines_by_kind.get_mut(kind.index()) {
+            *count += 1;
+        }
+    }
+
+    /// Follows what an operation does with handles, and finds wrong ones.
+    pub(super) fn follow_handles(&mut self, step: &Step, place: Option<Place>, columns: &Columns) {
+        let in_loop = self.is_in_loop();
+        let [first, _, third, _] = step.numbers;
+        let (handle, column) = match step.kind {
+            OpKind::NtCreateX => (third, columns.numbers[2]),
+            _ => (first, columns.numbers[0]),
+        };
+        let spot = Spot {
+            line: self.line,
+            column,
+        };
+        match step.kind {
+            OpKind::NtCreateX => self.opened(step, handle, place, spot),
+            OpKind::Close
+            | OpKind::ReadX
+            | OpKind::WriteX
+            | OpKind::Flush
+            | OpKind::LockX
+            | OpKind::UnlockX
+            | OpKind::QueryFileInformation
+            | OpKind::SetFileInformation => {
+                let writes = matches!(step.kind, OpKind::WriteX | OpKind::SetFileInformation);
+                let Operand::Literal(handle) = handle else {
+                    if writes {
+                        self.handles.written_any(spot);
+                    }
+                    return;
+                };
+                let verdict = self.handles.used(handle, spot, writes, in_loop);
+                let is_failure = matches!(step.expected, Expected::Failure(_));
+                match verdict {
+                    Err(bad @ BadHandle::Outside(_)) => self.bad_handle(handle, spot, bad),
+                    Err(bad) if !is_failure => self.bad_handle(handle, spot, bad),
+                    _ => {}
+                }
+                if step.kind == OpKind::Close {
+                    self.handles.close(handle, self.line, in_loop);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self, step: &Step, handle: Operand, place: Option<Place>, spot: Spot) {
+        let is_outside = matches!(place, Some(Place::Outside | Place::Marker));
+        if matches!(step.expected, Expected::Failure(_)) {
+            return;
+        }
+        match handle {
+            Operand::Literal(handle) => {
+                let in_loop = self.is_in_loop();
+                self.handles.open(handle, self.line, is_outside, in_loop);
+            }
+            Operand::Expression(_) => {
+                self.handles.open_any();
+                if is_outside {
+                    self.wrong_at(
+                        spot,
+                        "the handle of a file outside clients/ is only known when it runs"
+                            .to_owned(),
+                        Some("a plain number, so that nothing can write to it".to_owned()),
+                    );
+                }
+            }
+        }
+    }
+
+    fn bad_handle(&mut self, handle: u64, spot: Spot, bad: BadHandle) {
+        let (what, help) = match bad {
+            BadHandle::Unknown => (
+                format!("handle {handle} is not open: no line before this one opens it"),
+                "an NTCreateX with this handle that is expected to succeed must come first"
+                    .to_owned(),
+            ),
+            BadHandle::Closed(line) => (
+                format!("handle {handle} is not open any more: line {line} closed it"),
+                "an NTCreateX with this handle must come between".to_owned(),
+            ),
+            BadHandle::Outside(line) => (
+                format!(
+                    "handle {handle} is a file outside clients/, opened on line {line}, and must not be changed"
+                ),
+                "only files in clients/ are written to; others may be read".to_owned(),
+            ),
+        };
+        self.wrong_at(spot, what, Some(help));
+    }
+
+    /// Tells what was left open until the end of the outermost loop.
+    pub(super) fn end_of_loops(&mut self) {
+        for (handle, spot, bad) in self.handles.end_of_loops() {
+            self.bad_handle(handle, spot, bad);
+        }
+    }
+
+    /// Follows what an operation makes, and finds names that nothing can have.
+    pub(super) fn follow_files(&mut self, step: &Step, columns: &Columns) {
+        let [first, second] = step.names;
+        let [first_column, second_column] = columns.names;
+        if step.expected == Expected::Success {
+            match must_exist(step) {
+                Some(0) => self.check_existence(first, first_column),
+                Some(_) => self.check_existence(second, second_column),
+                None => {}
+            }
+        }
+        if matches!(step.expected, Expected::Failure(_) | Expected::Number(_)) {
+            return;
+        }
+        match step.kind {
+            OpKind::NtCreateX if only_opens(step) && !wants_directory(step) => {}
+            OpKind::NtCreateX
+            | OpKind::OpenX
+            | OpKind::MkDir
+            | OpKind::Create
+            | OpKind::SymLink
+            | OpKind::Link => self.makes(first, false),
+            OpKind::Rename => self.makes(second, true),
+            _ => {}
+        }
+    }
+
+    fn makes(&mut self, name: NameId, with_content: bool) {
+        if self.names.has_slots(name) {
+            self.existence.made_anything();
+        } else if with_content {
+            self.existence.made_with_content(name);
+        } else {
+            self.existence.made(name);
+        }
+    }
+
+    fn check_existence(&mut self, name: NameId, column: u32) {
+        if self.names.has_slots(name) || !self.existence.is_missing(name) {
+            return;
+        }
+        let template = self.names.template(name);
+        if template.iter().any(|byte| b"*?<>\"".contains(byte)) {
+            return;
+        }
+        let shown = super::shown(&template);
+        self.wrong(
+            column,
+            format!("\"{shown}\" does not exist: no line before this one makes it"),
+            Some("create it first, or expect the failure".to_owned()),
+        );
+    }
+}
+
+/// Whether an NTCreateX can only open what is there.
+pub(super) fn only_opens(step: &Step) -> bool {
+    let [_, disposition, ..] = step.numbers;
+    disposition == OPEN
+}
+
+fn wants_directory(step: &Step) -> bool {
+    let [options, ..] = step.numbers;
+    match options {
+        Operand::Literal(options) => options & super::super::action::OPTION_DIRECTORY != 0,
+        Operand::Expression(_) => true,
+    }
+}
+
+/// Which of its names must be there for an operation to succeed.
+fn must_exist(step: &Step) -> Option<usize> {
+    match step.kind {
+        OpKind::NtCreateX => (only_opens(step) && !wants_directory(step)).then_some(0),
+        OpKind::Unlink
+        | OpKind::RmDir
+        | OpKind::Rename
+        | OpKind::QueryPathInformation
+        | OpKind::GetAttr
+        | OpKind::SetAttr
+        | OpKind::Lookup
+        | OpKind::Access
+        | OpKind::ReadLink
+        | OpKind::Read
+        | OpKind::Write
+        | OpKind::Remove
+        | OpKind::ReadDirPlus
+        | OpKind::PathConf
+        | OpKind::Commit
+        | OpKind::Lock4
+        | OpKind::Unlock4
+        | OpKind::Test4 => Some(0),
+        OpKind::Link => Some(1),
+        _ => None,
+    }
+}
+
+/// Whether an operation changes what its name at that place names.
+pub(super) fn changes(step: &Step, place: usize) -> bool {
+    safety::changes(step.kind, only_opens(step), place)
+}

@@ -1,0 +1,327 @@
+//! Compiles the lines of a load file, whatever its generation.
+//!
+//! Lines come one at a time, from wherever; nothing of them is kept but what the
+//! compiled form needs. The generation is told from the first lines that say
+//! something; until one is decisive, a few lines wait.
+
+mod dbench1;
+mod directive;
+mod emit;
+mod existence;
+mod handles;
+mod name;
+mod operation;
+mod tokens;
+
+use super::code::Writer;
+use super::compiled::{Generation, Load};
+use super::diagnostic::{Diagnostics, LoadError, LoadErrors, shown};
+use super::names::{Names, Seen};
+use super::number::Number;
+use super::status;
+use super::verb::{self, Family};
+use crate::operation::OpKind;
+use existence::Existence;
+use handles::{Handles, Spot};
+use std::collections::HashMap;
+
+/// The longest line: 64 KiB. No program wrote longer ones.
+pub const LONGEST_LINE: usize = 1 << 16;
+
+/// How many lines wait for one that tells the generation.
+const WAITING_LINES: usize = 16;
+
+/// Lines without any verb after which a file is taken for something else.
+const STRANGE_LINES: u64 = 3;
+
+/// Whose grammar the lines have.
+#[derive(Debug)]
+enum Grammar {
+    /// Not known yet; these lines wait, with their numbers.
+    Undecided(Vec<(u32, Vec<u8>)>),
+    /// REQUEST and REPLY lines.
+    Dbench1,
+    /// Operations without quotes and statuses.
+    Dbench2,
+    /// Operations with quotes and statuses.
+    Current,
+}
+
+/// A LOOP whose ENDLOOP was not seen yet.
+#[derive(Debug)]
+struct OpenLoop {
+    spot: Spot,
+    /// Where its end is to be noted in the code.
+    place: usize,
+    times: u64,
+    /// Whether a turn of it gives the runner something to do.
+    hands_out: bool,
+}
+
+/// Turns the lines of a load file into a [`Load`].
+#[derive(Debug)]
+pub struct Compiler {
+    name: String,
+    line: u32,
+    grammar: Grammar,
+    diagnostics: Diagnostics,
+    writer: Writer,
+    names: Names,
+    seen_names: Seen,
+    seen_texts: Seen,
+    expressions: Vec<Number>,
+    seen_expressions: HashMap<Box<[u8]>, u32>,
+    texts: Vec<Box<[u8]>>,
+    patterns: Vec<Box<[u8]>>,
+    seen_patterns: HashMap<Box<[u8]>, u32>,
+    /// Slots that a RANDOMSTRING filled, one bit each.
+    slots: u16,
+    moved_slots: u16,
+    loops: Vec<OpenLoop>,
+    repeat: Option<(Spot, u64)>,
+    /// The first verb that belongs to one family only, and its line.
+    family: Option<(Family, &'static str, u32)>,
+    is_mixed: bool,
+    /// Lines that began with a verb or directive, and lines that did not.
+    recognised: u64,
+    strange: u64,
+    sniffed: dbench1::Sniffed,
+    handles: Handles,
+    existence: Existence,
+    operations: u64,
+    has_stamps: bool,
+    lines_by_kind: [u64; OpKind::COUNT],
+}
+
+impl Compiler {
+    /// Begins with the first line of the file of that name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            line: 0,
+            grammar: Grammar::Undecided(Vec::new()),
+            diagnostics: Diagnostics::default(),
+            writer: Writer::default(),
+            names: Names::default(),
+            seen_names: Seen::default(),
+            seen_texts: Seen::default(),
+            expressions: Vec::new(),
+            seen_expressions: HashMap::new(),
+            texts: Vec::new(),
+            patterns: Vec::new(),
+            seen_patterns: HashMap::new(),
+            slots: 0,
+            moved_slots: 0,
+            loops: Vec::new(),
+            repeat: None,
+            family: None,
+            is_mixed: false,
+            recognised: 0,
+            strange: 0,
+            sniffed: dbench1::Sniffed::default(),
+            handles: Handles::default(),
+            existence: Existence::default(),
+            operations: 0,
+            has_stamps: false,
+            lines_by_kind: [0; OpKind::COUNT],
+        }
+    }
+
+    /// Whether it makes no sense to go on: this is no load file at all.
+    pub fn is_hopeless(&self) -> bool {
+        self.diagnostics.is_hopeless()
+    }
+
+    /// The next line, with or without its end.
+    pub fn line(&mut self, line: &[u8]) {
+        if self.is_hopeless() {
+            return;
+        }
+        let Some(number) = self.line.checked_add(1) else {
+            self.give_up(1, "more than 4,294,967,295 lines", None);
+            return;
+        };
+        self.line = number;
+        let line = without_end(line, number == 1);
+        if line.len() > LONGEST_LINE {
+            self.line_too_long();
+        } else if let Some(at) = line.iter().position(|byte| *byte < b' ' && *byte != b'\t') {
+            let byte = line.get(at).copied().unwrap_or_default();
+            let what = format!("not a load file: byte 0x{byte:02x} is not text");
+            self.give_up(at as u32 + 1, &what, None);
+        } else {
+            self.text(line);
+        }
+    }
+
+    /// The next line is longer than [`LONGEST_LINE`]; so this is no load file.
+    pub fn line_too_long(&mut self) {
+        let what = format!("not a load file: a line is longer than {LONGEST_LINE} bytes");
+        self.give_up(1, &what, None);
+    }
+
+    fn text(&mut self, line: &[u8]) {
+        let begin = line.trim_ascii_start();
+        if begin.is_empty() || begin.starts_with(b"#") {
+            return;
+        }
+        if let Grammar::Undecided(waiting) = &mut self.grammar {
+            if let Some(grammar) = told_by(line) {
+                self.decide(grammar);
+            } else {
+                waiting.push((self.line, line.to_vec()));
+                if waiting.len() >= WAITING_LINES {
+                    self.decide(Grammar::Dbench2);
+                }
+                return;
+            }
+        }
+        self.line_of_known_grammar(line);
+    }
+
+    fn line_of_known_grammar(&mut self, line: &[u8]) {
+        match self.grammar {
+            Grammar::Dbench1 => self.sniffed_line(line),
+            Grammar::Dbench2 => self.operation_line(line, false),
+            Grammar::Current | Grammar::Undecided(_) => self.operation_line(line, true),
+        }
+    }
+
+    /// The grammar is known: the lines that waited go first.
+    fn decide(&mut self, grammar: Grammar) {
+        let now = self.line;
+        if let Grammar::Undecided(waiting) = std::mem::replace(&mut self.grammar, grammar) {
+            for (number, line) in waiting {
+                self.line = number;
+                self.line_of_known_grammar(&line);
+            }
+        }
+        self.line = now;
+    }
+
+    /// The file is at its end.
+    pub fn finish(mut self) -> Result<Load, LoadErrors> {
+        if matches!(self.grammar, Grammar::Undecided(_)) {
+            self.decide(Grammar::Dbench2);
+        }
+        self.check_end();
+        let Self {
+            name, diagnostics, ..
+        } = self;
+        if let Some(errors) = diagnostics.finish(&name) {
+            return Err(errors);
+        }
+        self.names.shrink();
+        Ok(Load {
+            generation: match (&self.grammar, self.family) {
+                (Grammar::Dbench1, _) => Generation::Dbench1,
+                (Grammar::Dbench2, _) => Generation::Dbench2,
+                (_, Some((Family::Nfs, ..))) => Generation::Nfs,
+                _ => Generation::Cifs,
+            },
+            name,
+            lines: self.line,
+            operations: self.operations,
+            has_stamps: self.has_stamps,
+            code: self.writer.finish(),
+            names: self.names,
+            expressions: self.expressions,
+            texts: self.texts,
+            patterns: self.patterns,
+            moved_slots: self.moved_slots,
+            lines_by_kind: self.lines_by_kind,
+        })
+    }
+
+    fn check_end(&mut self) {
+        if self.recognised == 0 && self.strange >= STRANGE_LINES {
+            self.line = 0;
+            let help = "a line is an operation, its arguments and its status, such as: Unlink \"\\clients\\client1\\a\" 0x6 NT_STATUS_OK";
+            let what = "not a load file: no line begins with an operation";
+            self.give_up(0, what, Some(help.to_owned()));
+            return;
+        }
+        self.repeat_without_operation();
+        for open in std::mem::take(&mut self.loops) {
+            self.wrong_at(open.spot, "LOOP without ENDLOOP".to_owned(), None);
+        }
+        self.end_of_loops();
+        if let Some((spot, line)) = self.handles.end() {
+            self.wrong_at(
+                spot,
+                format!("this may write to the file outside clients/ that line {line} opens"),
+                Some("write through handles that are plain numbers".to_owned()),
+            );
+        }
+        if self.operations == 0 && self.diagnostics.count() == 0 {
+            self.line = 0;
+            self.give_up(0, "not a load file: there is no operation in it", None);
+        }
+    }
+
+    /// Notes a problem at a column of the current line.
+    fn wrong(&mut self, column: u32, what: String, help: Option<String>) {
+        let line = self.line;
+        self.wrong_at(Spot { line, column }, what, help);
+    }
+
+    fn wrong_at(&mut self, spot: Spot, what: String, help: Option<String>) {
+        self.diagnostics.add(LoadError {
+            line: spot.line,
+            column: spot.column,
+            what,
+            help,
+        });
+    }
+
+    fn give_up(&mut self, column: u32, what: &str, help: Option<String>) {
+        self.diagnostics.give_up(LoadError {
+            line: self.line,
+            column,
+            what: what.to_owned(),
+            help,
+        });
+    }
+
+    fn is_in_loop(&self) -> bool {
+        !self.loops.is_empty()
+    }
+}
+
+/// A line without what ends it, and the first one without the mark that some
+/// editors put before text.
+fn without_end(line: &[u8], is_first: bool) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    match line.strip_prefix(b"\xef\xbb\xbf") {
+        Some(rest) if is_first => rest,
+        _ => line,
+    }
+}
+
+/// The grammar that a line can only belong to.
+fn told_by(line: &[u8]) -> Option<Grammar> {
+    let mut words = line
+        .split(|byte| matches!(byte, b' ' | b'\t'))
+        .filter(|word| !word.is_empty());
+    let first = words.next()?;
+    let second = words.next();
+    if matches!(second, Some(b"REQUEST" | b"REPLY")) || first.starts_with(b"SMB") {
+        return Some(Grammar::Dbench1);
+    }
+    let Some(verb) = verb::find(first) else {
+        return Some(Grammar::Current);
+    };
+    if second.is_some_and(|second| second.starts_with(b"\"")) {
+        return Some(Grammar::Current);
+    }
+    let arguments = usize::from(second.is_some()) + words.clone().count();
+    let last = words.last().or(second);
+    // A 0x at the end may as well be the argument of a line without status.
+    let has_status =
+        arguments > verb.names.len() + verb.needed && last.is_some_and(status::looks_like_status);
+    match verb.in_dbench2 {
+        Some(_) if !has_status && verb.family != Family::Nfs => None,
+        _ => Some(Grammar::Current),
+    }
+}

@@ -1,0 +1,284 @@
+//! The verbs of load files: what each takes, and whose it is.
+
+use super::diagnostic::suggestion;
+use crate::operation::OpKind;
+
+/// Which program's backend has a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    /// The CIFS-style verbs of dbench's fileio and sockio backends.
+    Cifs,
+    /// The verbs of dbench's nfs backend.
+    Nfs,
+    /// Both.
+    Either,
+}
+
+/// One verb.
+#[derive(Debug)]
+pub(super) struct Verb {
+    pub(super) word: &'static str,
+    pub(super) family: Family,
+    pub(super) kind: OpKind,
+    /// What its names are called.
+    pub(super) names: &'static [&'static str],
+    /// What its numbers are called.
+    pub(super) numbers: &'static [&'static str],
+    /// How many of the numbers must be there.
+    pub(super) needed: usize,
+    /// How many numbers it has in dbench 2; `None` when dbench 2 lacks it.
+    pub(super) in_dbench2: Option<usize>,
+}
+
+const PATH: &[&str] = &["path"];
+const HANDLE: &[&str] = &["handle"];
+const LEVEL: &[&str] = &["handle", "level"];
+const TRANSFER: &[&str] = &["handle", "offset", "size", "transferred"];
+const RANGE: &[&str] = &["handle", "offset", "size"];
+const NLM_RANGE: &[&str] = &["offset", "size"];
+
+const fn cifs(
+    word: &'static str,
+    kind: OpKind,
+    names: &'static [&'static str],
+    numbers: &'static [&'static str],
+) -> Verb {
+    Verb {
+        word,
+        family: Family::Cifs,
+        kind,
+        names,
+        numbers,
+        needed: numbers.len(),
+        in_dbench2: None,
+    }
+}
+
+const fn nfs(
+    word: &'static str,
+    kind: OpKind,
+    names: &'static [&'static str],
+    numbers: &'static [&'static str],
+) -> Verb {
+    Verb {
+        family: Family::Nfs,
+        ..cifs(word, kind, names, numbers)
+    }
+}
+
+impl Verb {
+    const fn needing(self, needed: usize) -> Verb {
+        Verb { needed, ..self }
+    }
+
+    const fn with_in_dbench2(self, numbers: usize) -> Verb {
+        Verb {
+            in_dbench2: Some(numbers),
+            ..self
+        }
+    }
+
+    /// How a line with it is written.
+    pub(super) fn usage(&self) -> String {
+        let mut line = self.word.to_owned();
+        for name in self.names {
+            line.push_str(&format!(" \"{name}\""));
+        }
+        for number in self.numbers {
+            line.push(' ');
+            line.push_str(number);
+        }
+        line.push_str(" status");
+        line
+    }
+}
+
+/// All verbs, the most frequent first.
+pub(super) const VERBS: &[Verb] = &[
+    cifs("ReadX", OpKind::ReadX, &[], TRANSFER).with_in_dbench2(4),
+    cifs(
+        "NTCreateX",
+        OpKind::NtCreateX,
+        PATH,
+        &["options", "disposition", "handle"],
+    )
+    .with_in_dbench2(3),
+    cifs(
+        "QUERY_PATH_INFORMATION",
+        OpKind::QueryPathInformation,
+        PATH,
+        &["level"],
+    )
+    .with_in_dbench2(0),
+    cifs("Close", OpKind::Close, &[], HANDLE).with_in_dbench2(1),
+    cifs("WriteX", OpKind::WriteX, &[], TRANSFER).with_in_dbench2(4),
+    cifs(
+        "FIND_FIRST",
+        OpKind::FindFirst,
+        &["pattern"],
+        &["level", "max", "count"],
+    )
+    .with_in_dbench2(0),
+    cifs("Unlink", OpKind::Unlink, PATH, &["attributes"])
+        .needing(0)
+        .with_in_dbench2(0),
+    cifs(
+        "QUERY_FS_INFORMATION",
+        OpKind::QueryFsInformation,
+        &[],
+        &["level"],
+    )
+    .with_in_dbench2(1),
+    cifs(
+        "QUERY_FILE_INFORMATION",
+        OpKind::QueryFileInformation,
+        &[],
+        LEVEL,
+    )
+    .with_in_dbench2(1),
+    cifs(
+        "SET_FILE_INFORMATION",
+        OpKind::SetFileInformation,
+        &[],
+        LEVEL,
+    ),
+    cifs("Flush", OpKind::Flush, &[], HANDLE).with_in_dbench2(1),
+    cifs("Rename", OpKind::Rename, &["old", "new"], &[]).with_in_dbench2(0),
+    cifs("LockX", OpKind::LockX, &[], RANGE),
+    cifs("UnlockX", OpKind::UnlockX, &[], RANGE),
+    cifs("Mkdir", OpKind::MkDir, PATH, &[]).with_in_dbench2(0),
+    cifs("Rmdir", OpKind::RmDir, PATH, &[]).with_in_dbench2(0),
+    // smbtorture's SMBwrite.
+    cifs("Write", OpKind::WriteX, &[], TRANSFER),
+    Verb {
+        family: Family::Either,
+        ..cifs("Deltree", OpKind::Deltree, PATH, &[])
+    }
+    .with_in_dbench2(0),
+    nfs("READ3", OpKind::Read, PATH, &["offset", "size"]),
+    nfs("WRITE3", OpKind::Write, PATH, &["offset", "size", "stable"]),
+    nfs("GETATTR3", OpKind::GetAttr, PATH, &[]),
+    nfs("LOOKUP3", OpKind::Lookup, PATH, &[]),
+    nfs("ACCESS3", OpKind::Access, PATH, &["wanted", "granted"]).needing(0),
+    nfs("CREATE3", OpKind::Create, PATH, &[]),
+    nfs("SETATTR3", OpKind::SetAttr, PATH, &[]),
+    nfs("READLINK3", OpKind::ReadLink, PATH, &[]),
+    nfs("COMMIT3", OpKind::Commit, PATH, &[]),
+    nfs("REMOVE3", OpKind::Remove, PATH, &[]),
+    nfs("MKDIR3", OpKind::MkDir, PATH, &[]),
+    nfs("RMDIR3", OpKind::RmDir, PATH, &[]),
+    nfs("RENAME3", OpKind::Rename, &["old", "new"], &[]),
+    nfs("SYMLINK3", OpKind::SymLink, &["new", "target"], &[]),
+    nfs("LINK3", OpKind::Link, &["new", "existing"], &[]),
+    nfs("READDIRPLUS3", OpKind::ReadDirPlus, PATH, &[]),
+    nfs("FSSTAT3", OpKind::FsStat, &[], &[]),
+    nfs("FSINFO3", OpKind::FsInfo, &[], &[]),
+    nfs("PATHCONF3", OpKind::PathConf, PATH, &[]),
+    nfs("LOCK4", OpKind::Lock4, PATH, NLM_RANGE),
+    nfs("UNLOCK4", OpKind::Unlock4, PATH, NLM_RANGE),
+    nfs("TEST4", OpKind::Test4, PATH, NLM_RANGE),
+];
+
+/// The verb of that word, whatever its case.
+#[inline]
+pub(super) fn find(word: &[u8]) -> Option<&'static Verb> {
+    VERBS
+        .iter()
+        .find(|verb| verb.word.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// Words that begin a directive.
+pub(super) const DIRECTIVES: &[&str] = &[
+    "LOOP",
+    "ENDLOOP",
+    "REPEAT",
+    "SLEEP",
+    "SETSP",
+    "WAITSP",
+    "WRITEPATTERN",
+    "RANDOMSTRING",
+];
+
+/// What is most like a word that is neither verb nor directive.
+pub(super) fn meant(word: &[u8]) -> Option<&'static str> {
+    let words = VERBS.iter().map(|verb| verb.word);
+    suggestion(word, words.chain(DIRECTIVES.iter().copied()))
+}
+
+/// Verbs of dbench's other backends: recognised, so that they can be refused in
+/// plain words.
+const FOREIGN: &[(&str, &[&str])] = &[
+    ("dbench's smb backend (libsmbclient)", &["OPEN", "READDIR"]),
+    ("dbench's block backend", &["FDATASYNC"]),
+    (
+        "dbench's scsi and iscsi backends",
+        &[
+            "TESTUNITREADY",
+            "READ6",
+            "READ10",
+            "READ12",
+            "READ16",
+            "WRITE6",
+            "WRITE10",
+            "WRITE12",
+            "WRITE16",
+            "READCAPACITY10",
+            "READCAPACITY16",
+            "SYNCHRONIZECACHE10",
+            "SYNCHRONIZECACHE16",
+            "PREFETCH10",
+            "PREFETCH16",
+            "INQUIRY",
+            "PRIN",
+            "PROUT",
+        ],
+    ),
+];
+
+/// Whose verb it is, if it is one of a backend that is not supported. READ, WRITE
+/// and CLOSE are told apart by whether their first argument is a name.
+pub(super) fn foreign(word: &[u8], first: Option<&[u8]>, arguments: usize) -> Option<&'static str> {
+    let is_name = first.is_some_and(|first| matches!(first.first(), Some(b'/' | b'\\')));
+    let is = |verb: &str| word.eq_ignore_ascii_case(verb.as_bytes());
+    let [(smb, _), (block, _), _] = FOREIGN else {
+        return None;
+    };
+    if is_name && (is("READ") || is("WRITE") || is("CLOSE")) {
+        return Some(smb);
+    }
+    if is("READ") || (is("WRITE") && arguments < 4) {
+        return Some(block);
+    }
+    FOREIGN
+        .iter()
+        .find(|(_, verbs)| verbs.iter().any(|verb| is(verb)))
+        .map(|(backend, _)| *backend)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_are_found_whatever_their_case() {
+        for verb in VERBS {
+            let found = find(verb.word.to_lowercase().as_bytes()).expect("it is listed");
+            assert_eq!(found.word, verb.word);
+            assert!(verb.names.len() <= 2 && verb.numbers.len() <= 4);
+        }
+        assert!(find(b"READX3").is_none());
+    }
+
+    #[test]
+    fn verbs_of_other_backends_are_known_as_theirs() {
+        let whose = |word: &str, first: &str, arguments| {
+            foreign(word.as_bytes(), Some(first.as_bytes()), arguments)
+        };
+        assert!(whose("READ", "/a", 3).is_some_and(|who| who.contains("smb")));
+        assert!(whose("CLOSE", "/a", 1).is_some_and(|who| who.contains("smb")));
+        assert!(whose("Close", "17", 1).is_none());
+        assert!(whose("WRITE", "*%100", 2).is_some_and(|who| who.contains("block")));
+        assert!(whose("Write", "7", 4).is_none());
+        assert!(whose("read10", "0", 4).is_some_and(|who| who.contains("iscsi")));
+    }
+}
