@@ -31,6 +31,9 @@ fn main() -> io::Result<()> {
         let (target, seed) = seed(message);
         write(&corpus, target, number, &seed)?;
     }
+    for (number, lengths) in EXCHANGES.iter().enumerate() {
+        write(&corpus, "tbench", number, &requests(lengths, number))?;
+    }
     Ok(())
 }
 
@@ -38,6 +41,26 @@ fn write(corpus: &Path, target: &str, number: usize, seed: &[u8]) -> io::Result<
     let folder: PathBuf = corpus.join(target);
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(format!("message-{number:03}")), seed)
+}
+
+/// Lengths of requests and replies that follow each other on one connection.
+const EXCHANGES: [&[(u32, u32)]; 4] = [
+    &[(8, 8)],
+    &[(8, 8), (94, 87), (300, 55), (47, 39)],
+    &[(59, 4155), (59, u32::MAX)],
+    &[(7, 8), (8, 8)],
+];
+
+/// A stream of requests, to be read in steps.
+fn requests(lengths: &[(u32, u32)], number: usize) -> Vec<u8> {
+    let mut stream = vec![5 * number as u8, 40];
+    for (request_len, reply_len) in lengths {
+        let end = stream.len() + *request_len as usize;
+        stream.extend((request_len - 4).to_be_bytes());
+        stream.extend((reply_len - 4).to_be_bytes());
+        stream.resize(end, 0xee);
+    }
+    stream
 }
 
 /// A conversation with a client of 22 slots in which this is the reply.

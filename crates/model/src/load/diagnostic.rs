@@ -114,7 +114,7 @@ pub(super) fn shown(bytes: &[u8]) -> String {
 }
 
 /// The candidate that is most like `word`, if one is alike enough to be meant.
-pub(super) fn suggestion<'a>(
+pub fn suggestion<'a>(
     word: &[u8],
     candidates: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<&'a str> {

@@ -11,6 +11,7 @@
 
 pub mod action;
 mod asked;
+pub mod census;
 mod code;
 pub mod compiled;
 pub mod diagnostic;
@@ -20,6 +21,7 @@ mod names;
 mod number;
 mod parse;
 mod random_string;
+pub mod refusals;
 mod safety;
 pub mod script;
 mod status;

@@ -90,6 +90,7 @@ pub struct Compiler {
     existence: Existence,
     operations: u64,
     has_stamps: bool,
+    unusual_statuses: Vec<(u32, u8)>,
     lines_by_kind: [u64; OpKind::COUNT],
 }
 
@@ -123,6 +124,7 @@ impl Compiler {
             existence: Existence::default(),
             operations: 0,
             has_stamps: false,
+            unusual_statuses: Vec::new(),
             lines_by_kind: [0; OpKind::COUNT],
         }
     }
@@ -223,6 +225,7 @@ impl Compiler {
             lines: self.line,
             operations: self.operations,
             has_stamps: self.has_stamps,
+            unusual_statuses: self.unusual_statuses.into_boxed_slice(),
             code: self.writer.finish(),
             names: self.names,
             expressions: self.expressions,
