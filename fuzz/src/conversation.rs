@@ -80,8 +80,7 @@ fn operation(slot: usize, len: u32) -> Operation {
     let cursor = DirectoryCursor::default();
     let stability = Stability::DataSync;
     match kind_of(slot) {
-        // No client of NFSv3 is asked for these.
-        OpKind::Null | filestone_model::only_in_loads!() => Operation::Null,
+        OpKind::Null => Operation::Null,
         OpKind::GetAttr => Operation::GetAttr { file },
         OpKind::SetAttr => Operation::SetAttr {
             file,
