@@ -319,7 +319,7 @@ fn told_by(line: &[u8]) -> Option<Grammar> {
         return Some(Grammar::Current);
     }
     let arguments = usize::from(second.is_some()) + words.clone().count();
-    let last = words.last().or(second);
+    let last = words.next_back().or(second);
     // A 0x at the end may as well be the argument of a line without status.
     let has_status =
         arguments > verb.names.len() + verb.needed && last.is_some_and(status::looks_like_status);

@@ -479,3 +479,13 @@ fn impossible_numbers_are_refused_where_they_stand() {
     only_fault("ACCESS3 \"/\" 0x1 0x3 0x0", 1, 17, "cannot be granted");
     only_fault("1.2.3 FSSTAT3 0x0", 1, 1, "no time stamp");
 }
+
+#[test]
+fn the_example_of_the_documentation_compiles() {
+    let page = include_str!("../../../../../docs/reference/load-file.md");
+    let (_, example) = page
+        .split_once("## An example\n\n```\n")
+        .expect("it is the last section");
+    let load = compiled(example.trim_end().trim_end_matches("```"));
+    assert_eq!((load.operations(), load.generation()), (9, Generation::Nfs));
+}
