@@ -103,9 +103,10 @@ fn replay_plan(
     let clients_per_thread = course.clients_per_thread.unwrap_or(1);
     if clients_per_thread > clients {
         return Err(Error::usage(format!(
-            "--clients-per-thread {clients_per_thread}: there are only {clients} clients"
+            "--clients-per-thread {clients_per_thread}: expected at most the number of clients, \
+             {clients}"
         ))
-        .with_help("--clients says how many there are of them altogether"));
+        .with_help("--clients says how many there are altogether"));
     }
     Ok(ReplayPlan {
         loads: loads.iter().map(|named| named.name.clone()).collect(),

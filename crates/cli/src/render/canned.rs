@@ -345,6 +345,12 @@ fn spread_over_kinds(record: &mut RunRecord) {
         kind.response_time_ns = times(&kind.response_time_ns, factor);
         kind.service_time_ns = times(&kind.service_time_ns, factor);
     }
+    let merged = |rows: Vec<&DistributionRecord>| {
+        DistributionRecord::merged(&rows).expect("our own histograms")
+    };
+    let kinds = &record.totals.kinds;
+    record.totals.response_time_ns = merged(kinds.iter().map(|k| &k.response_time_ns).collect());
+    record.totals.service_time_ns = merged(kinds.iter().map(|k| &k.service_time_ns).collect());
     for interval in &mut record.intervals {
         for (factor, kind) in (1..).zip(&mut interval.kinds) {
             third(&mut kind.ledger);

@@ -52,7 +52,7 @@ pub fn row(form: Form, progress: &Progress) -> Option<String> {
         ));
     }
     let phase = match phase {
-        ProgressPhase::WarmUp => "warmup ",
+        ProgressPhase::WarmUp => "warmup",
         ProgressPhase::Execute => "execute",
         ProgressPhase::CleanUp => {
             return Some(format!("{clients:>4}  cleanup {seconds:>3.0} sec\n"));

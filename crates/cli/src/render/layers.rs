@@ -313,17 +313,17 @@ fn split(whole: f64, parts: &[(&str, f64)], remainder: &str) -> String {
     )
 }
 
-/// The same layer at several places.
+/// The same layer at several places, numbered as in the table.
 fn side_by_side(layers: &[(&str, f64)]) -> String {
-    let Some(((_, first), others)) = layers.split_first() else {
+    let Some(((layer, first), others)) = layers.split_first() else {
         return String::new();
     };
-    let mut text = format!("an operation takes {first:.1} usecs on the first");
-    for (_, time) in others {
+    let mut text = format!("an operation takes {first:.1} usecs on {layer} 1");
+    for (number, (layer, time)) in (2..).zip(others) {
         let difference = time - first;
         let word = if difference < 0.0 { "less" } else { "more" };
         text.push_str(&format!(
-            ", {time:.1} on the next, {:.1} {word} than there",
+            ", {time:.1} on {layer} {number} ({:.1} {word})",
             difference.abs()
         ));
     }
