@@ -110,7 +110,7 @@ fn single(text: &str) -> Result<LayerTargets, String> {
             target::parse(text).map(|target| LayerTargets::Nfs3(vec![Some(target)]))
         }
         _ if text.starts_with("smb:") => {
-            Err("SMB is not there yet; local:, tcp: and nfs: are".into())
+            Err("smb: is not there yet; local:, tcp: and nfs: are".into())
         }
         _ => Err(format!("\"{text}\" is no layer; {}", suggestion(text))),
     }

@@ -141,7 +141,7 @@ pub struct PacingOptions {
 
 /// How `local:` works.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "On local:")]
+#[command(next_help_heading = "On local")]
 pub struct LocalOptions {
     /// Open files with O_SYNC
     #[arg(short = 's', long)]
@@ -174,7 +174,7 @@ pub struct LocalOptions {
 
 /// How `tcp:` works.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "On tcp:")]
+#[command(next_help_heading = "On tcp")]
 pub struct TcpOptions {
     /// Socket options in dbench's words [default: TCP_NODELAY SO_REUSEADDR]
     #[arg(short = 'T', long, value_name = "LIST")]
@@ -186,7 +186,7 @@ pub struct TcpOptions {
 
 /// How `nfs:` works.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "On nfs:")]
+#[command(next_help_heading = "On nfs")]
 pub struct NfsReplayOptions {
     /// Write FILE_SYNC instead of UNSTABLE with COMMIT on Flush and Close
     #[arg(long)]
