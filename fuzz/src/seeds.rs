@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use filestone_fuzz::conversation::{READ_REPLY, REPLY};
 use filestone_fuzz::list::{Kind, Message, messages};
-use filestone_fuzz::{mount, nfs3_call, nfs3_reply, portmap};
+use filestone_fuzz::{mount, nfs3_call, nfs3_reply, nlm, portmap};
 use filestone_wire::nfs3;
 use filestone_wire::record::RecordMark;
 
@@ -51,6 +51,7 @@ fn seed(message: &Message) -> (&'static str, Vec<u8>) {
         Kind::Nfs3Args(_) => ("nfs3_call", nfs3_call),
         Kind::Nfs3Reply(_) => ("nfs3_reply", nfs3_reply),
         Kind::MountArgs(_) | Kind::MountReply(_) => ("mount", mount),
+        Kind::NlmArgs(_) | Kind::NlmReply(_) => ("nlm", nlm),
         Kind::PortmapArgs(_)
         | Kind::PortmapReply(_)
         | Kind::RpcbindArgs(_)
