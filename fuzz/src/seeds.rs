@@ -6,12 +6,23 @@ use std::{fs, io};
 
 use filestone_fuzz::conversation::{READ_REPLY, REPLY};
 use filestone_fuzz::list::{Kind, Message, messages};
-use filestone_fuzz::{mount, nfs3_call, nfs3_reply, nlm, portmap};
+use filestone_fuzz::{mount, nlm, nfs3_call, nfs3_reply, portmap};
 use filestone_wire::nfs3;
 use filestone_wire::record::RecordMark;
 
+/// A load file of every generation.
+const LOADS: &[&str] = &[
+    "SMBopenX REQUEST Size 0 Path \\A\nSMBopenX REPLY Handle 1 Size 9\nSMBwrite REQUEST Handle 1 ByteCount 1 Offset 7\nCREATE REQUEST Path \\B Size 5\n",
+    "NTCreateX \\clients\\client1\\a 0x40 0x2 12\nWriteX 12 0 10 10\nFIND_FIRST \\clients\\client1\\FILLER\"*\nClose 12\n",
+    "0.5 NTCreateX \"\\clients\\client1\\a\" 0x40 0x2 7 NT_STATUS_OK\nLOOP 3\nREPEAT 2\nReadX 7 *%0x1000/512 100 99 *\nSLEEP 10\nENDLOOP\nClose 7 0x0\n",
+    "RANDOMSTRING 1 \"/test[0123].file\"\nWRITEPATTERN abc\nCREATE3 $1 *\nWRITE3 $1 +child +num_children 2 0x0\nSETSP 1\nWAITSP 0 1\nSYMLINK3 \"/clients/client1/s\" \"$1\" 0x11\n",
+];
+
 fn main() -> io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    for (number, load) in LOADS.iter().enumerate() {
+        write(&corpus, "load_file", number, load.as_bytes())?;
+    }
     for (number, message) in messages().iter().enumerate() {
         write(&corpus, "record", number, &record(message, number))?;
         if let Some(seed) = conversation(message, number) {
@@ -20,6 +31,9 @@ fn main() -> io::Result<()> {
         let (target, seed) = seed(message);
         write(&corpus, target, number, &seed)?;
     }
+    for (number, lengths) in EXCHANGES.iter().enumerate() {
+        write(&corpus, "tbench", number, &requests(lengths, number))?;
+    }
     Ok(())
 }
 
@@ -27,6 +41,26 @@ fn write(corpus: &Path, target: &str, number: usize, seed: &[u8]) -> io::Result<
     let folder: PathBuf = corpus.join(target);
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(format!("message-{number:03}")), seed)
+}
+
+/// Lengths of requests and replies that follow each other on one connection.
+const EXCHANGES: [&[(u32, u32)]; 4] = [
+    &[(8, 8)],
+    &[(8, 8), (94, 87), (300, 55), (47, 39)],
+    &[(59, 4155), (59, u32::MAX)],
+    &[(7, 8), (8, 8)],
+];
+
+/// A stream of requests, to be read in steps.
+fn requests(lengths: &[(u32, u32)], number: usize) -> Vec<u8> {
+    let mut stream = vec![5 * number as u8, 40];
+    for (request_len, reply_len) in lengths {
+        let end = stream.len() + *request_len as usize;
+        stream.extend((request_len - 4).to_be_bytes());
+        stream.extend((reply_len - 4).to_be_bytes());
+        stream.resize(end, 0xee);
+    }
+    stream
 }
 
 /// A conversation with a client of 22 slots in which this is the reply.

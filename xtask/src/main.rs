@@ -8,6 +8,7 @@ mod beside;
 mod exchange;
 mod fuzz;
 mod interop;
+mod loads;
 mod man;
 mod process;
 mod processors;
@@ -42,6 +43,8 @@ enum Chore {
     Fuzz(fuzz::Fuzz),
     /// Write the man pages anew from the options' definitions.
     Man(man::Man),
+    /// Write the loads of our own anew from their models.
+    Loads(loads::Loads),
     /// Accept changed snapshots; read the diff before committing it.
     Bless,
     /// The least a program can do to exchange these bytes (part of bench).
@@ -69,6 +72,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Interop(options) => interop::run(options),
         Chore::Fuzz(options) => fuzz::run(options),
         Chore::Man(options) => man::run(options),
+        Chore::Loads(options) => loads::run(options),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
     }

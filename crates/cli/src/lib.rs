@@ -13,6 +13,7 @@ mod error;
 mod faces;
 mod interruption;
 mod live;
+mod load_source;
 mod nct_command_line;
 mod option_values;
 mod options;
@@ -105,6 +106,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Face::Demo(options)) => faces::demo::run(&options),
         Some(Face::Probe(options)) => faces::probe::run(&options),
         Some(Face::Run(options)) => faces::run::run(&options),
+        Some(Face::Check(options)) => faces::check::run(&options),
         Some(Face::Serve(options)) => faces::serve::run(&options),
         Some(Face::Calibrate(options)) => faces::calibrate::run(&options),
         Some(Face::Report(options)) => faces::report::run(&options),

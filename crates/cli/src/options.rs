@@ -62,6 +62,8 @@ pub enum Face {
     Probe(Box<ProbeOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
     Run(RunOptions),
+    /// Say what load files contain, and what each layer would refuse of them
+    Check(CheckOptions),
     /// Serve NFSv3 from memory, or be the other end of bare TCP
     Serve(ServeOptions),
     /// Measure what filestone itself can do on this host
@@ -295,6 +297,38 @@ pub struct RunOptions {
     pub plan: PathBuf,
     #[command(flatten)]
     pub report: RunReportOptions,
+}
+
+/// `filestone check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filestone check client.txt
+  filestone check office --layers
+  filestone check *.load --as json | jq '.[].contents.tree.live_set_bytes'
+
+Nothing is sent and nothing is written. Exit code 2 if a file cannot be replayed.")]
+pub struct CheckOptions {
+    /// Load files of dbench 1 to 5, tbench or smbtorture, plain or gzip; or names of filestone's own
+    /// loads
+    #[arg(value_name = "FILE", required = true)]
+    pub loads: Vec<PathBuf>,
+    /// What to print; json is a list with an object per load
+    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    pub format: CheckFormat,
+    /// Print only what each layer would refuse or answer without a call, verb by verb
+    #[arg(long)]
+    pub layers: bool,
+}
+
+/// What `filestone check` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum CheckFormat {
+    /// Tables for people
+    #[default]
+    Text,
+    /// Everything, for programs
+    Json,
 }
 
 /// `filestone demo`.

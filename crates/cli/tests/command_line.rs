@@ -24,6 +24,7 @@ fn help_of_every_face() {
         vec!["probe", "--help"],
         vec!["demo", "--help"],
         vec!["run", "--help"],
+        vec!["check", "--help"],
         vec!["serve", "--help"],
         vec!["calibrate", "--help"],
         vec!["report", "--help"],
@@ -158,4 +159,42 @@ fn a_reader_that_goes_away_is_no_error() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn check_says_all_that_is_wrong_and_still_shows_what_is_right() {
+    let wrong = std::env::temp_dir().join(format!("filestone-wrong-{}.load", std::process::id()));
+    std::fs::write(
+        &wrong,
+        "Mkdir \"/clients\" NT_STATUS_OK\nClose 7 NT_STATUS_OK\nRmdir \"/clients\" SUCESS\n",
+    )
+    .expect("the temporary directory takes files");
+    let output = filestone(&["check", &wrong.to_string_lossy(), "untar"]);
+    std::fs::remove_file(&wrong).expect("it was just written");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let name = wrong.display();
+    assert!(errors.contains(&format!("error: {name}:2:7: ")), "{errors}");
+    assert!(
+        errors.contains(&format!("error: {name}:3:18: ")),
+        "{errors}"
+    );
+    assert!(errors.contains("help: "), "{errors}");
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("untar: "), "{shown}");
+}
+
+#[test]
+fn check_as_json_is_a_list_of_loads() {
+    let output = filestone(&["check", "mail", "database", "--as", "json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let loads: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let names: Vec<&str> = loads
+        .as_array()
+        .expect("it is a list")
+        .iter()
+        .filter_map(|load| load["load"].as_str())
+        .collect();
+    assert_eq!(names, ["mail", "database"]);
+    assert!(loads[0]["contents"]["cut_off"].is_null());
 }

@@ -10,6 +10,7 @@ pub mod calibrate;
 pub mod clock;
 pub mod error;
 pub mod host;
+pub mod load_file;
 pub mod prepare;
 pub mod replay;
 pub mod run;

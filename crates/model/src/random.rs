@@ -22,6 +22,8 @@ pub enum Purpose {
     Names = 4,
     /// Random numbers and strings of a load file.
     Script = 5,
+    /// What stands in a load of our own.
+    Made = 6,
 }
 
 /// The random stream for one purpose of one client (or worker).

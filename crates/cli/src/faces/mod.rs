@@ -2,6 +2,7 @@
 //! measures, schedules or encodes.
 
 pub mod calibrate;
+pub mod check;
 pub mod completions;
 pub mod demo;
 pub mod nct;

@@ -3,6 +3,7 @@
 //! To add one: a file here, a line in [`REPORTS`], snapshots over the canned
 //! records, a paragraph in the documentation.
 
+pub mod census;
 pub mod csv;
 pub mod gnuplot;
 pub mod hdr;

@@ -155,32 +155,8 @@ impl Prepared {
                 "a directory",
                 "name the directory that the file is in",
             )),
-            OpKind::ReadLink if object.kind == ObjectKind::SymbolicLink => Ok(()),
-            OpKind::ReadLink if is_directory => {
-                self.visit_files(plan, &object, (stop, observer), |entry| {
-                    entry.kind == ObjectKind::SymbolicLink
-                })?;
-                self.need_subjects(operation, path, "a symbolic link, or a directory with some")
-            }
-            OpKind::ReadLink => Err(RunError::unsuitable(
-                operation,
-                path,
-                "a symbolic link",
-                "name one, or a directory with some",
-            )),
-            OpKind::Read if is_directory => {
-                self.visit_files(plan, &object, (stop, observer), |entry| {
-                    entry.kind == ObjectKind::File && entry.len > 0
-                })?;
-                self.need_subjects(operation, path, "files that are not empty")
-            }
-            OpKind::Read if object.kind == ObjectKind::File && object.len > 0 => Ok(()),
-            OpKind::Read => Err(RunError::unsuitable(
-                operation,
-                path,
-                "a file that is not empty",
-                "name another file",
-            )),
+            OpKind::ReadLink => self.find_links(plan, &object, stop, observer),
+            OpKind::Read => self.find_readable(plan, &object, stop, observer),
             OpKind::SetAttr | OpKind::Write | OpKind::Commit | OpKind::Link => {
                 self.make_own_directory(plan, root, is_directory, observer)?;
                 self.make_own_files(plan, stop, observer)
@@ -198,6 +174,60 @@ impl Prepared {
                 "a load file around it",
                 "probe takes one of the 22 procedures of NFSv3; see filestone replay",
             )),
+        }
+    }
+
+    /// The symbolic link itself, or those in the directory.
+    fn find_links(
+        &mut self,
+        plan: &ProbeRun<'_>,
+        object: &FileEntry,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
+        match object.kind {
+            ObjectKind::SymbolicLink => Ok(()),
+            ObjectKind::Directory => {
+                self.visit_files(plan, object, (stop, observer), |entry| {
+                    entry.kind == ObjectKind::SymbolicLink
+                })?;
+                self.need_subjects(operation, path, "a symbolic link, or a directory with some")
+            }
+            ObjectKind::File | ObjectKind::Other => Err(RunError::unsuitable(
+                operation,
+                path,
+                "a symbolic link",
+                "name one, or a directory with some",
+            )),
+        }
+    }
+
+    /// The file itself, or those in the directory, if there is something in them.
+    fn find_readable(
+        &mut self,
+        plan: &ProbeRun<'_>,
+        object: &FileEntry,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
+        match object.kind {
+            ObjectKind::Directory => {
+                self.visit_files(plan, object, (stop, observer), |entry| {
+                    entry.kind == ObjectKind::File && entry.len > 0
+                })?;
+                self.need_subjects(operation, path, "files that are not empty")
+            }
+            ObjectKind::File if object.len > 0 => Ok(()),
+            ObjectKind::File | ObjectKind::SymbolicLink | ObjectKind::Other => {
+                Err(RunError::unsuitable(
+                    operation,
+                    path,
+                    "a file that is not empty",
+                    "name another file",
+                ))
+            }
         }
     }
 

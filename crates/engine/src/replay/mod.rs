@@ -8,6 +8,7 @@ mod mismatches;
 pub mod nfs3;
 mod open;
 mod pacing;
+mod round_robin;
 mod run;
 pub mod site;
 pub mod tcp;

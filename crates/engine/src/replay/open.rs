@@ -1,14 +1,24 @@
 //! From a plan to a site: the one place that knows which layers there are.
 
+use super::local::{LocalOptions, LocalSite};
+use super::nfs3::{Nfs3Options, Nfs3Site};
+use super::round_robin::RoundRobin;
 use super::run::replay_on;
+use super::tcp::{self, TcpOptions, TcpSite};
 use crate::error::RunError;
+use crate::prepare::mount::resolve;
 use crate::run::Observer;
-use filestone_model::load::Load;
+use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
-use filestone_model::plan::Plan;
-use std::net::SocketAddr;
+use filestone_model::plan::{LocalTarget, NfsTarget, Plan, ReplayPlan, TargetPlan, TcpTarget};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long one of several addresses may take to answer.
+const FIRST_CONTACT: Duration = Duration::from_secs(3);
 
 /// Where built-in peers listen, for targets without a host.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,7 +29,7 @@ pub struct BuiltIn {
     pub tcp: Option<SocketAddr>,
 }
 
-/// Replays the plan's loads, in the plan's order, on the plan's target.
+/// Replays the plan's loads, in the plan's order, on the plan's targets.
 ///
 /// An interrupted run, and one that lost all of its clients, give a record that
 /// says so.
@@ -30,39 +40,172 @@ pub fn replay(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, RunError> {
-    let _ = (plan, loads, built_in, stop, observer, replay_on::<Nowhere>);
-    Err(RunError::Unsuitable("no layer is there yet".into(), None))
+    let opening = Opening::of(plan, loads, built_in, stop)?;
+    match &plan.target {
+        TargetPlan::Local(_) => {
+            let site = opening.all(|target| match target {
+                TargetPlan::Local(target) => Some(opening.local(target)),
+                TargetPlan::Tcp(_) | TargetPlan::Nfs3(_) => None,
+            })?;
+            replay_on(plan, opening.replay, loads, site, stop, observer)
+        }
+        TargetPlan::Tcp(_) => {
+            let site = opening.all(|target| match target {
+                TargetPlan::Tcp(target) => Some(opening.tcp(target)),
+                TargetPlan::Local(_) | TargetPlan::Nfs3(_) => None,
+            })?;
+            replay_on(plan, opening.replay, loads, site, stop, observer)
+        }
+        TargetPlan::Nfs3(_) => {
+            let site = opening.all(|target| match target {
+                TargetPlan::Nfs3(target) => Some(opening.nfs3(target)),
+                TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
+            })?;
+            replay_on(plan, opening.replay, loads, site, stop, observer)
+        }
+    }
 }
 
-struct Nowhere;
+/// What opening a site takes.
+struct Opening<'run> {
+    plan: &'run Plan,
+    replay: &'run ReplayPlan,
+    generation: Generation,
+    built_in: BuiltIn,
+    stop: &'run AtomicBool,
+}
 
-impl super::Site for Nowhere {
-    type Layer = Nobody;
-    fn target(&self) -> filestone_model::measure::run_record::Target {
-        Default::default()
+impl<'run> Opening<'run> {
+    /// Checks what every layer needs.
+    fn of(
+        plan: &'run Plan,
+        loads: &[Arc<Load>],
+        built_in: BuiltIn,
+        stop: &'run AtomicBool,
+    ) -> Result<Self, RunError> {
+        let Some(replay) = plan.replay() else {
+            return Err(refused(
+                "there is no load in this plan",
+                "see filestone replay --help",
+            ));
+        };
+        let Some(load) = loads.first() else {
+            return Err(refused("there is no load to replay", "name a load file"));
+        };
+        if loads
+            .iter()
+            .any(|other| other.generation() != load.generation())
+        {
+            return Err(refused(
+                "the loads are of different generations",
+                "replay NFS loads and CIFS-style loads in runs of their own",
+            ));
+        }
+        if loads.iter().any(|load| load.operations() == 0) {
+            return Err(refused(
+                "a load has no operation in it",
+                "see filestone check",
+            ));
+        }
+        if plan.clients == 0 {
+            return Err(refused("a replay needs a client", "--clients 1 or more"));
+        }
+        if plan.duration_ns.is_none() && !replay.run_once {
+            return Err(refused(
+                "the run would never end",
+                "--duration or --run-once",
+            ));
+        }
+        Ok(Self {
+            plan,
+            replay,
+            generation: load.generation(),
+            built_in,
+            stop,
+        })
     }
-    fn layer(&self, _: u32) -> Result<Nobody, RunError> {
-        Ok(Nobody)
+
+    /// The sites of the plan's target and of those it has besides, all of one kind.
+    fn all<S: super::Site>(
+        &self,
+        open: impl Fn(&TargetPlan) -> Option<Result<S, RunError>>,
+    ) -> Result<RoundRobin<S>, RunError> {
+        let targets = std::iter::once(&self.plan.target).chain(&self.replay.more_targets);
+        let sites = targets.map(|target| {
+            open(target).unwrap_or_else(|| {
+                Err(refused(
+                    "the targets of one run are of different layers",
+                    "several layers run in turn: --on with commas",
+                ))
+            })
+        });
+        RoundRobin::claim(sites)
     }
-    fn clean_up(&self, _: u32, _: &mut Nobody) -> Result<(), super::LayerLost> {
-        Ok(())
+
+    fn local(&self, target: &LocalTarget) -> Result<LocalSite, RunError> {
+        let replay = self.replay;
+        let options = LocalOptions {
+            sync: replay.local.sync,
+            sync_directories: replay.local.sync_directories,
+            fsync: replay.local.fsync,
+            xattr: replay.local.xattr,
+            resolve: replay.resolve,
+            one_byte_write_fix: replay.local.one_byte_write_fix,
+            stat_check: replay.local.stat_check,
+            fake_io: replay.local.fake_io,
+            direct: replay.local.direct,
+            ..LocalOptions::default()
+        };
+        match &target.directory {
+            Some(directory) => LocalSite::claim(Path::new(directory), options),
+            None => LocalSite::temporary(options),
+        }
     }
-    fn release(self, _: super::Trees) -> Result<(), RunError> {
-        Ok(())
+
+    fn tcp(&self, target: &TcpTarget) -> Result<TcpSite, RunError> {
+        let (timeout, replay) = (self.plan.timeout_ns, &self.replay.tcp);
+        let mut options = TcpOptions::planned(replay, self.generation, timeout)?;
+        let address = match (&target.host, self.built_in.tcp) {
+            (Some(host), _) => reachable(host, target.port.unwrap_or(tcp::PORT))?,
+            (None, Some(address)) => {
+                options.built_in = true;
+                address
+            }
+            (None, None) => return Err(refused("there is no TCP peer", "--on tcp:HOST")),
+        };
+        TcpSite::claim(address, options)
+    }
+
+    fn nfs3(&self, target: &NfsTarget) -> Result<Nfs3Site, RunError> {
+        let options = Nfs3Options {
+            resolve: self.replay.resolve,
+            stable: self.replay.nfs3.stable,
+            enable_nlm: self.replay.nfs3.enable_nlm,
+            timeout: Duration::from_nanos(self.plan.timeout_ns),
+            ..Nfs3Options::new(vec![self.generation])
+        };
+        let built_in = match target.host {
+            Some(_) => None,
+            None => self.built_in.nfs3,
+        };
+        Nfs3Site::claim(target, built_in, options, self.stop)
     }
 }
 
-struct Nobody;
+/// The first address of a host that takes a connection; a name often has one of
+/// IPv6 and one of IPv4, and tbench_srv listens only on the latter.
+fn reachable(host: &str, port: u16) -> Result<SocketAddr, RunError> {
+    let addresses = resolve(host, port)?;
+    let takes = |address: &&SocketAddr| TcpStream::connect_timeout(address, FIRST_CONTACT).is_ok();
+    let taken = match addresses.as_slice() {
+        [only] => Some(only),
+        several => several.iter().find(takes).or(several.first()),
+    };
+    taken
+        .copied()
+        .ok_or_else(|| refused(&format!("{host} has no address"), "name another host"))
+}
 
-impl super::Layer for Nobody {
-    fn carry_out(
-        &mut self,
-        _: &filestone_model::load::Action<'_>,
-        _: &[u8],
-    ) -> Result<super::Reply, super::LayerLost> {
-        Ok(super::Reply::of(filestone_model::load::Status::Ok))
-    }
-    fn end_pass(&mut self) -> Result<(), super::LayerLost> {
-        Ok(())
-    }
+fn refused(what: &str, help: &str) -> RunError {
+    RunError::Unsuitable(what.into(), Some(help.into()))
 }

@@ -265,7 +265,7 @@ impl<'run> Coordinator<'run> {
             interval_start: shared.window_start,
             cpu_entered: 0,
             bytes_before: 0,
-            is_measuring: false,
+            is_measuring: shared.window_start == Moment::ZERO,
             all_done_at: None,
             clean_up_since: None,
         }
@@ -281,7 +281,10 @@ impl<'run> Coordinator<'run> {
         let mut ends = Vec::new();
         let mut row = Moment::ZERO.after_nanos(ROW);
         loop {
-            let next = row.min(self.next_boundary());
+            let mut next = row.min(self.next_boundary());
+            if !self.is_measuring {
+                next = next.min(self.shared.window_start);
+            }
             let left = next.nanos_since(clock.now());
             match all_done.recv_timeout(Duration::from_nanos(left)) {
                 Ok(end) => ends.push(end),

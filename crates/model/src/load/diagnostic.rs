@@ -114,18 +114,30 @@ pub(super) fn shown(bytes: &[u8]) -> String {
 }
 
 /// The candidate that is most like `word`, if one is alike enough to be meant.
-pub(super) fn suggestion<'a>(
+pub fn suggestion<'a>(
     word: &[u8],
-    candidates: impl Iterator<Item = &'a str>,
+    candidates: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<&'a str> {
     const LONGEST: usize = 48;
     if word.len() > LONGEST {
         return None;
     }
+    let begins = |candidate: &&str| {
+        let begin = candidate.as_bytes().get(..word.len());
+        begin.is_some_and(|begin| word.len() > 3 && begin.eq_ignore_ascii_case(word))
+    };
+    if let Some(abbreviated) = candidates.clone().find(begins) {
+        return Some(abbreviated);
+    }
     let (distance, best) = candidates
         .map(|candidate| (edit_distance(word, candidate.as_bytes()), candidate))
         .min_by_key(|(distance, _)| *distance)?;
-    (distance <= word.len() / 3).then_some(best)
+    let alike = if word.len() < 4 {
+        1
+    } else {
+        (word.len() / 3).max(2)
+    };
+    (distance <= alike && distance < word.len()).then_some(best)
 }
 
 /// Levenshtein's distance, whatever the case.

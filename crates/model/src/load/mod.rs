@@ -11,14 +11,17 @@
 
 pub mod action;
 mod asked;
+pub mod census;
 mod code;
 pub mod compiled;
 pub mod diagnostic;
 pub mod expected;
+pub mod made;
 mod names;
 mod number;
 mod parse;
 mod random_string;
+pub mod refusals;
 mod safety;
 pub mod script;
 mod status;
@@ -29,5 +32,6 @@ pub use action::Action;
 pub use compiled::{Generation, Load, StepView, Steps};
 pub use diagnostic::{ERRORS_KEPT, LoadError, LoadErrors};
 pub use expected::{Cause, Expected, Mismatch, Status};
+pub use made::Made;
 pub use parse::{Compiler, LONGEST_LINE};
 pub use script::{Line, Next, Script, ScriptError};

@@ -222,7 +222,7 @@ mod tests {
         let range = parsed("*%100+25").expect("it is a number");
         for _ in 0..1_000 {
             let value = aligned.evaluate(&around, &mut random).expect("a value");
-            assert!(value < 0x1000_0000 && value % 4_096 == 0);
+            assert!(value < 0x1000_0000 && value.is_multiple_of(4_096));
             let value = range.evaluate(&around, &mut random).expect("a value");
             assert!((25..125).contains(&value));
         }

@@ -288,9 +288,13 @@ impl Script {
     }
 
     fn data(&self) -> &[u8] {
-        self.pattern
-            .and_then(|index| self.load.patterns.get(index as usize))
-            .map_or_else(|| incompressible(), |pattern| pattern)
+        let chosen = self
+            .pattern
+            .map(|index| self.load.patterns.get(index as usize));
+        match chosen.flatten() {
+            Some(pattern) => pattern,
+            None => incompressible(),
+        }
     }
 
     #[inline]

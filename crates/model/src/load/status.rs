@@ -164,6 +164,36 @@ fn cause_of(code: u32) -> Cause {
         .map_or(Cause::Other, |(_, _, cause)| *cause)
 }
 
+/// Which of the NT statuses a line names. Several have the same cause; the first
+/// one of a cause is the usual one and need not be kept.
+pub(super) fn unusual(word: &[u8]) -> Option<u8> {
+    let index = match word {
+        [b'0', b'x', ..] => {
+            let code = u32::try_from(c_number(word).ok()?).ok()?;
+            STATUSES.iter().position(|(_, known, _)| *known == code)?
+        }
+        _ => {
+            let name = word.strip_prefix(PREFIX.as_bytes())?;
+            let named = |(known, ..): &NtStatus| known.as_bytes() == name;
+            STATUSES.iter().position(named)?
+        }
+    };
+    let (_, _, cause) = STATUSES.get(index)?;
+    (usual(*cause) != Some(index)).then(|| u8::try_from(index).ok())?
+}
+
+fn usual(cause: Cause) -> Option<usize> {
+    let is_known = cause != Cause::Other;
+    let first = STATUSES.iter().position(|(_, _, other)| *other == cause);
+    first.filter(|_| is_known)
+}
+
+/// The name of a status that [`unusual`] found, or of the usual one of that cause.
+pub(super) fn name(unusual: Option<u8>, cause: Cause) -> Option<&'static str> {
+    let index = unusual.map(usize::from).or_else(|| usual(cause))?;
+    STATUSES.get(index).map(|(name, ..)| *name)
+}
+
 /// What to write instead of a status that is none.
 pub(super) fn help(word: &[u8], family: Family) -> String {
     let meant = word
@@ -211,6 +241,25 @@ mod tests {
         assert_eq!(cifs("NT_STATUS_BANANA"), None);
         assert_eq!(cifs("0xfffffffff"), None);
         assert_eq!(cifs("17"), None);
+    }
+
+    #[test]
+    fn statuses_of_one_cause_are_told_apart() {
+        let told = |word: &str| {
+            let expected = expected(word.as_bytes(), Family::Cifs);
+            let Some(Expected::Failure(cause)) = expected else {
+                return None;
+            };
+            name(unusual(word.as_bytes()), cause)
+        };
+        for (known, code, _) in STATUSES {
+            assert_eq!(told(&format!("{PREFIX}{known}")), Some(*known));
+            assert_eq!(told(&format!("0x{code:08x}")), Some(*known));
+        }
+        assert_eq!(told("ERROR"), None);
+        assert_eq!(told("0xc0ffee"), None);
+        assert_eq!(unusual(b"NT_STATUS_OBJECT_NAME_NOT_FOUND"), None);
+        assert!(u8::try_from(STATUSES.len()).is_ok());
     }
 
     #[test]

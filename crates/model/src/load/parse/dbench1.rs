@@ -99,7 +99,7 @@ impl Compiler {
     }
 
     fn recognise(&mut self, verb: &Token<'_>) {
-        let mut words = ["SMBopenX", "SMBunlink", "SMBgetatr"]
+        let words = ["SMBopenX", "SMBunlink", "SMBgetatr"]
             .iter()
             .chain(PASSED_OVER)
             .chain(OF_REQUEST);
@@ -107,7 +107,7 @@ impl Compiler {
             self.recognised += 1;
             return;
         }
-        let meant = super::super::diagnostic::suggestion(verb.text, words.by_ref().copied());
+        let meant = super::super::diagnostic::suggestion(verb.text, words.copied());
         self.wrong(
             verb.column,
             format!("dbench 1 has no \"{}\"", shown(verb.text)),

@@ -90,6 +90,7 @@ pub struct Compiler {
     existence: Existence,
     operations: u64,
     has_stamps: bool,
+    unusual_statuses: Vec<(u32, u8)>,
     lines_by_kind: [u64; OpKind::COUNT],
 }
 
@@ -123,6 +124,7 @@ impl Compiler {
             existence: Existence::default(),
             operations: 0,
             has_stamps: false,
+            unusual_statuses: Vec::new(),
             lines_by_kind: [0; OpKind::COUNT],
         }
     }
@@ -223,6 +225,7 @@ impl Compiler {
             lines: self.line,
             operations: self.operations,
             has_stamps: self.has_stamps,
+            unusual_statuses: self.unusual_statuses.into_boxed_slice(),
             code: self.writer.finish(),
             names: self.names,
             expressions: self.expressions,
@@ -316,7 +319,7 @@ fn told_by(line: &[u8]) -> Option<Grammar> {
         return Some(Grammar::Current);
     }
     let arguments = usize::from(second.is_some()) + words.clone().count();
-    let last = words.last().or(second);
+    let last = words.next_back().or(second);
     // A 0x at the end may as well be the argument of a line without status.
     let has_status =
         arguments > verb.names.len() + verb.needed && last.is_some_and(status::looks_like_status);
@@ -325,3 +328,6 @@ fn told_by(line: &[u8]) -> Option<Grammar> {
         _ => Some(Grammar::Current),
     }
 }
+
+#[cfg(test)]
+mod tests;

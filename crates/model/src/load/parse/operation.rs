@@ -162,6 +162,7 @@ impl Compiler {
                 if let Some(expected) =
                     status::expected(last.text, verb.family).filter(|_| !last.is_quoted)
                 {
+                    self.keep_status(expected, last.text);
                     return (rest, expected);
                 }
                 if !missing || (status::looks_like_status(last.text) && !last.is_quoted) {
@@ -182,6 +183,15 @@ impl Compiler {
             Some(format!("a line reads: {}", verb.usage())),
         );
         (arguments, Expected::Anything)
+    }
+
+    /// Keeps the NT status that a line names if its cause does not tell it.
+    fn keep_status(&mut self, expected: Expected, word: &[u8]) {
+        if matches!(expected, Expected::Failure(_))
+            && let Some(index) = status::unusual(word)
+        {
+            self.unusual_statuses.push((self.line, index));
+        }
     }
 
     fn wrong_count(&mut self, verb: &Verb, column: u32, count: usize) {

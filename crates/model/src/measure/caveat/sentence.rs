@@ -56,16 +56,10 @@ pub fn of(caveat: &Caveat) -> String {
             format!("internal error: {missing} of {scheduled} operations are unaccounted for")
         }
         Caveat::LeftBehind { path, reason } => format!("{path} could not be removed: {reason}"),
-        Caveat::Mismatches { count, lines } => format!(
-            "{} of {} results were other than the load file expects",
-            grouped(*count),
-            grouped(*lines)
-        ),
-        Caveat::ClientsLost {
-            lost,
-            clients,
-            first,
-        } => format!("{lost} of {clients} clients ended early; the first because {first}"),
+        Caveat::Mismatches { count, lines } => {
+            of_all(*count, *lines, "results were other than the load file expects")
+        }
+        Caveat::ClientsLost { lost, clients, first } => format!("{lost} of {clients} clients ended early; the first because {first}"),
         Caveat::NothingChecked => {
             "bare TCP only carries bytes: no result was compared with the load file".into()
         }

@@ -1,0 +1,163 @@
+//! Which load a word on the command line means, a file or a load of our own, and
+//! what is said if it cannot be read.
+
+use crate::error::Error;
+use crate::quantity::grouped;
+use filestone_model::load::diagnostic::suggestion;
+use filestone_model::load::{Compiler, LONGEST_LINE, Load, LoadErrors, Made};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Where a load comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadSource {
+    /// A load file.
+    File(PathBuf),
+    /// A load of our own, made on the spot.
+    Made(Made),
+}
+
+/// A path if there is a file of that name, or if it looks like one (`/` or `.`);
+/// else the name of a load of our own.
+pub fn load_source(word: &Path) -> Result<LoadSource, Error> {
+    let Some(text) = word.to_str() else {
+        return Ok(LoadSource::File(word.into()));
+    };
+    if text.contains(['/', '.']) || word.exists() {
+        return Ok(LoadSource::File(word.into()));
+    }
+    match Made::from_name(text) {
+        Some(made) => Ok(LoadSource::Made(made)),
+        None => Err(
+            Error::usage(format!("{text}: no such file, and no such load of our own"))
+                .with_help(advice(text)),
+        ),
+    }
+}
+
+fn advice(text: &str) -> String {
+    let names = Made::ALL.map(Made::name);
+    match suggestion(text.as_bytes(), names.into_iter()) {
+        Some(name) => format!("did you mean {name}?"),
+        None => format!("our own loads are {}", names.join(", ")),
+    }
+}
+
+/// Reads and compiles a load; all that is wrong with it.
+pub fn read_load(source: &LoadSource) -> Result<Load, Vec<Error>> {
+    match source {
+        LoadSource::File(path) => {
+            let file = File::open(path).map_err(|error| vec![Error::file(path, &error)])?;
+            let mut compiler = Compiler::new(path.display().to_string());
+            compile_lines(BufReader::new(file), &mut compiler)
+                .map_err(|error| vec![Error::file(path, &error)])?;
+            compiler.finish()
+        }
+        LoadSource::Made(made) => {
+            let mut compiler = Compiler::new(made.name());
+            made.text()
+                .lines()
+                .for_each(|line| compiler.line(line.as_bytes()));
+            compiler.finish()
+        }
+    }
+    .map_err(|errors| in_our_form(&errors))
+}
+
+/// Hands over line by line; of a file that is no load file, not all of them.
+fn compile_lines(mut lines: impl BufRead, compiler: &mut Compiler) -> io::Result<()> {
+    // One byte more than a line may have, and its end.
+    let longest = LONGEST_LINE as u64 + 3;
+    let mut line = Vec::new();
+    while !compiler.is_hopeless() {
+        line.clear();
+        if (&mut lines).take(longest).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        compiler.line(&line);
+    }
+    Ok(())
+}
+
+/// `FILE:LINE:COLUMN: what is wrong`, each an error of its own.
+fn in_our_form(errors: &LoadErrors) -> Vec<Error> {
+    let name = &errors.name;
+    let mut said: Vec<Error> = errors
+        .errors
+        .iter()
+        .map(|error| {
+            let place = match error.line {
+                0 => name.clone(),
+                line => format!("{name}:{line}:{}", error.column),
+            };
+            Error {
+                help: error.help.clone(),
+                ..Error::usage(format!("{place}: {}", error.what))
+            }
+        })
+        .collect();
+    if errors.more > 0 {
+        said.push(Error::usage(format!(
+            "{name}: {} more errors like these",
+            grouped(errors.more)
+        )));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(word: &str) -> Result<LoadSource, Error> {
+        load_source(Path::new(word))
+    }
+
+    #[test]
+    fn what_looks_like_a_path_is_one() {
+        for word in ["client.txt", "./office", "loads/mail", "Cargo.toml", "src"] {
+            assert_eq!(of(word), Ok(LoadSource::File(word.into())), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_plain_word_is_the_name_of_a_load_of_our_own() {
+        assert_eq!(of("office"), Ok(LoadSource::Made(Made::Office)));
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_suggestion() {
+        let error = of("ofice").expect_err("there is none of that name");
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.help.as_deref(), Some("did you mean office?"));
+        let error = of("nothing-like-it").expect_err("there is none of that name");
+        assert_eq!(
+            error.help.as_deref(),
+            Some("our own loads are office, build, untar, mail, database")
+        );
+    }
+
+    #[test]
+    fn every_load_of_our_own_can_be_read() {
+        for made in Made::ALL {
+            let load = read_load(&LoadSource::Made(made)).expect(made.name());
+            assert!(load.operations() > 0, "{}", made.name());
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_said_with_its_place() {
+        let mut compiler = Compiler::new("a.load");
+        let lines: &[u8] =
+            b"Rmdir \"/clients/client1/b\" OK\nUnlink \"/clients/client1/a\" 0x6 SUCESS\n";
+        compile_lines(lines, &mut compiler).expect("memory can be read");
+        let errors = in_our_form(&compiler.finish().expect_err("both lines are wrong"));
+        let places: Vec<Option<&str>> = errors
+            .iter()
+            .map(|error| error.what.split(": ").next())
+            .collect();
+        assert_eq!(places, [Some("a.load:1:28"), Some("a.load:2:33")]);
+        assert!(errors.iter().all(|error| error.exit_code() == 2));
+    }
+}

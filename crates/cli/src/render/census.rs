@@ -1,0 +1,437 @@
+//! What a load contains, as a page for people and as JSON.
+
+use super::json;
+use crate::error::Error;
+use crate::quantity::{bytes_text, duration_text, grouped};
+use filestone_model::load::Generation;
+use filestone_model::load::census::contents::{KindContents, OutcomeCount, Transfers};
+use filestone_model::load::census::{Contents, CutOff};
+use filestone_model::load::refusals::Refusal;
+use serde::Serialize;
+
+/// A load that was read and counted.
+#[derive(Debug, Serialize)]
+pub struct CheckedLoad {
+    /// The file, or the name of a load of our own.
+    pub load: String,
+    /// Which program's load files look like this.
+    #[serde(serialize_with = "generation_name")]
+    pub generation: Generation,
+    /// Lines of the file, comments and blank ones included.
+    pub lines: u64,
+    /// What one pass contains.
+    pub contents: Contents,
+    /// What each layer would not do as it stands.
+    pub layers: Vec<LayerVerdict>,
+}
+
+/// What a layer says to a load.
+#[derive(Debug, Serialize)]
+pub struct LayerVerdict {
+    /// As `--on` calls it.
+    pub layer: &'static str,
+    /// What it would refuse or answer without a call.
+    pub refusals: Vec<Refusal>,
+}
+
+fn generation_name<S: serde::Serializer>(
+    generation: &Generation,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match generation {
+        Generation::Dbench1 => "dbench1",
+        Generation::Dbench2 => "dbench2",
+        Generation::Cifs => "cifs",
+        Generation::Nfs => "nfs",
+    })
+}
+
+/// Whose load files look like this, for people.
+const fn generation_text(generation: Generation) -> &'static str {
+    match generation {
+        Generation::Dbench1 => "a load of dbench 1, requests and replies",
+        Generation::Dbench2 => "a load of dbench 2, without statuses",
+        Generation::Cifs => "a load of dbench 3 to 5, CIFS-style",
+        Generation::Nfs => "a load of dbench 5, NFSv3",
+    }
+}
+
+/// A list with an object per load.
+pub fn document(loads: &[CheckedLoad]) -> Result<String, Error> {
+    json::document(&loads)
+}
+
+/// The whole page.
+pub fn page(load: &CheckedLoad) -> String {
+    let contents = &load.contents;
+    let mut text = heading(load);
+    text.push('\n');
+    text.push_str(&kinds(contents));
+    text.push_str(&transfers(contents));
+    text.push('\n');
+    for (name, value) in facts(contents) {
+        text.push_str(&fact(name, &value));
+    }
+    text.push('\n');
+    for verdict in &load.layers {
+        text.push_str(&fact(&format!("on {}", verdict.layer), &in_short(verdict)));
+    }
+    text
+}
+
+/// What each layer would not do as it stands, verb by verb.
+pub fn layers(load: &CheckedLoad) -> String {
+    let mut text = heading(load);
+    text.push_str(&format!(
+        "\n{:<8}{:<24}{:>12}{:>12}  {}\n",
+        "layer", "operation", "COUNT", "FIRST LINE", "what becomes of it"
+    ));
+    for verdict in &load.layers {
+        if verdict.refusals.is_empty() {
+            let rest = format!("{:>12}{:>12}  carried out", "-", "-");
+            text.push_str(&format!("{:<8}{:<24}{rest}\n", verdict.layer, "all"));
+        }
+        for refusal in &verdict.refusals {
+            let refused = if refusal.refused { "refused: " } else { "" };
+            text.push_str(&format!(
+                "{:<8}{:<24}{:>12}{:>12}  {refused}{}\n",
+                verdict.layer,
+                refusal.verb,
+                grouped(refusal.count),
+                refusal.first_line,
+                refusal.reason.sentence(),
+            ));
+        }
+    }
+    text
+}
+
+fn fact(name: &str, value: &str) -> String {
+    format!("{name:<16}{value}\n")
+}
+
+fn heading(load: &CheckedLoad) -> String {
+    let contents = &load.contents;
+    let mut text = format!(
+        "{}: {}, {} in {}\n",
+        load.load,
+        generation_text(load.generation),
+        counted(contents.operations, "operation"),
+        counted(load.lines, "line"),
+    );
+    text.push_str(&format!(
+        "One pass writes {} and reads {} bytes; its files never hold more than {} together.\n",
+        grouped(contents.writes.bytes_asked),
+        grouped(contents.reads.bytes_asked),
+        bytes_text(contents.tree.live_set_bytes),
+    ));
+    match &contents.cut_off {
+        None => {}
+        Some(CutOff::Steps) => text.push_str(&format!(
+            "The pass is longer than that: counting was cut off after {}.\n",
+            counted(contents.operations, "operation")
+        )),
+        Some(CutOff::Memory) => text.push_str(&format!(
+            "The pass is longer than that: counting was cut off after {}, for want of room for \
+             ever new names, handles or sizes.\n",
+            counted(contents.operations, "operation")
+        )),
+        Some(CutOff::Line { line, what }) => {
+            text.push_str(&format!("The pass cannot go beyond line {line}: {what}\n"))
+        }
+    }
+    text
+}
+
+/// `1 line`, `2 lines`.
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(count))
+}
+
+fn directories(count: u64) -> String {
+    match count {
+        1 => "1 directory".into(),
+        _ => format!("{} directories", grouped(count)),
+    }
+}
+
+fn kinds(contents: &Contents) -> String {
+    let mut text = format!(
+        "{:<24}{:>12}{:>10}{:>12}  {}\n",
+        "operation", "COUNT", "SHARE", "TO FAIL", "with"
+    );
+    for kind in &contents.kinds {
+        text.push_str(&kind_rows(kind, contents.operations));
+    }
+    let to_fail = contents.expected_failures_total();
+    text.push_str(&format!(
+        "{:<24}{:>12}{:>10}{:>12}\n",
+        "all",
+        grouped(contents.operations),
+        share(contents.operations, contents.operations),
+        grouped(to_fail),
+    ));
+    text
+}
+
+/// A kind's row, and one more for each further status.
+fn kind_rows(kind: &KindContents, operations: u64) -> String {
+    let to_fail: u64 = kind.expected_failures.iter().map(|row| row.count).sum();
+    let mut outcomes: Vec<String> = kind
+        .expected_failures
+        .iter()
+        .map(|row| outcome(row, to_fail))
+        .collect();
+    if kind.any_outcome > 0 {
+        outcomes.push(format!("{} may end in any way", grouped(kind.any_outcome)));
+    }
+    let mut outcomes = outcomes.into_iter();
+    let first = outcomes.next().unwrap_or_default();
+    let row = format!(
+        "{:<24}{:>12}{:>10}{:>12}  {first}",
+        kind.verb,
+        grouped(kind.count),
+        share(kind.count, operations),
+        if to_fail == 0 {
+            "-".into()
+        } else {
+            grouped(to_fail)
+        },
+    );
+    let mut text = format!("{}\n", row.trim_end());
+    for further in outcomes {
+        text.push_str(&format!("{:<60}{further}\n", ""));
+    }
+    text
+}
+
+/// The status alone where it is the only one.
+fn outcome(row: &OutcomeCount, to_fail: u64) -> String {
+    if row.count == to_fail {
+        row.status.clone()
+    } else {
+        format!("{} {}", grouped(row.count), row.status)
+    }
+}
+
+fn share(part: u64, whole: u64) -> String {
+    format!("{:.2} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+/// Bytes and sizes; nothing if none are read or written.
+fn transfers(contents: &Contents) -> String {
+    let (writes, reads) = (&contents.writes, &contents.reads);
+    if writes.operations == 0 && reads.operations == 0 {
+        return String::new();
+    }
+    let mut text = format!("\n{:<24}{:>20}{:>20}\n", "file data", "WRITES", "READS");
+    let rows: [(&str, fn(&Transfers) -> String); 8] = [
+        ("operations", |side| grouped(side.operations)),
+        ("bytes asked for", |side| grouped(side.bytes_asked)),
+        ("bytes returned", |side| grouped(side.bytes_returned)),
+        ("sequential", |side| share(side.sequential, side.operations)),
+        ("smallest", |side| grouped(side.size_min)),
+        ("median", |side| grouped(side.size_median)),
+        ("largest", |side| grouped(side.size_max)),
+        ("different sizes", |side| grouped(side.sizes_distinct)),
+    ];
+    for (name, value) in rows {
+        text.push_str(&format!(
+            "{name:<24}{:>20}{:>20}\n",
+            value(writes),
+            value(reads)
+        ));
+    }
+    for rank in 0..writes.sizes_frequent.len().max(reads.sizes_frequent.len()) {
+        let name = if rank == 0 { "most frequent" } else { "" };
+        let row = format!(
+            "{name:<24}{:>20}{:>20}",
+            frequent(writes, rank),
+            frequent(reads, rank)
+        );
+        text.push_str(&format!("{}\n", row.trim_end()));
+    }
+    text
+}
+
+/// `12,658 x 65,536`: how often, and the size.
+fn frequent(side: &Transfers, rank: usize) -> String {
+    side.sizes_frequent
+        .get(rank)
+        .map_or_else(String::new, |size| {
+            format!("{} x {}", grouped(size.count), grouped(size.bytes))
+        })
+}
+
+/// Tree, handles, arguments and pacing, one fact per line.
+fn facts(contents: &Contents) -> Vec<(&'static str, String)> {
+    let tree = &contents.tree;
+    let mut facts = vec![
+        (
+            "live set",
+            format!(
+                "{} bytes: the most that all files hold at any moment",
+                grouped(tree.live_set_bytes)
+            ),
+        ),
+        (
+            "largest file",
+            format!("{} bytes", grouped(tree.largest_file_bytes)),
+        ),
+        (
+            "tree",
+            format!(
+                "{} in {}, {} deep; {} asked for",
+                counted(tree.files, "file"),
+                directories(tree.directories),
+                grouped(tree.depth),
+                counted(tree.names, "name"),
+            ),
+        ),
+    ];
+    if tree.files_presumed > 0 {
+        facts.push((
+            "must be there",
+            format!(
+                "{} that nothing in the load makes",
+                counted(tree.files_presumed, "file")
+            ),
+        ));
+    }
+    facts.push((
+        "left behind",
+        format!(
+            "{} and {} at the end of a pass",
+            counted(tree.files_left, "file"),
+            counted(contents.handles.left_open, "open handle")
+        ),
+    ));
+    facts.push((
+        "handles",
+        format!(
+            "{} open at once at most",
+            grouped(contents.handles.open_max)
+        ),
+    ));
+    facts.extend(arguments(contents));
+    facts.extend(pacing(contents));
+    facts
+}
+
+const DISPOSITIONS: [&str; 6] = [
+    "supersede",
+    "open",
+    "create",
+    "open if",
+    "overwrite",
+    "overwrite if",
+];
+
+/// Dispositions and levels.
+fn arguments(contents: &Contents) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if !contents.dispositions.is_empty() {
+        let used: Vec<String> = contents
+            .dispositions
+            .iter()
+            .map(|row| {
+                let name = DISPOSITIONS.get(row.disposition as usize);
+                let name = name.copied().unwrap_or("unknown");
+                format!("{} {name} ({})", grouped(row.count), row.disposition)
+            })
+            .collect();
+        facts.push(("dispositions", used.join(", ")));
+    }
+    let mut name = "levels";
+    for kind in &contents.kinds {
+        let levels: Vec<String> = contents
+            .levels
+            .iter()
+            .filter(|row| row.verb == kind.verb)
+            .map(|row| format!("{} of {}", grouped(row.count), row.level))
+            .collect();
+        if !levels.is_empty() {
+            facts.push((name, format!("{}: {}", kind.verb, levels.join(", "))));
+            name = "";
+        }
+    }
+    facts
+}
+
+/// Time stamps and pauses.
+fn pacing(contents: &Contents) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let stamps = contents.stamps.map_or_else(
+        || "none: as fast as the layer answers".into(),
+        |stamps| {
+            format!(
+                "{}, from {} to {}, over {}",
+                counted(stamps.operations, "operation"),
+                duration_text(stamps.first_ns),
+                duration_text(stamps.last_ns),
+                duration_text(stamps.span_ns),
+            )
+        },
+    );
+    facts.push(("time stamps", stamps));
+    let pacing = &contents.pacing;
+    if pacing.pauses > 0 {
+        facts.push((
+            "pauses",
+            format!(
+                "{}, {} together",
+                grouped(pacing.pauses),
+                duration_text(pacing.pauses_ns)
+            ),
+        ));
+    }
+    if pacing.sequence_points + pacing.waits > 0 {
+        facts.push((
+            "sequence points",
+            format!(
+                "{} set, {} waited for",
+                grouped(pacing.sequence_points),
+                grouped(pacing.waits)
+            ),
+        ));
+    }
+    facts
+}
+
+/// A layer's verdict in one line.
+fn in_short(verdict: &LayerVerdict) -> String {
+    let count = |refused: bool| -> u64 {
+        let matching = verdict.refusals.iter();
+        matching
+            .filter(|refusal| refusal.refused == refused)
+            .map(|refusal| refusal.count)
+            .sum()
+    };
+    let verbs = |refused: bool| -> String {
+        let mut verbs: Vec<&str> = Vec::new();
+        for refusal in &verdict.refusals {
+            if refusal.refused == refused && !verbs.contains(&refusal.verb) {
+                verbs.push(refusal.verb);
+            }
+        }
+        verbs.join(", ")
+    };
+    let (refused, noted) = (count(true), count(false));
+    let mut text = if refused == 0 {
+        "carried out".to_string()
+    } else {
+        format!("refused: {} ({})", grouped(refused), verbs(true))
+    };
+    if noted > 0 {
+        text.push_str(&format!(
+            "; {} answered without a call ({})",
+            grouped(noted),
+            verbs(false)
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Several targets of one layer: client *i* works on target *i* modulo their number.
+
+use super::layer::LayerLost;
+use super::site::{Site, Trees};
+use crate::error::RunError;
+use filestone_model::measure::run_record::Target;
+
+/// Sites of one layer.
+pub struct RoundRobin<S> {
+    /// One at least.
+    sites: Vec<S>,
+}
+
+impl<S: Site> RoundRobin<S> {
+    /// Claims them all, or none: what was claimed is released when one cannot be.
+    pub fn claim(sites: impl Iterator<Item = Result<S, RunError>>) -> Result<Self, RunError> {
+        let mut claimed = Vec::new();
+        for site in sites {
+            match site {
+                Ok(site) => claimed.push(site),
+                Err(error) => {
+                    // The first error is the one to tell of.
+                    for site in claimed {
+                        let _: Result<(), RunError> = S::release(site, Trees::Remove);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(Self { sites: claimed })
+    }
+
+    fn of(&self, client: u32) -> &S {
+        &self.sites[client as usize % self.sites.len()]
+    }
+}
+
+impl<S: Site> Site for RoundRobin<S> {
+    type Layer = S::Layer;
+
+    /// The first one's, with the addresses of all.
+    fn target(&self) -> Target {
+        let mut targets = self.sites.iter().map(Site::target);
+        let mut first = targets.next().unwrap_or_default();
+        for other in targets {
+            first.address = format!("{}, {}", first.address, other.address);
+            if other.export != first.export {
+                first.export = format!("{}, {}", first.export, other.export);
+            }
+        }
+        first
+    }
+
+    fn layer(&self, client: u32) -> Result<S::Layer, RunError> {
+        self.of(client).layer(client)
+    }
+
+    fn clean_up(&self, client: u32, layer: &mut S::Layer) -> Result<(), LayerLost> {
+        self.of(client).clean_up(client, layer)
+    }
+
+    /// Releases all of them, whatever becomes of one; tells of the first error.
+    fn release(self, trees: Trees) -> Result<(), RunError> {
+        let results: Vec<_> = self
+            .sites
+            .into_iter()
+            .map(|site| site.release(trees))
+            .collect();
+        results.into_iter().collect()
+    }
+}

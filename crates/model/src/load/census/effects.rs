@@ -1,0 +1,232 @@
+//! What each action does to names, lengths and handles when it succeeds, and
+//! which names it asks for when it does not.
+
+use super::Census;
+use super::tree::FileNumber;
+use crate::load::action::{Action, Disposition, OPTION_DIRECTORY};
+
+impl Census {
+    /// Dispositions and levels count whatever comes of the line.
+    pub(super) fn count_arguments(&mut self, action: &Action) {
+        if let Action::NtCreateX { disposition, .. } = *action {
+            let count = self.dispositions.get_mut(number_of(disposition));
+            if let Some(count) = count {
+                *count += 1;
+            }
+        }
+        if let Action::FindFirst { level, .. }
+        | Action::QueryPathInformation { level, .. }
+        | Action::QueryFileInformation { level, .. }
+        | Action::SetFileInformation { level, .. }
+        | Action::QueryFsInformation { level } = *action
+        {
+            *self.levels.entry((action.kind(), level)).or_default() += 1;
+        }
+    }
+
+    /// Does what the action does when it succeeds.
+    pub(super) fn carry_out(&mut self, action: &Action) {
+        match *action {
+            Action::NtCreateX {
+                path,
+                options,
+                disposition,
+                handle,
+            } => self.create(path, options, disposition, handle),
+            Action::OpenX { path, len, handle } => {
+                let file = self.tree.open(path, true);
+                if let Some(file) = file {
+                    self.tree.set_len(file, len);
+                }
+                self.open_handle(handle, file);
+            }
+            Action::Close { handle } => {
+                let closed = self.handles.close(handle);
+                self.release(closed.and_then(|handle| handle.file));
+            }
+            Action::ReadX {
+                handle,
+                offset,
+                len,
+                expected_len,
+            } => {
+                let mut nobody = None;
+                let handle = self.handles.entry(handle);
+                let end = handle.map_or(&mut nobody, |handle| &mut handle.read_end);
+                self.reads.add(offset, len, expected_len, end);
+            }
+            Action::WriteX {
+                handle,
+                offset,
+                len,
+                expected_len,
+            } => self.write_handle(handle, offset, len, expected_len),
+            Action::Read { path, offset, len } => self.read_file(path, offset, len),
+            Action::Write {
+                path, offset, len, ..
+            } => self.write_file(path, offset, len),
+            Action::Create { path } => {
+                self.tree.open(path, true);
+            }
+            Action::Commit { path } | Action::Lock4 { path, .. } => {
+                self.tree.open(path, false);
+            }
+            Action::Mkdir { path } => self.tree.make_directory(path),
+            Action::Rmdir { path } | Action::Unlink { path } | Action::Remove { path } => {
+                self.tree.remove(path);
+            }
+            Action::Rename { from, to } => self.tree.rename(from, to),
+            Action::Deltree { path } => self.tree.delete_tree(path),
+            Action::Symlink { path, .. } => self.tree.make_symlink(path),
+            Action::Link { path, existing } => self.tree.link(path, existing),
+            Action::Flush { .. }
+            | Action::LockX { .. }
+            | Action::UnlockX { .. }
+            | Action::FindFirst { .. }
+            | Action::QueryPathInformation { .. }
+            | Action::QueryFileInformation { .. }
+            | Action::SetFileInformation { .. }
+            | Action::QueryFsInformation { .. }
+            | Action::GetAttr { .. }
+            | Action::SetAttr { .. }
+            | Action::Lookup { .. }
+            | Action::Access { .. }
+            | Action::ReadLink { .. }
+            | Action::ReadDirectoryPlus { .. }
+            | Action::FileSystemStatus
+            | Action::FileSystemInfo
+            | Action::PathConfiguration { .. }
+            | Action::Unlock4 { .. }
+            | Action::Test4 { .. } => self.mention(action),
+        }
+    }
+
+    /// Takes note of the names that the action asks for.
+    pub(super) fn mention(&mut self, action: &Action) {
+        match *action {
+            Action::NtCreateX { path, .. }
+            | Action::OpenX { path, .. }
+            | Action::Unlink { path }
+            | Action::Mkdir { path }
+            | Action::Rmdir { path }
+            | Action::Deltree { path }
+            | Action::FindFirst { pattern: path, .. }
+            | Action::QueryPathInformation { path, .. }
+            | Action::GetAttr { path }
+            | Action::SetAttr { path }
+            | Action::Lookup { path }
+            | Action::Access { path, .. }
+            | Action::ReadLink { path }
+            | Action::Read { path, .. }
+            | Action::Write { path, .. }
+            | Action::Create { path }
+            | Action::Symlink { path, .. }
+            | Action::Remove { path }
+            | Action::ReadDirectoryPlus { path }
+            | Action::PathConfiguration { path }
+            | Action::Commit { path }
+            | Action::Lock4 { path, .. }
+            | Action::Unlock4 { path, .. }
+            | Action::Test4 { path, .. } => self.tree.mention(path),
+            Action::Rename { from, to } => {
+                self.tree.mention(from);
+                self.tree.mention(to);
+            }
+            Action::Link { path, existing } => {
+                self.tree.mention(existing);
+                self.tree.mention(path);
+            }
+            Action::Close { .. }
+            | Action::ReadX { .. }
+            | Action::WriteX { .. }
+            | Action::Flush { .. }
+            | Action::LockX { .. }
+            | Action::UnlockX { .. }
+            | Action::QueryFileInformation { .. }
+            | Action::SetFileInformation { .. }
+            | Action::QueryFsInformation { .. }
+            | Action::FileSystemStatus
+            | Action::FileSystemInfo => {}
+        }
+    }
+
+    fn create(&mut self, path: &[u8], options: u64, disposition: Disposition, handle: u64) {
+        if options & OPTION_DIRECTORY != 0 {
+            self.tree.make_directory(path);
+        }
+        if self.tree.is_directory(path) {
+            self.open_handle(handle, None);
+            return;
+        }
+        let (makes, cuts) = match disposition {
+            Disposition::Open => (false, false),
+            Disposition::Overwrite => (false, true),
+            Disposition::Create | Disposition::OpenIf => (true, false),
+            Disposition::Supersede | Disposition::OverwriteIf => (true, true),
+        };
+        let file = self.tree.open(path, makes);
+        if let Some(file) = file.filter(|_| cuts) {
+            self.tree.set_len(file, 0);
+        }
+        self.open_handle(handle, file);
+    }
+
+    fn open_handle(&mut self, handle: u64, file: Option<FileNumber>) {
+        if let Some(file) = file {
+            self.tree.hold(file);
+        }
+        let before = self.handles.open(handle, file);
+        self.release(before.and_then(|handle| handle.file));
+    }
+
+    fn release(&mut self, file: Option<FileNumber>) {
+        if let Some(file) = file {
+            self.tree.release(file);
+        }
+    }
+
+    fn write_handle(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) {
+        let mut nobody = None;
+        let handle = self.handles.entry(handle);
+        let file = handle.as_ref().and_then(|handle| handle.file);
+        let end = handle.map_or(&mut nobody, |handle| &mut handle.write_end);
+        self.writes.add(offset, len, expected_len, end);
+        if let Some(file) = file
+            && len > 0
+        {
+            self.tree.extend(file, offset.saturating_add(len));
+        }
+    }
+
+    fn read_file(&mut self, path: &[u8], offset: u64, len: u64) {
+        let mut nobody = None;
+        let file = self.tree.open(path, false);
+        let end = file.and_then(|file| self.tree.read_end(file));
+        self.reads.add(offset, len, len, end.unwrap_or(&mut nobody));
+    }
+
+    fn write_file(&mut self, path: &[u8], offset: u64, len: u64) {
+        let mut nobody = None;
+        let file = self.tree.open(path, false);
+        let end = file.and_then(|file| self.tree.write_end(file));
+        self.writes
+            .add(offset, len, len, end.unwrap_or(&mut nobody));
+        if let Some(file) = file
+            && len > 0
+        {
+            self.tree.extend(file, offset.saturating_add(len));
+        }
+    }
+}
+
+/// The number of a disposition, its place in the table of counts.
+const fn number_of(disposition: Disposition) -> usize {
+    match disposition {
+        Disposition::Supersede => 0,
+        Disposition::Open => 1,
+        Disposition::Create => 2,
+        Disposition::OpenIf => 3,
+        Disposition::Overwrite => 4,
+        Disposition::OverwriteIf => 5,
+    }
+}

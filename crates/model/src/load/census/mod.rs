@@ -1,0 +1,239 @@
+//! The census of a load: what one pass of it asks for, worked out on paper.
+//!
+//! A [`Census`] is told every line of a pass of client 0 of 1, so loops and
+//! expressions count as they run, and keeps an account of names and lengths as a
+//! file server would that starts empty and does what the load expects. Nothing
+//! is sent. What comes of it is [`Contents`].
+//!
+//! A line that is expected to fail changes nothing; one that may end in any way
+//! (`*`) is taken to succeed. Bytes are counted as dbench counts them: what was
+//! asked for.
+
+pub mod contents;
+mod effects;
+mod handles;
+mod outcomes;
+mod sizes;
+mod tree;
+pub mod verbs;
+
+pub use contents::{Contents, CutOff};
+
+use super::{Generation, Line, Load, Next, Script};
+use crate::operation::OpKind;
+use contents::{DispositionCount, LevelCount, PacingContents, StampContents};
+use handles::Handles;
+use outcomes::OutcomeCensus;
+use sizes::TransferCensus;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+use tree::Tree;
+use verbs::verb;
+
+/// The longest pass that is counted to its end; a load may ask for 2^63
+/// repetitions.
+pub const STEPS_MAX: u64 = 20_000_000;
+
+/// Most memory for names, handles and sizes, roughly; a load may make a new
+/// random name in every turn of a loop.
+pub const MEMORY_MAX: u64 = 64 << 20;
+
+/// What a counted level takes in memory, roughly.
+const LEVEL_WEIGHT: u64 = 48;
+
+/// Takes the census of one pass of client 0 of 1.
+pub fn take(load: &Arc<Load>, seed: u64) -> Contents {
+    let mut census = Census::new(load.generation());
+    let mut script = Script::new(Arc::clone(load), 0, 1, seed);
+    loop {
+        let flow = match script.next() {
+            Ok(Next::Operation(line)) => {
+                let nt_status = load.nt_status(line.number, line.expected);
+                census.add_named(&line, nt_status)
+            }
+            Ok(Next::Sleep(pause)) => census.pause(pause),
+            Ok(Next::SetSequencePoint(_)) => census.sequence_point(),
+            Ok(Next::WaitSequencePoint { .. }) => census.wait(),
+            Ok(Next::EndOfPass) => return census.finish(),
+            Err(error) => census.cut_off(error.into()),
+        };
+        if flow.is_break() {
+            return census.finish();
+        }
+    }
+}
+
+/// An account of one pass, line by line.
+#[derive(Debug)]
+pub struct Census {
+    generation: Generation,
+    steps: u64,
+    operations: u64,
+    cut_off: Option<CutOff>,
+    outcomes: OutcomeCensus,
+    reads: TransferCensus,
+    writes: TransferCensus,
+    tree: Tree,
+    handles: Handles,
+    stamps: Option<Stamps>,
+    pacing: PacingContents,
+    dispositions: [u64; 6],
+    levels: BTreeMap<(OpKind, u64), u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Stamps {
+    operations: u64,
+    first: Duration,
+    last: Duration,
+    smallest: Duration,
+    largest: Duration,
+}
+
+impl Census {
+    /// Nothing is counted yet.
+    pub fn new(generation: Generation) -> Self {
+        let fold_case = match generation {
+            Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => true,
+            Generation::Nfs => false,
+        };
+        Self {
+            generation,
+            steps: 0,
+            operations: 0,
+            cut_off: None,
+            outcomes: OutcomeCensus::new(),
+            reads: TransferCensus::default(),
+            writes: TransferCensus::default(),
+            tree: Tree::new(fold_case),
+            handles: Handles::default(),
+            stamps: None,
+            pacing: PacingContents::default(),
+            dispositions: [0; 6],
+            levels: BTreeMap::new(),
+        }
+    }
+
+    /// Counts a line that runs. A break: there is no room or no time for more.
+    pub fn add(&mut self, line: &Line) -> ControlFlow<()> {
+        self.add_named(line, None)
+    }
+
+    /// The same for a line of which the NT status is known, not its cause only.
+    pub fn add_named(&mut self, line: &Line, nt_status: Option<&'static str>) -> ControlFlow<()> {
+        self.operations += 1;
+        if let Some(stamp) = line.stamp {
+            self.stamp(stamp);
+        }
+        let succeeds = self.outcomes.add(line, nt_status);
+        self.count_arguments(&line.action);
+        if succeeds {
+            self.carry_out(&line.action);
+        } else {
+            self.mention(&line.action);
+        }
+        self.step()
+    }
+
+    /// Counts a pause (SLEEP).
+    pub fn pause(&mut self, pause: Duration) -> ControlFlow<()> {
+        self.pacing.pauses += 1;
+        self.pacing.pauses_ns = self.pacing.pauses_ns.saturating_add(nanos(pause));
+        self.step()
+    }
+
+    /// Counts a sequence point (SETSP).
+    pub fn sequence_point(&mut self) -> ControlFlow<()> {
+        self.pacing.sequence_points += 1;
+        self.step()
+    }
+
+    /// Counts a wait for a sequence point (WAITSP).
+    pub fn wait(&mut self) -> ControlFlow<()> {
+        self.pacing.waits += 1;
+        self.step()
+    }
+
+    /// Nothing can be counted beyond this.
+    pub fn cut_off(&mut self, why: CutOff) -> ControlFlow<()> {
+        self.cut_off = Some(why);
+        ControlFlow::Break(())
+    }
+
+    /// What was counted.
+    pub fn finish(self) -> Contents {
+        let generation = self.generation;
+        Contents {
+            operations: self.operations,
+            cut_off: self.cut_off,
+            kinds: self.outcomes.kinds(generation),
+            expected_failures: self.outcomes.failures(),
+            reads: self.reads.finish(),
+            writes: self.writes.finish(),
+            tree: self.tree.finish(),
+            handles: self.handles.finish(),
+            stamps: self.stamps.map(|stamps| StampContents {
+                operations: stamps.operations,
+                first_ns: nanos(stamps.first),
+                last_ns: nanos(stamps.last),
+                span_ns: nanos(stamps.largest.saturating_sub(stamps.smallest)),
+            }),
+            pacing: self.pacing,
+            dispositions: (0..)
+                .zip(self.dispositions)
+                .filter(|(_, count)| *count > 0)
+                .map(|(disposition, count)| DispositionCount { disposition, count })
+                .collect(),
+            levels: self
+                .levels
+                .iter()
+                .map(|(&(kind, level), &count)| LevelCount {
+                    verb: verb(generation, kind),
+                    level,
+                    count,
+                })
+                .collect(),
+        }
+    }
+
+    /// One step more, if there is room for it.
+    fn step(&mut self) -> ControlFlow<()> {
+        self.steps += 1;
+        if self.steps.saturating_add(self.tree.walked()) >= STEPS_MAX {
+            return self.cut_off(CutOff::Steps);
+        }
+        let weight = self.tree.weight()
+            + self.handles.weight()
+            + self.outcomes.weight()
+            + self.reads.weight()
+            + self.writes.weight()
+            + self.levels.len() as u64 * LEVEL_WEIGHT;
+        if weight >= MEMORY_MAX {
+            return self.cut_off(CutOff::Memory);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn stamp(&mut self, stamp: Duration) {
+        let stamps = self.stamps.get_or_insert(Stamps {
+            operations: 0,
+            first: stamp,
+            last: stamp,
+            smallest: stamp,
+            largest: stamp,
+        });
+        stamps.operations += 1;
+        stamps.last = stamp;
+        stamps.smallest = stamps.smallest.min(stamp);
+        stamps.largest = stamps.largest.max(stamp);
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

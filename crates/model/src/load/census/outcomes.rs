@@ -1,0 +1,162 @@
+//! What lines expect, counted by kind of operation and by status.
+
+use super::contents::{KindContents, OutcomeCount};
+use super::verbs::{table_order, verb};
+use crate::client::nfs3::failure;
+use crate::load::{Cause, Expected, Generation, Line};
+use crate::operation::{Failure, OpKind};
+use std::collections::BTreeMap;
+
+/// What a counted status takes in memory, roughly.
+const OUTCOME_WEIGHT: u64 = 64;
+
+/// A way to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Cause(Cause),
+    /// Without its prefix.
+    Nt(&'static str),
+    Nfs(u32),
+    Nlm(u32),
+}
+
+impl Outcome {
+    /// What a line expects to go wrong; `None` if nothing.
+    fn of(line: &Line, nt_status: Option<&'static str>) -> Option<Self> {
+        match line.expected {
+            Expected::Success | Expected::Number(0) | Expected::Anything => None,
+            Expected::Failure(cause) => Some(nt_status.map_or(Outcome::Cause(cause), Outcome::Nt)),
+            Expected::Number(number) => Some(match line.action.kind() {
+                OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => Outcome::Nlm(number),
+                _ => Outcome::Nfs(number),
+            }),
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Outcome::Cause(cause) => cause_name(cause).into(),
+            Outcome::Nt(name) => format!("NT_STATUS_{name}"),
+            Outcome::Nfs(number) => failure::name(Failure::Status(number)),
+            Outcome::Nlm(number) => format!("{} ({number})", nlm_name(number)),
+        }
+    }
+}
+
+/// nlm4_stats (RFC 1813, section 6.1.2).
+const fn nlm_name(number: u32) -> &'static str {
+    match number {
+        1 => "NLM4_DENIED",
+        2 => "NLM4_DENIED_NOLOCKS",
+        3 => "NLM4_BLOCKED",
+        4 => "NLM4_DENIED_GRACE_PERIOD",
+        5 => "NLM4_DEADLCK",
+        6 => "NLM4_ROFS",
+        7 => "NLM4_STALE_FH",
+        8 => "NLM4_FBIG",
+        9 => "NLM4_FAILED",
+        _ => "nlm4_stats",
+    }
+}
+
+const fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::NotFound => "not found",
+        Cause::Exists => "exists already",
+        Cause::Denied => "not allowed",
+        Cause::NotDirectory => "not a directory",
+        Cause::IsDirectory => "is a directory",
+        Cause::NotEmpty => "not empty",
+        Cause::NoSpace => "no space left",
+        Cause::Locked => "locked",
+        Cause::UnknownHandle => "unknown handle",
+        Cause::Other => "any failure",
+    }
+}
+
+/// The outcomes of one kind of operation.
+#[derive(Debug, Clone, Default)]
+struct KindCensus {
+    count: u64,
+    any_outcome: u64,
+    failures: BTreeMap<Outcome, u64>,
+}
+
+/// The outcomes of all kinds.
+#[derive(Debug)]
+pub(super) struct OutcomeCensus {
+    kinds: Vec<KindCensus>,
+    weight: u64,
+}
+
+impl OutcomeCensus {
+    pub fn new() -> Self {
+        Self {
+            kinds: vec![KindCensus::default(); OpKind::COUNT],
+            weight: 0,
+        }
+    }
+
+    /// Counts a line; tells whether it is expected to succeed.
+    pub fn add(&mut self, line: &Line, nt_status: Option<&'static str>) -> bool {
+        let Some(kind) = self.kinds.get_mut(line.action.kind().index()) else {
+            return true;
+        };
+        kind.count += 1;
+        kind.any_outcome += u64::from(line.expected == Expected::Anything);
+        let Some(outcome) = Outcome::of(line, nt_status) else {
+            return true;
+        };
+        let count = kind.failures.entry(outcome).or_insert_with(|| {
+            self.weight += OUTCOME_WEIGHT;
+            0
+        });
+        *count += 1;
+        false
+    }
+
+    pub fn weight(&self) -> u64 {
+        self.weight
+    }
+
+    /// A row per kind that occurs, in dbench's order.
+    pub fn kinds(&self, generation: Generation) -> Vec<KindContents> {
+        let order = table_order(generation);
+        let listed = order.iter();
+        let others = OpKind::ALL.iter().filter(|kind| !order.contains(kind));
+        listed
+            .chain(others)
+            .filter_map(|&kind| {
+                let census = self.kinds.get(kind.index())?;
+                (census.count > 0).then(|| KindContents {
+                    verb: verb(generation, kind),
+                    operation: kind,
+                    count: census.count,
+                    any_outcome: census.any_outcome,
+                    expected_failures: rows(&census.failures),
+                })
+            })
+            .collect()
+    }
+
+    /// Failures of all kinds together.
+    pub fn failures(&self) -> Vec<OutcomeCount> {
+        let mut sums: BTreeMap<Outcome, u64> = BTreeMap::new();
+        for (outcome, count) in self.kinds.iter().flat_map(|kind| &kind.failures) {
+            *sums.entry(*outcome).or_default() += count;
+        }
+        rows(&sums)
+    }
+}
+
+fn rows(failures: &BTreeMap<Outcome, u64>) -> Vec<OutcomeCount> {
+    let mut rows: Vec<OutcomeCount> = failures
+        .iter()
+        .map(|(outcome, &count)| OutcomeCount {
+            status: outcome.name(),
+            count,
+        })
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+    rows
+}

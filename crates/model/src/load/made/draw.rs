@@ -1,0 +1,167 @@
+//! The draws of the models: bounded numbers and sizes, by integers alone.
+
+use super::Made;
+use crate::random::{Generator, Purpose, Rng, stream};
+
+/// The seed that the published loads are made from.
+pub(super) const SEED: u64 = 1;
+
+/// 1 in the fixed-point numbers of this module.
+const ONE: i64 = 1 << 16;
+
+/// 2^(1/2), 2^(1/4), … 2^(1/256), each times 2^30.
+const ROOTS: [u64; 8] = [
+    1_518_500_250,
+    1_276_901_417,
+    1_170_923_762,
+    1_121_280_436,
+    1_097_253_708,
+    1_085_434_106,
+    1_079_572_136,
+    1_076_653_033,
+];
+
+/// The random stream of one load.
+pub(super) struct Draw(Generator);
+
+/// A log-normal distribution of sizes, cut off at both ends.
+pub(super) struct LogNormal {
+    /// Half of the sizes are below.
+    pub median: u64,
+    /// The standard deviation of the size's logarithm to the base 2, times 100.
+    pub sigma_centioctaves: i64,
+    /// The smallest size.
+    pub min: u64,
+    /// The largest size.
+    pub max: u64,
+}
+
+impl Draw {
+    pub fn new(made: Made) -> Self {
+        Self(stream(SEED, Purpose::Made, made as u64))
+    }
+
+    /// A number below `bound`; 0 if that is 0.
+    ///
+    /// The high half of the product of 64 random bits and the bound: the rule is
+    /// here, and not a library's, so that no release of one can change a load. The
+    /// bias is below bound / 2^64.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A number from `low` to `high`, both possible.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+
+    /// True once in `times`.
+    pub fn one_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// A number below `bound` that prefers small ones: bound × u × u of a uniform
+    /// u, so that a fifth of the numbers takes 45 % of the draws.
+    pub fn low_below(&mut self, bound: u64) -> u64 {
+        let uniform = self.0.next_u64() >> 32;
+        let square = (uniform * uniform) >> 32;
+        (square * bound) >> 32
+    }
+
+    /// One of `choices`.
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    /// A standard normal number times 2^16: the sum of twelve uniform ones less
+    /// six, which has variance 1 (Irwin and Hall) and no tail beyond ±6.
+    fn normal(&mut self) -> i64 {
+        let sum: i64 = (0..12).map(|_| (self.0.next_u64() >> 48) as i64).sum();
+        sum - 6 * ONE
+    }
+
+    /// A size.
+    pub fn size(&mut self, of: &LogNormal) -> u64 {
+        let octaves = (self.normal() * of.sigma_centioctaves).div_euclid(100);
+        times_power_of_two(of.median, octaves).clamp(of.min, of.max)
+    }
+}
+
+/// `value` × 2^(octaves / 2^16), from the binary digits of the exponent.
+fn times_power_of_two(value: u64, octaves: i64) -> u64 {
+    let mut factor = 1u64 << 30;
+    for (digit, root) in ROOTS.iter().enumerate() {
+        if octaves & (ONE >> (digit + 1)) != 0 {
+            factor = (factor * root) >> 30;
+        }
+    }
+    let product = u128::from(value) * u128::from(factor);
+    let shift = 30 - (octaves >> 16);
+    if shift >= 0 {
+        (product >> shift.min(127)) as u64
+    } else {
+        (product << (-shift).min(30)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_roots_are_roots() {
+        let mut square_of_next = 2u128 << 30;
+        for root in ROOTS.map(u128::from) {
+            let low = ((root - 1) * (root - 1)) >> 30;
+            let high = ((root + 1) * (root + 1)) >> 30;
+            assert!((low..=high).contains(&square_of_next), "{root}");
+            square_of_next = root;
+        }
+    }
+
+    #[test]
+    fn powers_of_two_are_exact_at_whole_octaves_and_close_between() {
+        assert_eq!(times_power_of_two(1000, 0), 1000);
+        assert_eq!(times_power_of_two(1000, 3 * ONE), 8000);
+        assert_eq!(times_power_of_two(1000, -2 * ONE), 250);
+        assert_eq!(times_power_of_two(1000, ONE / 2), 1414);
+        assert_eq!(times_power_of_two(1000, -ONE / 2), 707);
+    }
+
+    #[test]
+    fn sizes_have_their_median_and_their_quartiles() {
+        let distribution = LogNormal {
+            median: 10_000,
+            sigma_centioctaves: 200,
+            min: 0,
+            max: u64::MAX,
+        };
+        let mut draw = Draw::new(Made::Office);
+        let mut sizes: Vec<u64> = (0..40_001).map(|_| draw.size(&distribution)).collect();
+        sizes.sort_unstable();
+        // On paper: the quartiles of a normal distribution are at ±0.6745 standard
+        // deviations, here a factor of 2^1.349 = 2.547.
+        assert!(sizes[20_000].abs_diff(10_000) < 300, "{}", sizes[20_000]);
+        assert!(sizes[30_000].abs_diff(25_470) < 1_000, "{}", sizes[30_000]);
+        assert!(sizes[10_000].abs_diff(3_926) < 200, "{}", sizes[10_000]);
+    }
+
+    #[test]
+    fn small_numbers_come_more_often_where_that_is_asked() {
+        let mut draw = Draw::new(Made::Build);
+        let low = (0..10_000).filter(|_| draw.low_below(100) < 20).count();
+        // On paper: the square root of 0.2 is 0.447.
+        assert!(low.abs_diff(4_472) < 200, "{low}");
+    }
+
+    #[test]
+    fn bounds_are_kept() {
+        let mut draw = Draw::new(Made::Mail);
+        for _ in 0..1000 {
+            assert!(draw.below(3) < 3);
+            assert!((5..=6).contains(&draw.between(5, 6)));
+            assert!(draw.low_below(7) < 7);
+        }
+        assert_eq!(draw.below(0), 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! What a load contains, counted.
+
+use std::collections::BTreeMap;
+
+/// What a load contains.
+#[derive(Debug, Clone, Default)]
+pub struct Census {
+    /// By verb: how many, and how many of them fail as expected.
+    pub verbs: BTreeMap<String, (u64, u64)>,
+    /// Expected failures by status.
+    pub statuses: BTreeMap<String, u64>,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    /// Bytes in all files together, at most.
+    pub live_most: u64,
+    /// Files there at once, at most.
+    pub files_most: u64,
+    /// Directories there at once, at most, with the client's own.
+    pub directories_most: u64,
+    /// The longest that a file gets.
+    pub file_longest: u64,
+    /// Handles open at once, at most.
+    pub open_most: u64,
+    /// Components of a path below the client's own directory, at most.
+    pub depth_most: u64,
+}
+
+impl Census {
+    pub fn add(&mut self, verb: &str, status: &str) {
+        let (count, failed) = self.verbs.entry(verb.to_owned()).or_default();
+        *count += 1;
+        if status != "NT_STATUS_OK" {
+            *failed += 1;
+            *self.statuses.entry(status.to_owned()).or_default() += 1;
+        }
+    }
+
+    pub fn operations(&self) -> u64 {
+        self.verbs.values().map(|(count, _)| count).sum()
+    }
+
+    pub fn failures(&self) -> u64 {
+        self.statuses.values().sum()
+    }
+
+    #[cfg(test)]
+    pub fn count(&self, verb: &str) -> u64 {
+        self.verbs.get(verb).map_or(0, |(count, _)| *count)
+    }
+
+    /// The counts as a part of the load's page.
+    pub fn table(&self) -> String {
+        let mut verbs: Vec<_> = self.verbs.iter().collect();
+        verbs.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+        let mut rows = vec![
+            "| operation | count | fail as expected |".to_owned(),
+            "|---|--:|--:|".to_owned(),
+        ];
+        for (verb, (count, failed)) in verbs {
+            rows.push(format!(
+                "| {verb} | {} | {} |",
+                grouped(*count),
+                grouped(*failed)
+            ));
+        }
+        rows.push(format!(
+            "| together | {} | {} |",
+            grouped(self.operations()),
+            grouped(self.failures())
+        ));
+        rows.push(String::new());
+        rows.push("| what | how much |".to_owned());
+        rows.push("|---|--:|".to_owned());
+        for (what, much) in [
+            ("bytes read", self.bytes_read),
+            ("bytes written", self.bytes_written),
+            ("live set, at most (bytes)", self.live_most),
+            ("longest file (bytes)", self.file_longest),
+            ("files at once, at most", self.files_most),
+            ("directories at once, at most", self.directories_most),
+            ("components of a path, at most", self.depth_most),
+            ("handles open at once, at most", self.open_most),
+        ] {
+            rows.push(format!("| {what} | {} |", grouped(much)));
+        }
+        for (status, count) in &self.statuses {
+            rows.push(format!("| `{status}` | {} |", grouped(*count)));
+        }
+        rows.push(String::new());
+        rows.join("\n")
+    }
+}
+
+/// A number with a comma between each three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn digits_are_grouped_by_three() {
+        assert_eq!(grouped(7), "7");
+        assert_eq!(grouped(123_456), "123,456");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+}
