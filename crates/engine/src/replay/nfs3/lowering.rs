@@ -310,6 +310,8 @@ impl Nfs3Layer {
             let source = self.find_name(from)?;
             let target = match self.find_name(to) {
                 Err(failure) if failure.is(nfs3::Status::NOENT) => self.place_of(to)?,
+                // Only its case is to change.
+                Ok(target) if target == source => self.place_of(to)?,
                 found => found?,
             };
             (source, target)
