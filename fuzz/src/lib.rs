@@ -9,7 +9,7 @@ pub mod list;
 
 pub mod conversation;
 
-use filestone_wire::{mount, nfs3, portmap};
+use filestone_wire::{mount, nfs3, nlm, portmap};
 use list::Kind;
 
 /// Reads the rest of the input as what its first byte says.
@@ -41,6 +41,16 @@ pub fn mount(selector: u8) -> Kind {
         Kind::MountArgs(procedure)
     } else {
         Kind::MountReply(procedure)
+    }
+}
+
+/// Either side of a procedure of NLM.
+pub fn nlm(selector: u8) -> Kind {
+    let procedure = pick(&nlm::Procedure::ALL, selector >> 1);
+    if selector & 1 == 0 {
+        Kind::NlmArgs(procedure)
+    } else {
+        Kind::NlmReply(procedure)
     }
 }
 

@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use filestone_fuzz::conversation::{READ_REPLY, REPLY};
 use filestone_fuzz::list::{Kind, Message, messages};
-use filestone_fuzz::{mount, nfs3_call, nfs3_reply, portmap};
+use filestone_fuzz::{mount, nlm, nfs3_call, nfs3_reply, portmap};
 use filestone_wire::nfs3;
 use filestone_wire::record::RecordMark;
 
@@ -31,6 +31,9 @@ fn main() -> io::Result<()> {
         let (target, seed) = seed(message);
         write(&corpus, target, number, &seed)?;
     }
+    for (number, lengths) in EXCHANGES.iter().enumerate() {
+        write(&corpus, "tbench", number, &requests(lengths, number))?;
+    }
     Ok(())
 }
 
@@ -38,6 +41,26 @@ fn write(corpus: &Path, target: &str, number: usize, seed: &[u8]) -> io::Result<
     let folder: PathBuf = corpus.join(target);
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(format!("message-{number:03}")), seed)
+}
+
+/// Lengths of requests and replies that follow each other on one connection.
+const EXCHANGES: [&[(u32, u32)]; 4] = [
+    &[(8, 8)],
+    &[(8, 8), (94, 87), (300, 55), (47, 39)],
+    &[(59, 4155), (59, u32::MAX)],
+    &[(7, 8), (8, 8)],
+];
+
+/// A stream of requests, to be read in steps.
+fn requests(lengths: &[(u32, u32)], number: usize) -> Vec<u8> {
+    let mut stream = vec![5 * number as u8, 40];
+    for (request_len, reply_len) in lengths {
+        let end = stream.len() + *request_len as usize;
+        stream.extend((request_len - 4).to_be_bytes());
+        stream.extend((reply_len - 4).to_be_bytes());
+        stream.resize(end, 0xee);
+    }
+    stream
 }
 
 /// A conversation with a client of 22 slots in which this is the reply.
@@ -62,6 +85,7 @@ fn seed(message: &Message) -> (&'static str, Vec<u8>) {
         Kind::Nfs3Args(_) => ("nfs3_call", nfs3_call),
         Kind::Nfs3Reply(_) => ("nfs3_reply", nfs3_reply),
         Kind::MountArgs(_) | Kind::MountReply(_) => ("mount", mount),
+        Kind::NlmArgs(_) | Kind::NlmReply(_) => ("nlm", nlm),
         Kind::PortmapArgs(_)
         | Kind::PortmapReply(_)
         | Kind::RpcbindArgs(_)

@@ -78,14 +78,14 @@ pub fn exit_code_of(guilt: Guilt) -> u8 {
 /// `no space left on device (28)`: the operating system's words, as we write them.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
-    let text = match (error.raw_os_error(), text.find(" (os error")) {
-        (Some(number), Some(end)) => format!("{} ({number})", &text[..end]),
-        _ => text,
-    };
+    let text = in_our_form(&text);
     let mut letters = text.chars();
     match letters.next() {
-        Some(first) => first.to_lowercase().chain(letters).collect(),
-        None => text,
+        // `TCP` keeps its case, `Address already in use` does not.
+        Some(first) if !text[first.len_utf8()..].starts_with(char::is_uppercase) => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => text,
     }
 }
 
@@ -117,5 +117,11 @@ mod tests {
             "no space left on device (28)"
         );
         assert_eq!(reason(&io::Error::other("Odd")), "odd");
+        assert_eq!(
+            reason(&io::Error::other(
+                "TCP 0.0.0.0:7003: Address in use (os error 98)"
+            )),
+            "TCP 0.0.0.0:7003: Address in use (98)"
+        );
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use filestone_wire::portmap::rpcbind;
 use filestone_wire::rpc::{AcceptStatus, CallHeader, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, DecodeError, Reader};
-use filestone_wire::{mount, nfs3, portmap};
+use filestone_wire::{mount, nfs3, nlm, portmap};
 
 /// A call and its reply.
 struct Exchange {
@@ -53,6 +53,9 @@ fn args_again(call: &CallHeader<'_>, bytes: &[u8]) -> Result<Vec<u8>, DecodeErro
         (mount::PROGRAM, mount::VERSION) => {
             again::mount_args(mount::Procedure::from_number(number).unwrap(), bytes)
         }
+        (nlm::PROGRAM, nlm::VERSION) => {
+            again::nlm_args(nlm::Procedure::from_number(number).unwrap(), bytes)
+        }
         (portmap::PROGRAM, portmap::VERSION) => {
             again::portmap_args(portmap::Procedure::from_number(number).unwrap(), bytes)
         }
@@ -72,6 +75,9 @@ fn reply_again(call: &CallHeader<'_>, bytes: &[u8]) -> Result<Vec<u8>, DecodeErr
         }
         (mount::PROGRAM, mount::VERSION) => {
             again::mount_reply(mount::Procedure::from_number(number).unwrap(), bytes)
+        }
+        (nlm::PROGRAM, nlm::VERSION) => {
+            again::nlm_reply(nlm::Procedure::from_number(number).unwrap(), bytes)
         }
         (portmap::PROGRAM, portmap::VERSION) => {
             again::portmap_reply(portmap::Procedure::from_number(number).unwrap(), bytes)
@@ -146,6 +152,28 @@ fn rpcbind_is_understood_to_the_byte() {
     let succeeded = check("rpcbind.hex");
     assert!(succeeded.contains(&(portmap::PROGRAM, 2, portmap::Procedure::Getport.number())));
     assert!(succeeded.contains(&(portmap::PROGRAM, 4, rpcbind::Procedure::Getstat.number())));
+}
+
+#[test]
+fn locks_of_nfs_ganesha_are_understood_to_the_byte() {
+    use nlm::test::{Outcome, Reply};
+    let file = "ganesha-nlm4.hex";
+    let succeeded = check(file);
+    let answered = [
+        nlm::Procedure::Test,
+        nlm::Procedure::Lock,
+        nlm::Procedure::Unlock,
+    ];
+    let answered = answered.map(|procedure| (nlm::PROGRAM, nlm::VERSION, procedure.number()));
+    assert!(succeeded.into_iter().eq(answered));
+    let replies = exchanges(file).into_iter().map(|exchange| exchange.reply);
+    let names_the_holder = replies.into_iter().any(|reply| {
+        let mut results = Reader::new(&reply);
+        ReplyHeader::decode(&mut results).unwrap();
+        Reply::from_bytes(results.rest())
+            .is_ok_and(|reply| matches!(reply.outcome, Outcome::Denied(holder) if holder.len == 15))
+    });
+    assert!(names_the_holder, "somebody's lock was in the way");
 }
 
 #[test]

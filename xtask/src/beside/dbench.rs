@@ -149,10 +149,10 @@ fn read(text: &str) -> Option<(f64, f64)> {
         .lines()
         .find_map(|line| line.strip_prefix("Throughput "))?;
     let mb_per_s = last.split_whitespace().next()?.parse().ok()?;
-    let rows = text
+    let mut rows = text
         .lines()
         .filter(|line| line.contains(" MB/sec  execute "));
-    let lines = rows.last()?.split_whitespace().nth(1)?.parse().ok()?;
+    let lines = rows.next_back()?.split_whitespace().nth(1)?.parse().ok()?;
     Some((mb_per_s, lines))
 }
 

@@ -8,6 +8,7 @@
 mod checks;
 mod fixture;
 mod ganesha;
+mod loads;
 
 use crate::process::{self, Folder};
 use anyhow::{Context, Result, bail};
@@ -39,6 +40,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/dbus-daemon", "dbus"),
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/bin/unshare", "util-linux"),
+    ("/usr/bin/dbench", "dbench"),
 ];
 
 /// Runs every check; whether all went well.
@@ -146,7 +148,8 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
         count: options.count,
     };
     let mut is_good = checks::procedures(&bed)?;
-    is_good &= checks::situations(&bed)?;
+    is_good &= checks::situations(&bed, checks::SITUATIONS)?;
+    is_good &= checks::situations(&bed, loads::SITUATIONS)?;
     if options.figures {
         checks::figures(&bed)?;
     }

@@ -59,7 +59,7 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
                     attached => attached,
                 };
                 let parsed = list.parse::<SocketOptions>();
-                options = parsed.map_err(|error| format!("-t {error}"))?;
+                options = parsed.map_err(|error| format!("-t: {error}"))?;
             }
             (word, None) => return Err(format!("{word}: tbench_srv has no such option")),
         }
@@ -130,6 +130,6 @@ mod tests {
         );
         assert_eq!(parsed(&["-t"]), Err("-t: a value is missing".into()));
         let unknown = parsed(&["-t", "SO_WARP"]).unwrap_err();
-        assert!(unknown.starts_with("-t SO_WARP: there is no such"));
+        assert!(unknown.starts_with("-t: no socket option is called SO_WARP"));
     }
 }

@@ -3,7 +3,10 @@
 //! Samples wait in a short queue of the client's own, behind a lock that nobody
 //! else wants but once per interval; numbers for the progress row are atomic.
 
-use filestone_model::measure::Sample;
+use super::layer::Reply;
+use filestone_model::load::Mismatch;
+use filestone_model::measure::{Role, Sample};
+use filestone_model::operation::{Answer, Completion, Failure, OpKind, Outcome, Ticket};
 use filestone_model::time::Moment;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,10 +14,94 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Samples that wait at most before the client enters them itself.
 pub const QUEUE_LEN: usize = 128;
 
+/// The end of one line: what a [`Sample`] says, in half its bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended {
+    /// The four moments.
+    pub due: Moment,
+    /// See [`Sample::ready`].
+    pub ready: Moment,
+    /// See [`Completion::sent`].
+    pub sent: Moment,
+    /// See [`Completion::done`].
+    pub done: Moment,
+    /// Bytes and exchanges that it took.
+    pub bytes_sent: u32,
+    /// Likewise.
+    pub bytes_received: u32,
+    /// File data moved.
+    pub data_bytes: u32,
+    /// Exchanges with a server.
+    pub calls: u32,
+    /// What it was.
+    pub kind: OpKind,
+    /// How it ended.
+    pub end: End,
+}
+
+/// How a line ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// As the load file expects.
+    AsExpected,
+    /// Otherwise.
+    Unexpected(Mismatch),
+    /// With the loss of its client.
+    Lost,
+}
+
+impl Ended {
+    /// The end of a line that took what `reply` says.
+    #[inline]
+    pub fn new(kind: OpKind, end: End, reply: &Reply, moments: [Moment; 4]) -> Self {
+        let [due, ready, sent, done] = moments;
+        Self {
+            due,
+            ready,
+            sent,
+            done,
+            bytes_sent: reply.bytes_sent,
+            bytes_received: reply.bytes_received,
+            data_bytes: u32::try_from(reply.data_bytes).unwrap_or(u32::MAX),
+            calls: reply.calls,
+            kind,
+            end,
+        }
+    }
+
+    /// The sample that it stands for.
+    #[inline]
+    pub fn sample(&self) -> Sample {
+        Sample {
+            kind: self.kind,
+            role: Role::Measured,
+            due: self.due,
+            ready: self.ready,
+            completion: Completion {
+                ticket: Ticket { client: 0, slot: 0 },
+                outcome: match self.end {
+                    End::AsExpected => Outcome::Ok,
+                    End::Unexpected(mismatch) => Outcome::Failed(Failure::Unexpected(mismatch)),
+                    End::Lost => Outcome::Disconnected,
+                },
+                answer: Answer::Plain,
+                usable: Moment::ZERO,
+                sent: self.sent,
+                done: self.done,
+                calls: self.calls,
+                retransmissions: 0,
+                bytes_sent: self.bytes_sent,
+                bytes_received: self.bytes_received,
+                data_bytes: self.data_bytes,
+            },
+        }
+    }
+}
+
 /// One client's board.
 #[derive(Debug)]
 pub struct Board {
-    queue: Mutex<Vec<Sample>>,
+    queue: Mutex<Vec<Ended>>,
     /// Line of the load file that it is at.
     pub line: AtomicU64,
     /// Lines carried out.
@@ -84,22 +171,23 @@ impl Board {
         self.worst.swap(0, Ordering::Relaxed).max(stuck)
     }
 
-    /// Puts a sample into the queue; says whether it is full now.
+    /// Puts the end of a line into the queue; says whether it is full now.
     #[inline]
-    pub fn push(&self, sample: Sample) -> bool {
+    pub fn push(&self, ended: Ended) -> bool {
         let mut queue = self.lock();
-        queue.push(sample);
+        queue.push(ended);
         queue.len() >= QUEUE_LEN
     }
 
-    /// Takes the samples that ended before `until`, in the order in which they did.
-    pub fn drain(&self, until: Moment, mut enter: impl FnMut(Sample)) {
+    /// Takes what ended before `until`, in the order in which it did.
+    pub fn drain(&self, until: Moment, mut enter: impl FnMut(&Ended)) {
         let mut queue = self.lock();
-        let count = queue.partition_point(|sample| sample.completion.done < until);
-        queue.drain(..count).for_each(&mut enter);
+        let count = queue.partition_point(|ended| ended.done < until);
+        queue[..count].iter().for_each(&mut enter);
+        queue.drain(..count);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Sample>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Ended>> {
         // Nothing can panic while it is held.
         self.queue
             .lock()

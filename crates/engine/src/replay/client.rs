@@ -8,15 +8,15 @@
 //! when it is free and the line is due, slot wait is how late the line is against
 //! its schedule (the lag), and dispatch delay is what we take between two lines.
 
-use super::board::Board;
+use super::board::{Board, End, Ended};
 use super::layer::{Layer, LayerLost, Reply};
 use super::mismatches::Mismatches;
 use super::pacing::Schedule;
 use super::time::Time;
 use filestone_model::load::{Line, Next, Script, ScriptError, Status};
 use filestone_model::measure::replay_record::{ClientKindRecord, ClientRecord};
-use filestone_model::measure::{Recorder, Role, Sample};
-use filestone_model::operation::{Answer, Completion, Failure, OpKind, Outcome, Ticket};
+use filestone_model::measure::{Recorder, Role};
+use filestone_model::operation::OpKind;
 use filestone_model::plan::{OnMismatch, Pacing};
 use filestone_model::time::Moment;
 use std::sync::Mutex;
@@ -214,43 +214,33 @@ impl<T: Time> Course<'_, T> {
         let answer = layer.carry_out(&action, line.data);
         let done = self.time.now().max(sent);
         self.free_at = done;
-        let lost_reply = Reply::of(Status::Unknown);
-        let (reply, outcome, mismatch) = match &answer {
+        let nothing = Reply::of(Status::Unknown);
+        let (reply, end) = match &answer {
             Ok(reply) => match line.expected.mismatch(&reply.status) {
-                None => (reply, Outcome::Ok, None),
-                Some(kind) => (
-                    reply,
-                    Outcome::Failed(Failure::Unexpected(kind)),
-                    Some(kind),
-                ),
+                None => (reply, End::AsExpected),
+                Some(mismatch) => (reply, End::Unexpected(mismatch)),
             },
-            Err(_) => (&lost_reply, Outcome::Disconnected, None),
+            Err(_) => (&nothing, End::Lost),
         };
         let kind = action.kind();
-        let sample = Sample {
-            kind,
-            role: Role::Measured,
-            due,
-            ready,
-            completion: completion(reply, outcome, (sent, done)),
-        };
+        let ended = Ended::new(kind, end, reply, [due, ready, sent, done]);
         self.schedule.moved(reply.data_bytes);
         let response_time = done.nanos_since(due);
         self.board.end(line.number, reply.data_bytes, response_time);
         if is_measured {
             self.tally.kinds[kind.index()].add(done.nanos_since(sent));
         }
-        if let Some(mismatch) = mismatch {
+        if let End::Unexpected(mismatch) = end {
             self.tally
                 .mismatches
                 .add(kind, mismatch, &line, reply.status);
         }
-        if self.board.push(sample) {
+        if self.board.push(ended) {
             self.flush();
         }
         answer?;
-        match (mismatch, self.shared.on_mismatch) {
-            (Some(mismatch), OnMismatch::Stop) => Err(LayerLost {
+        match (end, self.shared.on_mismatch) {
+            (End::Unexpected(mismatch), OnMismatch::Stop) => Err(LayerLost {
                 what: format!(
                     "line {}: {} {} (--on-mismatch stop)",
                     line.number,
@@ -342,28 +332,12 @@ pub fn enter(board: &Board, recorder: &Mutex<Recorder>, until: Moment) {
     let mut recorder = recorder
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    board.drain(until, |sample| {
-        if recorder.is_measured(sample.due) {
-            recorder.schedule(sample.kind, sample.role, 1);
+    board.drain(until, |ended| {
+        if recorder.is_measured(ended.due) {
+            recorder.schedule(ended.kind, Role::Measured, 1);
         }
-        recorder.record(&sample, 1);
+        recorder.record_one(&ended.sample());
     });
-}
-
-fn completion(reply: &Reply, outcome: Outcome, (sent, done): (Moment, Moment)) -> Completion {
-    Completion {
-        ticket: Ticket { client: 0, slot: 0 },
-        outcome,
-        answer: Answer::Plain,
-        usable: Moment::ZERO,
-        sent,
-        done,
-        calls: reply.calls,
-        retransmissions: 0,
-        bytes_sent: reply.bytes_sent,
-        bytes_received: reply.bytes_received,
-        data_bytes: u32::try_from(reply.data_bytes).unwrap_or(u32::MAX),
-    }
 }
 
 fn kind_records(kinds: &[KindTally; OpKind::COUNT]) -> Vec<ClientKindRecord> {

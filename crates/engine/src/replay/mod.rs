@@ -5,6 +5,7 @@ mod client;
 pub mod layer;
 pub mod local;
 mod mismatches;
+pub mod nfs3;
 mod open;
 mod pacing;
 mod round_robin;
@@ -15,6 +16,7 @@ mod time;
 
 pub use layer::{Layer, LayerLost, Reply};
 pub use local::{LocalLayer, LocalOptions, LocalSite};
+pub use nfs3::{Nfs3Layer, Nfs3Options, Nfs3Site};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;
 pub use site::{Site, Trees};

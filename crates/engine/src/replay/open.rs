@@ -1,6 +1,7 @@
 //! From a plan to a site: the one place that knows which layers there are.
 
 use super::local::{LocalOptions, LocalSite};
+use super::nfs3::{Nfs3Options, Nfs3Site};
 use super::round_robin::RoundRobin;
 use super::run::replay_on;
 use super::tcp::{self, TcpOptions, TcpSite};
@@ -175,9 +176,19 @@ impl<'run> Opening<'run> {
         TcpSite::claim(address, options)
     }
 
-    fn nfs3(&self, target: &NfsTarget) -> Result<LocalSite, RunError> {
-        let _ = (target, self.stop, self.built_in.nfs3);
-        Err(refused("NFS is not there yet", "--on local: or tcp:"))
+    fn nfs3(&self, target: &NfsTarget) -> Result<Nfs3Site, RunError> {
+        let options = Nfs3Options {
+            resolve: self.replay.resolve,
+            stable: self.replay.nfs3.stable,
+            enable_nlm: self.replay.nfs3.enable_nlm,
+            timeout: Duration::from_nanos(self.plan.timeout_ns),
+            ..Nfs3Options::new(vec![self.generation])
+        };
+        let built_in = match target.host {
+            Some(_) => None,
+            None => self.built_in.nfs3,
+        };
+        Nfs3Site::claim(target, built_in, options, self.stop)
     }
 }
 

@@ -1,5 +1,8 @@
 //! A directory with a local layer in it.
 
+// Each test binary uses its own part of this.
+#![allow(dead_code)]
+
 use filestone_engine::replay::local::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::replay::{Layer, Site, Trees};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};

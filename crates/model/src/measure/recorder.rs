@@ -78,6 +78,16 @@ impl Recorder {
         }
     }
 
+    /// Counts the end of one operation that is likely unlike the one before it.
+    #[inline]
+    pub fn record_one(&mut self, sample: &Sample) {
+        if self.is_measured(sample.due) {
+            self.buffer.record(sample, 1, self.window_end);
+        } else {
+            self.record(sample, 1);
+        }
+    }
+
     /// Enters the last run and begins another.
     fn begin_run(&mut self, sample: &Sample, times: u32) {
         self.enter_run();

@@ -82,9 +82,12 @@ impl Content {
         }
     }
 
-    /// Hands the runs of `offset..offset + count`, which must lie below the size, to `visit`.
+    /// Hands the runs of `offset..offset + count`, as far as they lie below the size, to `visit`.
     pub fn read(&self, offset: u64, count: u64, mut visit: impl FnMut(Run)) {
         let end = offset.saturating_add(count).min(self.size);
+        if end <= offset {
+            return;
+        }
         let mut position = offset;
         for (number, chunk) in self.chunks.range(offset / CHUNK..) {
             let start = number.saturating_mul(CHUNK);
@@ -271,6 +274,15 @@ mod tests {
         assert_eq!(content.size(), 1000 + 3 * CHUNK);
         assert_eq!(read(&content, 1000, 3 * CHUNK), data);
         assert_eq!(read(&content, 0, 1000), vec![0; 1000]);
+    }
+
+    #[test]
+    fn beyond_the_end_there_is_nothing_even_in_a_chunk_that_is_there() {
+        let mut content = Content::default();
+        content.write(0, b"short");
+        for offset in [5, 99, CHUNK, u64::MAX] {
+            assert_eq!(read(&content, offset, 1), [], "{offset}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) enum NotRemoved {
     /// The operating system refused.
     #[error("cannot remove {name}: {errno}")]
     Refused {
-        /// The last component of its name.
+        /// Its name, from the top of the tree on as it is now.
         name: String,
         /// What the operating system said.
         errno: Errno,
@@ -33,7 +33,7 @@ pub(super) enum NotRemoved {
         "cannot remove {name}: a file system is mounted there, and nothing in it has been touched"
     )]
     Mounted {
-        /// The last component of its name.
+        /// Its name, from the top of the tree on as it is now.
         name: String,
     },
 }
@@ -46,6 +46,13 @@ impl NotRemoved {
             Errno::BUSY | Errno::XDEV => NotRemoved::Mounted { name },
             errno => NotRemoved::Refused { name, errno },
         }
+    }
+
+    /// The same, seen from the directory above `directory`.
+    fn below(mut self, directory: &[u8]) -> Self {
+        let (NotRemoved::Refused { name, .. } | NotRemoved::Mounted { name }) = &mut self;
+        *name = format!("{}/{name}", String::from_utf8_lossy(directory));
+        self
     }
 
     /// As an error of the operating system.
@@ -70,7 +77,7 @@ pub(super) fn remove_tree(
     let Some(top) = enter(parent, name, device)? else {
         return Ok(());
     };
-    empty(top.as_fd(), b"", device)?;
+    empty(top.as_fd(), b"", device).map_err(|error| error.below(name))?;
     remove_empty(parent, name)
 }
 
@@ -119,7 +126,8 @@ impl Below<'_> {
                     move_up(directory.as_fd(), entry, top, moved)
                 }
             },
-        )?;
+        )
+        .map_err(|error| error.below(name))?;
         remove_empty(self.top, name)
     }
 }

@@ -8,6 +8,7 @@ use super::{LocalLayer, LocalOptions, deletion};
 use crate::error::RunError;
 use crate::replay::site::{CLIENTS, MARKER, Site, Trees};
 use crate::replay::{Layer, LayerLost};
+use crate::transport::connect::allow_open_files;
 use filestone_model::measure::run_record::Target;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, StatxFlags};
@@ -20,6 +21,10 @@ use std::sync::atomic::AtomicBool;
 /// What O_DIRECT asks for where the kernel does not say (before Linux 6.1): a
 /// page, which suits every device in use.
 const DIRECT_UNIT_BYTES: u64 = 4096;
+
+/// Loads keep many handles open, and each client its own: as many as some tens of
+/// clients with a thousand each, if the system allows it.
+const OPEN_FILES_WANTED: u64 = 65_536;
 
 /// STATX_DIOALIGN, which rustix has no name for.
 const STATX_DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
@@ -58,7 +63,10 @@ impl LocalSite {
             is_temporary: false,
         };
         match site.probe() {
-            Ok(()) => Ok(site),
+            Ok(()) => {
+                allow_open_files(OPEN_FILES_WANTED);
+                Ok(site)
+            }
             Err(error) => {
                 site.remove()?;
                 Err(error)
@@ -211,5 +219,35 @@ impl Site for LocalSite {
                 })
                 .map_err(|errno| refused(&self.directory, errno, "giving up its marker")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Guilt;
+
+    #[test]
+    fn what_a_file_system_cannot_do_is_said_with_the_option_to_leave_out() {
+        let directory = Path::new("/srv/test");
+        for (error, option) in [
+            (no_direct(directory, Errno::INVAL), "--direct"),
+            (no_attributes(directory, Errno::OPNOTSUPP), "--xattr"),
+        ] {
+            assert_eq!(error.guilt(), Guilt::Usage);
+            assert!(
+                error.to_string().starts_with("/srv/test: the file system"),
+                "{error}"
+            );
+            assert!(error.help().is_some_and(|help| help.contains(option)));
+        }
+    }
+
+    #[test]
+    fn a_full_file_system_and_a_read_only_one_are_told_apart() {
+        let say = |errno| refused(Path::new("/d"), errno, "making a directory in it").to_string();
+        assert!(say(Errno::NOSPC).contains("the file system is full"));
+        assert!(say(Errno::ROFS).contains("mounted read-only"));
+        assert!(say(Errno::ACCESS).contains("is not allowed"));
     }
 }

@@ -248,9 +248,9 @@ impl Nfs {
             data: &[],
         };
         let head = WriteHead(arguments, data.len());
-        let reply: write::Reply =
-            self.0
-                .call_with_data(called(Procedure::Write), &head, data)?;
+        let reply: write::Reply = self
+            .0
+            .call_with_data(called(Procedure::Write), &head, data)?;
         let ok = reply.map_err(|fail| Failure::from(fail.status))?;
         if ok.count > count || (ok.count == 0 && count > 0) {
             let what = format!("sent {count} bytes, it says it took {}", ok.count);
@@ -357,11 +357,7 @@ impl Nfs {
     }
 
     /// RENAME.
-    pub fn rename(
-        &mut self,
-        from: (&Handle, &[u8]),
-        to: (&Handle, &[u8]),
-    ) -> Outcome<()> {
+    pub fn rename(&mut self, from: (&Handle, &[u8]), to: (&Handle, &[u8])) -> Outcome<()> {
         let arguments = rename::Args {
             from: named(from.0, from.1),
             to: named(to.0, to.1),

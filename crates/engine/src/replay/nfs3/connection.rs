@@ -23,6 +23,9 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+/// Bytes in front of each fragment.
+const RECORD_MARK_LEN: usize = 4;
+
 /// Exchanges and bytes, record marks included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
@@ -158,19 +161,18 @@ impl Connection {
                 .incoming
                 .next_record(&self.socket, deadline, self.timeout)?;
             let mut reader = Reader::new(self.incoming.bytes(record.clone()));
-            let header = ReplyHeader::decode(&mut reader)?;
+            let ReplyHeader { xid, body, .. } = ReplyHeader::decode(&mut reader)?;
+            let results = record.end - reader.remaining()..record.end;
             // A reply that nobody asked for is not ours to judge.
-            if header.xid == self.xid {
-                let received = record.len() + 4;
-                self.count_received(received);
-                return match header.body {
-                    ReplyBody::Accepted(AcceptStatus::Success) => {
-                        Ok(record.end - reader.remaining()..record.end)
-                    }
-                    ReplyBody::Accepted(status) => Err(CallError::Rejected(status)),
-                    ReplyBody::Denied(status) => Err(CallError::Denied(status)),
-                };
+            if xid != self.xid {
+                continue;
             }
+            self.count_received(record.len() + RECORD_MARK_LEN);
+            return match body {
+                ReplyBody::Accepted(AcceptStatus::Success) => Ok(results),
+                ReplyBody::Accepted(status) => Err(CallError::Rejected(status)),
+                ReplyBody::Denied(status) => Err(CallError::Denied(status)),
+            };
         }
     }
 

@@ -8,11 +8,12 @@ use super::connection::Traffic;
 use super::locks::Locks;
 use super::names::{Names, split};
 use super::open_files::OpenFiles;
-use super::options::Nfs3Options;
+use super::options::ClientOptions;
 use crate::replay::site::{CLIENTS, MARKER};
 use crate::replay::{Layer, LayerLost, Reply};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_wire::nfs3::{self, Handle};
+use filestone_wire::nlm;
 
 /// Bytes of a page of READDIR when a name is looked for by ignoring case.
 const SCAN_PAGE: u32 = 32 << 10;
@@ -52,7 +53,7 @@ pub struct Nfs3Layer {
     pub(super) nfs: Nfs,
     pub(super) locks: Option<Locks>,
     pub(super) place: Place,
-    pub(super) options: Nfs3Options,
+    pub(super) options: ClientOptions,
     pub(super) names: Names,
     pub(super) open: OpenFiles,
     /// File data that do not lie in one piece where they are taken from.
@@ -67,9 +68,7 @@ impl Layer for Nfs3Layer {
             Ok(status) | Err(Failure::Answered(status)) => status,
             Err(Failure::Lost(lost)) => return Err(lost),
         };
-        if let Status::Nfs(number) = status
-            && (number == nfs3::Status::STALE.0 || number == nfs3::Status::BADHANDLE.0)
-        {
+        if is_stale(status) {
             // Somebody else changed the tree; what else they changed is not known.
             self.names.forget_all();
         }
@@ -101,6 +100,17 @@ impl Layer for Nfs3Layer {
     }
 }
 
+/// Whether the server no longer knows the file of a handle.
+fn is_stale(status: Status) -> bool {
+    const STALE: u32 = nfs3::Status::STALE.0;
+    const BADHANDLE: u32 = nfs3::Status::BADHANDLE.0;
+    const STALE_FH: u32 = nlm::Status::STALE_FH.0;
+    matches!(
+        status,
+        Status::Nfs(STALE | BADHANDLE) | Status::Nlm(STALE_FH)
+    )
+}
+
 /// What the server says when a pass is tidied up concerns nobody; that it is gone
 /// does.
 fn unless_lost(failure: Failure) -> Result<(), LayerLost> {
@@ -111,30 +121,63 @@ fn unless_lost(failure: Failure) -> Result<(), LayerLost> {
 }
 
 impl Nfs3Layer {
+    pub(super) fn new(
+        client: u32,
+        nfs: Nfs,
+        locks: Option<Locks>,
+        place: Place,
+        options: ClientOptions,
+    ) -> Self {
+        Self {
+            client,
+            nfs,
+            locks,
+            place,
+            options,
+            names: Names::default(),
+            open: OpenFiles::default(),
+            filled: Vec::new(),
+        }
+    }
+
     fn take_traffic(&mut self) -> Traffic {
         let of_locks = self.locks.as_mut().map(Locks::take_traffic);
-        self.nfs
-            .0
-            .take_traffic()
-            .and(of_locks.unwrap_or_default())
+        self.nfs.0.take_traffic().and(of_locks.unwrap_or_default())
     }
 
     fn answer(&mut self, action: &Action<'_>, data: &[u8]) -> Outcome<Status> {
         match *action {
-            Action::NtCreateX { path, options, disposition, handle } => {
-                self.nt_create_x(path, options, disposition, handle)
-            }
+            Action::NtCreateX {
+                path,
+                options,
+                disposition,
+                handle,
+            } => self.nt_create_x(path, options, disposition, handle),
             Action::OpenX { path, len, handle } => self.open_x(path, len, handle, data),
             Action::Close { handle } => self.close(handle),
-            Action::ReadX { handle, offset, len, expected_len } => {
-                self.read_x(handle, offset, len, expected_len)
-            }
-            Action::WriteX { handle, offset, len, expected_len } => {
-                self.write_x(handle, (offset, len), expected_len, data)
-            }
+            Action::ReadX {
+                handle,
+                offset,
+                len,
+                expected_len,
+            } => self.read_x(handle, offset, len, expected_len),
+            Action::WriteX {
+                handle,
+                offset,
+                len,
+                expected_len,
+            } => self.write_x(handle, (offset, len), expected_len, data),
             Action::Flush { handle } => self.flush(handle),
-            Action::LockX { handle, offset, len } => self.lock_x(handle, offset, len),
-            Action::UnlockX { handle, offset, len } => self.unlock_x(handle, offset, len),
+            Action::LockX {
+                handle,
+                offset,
+                len,
+            } => self.lock_x(handle, offset, len),
+            Action::UnlockX {
+                handle,
+                offset,
+                len,
+            } => self.unlock_x(handle, offset, len),
             Action::Unlink { path } => self.unlink(path),
             Action::Mkdir { path } => self.make_directory(path),
             Action::Rmdir { path } => self.remove_directory(path),
@@ -151,12 +194,19 @@ impl Nfs3Layer {
             Action::GetAttr { path } => self.attributes(path),
             Action::SetAttr { path } => self.set_attributes(path),
             Action::Lookup { path } => self.look_up_path(path),
-            Action::Access { path, wanted, granted } => self.access(path, wanted, granted),
+            Action::Access {
+                path,
+                wanted,
+                granted,
+            } => self.access(path, wanted, granted),
             Action::ReadLink { path } => self.read_link(path),
             Action::Read { path, offset, len } => self.read(path, offset, len),
-            Action::Write { path, offset, len, stability } => {
-                self.write(path, (offset, len), stability, data)
-            }
+            Action::Write {
+                path,
+                offset,
+                len,
+                stability,
+            } => self.write(path, (offset, len), stability, data),
             Action::Create { path } => self.create(path),
             Action::Symlink { path, target } => self.symlink(path, target),
             Action::Link { path, existing } => self.link(path, existing),
@@ -172,10 +222,7 @@ impl Nfs3Layer {
 
     /// A length as `--trunc-io` leaves it.
     pub(super) fn clamped(&self, len: u64) -> u64 {
-        match self.options.trunc_io {
-            Some(most) => len.min(most.into()),
-            None => len,
-        }
+        len.min(self.options.trunc_io)
     }
 
     /// File data that an action that succeeded has moved, as dbench counts them.
@@ -251,9 +298,7 @@ impl Nfs3Layer {
     /// then: reads the directory for one that differs only in case.
     pub(super) fn look_up(&mut self, directory: &Handle, name: &[u8]) -> Outcome<Found> {
         let missing = match self.nfs.lookup(directory, name) {
-            Err(failure) if failure.is(nfs3::Status::NOENT) && self.options.ignores_case() => {
-                failure
-            }
+            Err(failure) if failure.is(nfs3::Status::NOENT) && self.options.ignores_case => failure,
             answer => {
                 return answer.map(|object| Found {
                     object,

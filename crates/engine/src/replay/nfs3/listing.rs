@@ -22,7 +22,11 @@ struct Position {
 
 impl Position {
     /// Moves on to the next page; why not, if that leads nowhere.
-    fn advance(&mut self, last_cookie: Option<u64>, cookieverf: Verifier) -> Result<(), &'static str> {
+    fn advance(
+        &mut self,
+        last_cookie: Option<u64>,
+        cookieverf: Verifier,
+    ) -> Result<(), &'static str> {
         let Some(cookie) = last_cookie else {
             return Err("a page without entries that is not the last");
         };

@@ -9,7 +9,7 @@ use super::layer::{Found, Nfs3Layer, check_own, is_clients};
 use super::names::split;
 use super::open_files::OpenFile;
 use super::transfer;
-use crate::replay::site::CLIENTS;
+use crate::replay::site::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
 use filestone_wire::nfs3::create::CreateHow;
@@ -273,9 +273,21 @@ impl Nfs3Layer {
     }
 
     /// The Rmdir of CIFS, and RMDIR3 as it is written.
+    ///
+    /// `clients` belongs to the run and stays. To a load that takes it away it is
+    /// empty when no client has anything in it.
     pub(super) fn remove_directory(&mut self, path: &[u8]) -> Outcome<Status> {
+        if is_clients(path) {
+            let clients = self.place.clients;
+            let is_of_a_client =
+                |name: &[u8]| !matches!(name, b"." | b"..") && name != MARKER.as_bytes();
+            return match self.nfs.find_name(&clients, PAGE, is_of_a_client)? {
+                true => Err(nfs3::Status::NOTEMPTY.into()),
+                false => Ok(Status::Ok),
+            };
+        }
         check_own(path)?;
-        if self.options.has_nfs_verbs() {
+        if self.options.has_nfs_verbs {
             let (parent, name) = split(path);
             let directory = self.walk(parent)?;
             self.nfs.remove_directory(&directory, name)?;
@@ -292,7 +304,7 @@ impl Nfs3Layer {
     pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> Outcome<Status> {
         check_own(from)?;
         check_own(to)?;
-        let (source, target) = if self.options.has_nfs_verbs() {
+        let (source, target) = if self.options.has_nfs_verbs {
             (self.place_of(from)?, self.place_of(to)?)
         } else {
             let source = self.find_name(from)?;
@@ -348,6 +360,24 @@ impl Nfs3Layer {
         }
         self.names.forget(path);
         Ok(Status::Ok)
+    }
+
+    /// This client's tree, in whatever case the load has spelt it.
+    pub(super) fn remove_own_tree(&mut self) -> Outcome<()> {
+        let own = format!("client{}", self.client).into_bytes();
+        let clients = self.place.clients;
+        let mut names = Vec::new();
+        self.nfs.each_entry(&clients, PAGE, |name, _| {
+            if name.eq_ignore_ascii_case(&own) {
+                names.push(name.to_vec());
+            }
+            false
+        })?;
+        for name in &names {
+            self.nfs.remove_tree(&clients, name)?;
+        }
+        self.names.forget_all();
+        Ok(())
     }
 }
 

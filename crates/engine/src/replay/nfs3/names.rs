@@ -50,10 +50,7 @@ impl Names {
         // and what is below it: "a", "a-b", "a/b".
         let below: Vec<Box<[u8]>> = self
             .handles
-            .range::<[u8], _>((
-                std::ops::Bound::Excluded(path),
-                std::ops::Bound::Unbounded,
-            ))
+            .range::<[u8], _>((std::ops::Bound::Excluded(path), std::ops::Bound::Unbounded))
             .map(|(name, _)| name)
             .take_while(|name| name.starts_with(path))
             .filter(|name| name.get(path.len()) == Some(&b'/'))

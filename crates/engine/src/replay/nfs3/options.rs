@@ -4,31 +4,32 @@ use filestone_model::load::Generation;
 use std::time::Duration;
 
 /// What a caller decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nfs3Options {
-    /// Whose verbs the load has. Some are in both languages: RENAME3 is one call,
-    /// and the Rename of CIFS also asks for both names first.
-    pub generation: Generation,
+    /// Whose verbs the loads have: client i replays load i modulo their number.
+    /// Some verbs are in both languages: RENAME3 is one call, and the Rename of
+    /// CIFS also asks for both names first.
+    pub generations: Vec<Generation>,
     /// Whether names of CIFS verbs that are not there are looked for by ignoring
     /// case, as Samba does.
     pub resolve: bool,
     /// Whether the writes of CIFS verbs are FILE_SYNC instead of UNSTABLE.
     pub stable: bool,
     /// The most bytes that a line may read or write.
-    pub trunc_io: Option<u32>,
+    pub trunc_io: Option<u64>,
     /// Whether LockX, UnlockX and the LOCK4 family go to the lock manager.
     pub enable_nlm: bool,
-    /// Its port, if the portmapper is not to be asked.
+    /// Its port, if neither the server nor its port mapper is to be asked.
     pub nlm_port: Option<u16>,
     /// How long a call may stay unanswered.
     pub timeout: Duration,
 }
 
 impl Nfs3Options {
-    /// What applies when nothing is said, for a load of this generation.
-    pub fn new(generation: Generation) -> Self {
+    /// What applies when nothing is said, for loads of these generations.
+    pub fn new(generations: Vec<Generation>) -> Self {
         Self {
-            generation,
+            generations,
             resolve: true,
             stable: false,
             trunc_io: None,
@@ -38,13 +39,30 @@ impl Nfs3Options {
         }
     }
 
-    /// Whether the load's verbs are those of NFS.
-    pub fn has_nfs_verbs(&self) -> bool {
-        self.generation == Generation::Nfs
+    /// What applies to one client.
+    pub(super) fn of_client(&self, client: u32) -> ClientOptions {
+        let loads = self.generations.len().max(1);
+        let generation = self.generations.get(client as usize % loads);
+        let has_nfs_verbs = generation == Some(&Generation::Nfs);
+        ClientOptions {
+            has_nfs_verbs,
+            // Case counts in the names of NFS.
+            ignores_case: self.resolve && !has_nfs_verbs,
+            stable: self.stable,
+            trunc_io: self.trunc_io.unwrap_or(u64::MAX),
+        }
     }
+}
 
-    /// Whether case may differ. It may not in NFS.
-    pub fn ignores_case(&self) -> bool {
-        self.resolve && !self.has_nfs_verbs()
-    }
+/// What one client goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ClientOptions {
+    /// Whether the load's verbs are those of NFS.
+    pub has_nfs_verbs: bool,
+    /// Whether names may be spelt in another case.
+    pub ignores_case: bool,
+    /// Whether writes are FILE_SYNC.
+    pub stable: bool,
+    /// The most bytes that a line may read or write.
+    pub trunc_io: u64,
 }

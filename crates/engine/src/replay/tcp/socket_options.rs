@@ -85,13 +85,13 @@ impl Default for SocketOptions {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SocketOptionError {
     /// There is no option of that name.
-    #[error("{name}: there is no such socket option; expected some of {}", NAMES.join(" "))]
+    #[error("no socket option is called {name}; there are {}", NAMES.join(" "))]
     Unknown {
         /// What stands where a name should be.
         name: String,
     },
     /// The value is no number, or out of range.
-    #[error("{option}={value}: expected {expected}")]
+    #[error("expected {expected} for {option}, not \"{value}\"")]
     Value {
         /// The option's name.
         option: String,
@@ -159,7 +159,7 @@ impl FromStr for SocketOption {
             "SO_RCVBUF" => Self::ReceiveBuffer(given.number()?),
             "SO_SNDLOWAT" => match given.number()? {
                 1 => Self::SendLowWater,
-                _ => return Err(given.wrong("1: Linux takes nothing else")),
+                _ => return Err(given.wrong("1 (Linux takes nothing else)")),
             },
             "SO_RCVLOWAT" => Self::ReceiveLowWater(given.number()?),
             "SO_SNDTIMEO" => Self::SendTimeout(given.number()?),
@@ -299,21 +299,24 @@ mod tests {
     #[test]
     fn what_is_no_option_is_an_error_that_names_it() {
         let error = |text: &str| text.parse::<SocketOptions>().unwrap_err().to_string();
-        assert!(error("TCP_NODELAY SO_FAST").starts_with("SO_FAST: there is no such"));
+        assert!(error("TCP_NODELAY SO_FAST").starts_with("no socket option is called SO_FAST;"));
         assert_eq!(
             error("SO_SNDBUF"),
-            "SO_SNDBUF=: expected a number from 1 to 2147483647"
+            "expected a number from 1 to 2147483647 for SO_SNDBUF, not \"\""
         );
         assert_eq!(
             error("SO_RCVBUF=4294967296"),
-            "SO_RCVBUF=4294967296: expected a number from 1 to 2147483647"
+            "expected a number from 1 to 2147483647 for SO_RCVBUF, not \"4294967296\""
         );
-        assert_eq!(error("TCP_NODELAY=2"), "TCP_NODELAY=2: expected 0 or 1");
+        assert_eq!(
+            error("TCP_NODELAY=2"),
+            "expected 0 or 1 for TCP_NODELAY, not \"2\""
+        );
         assert_eq!(
             error("IPTOS_LOWDELAY=1"),
-            "IPTOS_LOWDELAY=1: expected no value"
+            "expected no value for IPTOS_LOWDELAY, not \"1\""
         );
-        assert!(error("SO_SNDLOWAT=2").starts_with("SO_SNDLOWAT=2: expected 1"));
+        assert!(error("SO_SNDLOWAT=2").starts_with("expected 1 (Linux takes nothing else)"));
     }
 
     #[test]

@@ -1,0 +1,246 @@
+//! Whose the directory `clients` on a server is.
+//!
+//! A run makes it, and in it a marker that says which process on which host made
+//! it and when. A directory without a marker is somebody else's. The server does
+//! not tell when a process ends, so of a run on another host it is not known
+//! whether it goes on; of one on this host, `/proc` tells.
+
+use super::calls::{Failure, Nfs, permissions};
+use crate::error::RunError;
+use crate::replay::site::{CLIENTS, MARKER};
+use filestone_model::load::Status as LoadStatus;
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{FileType, Handle, Status};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The first line of each marker.
+const MADE_BY: &str = "made by filestone";
+/// In the marker of trees that were kept on purpose.
+const GIVEN_UP: &str = "given up";
+/// More of a marker is not read.
+const MARKER_MAX_BYTES: u32 = 4096;
+
+/// What a run has left over, as its marker says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LeftOver {
+    /// The directory `clients` that was left.
+    pub path: String,
+    /// The host of the process that left it.
+    pub host: Option<String>,
+    /// That process.
+    pub process: Option<u32>,
+    /// When its run began (RFC 3339).
+    pub started: Option<String>,
+    is_given_up: bool,
+}
+
+/// Whose a `clients` is that was there before.
+enum Owner {
+    /// A run of filestone.
+    Run(LeftOver),
+    /// Not filestone.
+    Somebody,
+}
+
+/// A directory under test.
+pub(super) struct Ground<'a> {
+    /// How errors call it.
+    pub path: &'a str,
+    /// Its handle.
+    pub root: Handle,
+    /// The name of this host.
+    pub host: &'a str,
+}
+
+impl Ground<'_> {
+    fn clients(&self) -> String {
+        format!("{}/{CLIENTS}", self.path.trim_end_matches('/'))
+    }
+
+    /// A failure with its place.
+    pub(super) fn error(&self, procedure: &'static str, failure: Failure) -> RunError {
+        match failure {
+            Failure::Lost(lost) => unsuitable(&lost.what, "is the server still there?"),
+            Failure::Answered(LoadStatus::Nfs(number)) => RunError::Nfs {
+                path: self.clients(),
+                procedure,
+                status: Status(number),
+            },
+            Failure::Answered(other) => RunError::Internal(format!("{procedure}: {other:?}")),
+        }
+    }
+
+    /// Makes `clients` and marks it; its handle.
+    pub(super) fn claim(&self, nfs: &mut Nfs) -> Result<Handle, RunError> {
+        let made = match nfs.make_directory(&self.root, CLIENTS.as_bytes(), 0o700) {
+            Err(failure) if failure.is(Status::EXIST) => {
+                return Err(match self.owner(nfs) {
+                    Ok((_, owner)) => self.complaint(&owner),
+                    Err(failure) => self.error("LOOKUP", failure),
+                });
+            }
+            made => made.map_err(|failure| self.error("MKDIR", failure))?,
+        };
+        let clients = match made {
+            Some(handle) => handle,
+            None => nfs
+                .lookup(&self.root, CLIENTS.as_bytes())
+                .map(|found| found.handle)
+                .map_err(|failure| self.error("LOOKUP", failure))?,
+        };
+        match self.mark(nfs, &clients, "") {
+            Ok(()) => Ok(clients),
+            Err(failure) => {
+                // It was made a moment ago and has nothing in it but perhaps the
+                // marker.
+                nfs.remove(&clients, MARKER.as_bytes()).ok();
+                nfs.remove_directory(&self.root, CLIENTS.as_bytes()).ok();
+                Err(self.error("CREATE", failure))
+            }
+        }
+    }
+
+    fn mark(&self, nfs: &mut Nfs, clients: &Handle, remark: &str) -> Result<(), Failure> {
+        let text = format!(
+            "{MADE_BY} {}\nhost: {}\nprocess: {}\nstarted: {}\n{remark}\
+             If no run is going on, this directory was left over and can be removed.\n",
+            env!("CARGO_PKG_VERSION"),
+            self.host,
+            std::process::id(),
+            humantime::format_rfc3339_seconds(SystemTime::now()),
+        );
+        let how = CreateHow::Guarded(permissions(0o600));
+        let marker = match nfs.create(clients, MARKER.as_bytes(), how)? {
+            Some(handle) => handle,
+            None => nfs.lookup(clients, MARKER.as_bytes())?.handle,
+        };
+        nfs.write(&marker, 0, text.as_bytes(), StableHow::FileSync)?;
+        Ok(())
+    }
+
+    /// Says in the marker that the run is over and its trees were kept.
+    pub(super) fn give_up(&self, nfs: &mut Nfs, clients: &Handle) -> Result<(), RunError> {
+        nfs.remove(clients, MARKER.as_bytes())
+            .and_then(|()| self.mark(nfs, clients, &format!("{GIVEN_UP}\n")))
+            .map_err(|failure| self.error("CREATE", failure))
+    }
+
+    /// Takes `clients` away with all that is in it.
+    pub(super) fn remove(&self, nfs: &mut Nfs, clients: &Handle) -> Result<(), RunError> {
+        // The marker goes last: what an interruption leaves is still known as ours.
+        let mut names = Vec::new();
+        nfs.each_entry(clients, 32 << 10, |name, _| {
+            if !matches!(name, b"." | b"..") && name != MARKER.as_bytes() {
+                names.push(name.to_vec());
+            }
+            names.len() >= 1 << 20
+        })
+        .map_err(|failure| self.error("READDIRPLUS", failure))?;
+        for name in &names {
+            nfs.remove_tree(clients, name)
+                .map_err(|failure| self.error("REMOVE", failure))?;
+        }
+        nfs.remove_tree(&self.root, CLIENTS.as_bytes())
+            .map_err(|failure| self.error("RMDIR", failure))
+    }
+
+    fn owner(&self, nfs: &mut Nfs) -> Result<(Handle, Owner), Failure> {
+        let found = nfs.lookup(&self.root, CLIENTS.as_bytes())?;
+        let attributes = match found.attributes {
+            Some(attributes) => attributes,
+            None => nfs.attributes(&found.handle)?,
+        };
+        let somebody = (found.handle, Owner::Somebody);
+        if attributes.file_type != FileType::Directory {
+            return Ok(somebody);
+        }
+        let marker = match nfs.lookup(&found.handle, MARKER.as_bytes()) {
+            Err(failure) if failure.is(Status::NOENT) => return Ok(somebody),
+            marker => marker?.handle,
+        };
+        if nfs.attributes(&marker)?.file_type != FileType::Regular {
+            return Ok(somebody);
+        }
+        let text = nfs.read_text(&marker, MARKER_MAX_BYTES)?;
+        let text = String::from_utf8_lossy(&text);
+        if !text.starts_with(MADE_BY) {
+            return Ok(somebody);
+        }
+        Ok((found.handle, Owner::Run(left_over(self.clients(), &text))))
+    }
+
+    fn is_going_on(&self, run: &LeftOver) -> Option<bool> {
+        if run.is_given_up {
+            return Some(false);
+        }
+        // Of another host nothing is known.
+        (run.host.as_deref() == Some(self.host)).then(|| {
+            run.process
+                .is_some_and(|process| Path::new(&format!("/proc/{process}")).exists())
+        })
+    }
+
+    fn complaint(&self, owner: &Owner) -> RunError {
+        let path = self.clients();
+        let Owner::Run(run) = owner else {
+            return unsuitable(
+                &format!("{path}: was not made by filestone: nothing has been touched"),
+                "move it away, or use another directory",
+            );
+        };
+        let process = match (run.process, &run.host) {
+            (Some(process), Some(host)) => format!("process {process} on {host}"),
+            _ => "a process unknown".into(),
+        };
+        let started = run.started.as_deref().unwrap_or("at a time unknown");
+        match self.is_going_on(run) {
+            Some(true) => unsuitable(
+                &format!("{path}: another run is using it ({process})"),
+                "wait for its end, or use another directory",
+            ),
+            Some(false) => unsuitable(
+                &format!("{path}: was left over by {process}, whose run began {started}"),
+                "remove it with --remove-leftover, which takes nothing else away",
+            ),
+            None => unsuitable(
+                &format!("{path}: left over, or in use, by {process}, whose run began {started}"),
+                "if that run is not going on, remove it with --remove-leftover",
+            ),
+        }
+    }
+
+    /// Removes what a run has left over; `None` if there is no `clients`.
+    pub(super) fn remove_left_over(&self, nfs: &mut Nfs) -> Result<Option<LeftOver>, RunError> {
+        let (clients, owner) = match self.owner(nfs) {
+            Err(failure) if failure.is(Status::NOENT) => return Ok(None),
+            found => found.map_err(|failure| self.error("LOOKUP", failure))?,
+        };
+        match owner {
+            Owner::Run(run) if self.is_going_on(&run) != Some(true) => {
+                self.remove(nfs, &clients)?;
+                Ok(Some(run))
+            }
+            owner => Err(self.complaint(&owner)),
+        }
+    }
+}
+
+fn left_over(path: String, text: &str) -> LeftOver {
+    let field = |name: &str| {
+        let mut lines = text.lines();
+        lines.find_map(|line| line.strip_prefix(name).map(str::to_owned))
+    };
+    LeftOver {
+        path,
+        host: field("host: "),
+        process: field("process: ").and_then(|number| number.parse().ok()),
+        started: field("started: "),
+        is_given_up: text.lines().any(|line| line == GIVEN_UP),
+    }
+}
+
+fn unsuitable(what: &str, help: &str) -> RunError {
+    RunError::Unsuitable(what.into(), Some(help.into()))
+}

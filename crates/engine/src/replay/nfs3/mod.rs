@@ -1,0 +1,37 @@
+//! A load on an NFSv3 server: NFS verbs as they are written, CIFS verbs lowered
+//! to the calls that Samba would need of such a server.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `site` | the place on the server: claimed, left as it was found |
+//! | `claim` | the marker that says whose the directory `clients` is |
+//! | `layer` | which verb becomes what; paths to handles |
+//! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
+//! | `transfer` | file data in pieces of the server's size |
+//! | `names`, `open_files` | what a client remembers |
+//! | `listing`, `remove` | directories to their end, trees to theirs |
+//! | `locks` | NLM |
+//! | `calls`, `connection`, `incoming` | one call at a time over TCP |
+//!
+//! docs/reference/lowering.md has the table of what each verb becomes.
+
+mod calls;
+mod claim;
+mod connection;
+mod incoming;
+mod layer;
+mod listing;
+mod locks;
+mod lowering;
+mod names;
+mod open_files;
+mod options;
+mod remove;
+mod site;
+mod transfer;
+mod verbs;
+
+pub use claim::LeftOver;
+pub use layer::Nfs3Layer;
+pub use options::Nfs3Options;
+pub use site::{Nfs3Site, remove_left_over};

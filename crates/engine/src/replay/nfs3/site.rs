@@ -1,0 +1,290 @@
+//! A directory on an NFS server as the place of a replay.
+
+use super::calls::{Failure, Nfs};
+use super::claim::{Ground, LeftOver};
+use super::connection::{Connection, Program};
+use super::layer::{Nfs3Layer, Place, Transfers};
+use super::locks::Locks;
+use super::options::Nfs3Options;
+use crate::error::RunError;
+use crate::prepare::go_on;
+use crate::prepare::mount::{self, Caller, Mounted};
+use crate::replay::site::{CLIENTS, Site, Trees};
+use crate::replay::{Layer, LayerLost};
+use crate::transport::Dial;
+use filestone_model::client::nfs3::Credentials;
+use filestone_model::load::Status;
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::{NfsTarget, TransportKind};
+use filestone_wire::nfs3::{self, FileType};
+use filestone_wire::nlm;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const NFS: Program = Program {
+    number: nfs3::PROGRAM,
+    version: nfs3::VERSION,
+};
+const NLM: Program = Program {
+    number: nlm::PROGRAM,
+    version: nlm::VERSION,
+};
+
+/// Most bytes of one READ or WRITE, whatever the server offers.
+const TRANSFER_MAX: u32 = 1 << 20;
+/// What is taken of a server that does not say: what the oldest servers take.
+const TRANSFER_UNKNOWN: u32 = 8192;
+/// Bytes of a reply besides its data, and of a page of a directory.
+const REPLY_MARGIN: usize = 64 << 10;
+
+/// A directory on a server, claimed for one run.
+#[derive(Debug)]
+pub struct Nfs3Site {
+    dial: Dial,
+    lock_manager: Option<Dial>,
+    credentials: Credentials,
+    options: Nfs3Options,
+    place: Place,
+    path: String,
+    target: Target,
+}
+
+/// What is known when the directory under test has been mounted.
+struct Reached {
+    dial: Dial,
+    mounted: Mounted,
+    is_local: bool,
+    credentials: Credentials,
+    nfs: Nfs,
+}
+
+fn reach(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    timeout: Duration,
+) -> Result<Reached, RunError> {
+    if target.transport != TransportKind::Tcp {
+        return Err(RunError::Unsuitable(
+            format!("{}: a load travels by TCP", target.path),
+            Some("leave --transport out".into()),
+        ));
+    }
+    let caller = caller(target, timeout);
+    let credentials = mount::credentials(&caller);
+    let (session, mounted) = mount::mount(&caller, built_in)?;
+    if mounted.attributes.file_type != FileType::Directory {
+        return Err(RunError::Unsuitable(
+            format!("{}: is not a directory", target.path),
+            Some("a load is replayed in a directory".into()),
+        ));
+    }
+    let dial = *session.dial();
+    let is_local = session.is_local();
+    let nfs = connect(&dial, &credentials, timeout)?;
+    Ok(Reached {
+        dial,
+        mounted,
+        is_local,
+        credentials,
+        nfs,
+    })
+}
+
+fn caller(target: &NfsTarget, timeout: Duration) -> Caller<'_> {
+    Caller {
+        target,
+        timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
+        seed: 0,
+    }
+}
+
+fn open(
+    dial: &Dial,
+    program: Program,
+    credentials: &Credentials,
+    timeout: Duration,
+) -> Result<Connection, RunError> {
+    let record_max = TRANSFER_MAX as usize + REPLY_MARGIN;
+    Connection::open(dial, program, credentials.clone(), timeout, record_max).map_err(|source| {
+        RunError::Connect {
+            address: dial.address,
+            source,
+        }
+    })
+}
+
+fn connect(dial: &Dial, credentials: &Credentials, timeout: Duration) -> Result<Nfs, RunError> {
+    open(dial, NFS, credentials, timeout).map(Nfs)
+}
+
+/// What the server takes at once, as FSINFO says.
+fn transfers(nfs: &mut Nfs, ground: &Ground<'_>) -> Result<Transfers, RunError> {
+    let told = |bytes: u32| match bytes {
+        0 => TRANSFER_UNKNOWN,
+        bytes => bytes.min(TRANSFER_MAX),
+    };
+    match nfs.file_system_info(&ground.root) {
+        Ok(info) => Ok(Transfers {
+            read: told(info.rtmax),
+            write: told(info.wtmax),
+        }),
+        Err(Failure::Answered(_)) => Ok(Transfers {
+            read: TRANSFER_UNKNOWN,
+            write: TRANSFER_UNKNOWN,
+        }),
+        Err(failure) => Err(ground.error("FSINFO", failure)),
+    }
+}
+
+/// Where the lock manager is, if it is wanted.
+fn lock_manager(
+    target: &NfsTarget,
+    options: &Nfs3Options,
+    dial: &Dial,
+) -> Result<Option<Dial>, RunError> {
+    if !options.enable_nlm {
+        return Ok(None);
+    }
+    let address = match options.nlm_port {
+        Some(port) => Some(SocketAddr::new(dial.address.ip(), port)),
+        None => mount::find_lock_manager(&caller(target, options.timeout), dial.address),
+    };
+    match address {
+        Some(address) => Ok(Some(Dial { address, ..*dial })),
+        None => Err(RunError::Unsuitable(
+            format!(
+                "{}: neither its NFS port nor its port mapper knows where NLM version 4 is",
+                dial.address
+            ),
+            Some("start its lock manager, or leave --enable-nlm out".into()),
+        )),
+    }
+}
+
+impl Nfs3Site {
+    /// Mounts the target's path and claims it: makes `clients` in it, which must
+    /// not be there yet. `built_in` is where the built-in server listens, for
+    /// targets without a host.
+    pub fn claim(
+        target: &NfsTarget,
+        built_in: Option<SocketAddr>,
+        options: Nfs3Options,
+        stop: &AtomicBool,
+    ) -> Result<Self, RunError> {
+        go_on(stop)?;
+        let mut reached = reach(target, built_in, options.timeout)?;
+        let lock_manager = lock_manager(target, &options, &reached.dial)?;
+        go_on(stop)?;
+        let ground = Ground {
+            path: &target.path,
+            root: reached.mounted.handle,
+            host: &reached.credentials.machine_name,
+        };
+        let transfers = transfers(&mut reached.nfs, &ground)?;
+        let clients = ground.claim(&mut reached.nfs)?;
+        Ok(Self {
+            place: Place {
+                root: ground.root,
+                clients,
+                transfers,
+            },
+            target: Target {
+                address: reached.dial.address.to_string(),
+                built_in: built_in.is_some(),
+                local: reached.is_local,
+                export: reached.mounted.export,
+                walked: reached.mounted.walked,
+                object: "directory".into(),
+                read_max_bytes: transfers.read.into(),
+                write_max_bytes: transfers.write.into(),
+                ..Target::default()
+            },
+            dial: reached.dial,
+            lock_manager,
+            credentials: reached.credentials,
+            path: target.path.clone(),
+            options,
+        })
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground {
+            path: &self.path,
+            root: self.place.root,
+            host: &self.credentials.machine_name,
+        }
+    }
+}
+
+/// Removes what a run has left over in the target's directory: only a `clients`
+/// with our marker in it, and only if no run is known to go on in it. `None` if
+/// there is no `clients`.
+pub fn remove_left_over(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    timeout: Duration,
+) -> Result<Option<LeftOver>, RunError> {
+    let mut reached = reach(target, built_in, timeout)?;
+    let ground = Ground {
+        path: &target.path,
+        root: reached.mounted.handle,
+        host: &reached.credentials.machine_name,
+    };
+    ground.remove_left_over(&mut reached.nfs)
+}
+
+impl Site for Nfs3Site {
+    type Layer = Nfs3Layer;
+
+    fn target(&self) -> Target {
+        self.target.clone()
+    }
+
+    fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
+        let timeout = self.options.timeout;
+        let credentials = Credentials {
+            machine_name: format!("filestone-{client}"),
+            ..self.credentials.clone()
+        };
+        let nfs = connect(&self.dial, &credentials, timeout)?;
+        let locks = match &self.lock_manager {
+            None => None,
+            Some(dial) => Some(Locks::new(open(dial, NLM, &credentials, timeout)?, client)),
+        };
+        let options = self.options.of_client(client);
+        Ok(Nfs3Layer::new(client, nfs, locks, self.place, options))
+    }
+
+    fn clean_up(&self, client: u32, layer: &mut Nfs3Layer) -> Result<(), LayerLost> {
+        layer.end_pass()?;
+        layer.remove_own_tree().map_err(|failure| match failure {
+            Failure::Lost(lost) => lost,
+            Failure::Answered(status) => LayerLost {
+                what: format!(
+                    "{}:{}/{CLIENTS}/client{client}: {}",
+                    self.dial.address,
+                    self.path.trim_end_matches('/'),
+                    in_words(status)
+                ),
+            },
+        })
+    }
+
+    fn release(self, trees: Trees) -> Result<(), RunError> {
+        // A connection of its own: one from before a long run may be gone.
+        let mut nfs = connect(&self.dial, &self.credentials, self.options.timeout)?;
+        let ground = self.ground();
+        match trees {
+            Trees::Remove => ground.remove(&mut nfs, &self.place.clients),
+            Trees::Keep => ground.give_up(&mut nfs, &self.place.clients),
+        }
+    }
+}
+
+fn in_words(status: Status) -> String {
+    match status {
+        Status::Nfs(number) => format!("cannot be removed: {}", nfs3::Status(number)),
+        status => format!("cannot be removed: {status:?}"),
+    }
+}

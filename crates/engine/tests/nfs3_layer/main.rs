@@ -1,0 +1,11 @@
+//! The NFS layer of a replay against the built-in server over real sockets.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bench;
+mod hostile;
+mod locks;
+mod lowering;
+mod place;
+mod verbs;
