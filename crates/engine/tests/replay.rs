@@ -246,6 +246,27 @@ fn clients_share_targets_and_threads() {
 }
 
 #[test]
+fn transfers_are_cut_when_that_is_asked_for() {
+    let load = load();
+    let (server, built_in, target) = nfs();
+    let place = Place::new("cut");
+    for target in [target, place.target()] {
+        let mut plan = plan(target, &load);
+        settings(&mut plan).trunc_io_bytes = Some(5000);
+        let record = run(&plan, &load, built_in).expect("it runs");
+        let replay = record.replay.expect("it is a replay");
+        assert_eq!(
+            (replay.bytes_written, replay.bytes_read),
+            (15_000, 3 * 4096)
+        );
+        // What is read where nothing was written is missing, and found missing.
+        assert_eq!(replay.mismatch_count, 3, "{:?}", replay.mismatches);
+        assert_eq!(replay.mismatches[0].got, "904 bytes");
+    }
+    drop(server);
+}
+
+#[test]
 fn a_tree_that_is_kept_is_recognised_by_the_next_run() {
     let load = load();
     let place = Place::new("kept");

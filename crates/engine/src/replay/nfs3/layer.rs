@@ -154,9 +154,7 @@ impl Nfs3Layer {
             }
             Action::OpenX { path, len, handle } => self.open_x(path, len, handle, data),
             Action::Close { handle } => self.close(handle),
-            Action::ReadX { handle, offset, len, expected_len } => {
-                self.read_x(handle, offset, len, expected_len)
-            }
+            Action::ReadX { handle, offset, len, expected_len } => self.read_x(handle, offset, len, expected_len),
             Action::WriteX { handle, offset, len, expected_len } => {
                 self.write_x(handle, (offset, len), expected_len, data)
             }
@@ -180,9 +178,7 @@ impl Nfs3Layer {
             Action::Access { path, wanted, granted } => self.access(path, wanted, granted),
             Action::ReadLink { path } => self.read_link(path),
             Action::Read { path, offset, len } => self.read(path, offset, len),
-            Action::Write { path, offset, len, stability } => {
-                self.write(path, (offset, len), stability, data)
-            }
+            Action::Write { path, offset, len, stability } => self.write(path, (offset, len), stability, data),
             Action::Create { path } => self.create(path),
             Action::Symlink { path, target } => self.symlink(path, target),
             Action::Link { path, existing } => self.link(path, existing),
@@ -196,11 +192,6 @@ impl Nfs3Layer {
         }
     }
 
-    /// A length as `--trunc-io` leaves it.
-    pub(super) fn clamped(&self, len: u64) -> u64 {
-        len.min(self.options.trunc_io)
-    }
-
     /// File data that an action that succeeded has moved, as dbench counts them.
     fn data_bytes(&self, action: &Action<'_>) -> u64 {
         if let Action::ReadX { len, .. }
@@ -208,7 +199,7 @@ impl Nfs3Layer {
         | Action::Read { len, .. }
         | Action::Write { len, .. } = *action
         {
-            self.clamped(len)
+            len
         } else {
             0
         }
