@@ -1,12 +1,11 @@
 //! Which load a word on the command line means, a file or a load of our own, and
 //! what is said if it cannot be read.
 
-use crate::error::Error;
+use crate::error::{Error, reason};
 use crate::quantity::grouped;
+use filestone_engine::load_file::{self, LoadFileError};
 use filestone_model::load::diagnostic::suggestion;
-use filestone_model::load::{Compiler, LONGEST_LINE, Load, LoadErrors, Made};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use filestone_model::load::{Load, LoadErrors, Made};
 use std::path::{Path, PathBuf};
 
 /// Where a load comes from.
@@ -47,37 +46,28 @@ fn advice(text: &str) -> String {
 /// Reads and compiles a load; all that is wrong with it.
 pub fn read_load(source: &LoadSource) -> Result<Load, Vec<Error>> {
     match source {
-        LoadSource::File(path) => {
-            let file = File::open(path).map_err(|error| vec![Error::file(path, &error)])?;
-            let mut compiler = Compiler::new(path.display().to_string());
-            compile_lines(BufReader::new(file), &mut compiler)
-                .map_err(|error| vec![Error::file(path, &error)])?;
-            compiler.finish()
-        }
+        LoadSource::File(path) => load_file::read(path).map_err(|error| match error {
+            LoadFileError::Wrong(errors) => in_our_form(&errors),
+            error @ (LoadFileError::Unreadable { .. }
+            | LoadFileError::Damaged { .. }
+            | LoadFileError::TooLong { .. }) => vec![unreadable(&error)],
+        }),
         LoadSource::Made(made) => {
-            let mut compiler = Compiler::new(made.name());
-            made.text()
-                .lines()
-                .for_each(|line| compiler.line(line.as_bytes()));
-            compiler.finish()
+            load_file::read_text(made.name(), &made.text()).map_err(|errors| in_our_form(&errors))
         }
     }
-    .map_err(|errors| in_our_form(&errors))
 }
 
-/// Hands over line by line; of a file that is no load file, not all of them.
-fn compile_lines(mut lines: impl BufRead, compiler: &mut Compiler) -> io::Result<()> {
-    // One byte more than a line may have, and its end.
-    let longest = LONGEST_LINE as u64 + 3;
-    let mut line = Vec::new();
-    while !compiler.is_hopeless() {
-        line.clear();
-        if (&mut lines).take(longest).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        compiler.line(&line);
+/// A file that no line can be named of.
+fn unreadable(error: &LoadFileError) -> Error {
+    Error {
+        guilt: error.guilt(),
+        what: match error {
+            LoadFileError::Unreadable { name, source } => format!("{name}: {}", reason(source)),
+            error => error.to_string(),
+        },
+        help: None,
     }
-    Ok(())
 }
 
 /// `FILE:LINE:COLUMN: what is wrong`, each an error of its own.
@@ -141,18 +131,24 @@ mod tests {
     #[test]
     fn every_load_of_our_own_can_be_read() {
         for made in Made::ALL {
-            let load = read_load(&LoadSource::Made(made)).expect(made.name());
+            let load = read_load(&LoadSource::Made(made)).expect("our own loads are right");
             assert!(load.operations() > 0, "{}", made.name());
         }
     }
 
     #[test]
+    fn a_file_that_is_not_there_is_the_user_s_mistake() {
+        let source = LoadSource::File("/nowhere/a.load".into());
+        let errors = read_load(&source).expect_err("there is no such file");
+        let expected = Error::usage("/nowhere/a.load: no such file or directory (2)");
+        assert_eq!(errors, [expected]);
+    }
+
+    #[test]
     fn all_that_is_wrong_is_said_with_its_place() {
-        let mut compiler = Compiler::new("a.load");
-        let lines: &[u8] =
-            b"Rmdir \"/clients/client1/b\" OK\nUnlink \"/clients/client1/a\" 0x6 SUCESS\n";
-        compile_lines(lines, &mut compiler).expect("memory can be read");
-        let errors = in_our_form(&compiler.finish().expect_err("both lines are wrong"));
+        let text = "Rmdir \"/clients/client1/b\" OK\nUnlink \"/clients/client1/a\" 0x6 SUCESS\n";
+        let errors = load_file::read_text("a.load", text).expect_err("both lines are wrong");
+        let errors = in_our_form(&errors);
         let places: Vec<Option<&str>> = errors
             .iter()
             .map(|error| error.what.split(": ").next())

@@ -278,8 +278,8 @@ mod tests {
             canned::replayed_with_mismatches(),
         ] {
             let path = file("same", &json::render(&record).expect("JSON"));
-            assert_eq!(read_records(&path).expect("our own"), [record.clone()]);
-            assert_eq!(read_plans(&path).expect("our own"), [record.plan]);
+            assert_eq!(read_plans(&path).expect("our own"), [record.plan.clone()]);
+            assert_eq!(read_records(&path).expect("our own"), [record]);
             let _ = fs::remove_file(path);
         }
     }
@@ -357,7 +357,8 @@ mod tests {
 
     #[test]
     fn a_replay_that_nobody_could_make_is_refused() {
-        let changes: [(&str, fn(&mut Plan)); 10] = [
+        type Change = fn(&mut Plan);
+        let changes: [(&str, Change); 10] = [
             ("\"loads\"", |plan| replay_of(plan).loads.clear()),
             ("\"clients\"", |plan| plan.clients = 70_000),
             ("\"clients_per_thread\"", |plan| {

@@ -701,24 +701,6 @@ fn fake_transfers_only_count() {
 }
 
 #[test]
-fn transfers_are_cut_when_that_is_asked_for() {
-    let mut bench = with(|options| options.trunc_io = Some(1000));
-    bench.make_tree();
-    bench.open("clients/client0/a", Disposition::Create, 1);
-    assert_eq!(bench.write(1, 0, 65_536), Status::Ok);
-    assert_eq!(bench.content("clients/client0/a").len(), 1000);
-    let read = Action::ReadX {
-        handle: 1,
-        offset: 0,
-        len: 65_536,
-        expected_len: 65_536,
-    };
-    let reply = bench.layer.carry_out(&read, &bench.data).unwrap();
-    assert_eq!((reply.status, reply.data_bytes), (Status::Ok, 1000));
-    bench.release();
-}
-
-#[test]
 fn every_verb_works_with_the_options_that_synchronise_or_check() {
     let mut bench = with(|options| {
         options.sync = true;

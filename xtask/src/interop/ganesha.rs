@@ -8,6 +8,7 @@ use crate::process::Running;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub const NFS_PORT: u16 = 2049;
 /// Where it answers MOUNT.
 pub const MOUNT_PORT: u16 = 20_048;
+const LOCK_MANAGER_PORT: u16 = 32_803;
 const RPCBIND_PORT: u16 = 111;
 /// It takes about three seconds here; a busy machine may take longer.
 const START_LIMIT: Duration = Duration::from_secs(40);
@@ -23,6 +25,7 @@ const START_LIMIT: Duration = Duration::from_secs(40);
 /// The server and what it needs, stopped in the opposite order of their start.
 pub struct Ganesha {
     _server: Running,
+    _status_monitor: Running,
     _rpcbind: Running,
     _dbus: Running,
     log: PathBuf,
@@ -40,8 +43,8 @@ fn configuration(disk: &Path) -> String {
     };
     format!(
         "NFS_CORE_PARAM {{\n  Protocols = 3;\n  NFS_Port = {NFS_PORT};\n  MNT_Port = {MOUNT_PORT};\n  \
-         Enable_NLM = false;\n  Enable_RQUOTA = false;\n  mount_path_pseudo = true;\n}}\n\
-         {}{}LOG {{ Default_Log_Level = EVENT; }}\n",
+         Enable_NLM = true;\n  NLM_Port = {LOCK_MANAGER_PORT};\n  Enable_RQUOTA = false;\n  mount_path_pseudo = true;\n}}\n\
+         NFSv4 {{ Graceless = true; }}\n{}{}LOG {{ Default_Log_Level = EVENT; }}\n",
         export(1, &disk.display().to_string(), "/export", "VFS"),
         export(2, "/mem", "/mem", "MEM"),
     )
@@ -82,6 +85,16 @@ impl Ganesha {
         for path in ["/run/dbus", "/run/rpcbind", "/run/ganesha"] {
             std::fs::create_dir_all(path)?;
         }
+        // The status monitor remembers whom it watches; ours starts with nobody.
+        succeed("mount", &["-t", "tmpfs", "status", "/var/lib/nfs"])?;
+        for path in [
+            "/var/lib/nfs/sm",
+            "/var/lib/nfs/sm.bak",
+            "/var/lib/nfs/ganesha",
+        ] {
+            std::fs::create_dir_all(path)?;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))?;
+        }
         let disk = folder.join("disk");
         std::fs::create_dir_all(&disk)?;
         let (file, log) = (folder.join("ganesha.conf"), folder.join("ganesha.log"));
@@ -94,6 +107,8 @@ impl Ganesha {
         )?;
         let mut rpcbind = daemon("rpcbind", &["-f"], &said)?;
         rpcbind.wait_for(local(RPCBIND_PORT), START_LIMIT)?;
+        // The lock manager does not start without it (NSM, RFC 1813 appendix II).
+        let status_monitor = daemon("rpc.statd", &["-F", "--no-notify"], &said)?;
         let path = |path: &Path| path.display().to_string();
         let mut server = daemon(
             "ganesha.nfsd",
@@ -114,6 +129,7 @@ impl Ganesha {
             .and_then(|()| exports_are_there(&mut server));
         let ganesha = Self {
             _server: server,
+            _status_monitor: status_monitor,
             _rpcbind: rpcbind,
             _dbus: dbus,
             log,

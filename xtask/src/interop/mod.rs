@@ -38,6 +38,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/lib/*/ganesha/libfsalmem.so", "nfs-ganesha-mem"),
     ("/usr/sbin/rpcbind", "rpcbind"),
     ("/usr/bin/dbus-daemon", "dbus"),
+    ("/usr/sbin/rpc.statd", "nfs-common"),
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/bin/unshare", "util-linux"),
     ("/usr/bin/dbench", "dbench"),

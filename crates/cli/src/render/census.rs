@@ -219,6 +219,9 @@ fn share(part: u64, whole: u64) -> String {
     format!("{:.2} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
+/// What a row tells of reads, and of writes.
+type Figure = fn(&Transfers) -> String;
+
 /// Bytes and sizes; nothing if none are read or written.
 fn transfers(contents: &Contents) -> String {
     let (writes, reads) = (&contents.writes, &contents.reads);
@@ -226,7 +229,7 @@ fn transfers(contents: &Contents) -> String {
         return String::new();
     }
     let mut text = format!("\n{:<24}{:>20}{:>20}\n", "file data", "WRITES", "READS");
-    let rows: [(&str, fn(&Transfers) -> String); 8] = [
+    let rows: [(&str, Figure); 8] = [
         ("operations", |side| grouped(side.operations)),
         ("bytes asked for", |side| grouped(side.bytes_asked)),
         ("bytes returned", |side| grouped(side.bytes_returned)),

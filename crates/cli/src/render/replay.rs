@@ -116,7 +116,7 @@ fn clients_text(plan: &Plan) -> String {
 fn pacing_text(pacing: Pacing) -> String {
     match pacing {
         Pacing::Closed => String::new(),
-        Pacing::Stamps { speed } if speed == 1.0 => ", as its time stamps say".into(),
+        Pacing::Stamps { speed: 1.0 } => ", as its time stamps say".into(),
         Pacing::Stamps { speed } => format!(", {speed} times as fast as its time stamps say"),
         Pacing::Rate { bytes_per_s } => {
             format!(", {} each", text::bytes_per_second(bytes_per_s))

@@ -154,7 +154,6 @@ impl<'run> Opening<'run> {
             stat_check: replay.local.stat_check,
             fake_io: replay.local.fake_io,
             direct: replay.local.direct,
-            ..LocalOptions::default()
         };
         match &target.directory {
             Some(directory) => {

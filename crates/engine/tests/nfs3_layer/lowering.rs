@@ -169,6 +169,18 @@ fn names_are_found_in_another_case_and_otherwise_not() {
 }
 
 #[test]
+fn a_name_can_be_changed_in_its_case_only() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    client.close(1);
+    assert_eq!(client.rename(FILE, "clients/client0/FILE"), Status::Ok);
+    assert_eq!(client.look_up("clients/client0/FILE"), Status::Ok);
+    assert_eq!(client.look_up(FILE), NOENT);
+    bench.end();
+}
+
+#[test]
 fn without_resolve_names_mean_what_they_say() {
     let bench = Bench::with(Generation::Cifs, |_| {}, |options| options.resolve = false);
     let mut client = bench.client(0);

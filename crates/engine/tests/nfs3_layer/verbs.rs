@@ -109,20 +109,6 @@ fn a_read_of_fewer_bytes_than_asked_for_is_well() {
 }
 
 #[test]
-fn trunc_io_cuts_reads_and_writes() {
-    let bench = Bench::with(
-        Generation::Nfs,
-        |_| {},
-        |options| options.trunc_io = Some(100),
-    );
-    let mut client = bench.client(0);
-    client.create(FILE);
-    assert_eq!(client.reply(write(FILE, 0, 5000)).data_bytes, 100);
-    assert_eq!(client.reply(read(FILE, 0, 5000)).data_bytes, 100);
-    bench.end();
-}
-
-#[test]
 fn access_is_compared_where_the_load_gives_a_mask() {
     let bench = Bench::new(Generation::Nfs);
     let mut client = bench.client(0);

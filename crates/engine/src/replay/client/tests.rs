@@ -5,6 +5,7 @@ use super::*;
 use crate::replay::layer::Reply;
 use filestone_model::load::{Action, Cause, Compiler, Mismatch};
 use filestone_model::measure::IntervalBuffer;
+use filestone_model::operation::Failure;
 use filestone_model::plan::TICK_NANOS;
 use std::cell::Cell;
 use std::rc::Rc;

@@ -24,8 +24,6 @@ pub struct LocalOptions {
     pub fake_io: bool,
     /// Files are opened with O_DIRECT.
     pub direct: bool,
-    /// Reads and writes are cut to so many bytes.
-    pub trunc_io: Option<u64>,
 }
 
 impl Default for LocalOptions {
@@ -40,14 +38,6 @@ impl Default for LocalOptions {
             stat_check: false,
             fake_io: false,
             direct: false,
-            trunc_io: None,
         }
-    }
-}
-
-impl LocalOptions {
-    /// So many bytes are read or written when `len` are asked for.
-    pub(super) fn cut(&self, len: u64) -> u64 {
-        self.trunc_io.map_or(len, |most| len.min(most))
     }
 }

@@ -130,3 +130,71 @@ impl Incoming {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    const TIMEOUT: Duration = Duration::from_secs(20);
+
+    /// What is made of these bytes, after which the stream ends.
+    fn records(bytes: &[u8], record_max: usize) -> (Vec<Vec<u8>>, CallError) {
+        let (mut sender, receiver) = UnixStream::pair().expect("a pair of sockets");
+        sender.write_all(bytes).expect("there is room");
+        drop(sender);
+        let socket = OwnedFd::from(receiver);
+        let mut incoming = Incoming::new(record_max);
+        let mut records = Vec::new();
+        loop {
+            match incoming.next_record(&socket, Instant::now() + TIMEOUT, TIMEOUT) {
+                Ok(record) => records.push(incoming.bytes(record).to_vec()),
+                Err(error) => return (records, error),
+            }
+        }
+    }
+
+    #[test]
+    fn records_come_off_the_stream_in_any_number_of_fragments() {
+        let bytes = [
+            &[0x80, 0, 0, 3][..],
+            b"one",
+            &[0, 0, 0, 1],
+            b"t",
+            &[0, 0, 0, 0],
+            &[0x80, 0, 0, 2],
+            b"wo",
+            &[0x80, 0, 0, 0],
+        ]
+        .concat();
+        let (records, end) = records(&bytes, 100);
+        assert_eq!(records, [&b"one"[..], b"two", b""]);
+        assert!(matches!(end, CallError::Closed), "{end}");
+    }
+
+    #[test]
+    fn a_record_over_the_limit_is_refused_by_its_mark() {
+        for bytes in [
+            &[0x80, 0, 0, 101][..],
+            &[0xff, 0xff, 0xff, 0xff],
+            &[0, 0, 0, 1, 7, 0x80, 0, 0, 100],
+        ] {
+            let (records, end) = records(bytes, 100);
+            assert!(records.is_empty());
+            assert!(
+                matches!(end, CallError::Record(RecordError::TooLong { .. })),
+                "{end}"
+            );
+        }
+    }
+
+    #[test]
+    fn fragments_of_no_bytes_come_to_an_end() {
+        let (_, end) = records(&[0; 4000], 100);
+        assert!(
+            matches!(end, CallError::Record(RecordError::EmptyFragments { .. })),
+            "{end}"
+        );
+    }
+}

@@ -196,7 +196,6 @@ impl Nfs3Layer {
         expected: u64,
     ) -> Outcome<Status> {
         let file = self.open.find(number)?.handle;
-        let (len, expected) = (self.clamped(len), self.clamped(expected));
         let got = transfer::read(&mut self.nfs, &file, (offset, len), self.place.transfers)?;
         Ok(length(expected, got))
     }
@@ -211,7 +210,6 @@ impl Nfs3Layer {
         // A copy, put back when it has taken notice of what was answered, even of
         // the pieces before one that failed.
         let mut file = *self.open.find_own(number)?;
-        let (len, expected) = (self.clamped(len), self.clamped(expected));
         let (handle, stable) = (file.handle, self.stable_how());
         let done = self.write_out(&handle, (offset, len), data, stable, |written| {
             file.note(written);
@@ -310,6 +308,8 @@ impl Nfs3Layer {
             let source = self.find_name(from)?;
             let target = match self.find_name(to) {
                 Err(failure) if failure.is(nfs3::Status::NOENT) => self.place_of(to)?,
+                // Only its case is to change.
+                Ok(target) if target == source => self.place_of(to)?,
                 found => found?,
             };
             (source, target)

@@ -15,8 +15,6 @@ pub struct Nfs3Options {
     pub resolve: bool,
     /// Whether the writes of CIFS verbs are FILE_SYNC instead of UNSTABLE.
     pub stable: bool,
-    /// The most bytes that a line may read or write.
-    pub trunc_io: Option<u64>,
     /// Whether LockX, UnlockX and the LOCK4 family go to the lock manager.
     pub enable_nlm: bool,
     /// Its port, if neither the server nor its port mapper is to be asked.
@@ -32,7 +30,6 @@ impl Nfs3Options {
             generations,
             resolve: true,
             stable: false,
-            trunc_io: None,
             enable_nlm: false,
             nlm_port: None,
             timeout: Duration::from_secs(30),
@@ -49,7 +46,6 @@ impl Nfs3Options {
             // Case counts in the names of NFS.
             ignores_case: self.resolve && !has_nfs_verbs,
             stable: self.stable,
-            trunc_io: self.trunc_io.unwrap_or(u64::MAX),
         }
     }
 }
@@ -63,6 +59,4 @@ pub(super) struct ClientOptions {
     pub ignores_case: bool,
     /// Whether writes are FILE_SYNC.
     pub stable: bool,
-    /// The most bytes that a line may read or write.
-    pub trunc_io: u64,
 }

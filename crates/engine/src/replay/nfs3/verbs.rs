@@ -95,7 +95,6 @@ impl Nfs3Layer {
     /// the file is.
     pub(super) fn read(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
         let file = self.walk(path)?;
-        let len = self.clamped(len);
         transfer::read(&mut self.nfs, &file, (offset, len), self.place.transfers)?;
         Ok(Status::Ok)
     }
@@ -109,7 +108,7 @@ impl Nfs3Layer {
     ) -> Outcome<Status> {
         check_own(path)?;
         let file = self.walk(path)?;
-        let (len, stable) = (self.clamped(len), stable_how(stability));
+        let stable = stable_how(stability);
         self.write_out(&file, (offset, len), data, stable, |_| {})?;
         Ok(Status::Ok)
     }

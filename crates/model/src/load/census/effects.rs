@@ -33,13 +33,7 @@ impl Census {
                 disposition,
                 handle,
             } => self.create(path, options, disposition, handle),
-            Action::OpenX { path, len, handle } => {
-                let file = self.tree.open(path, true);
-                if let Some(file) = file {
-                    self.tree.set_len(file, len);
-                }
-                self.open_handle(handle, file);
-            }
+            Action::OpenX { path, len, handle } => self.open(path, len, handle),
             Action::Close { handle } => {
                 let closed = self.handles.close(handle);
                 self.release(closed.and_then(|handle| handle.file));
@@ -49,12 +43,7 @@ impl Census {
                 offset,
                 len,
                 expected_len,
-            } => {
-                let mut nobody = None;
-                let handle = self.handles.entry(handle);
-                let end = handle.map_or(&mut nobody, |handle| &mut handle.read_end);
-                self.reads.add(offset, len, expected_len, end);
-            }
+            } => self.read_handle(handle, offset, len, expected_len),
             Action::WriteX {
                 handle,
                 offset,
@@ -171,6 +160,15 @@ impl Census {
         self.open_handle(handle, file);
     }
 
+    /// dbench 1 opens a file with the length that the trace reported.
+    fn open(&mut self, path: &[u8], len: u64, handle: u64) {
+        let file = self.tree.open(path, true);
+        if let Some(file) = file {
+            self.tree.set_len(file, len);
+        }
+        self.open_handle(handle, file);
+    }
+
     fn open_handle(&mut self, handle: u64, file: Option<FileNumber>) {
         if let Some(file) = file {
             self.tree.hold(file);
@@ -183,6 +181,13 @@ impl Census {
         if let Some(file) = file {
             self.tree.release(file);
         }
+    }
+
+    fn read_handle(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) {
+        let mut nobody = None;
+        let handle = self.handles.entry(handle);
+        let end = handle.map_or(&mut nobody, |handle| &mut handle.read_end);
+        self.reads.add(offset, len, expected_len, end);
     }
 
     fn write_handle(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) {
