@@ -7,6 +7,7 @@ use crate::planning::{
     DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
 };
 use crate::quantity::grouped;
+use crate::render::text::place_of;
 use crate::replay_options::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
@@ -212,6 +213,14 @@ fn targets(
             })
             .collect::<Result<_, _>>()?,
     };
+    let is_again = |index: usize| all[..index].contains(&all[index]);
+    if let Some(index) = (1..all.len()).find(|index| is_again(*index)) {
+        return Err(Error::usage(format!(
+            "--on: {} is named twice for the same run",
+            place_of(&all[index])
+        ))
+        .with_help("+ joins different targets; --clients alone makes more clients of one"));
+    }
     let more = all.split_off(1);
     let first = all.pop().expect("a layer has a target");
     Ok((first, more))

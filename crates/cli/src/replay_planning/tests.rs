@@ -105,6 +105,8 @@ fn what_does_not_go_together_is_refused() {
     for line in [
         "a,b,c -c 2",
         "--on nfs://a/x+nfs://b/x",
+        "--on nfs://a/x+nfs://a/x -c 2",
+        "--on tcp:+tcp: -c 2",
         "--speed 2",
         "--clients-per-thread 2",
         "--on tcp: --direct",
