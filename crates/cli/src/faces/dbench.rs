@@ -301,7 +301,12 @@ fn targets(run: &Run, here: &Surroundings) -> Result<(TargetPlan, Vec<TargetPlan
             let mut targets = Vec::new();
             for server in servers {
                 let how = (TransportKind::Tcp, BUILT_IN_PATH);
-                let target = nfs_target(Some(server), &options, how, here)?;
+                let mut target = nfs_target(Some(server), &options, how, here)?;
+                // -D stands before every name, but for leading dots.
+                let below = run.directory.trim_start_matches('.').trim_matches('/');
+                if !below.is_empty() {
+                    target.path = format!("{}/{below}", target.path.trim_end_matches('/'));
+                }
                 targets.push(TargetPlan::Nfs3(target));
             }
             let more = targets.split_off(1.min(targets.len()));
@@ -361,7 +366,7 @@ mod tests {
             (Program::Tbench, "-t 10 -R 5 2 far"),
             (
                 Program::Dbench,
-                "-B nfs --nfs nfs://a/x,nfs://b/y -c x --run-once --enable-nlm 2",
+                "-B nfs --nfs nfs://a/x,nfs://b -D ./deep -c x --run-once --enable-nlm 2",
             ),
         ] {
             let plan = plan(&run_of(program, line), &loads(), &HERE).expect(line);
