@@ -8,6 +8,7 @@ use crate::loads::{self, Named};
 use crate::options::{RunFormat, RunReportOptions};
 use crate::output_directory::{Existing, OutputDirectory};
 use crate::planning::Surroundings;
+use crate::render::replay::Detail;
 use crate::render::rows::Columns;
 use crate::render::{dbench, json, layers, replay, text};
 use crate::verdict::{FailingCaveats, exit_of};
@@ -63,8 +64,8 @@ pub struct Presentation<'face> {
     pub report: &'face RunReportOptions,
     /// Whether the tool is measured first.
     pub calibration: Calibration,
-    /// Whether every client of a replay is shown by itself.
-    pub per_client_results: bool,
+    /// How much is shown of a replay.
+    pub detail: Detail,
 }
 
 /// Whether the tool's own ceiling is measured before the run.
@@ -193,7 +194,7 @@ fn show_one(
     let is_text = show.report.format == RunFormat::Text;
     let shown = if is_text {
         let mut printed = match &record.replay {
-            Some(_) => replay::render(record, show.per_client_results),
+            Some(_) => replay::render(record, show.detail),
             None => text::render(record),
         };
         if count > 1 {

@@ -60,6 +60,9 @@ pub struct ReplayOptions {
     /// Also show every client's operations by itself
     #[arg(long, help_heading = "Report")]
     pub per_client_results: bool,
+    /// With several layers, show the whole report of each before the table of them all
+    #[arg(short, long, help_heading = "Report")]
+    pub verbose: bool,
 }
 
 /// By whom, for how long, and what happens at the end.

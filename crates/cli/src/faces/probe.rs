@@ -5,6 +5,7 @@ use crate::carry_out::{Calibration, Job, Presentation, carry_out};
 use crate::error::Error;
 use crate::options::ProbeOptions;
 use crate::planning::{self, Surroundings};
+use crate::render::replay::Detail;
 
 /// Plans and runs.
 pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
@@ -12,7 +13,7 @@ pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::unless(options.calibration.no_calibrate),
-        per_client_results: false,
+        detail: Detail::Whole,
     };
     carry_out(&[Job::new(plan)?], &show)
 }

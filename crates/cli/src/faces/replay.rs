@@ -6,6 +6,7 @@ use crate::carry_out::{Calibration, Job, Presentation, carry_out};
 use crate::error::Error;
 use crate::loads;
 use crate::planning::Surroundings;
+use crate::render::replay::Detail;
 use crate::replay_options::ReplayOptions;
 use crate::replay_planning::{self, LOAD_DEFAULT};
 
@@ -17,7 +18,11 @@ pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::Omit,
-        per_client_results: options.per_client_results,
+        detail: match (jobs.len(), options.per_client_results, options.verbose) {
+            (_, true, _) => Detail::Clients,
+            (0 | 1, ..) | (_, _, true) => Detail::Whole,
+            _ => Detail::Brief,
+        },
     };
     carry_out(&jobs, &show)
 }

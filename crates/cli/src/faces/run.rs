@@ -4,6 +4,7 @@ use crate::Exit;
 use crate::carry_out::{Calibration, Job, Presentation, carry_out};
 use crate::error::Error;
 use crate::options::RunOptions;
+use crate::render::replay::Detail;
 use crate::{loads, planning, record_file};
 
 /// Reads the plans and runs them; `--mark` may change the length of their intervals.
@@ -20,7 +21,7 @@ pub fn run(options: &RunOptions) -> Result<Exit, Error> {
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::unless(options.calibration.no_calibrate),
-        per_client_results: false,
+        detail: Detail::Whole,
     };
     carry_out(&jobs, &show)
 }

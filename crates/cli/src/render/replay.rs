@@ -15,15 +15,32 @@ const LISTED_MAX: usize = 4;
 /// Lost clients that are named.
 const LOST_MAX: usize = 10;
 
-/// The whole report; nothing if the record is not a replay's. Caveats are told
-/// apart from it, on standard error.
-pub fn render(record: &RunRecord, per_client_results: bool) -> String {
+/// How much of a replay is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The throughput and what went wrong: the rest is in the table of layers.
+    Brief,
+    /// Every table.
+    Whole,
+    /// Every table, and those of every client.
+    Clients,
+}
+
+/// The report; nothing if the record is not a replay's. Caveats are told apart
+/// from it, on standard error.
+pub fn render(record: &RunRecord, detail: Detail) -> String {
     let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
         return String::new();
     };
     let mut text = String::from("\n");
+    if detail == Detail::Brief {
+        text.push_str(&dbench::throughput(Form::Five, record, plan));
+        text.push_str(&mismatches(replay, plan));
+        text.push_str(&lost_clients(replay));
+        return text;
+    }
     text.push_str(&dbench::table(Form::Five, record, plan));
-    if per_client_results {
+    if detail == Detail::Clients {
         text.push_str(&dbench::per_client(Form::Five, replay, plan));
     }
     text.push_str(&dbench::throughput(Form::Five, record, plan));
@@ -349,12 +366,12 @@ mod tests {
 
     #[test]
     fn a_replay_without_a_mismatch() {
-        insta::assert_snapshot!(render(&canned::replayed(), true));
+        insta::assert_snapshot!(render(&canned::replayed(), Detail::Clients));
     }
 
     #[test]
     fn a_paced_replay_over_nfs_with_mismatches_and_a_lost_client() {
-        insta::assert_snapshot!(render(&canned::replayed_with_mismatches(), false));
+        insta::assert_snapshot!(render(&canned::replayed_with_mismatches(), Detail::Whole));
     }
 
     #[test]

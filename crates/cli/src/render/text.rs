@@ -13,7 +13,7 @@ use filestone_model::plan::{
 /// The whole report; caveats are told apart from it, on standard error.
 pub fn render(record: &RunRecord) -> String {
     if record.replay.is_some() {
-        return replay::render(record, false);
+        return replay::render(record, replay::Detail::Whole);
     }
     let mut text = heading(record);
     text.push_str(&summary::render(record));

@@ -107,10 +107,17 @@ fn wording(expected: Expected, status: Status) -> (String, String) {
         Status::WrongAccess { got, .. } => format!("access {got:#x}"),
         Status::Nfs(number) => nfs3::Status(number).to_string(),
         Status::Nlm(number) => format!("NLM4 status {number}"),
-        Status::Errno(number) => std::io::Error::from_raw_os_error(number).to_string(),
+        Status::Errno(number) => errno_name(number),
         Status::Refused(cause) => cause_name(cause).into(),
     };
     (wanted, got)
+}
+
+/// What the system calls an error, with its number: `No such file or directory (2)`.
+fn errno_name(number: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    let name = text.split(" (os error").next().unwrap_or(&text);
+    format!("{name} ({number})")
 }
 
 fn cause_name(cause: Cause) -> &'static str {
