@@ -1,7 +1,9 @@
 //! The options of `filestone replay`, named as dbench's where dbench has them.
 
 use crate::layer_targets::{self, LayerList};
-use crate::option_values::{clients_of_replay, per_second, seed, speed, truncated_io, within};
+use crate::option_values::{
+    Processors, clients_of_replay, per_second, processors, seed, speed, truncated_io, within,
+};
 use crate::options::{CLIENTS_OF_REPLAY_MAX, NfsOptions, RunReportOptions};
 use crate::quantity;
 use clap::{Args, ValueEnum};
@@ -102,6 +104,9 @@ pub struct CourseOptions {
     /// Where all randomness comes from; the same seed asks the same [default: a new one, recorded]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
+    /// Bind the clients' threads to these processors, in turn, such as 0,2 or 0-3
+    #[arg(long, value_name = "CPUS", value_parser = processors)]
+    pub pin: Option<Processors>,
 }
 
 /// What a result other than the expected one does.

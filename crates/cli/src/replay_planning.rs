@@ -82,7 +82,7 @@ fn plan(
         interval_ns: interval(options.report.mark),
         seed: course.seed.unwrap_or(here.seed),
         busy_poll: false,
-        pin: vec![],
+        pin: course.pin.clone().map_or_else(Vec::new, |list| list.0),
     }
 }
 

@@ -200,8 +200,8 @@ fn check_transfer(plan: &ProbeRun<'_>) -> Result<(), RunError> {
     Ok(())
 }
 
-/// What this host must have for it.
-fn check_host(plan: &Plan) -> Result<(), RunError> {
+/// The processors that threads are bound to.
+pub(crate) fn check_pin(plan: &Plan) -> Result<(), RunError> {
     if let Some(cpu) = plan
         .pin
         .iter()
@@ -212,6 +212,12 @@ fn check_host(plan: &Plan) -> Result<(), RunError> {
             "processors are numbered from 0",
         );
     }
+    Ok(())
+}
+
+/// What this host must have for it.
+fn check_host(plan: &Plan) -> Result<(), RunError> {
+    check_pin(plan)?;
     let needed = u64::from(plan.clients) + OTHER_FILES;
     let allowed = allow_open_files(needed);
     if allowed < needed {
@@ -412,7 +418,7 @@ pub(crate) fn tool() -> Tool {
 }
 
 /// Makes the calling thread a good place to measure from.
-fn settle(plan: &Plan, index: usize) {
+pub(crate) fn settle(plan: &Plan, index: usize) {
     // A sleeping thread would otherwise be woken up to 50 µs late on purpose.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     if plan.pin.is_empty() {

@@ -7,7 +7,7 @@ use super::run::replay_on;
 use super::tcp::{self, TcpOptions, TcpSite};
 use crate::error::RunError;
 use crate::prepare::mount::resolve;
-use crate::run::Observer;
+use crate::run::{Observer, check_pin};
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{LocalTarget, NfsTarget, Plan, ReplayPlan, TargetPlan, TcpTarget};
@@ -89,6 +89,7 @@ impl<'run> Opening<'run> {
                 "see filestone replay --help",
             ));
         };
+        check_pin(plan)?;
         let Some(load) = loads.first() else {
             return Err(refused("there is no load to replay", "name a load file"));
         };

@@ -12,7 +12,7 @@ use super::time::{RealTime, Time};
 use super::{Progress, ProgressPhase};
 use crate::clock::Clock;
 use crate::error::RunError;
-use crate::run::{Observer, tool};
+use crate::run::{Observer, settle, tool};
 use crate::{host, prepare};
 use filestone_model::client::nfs3::failure;
 use filestone_model::load::{Load, Script};
@@ -111,7 +111,7 @@ fn measure<S: Site>(
             starts.push(start);
             let (done, shared, boards) = (done.clone(), &shared, &boards);
             let body = move || {
-                settle();
+                settle(plan, thread);
                 // Ends early only if another thread could not be started.
                 let Ok(clock) = started.recv() else { return };
                 let time = RealTime { clock, stop };
@@ -188,12 +188,6 @@ fn shared<'run>(plan: &Plan, replay: &ReplayPlan, stop: &'run AtomicBool) -> Sha
 fn buffer(plan: &Plan) -> IntervalBuffer {
     let ticks = plan.interval_ns.div_ceil(TICK_NANOS).max(1);
     IntervalBuffer::new(&plan.kinds(), ticks as usize + 1, TICK_NANOS)
-}
-
-/// Makes the calling thread a good place to measure from.
-fn settle() {
-    // A sleeping thread would otherwise be woken up to 50 µs late on purpose.
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
 /// Runs the clients of one thread, line by line in turn, and cleans up after them.
