@@ -167,6 +167,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
         board
             .cpu_nanos
             .store(time.processor_nanos(), Ordering::Relaxed);
+        board.finish(time.now());
         if let Some(point) = shared.points.get(number as usize) {
             point.store(u64::MAX, Ordering::Relaxed);
         }
