@@ -27,6 +27,8 @@ mod names;
 mod open_files;
 mod options;
 mod remove;
+#[cfg(test)]
+mod scripted;
 mod site;
 mod transfer;
 mod verbs;
