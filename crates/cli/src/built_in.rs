@@ -48,6 +48,11 @@ pub fn start_tbench(
     TbenchServer::start(&options).map_err(|error| explained(&error))
 }
 
+/// Starts the other end of bare TCP for a run that names none: on any free port.
+pub fn start_peer_for_measurement() -> Result<TbenchServer, Error> {
+    start_tbench(&[], 0, SocketOptions::default())
+}
+
 fn explained(error: &io::Error) -> Error {
     let failure = Error::environment(format!("built-in server: {}", reason(error)));
     match error.kind() {

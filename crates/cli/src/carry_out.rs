@@ -1,81 +1,70 @@
-//! From a plan to its report: start the built-in server if nothing else is to be
-//! measured, run, write the directory, print, warn, choose the exit code.
+//! From plans to their reports: start what is built in and named by nothing else,
+//! run one after the other, write the directory, print, warn, choose the exit code.
 
 use crate::console::{self, Reader};
 use crate::error::Error;
-use crate::interruption;
 use crate::live::{Live, RowStream};
+use crate::loads::{self, Named};
 use crate::options::{RunFormat, RunReportOptions};
 use crate::output_directory::{Existing, OutputDirectory};
 use crate::planning::Surroundings;
 use crate::render::rows::Columns;
-use crate::render::{json, text};
-use crate::{Exit, built_in};
+use crate::render::{dbench, json, layers, replay, text};
+use crate::verdict::{FailingCaveats, exit_of};
+use crate::{Exit, built_in, interruption};
 use filestone_engine::calibrate::{Effort, calibrate};
+use filestone_engine::replay::BuiltIn;
 use filestone_engine::run::Observer;
-use filestone_model::measure::run_record::{Headroom, RunEnd};
-use filestone_model::measure::{Caveat, RunRecord};
-use filestone_model::plan::Plan;
+use filestone_model::load::Load;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::Headroom;
+use filestone_model::plan::{Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `plan` and shows what came out as `report` says; a dry run shows the plan.
-pub fn carry_out(plan: &Plan, report: &RunReportOptions) -> Result<Exit, Error> {
-    if report.dry_run {
-        console::result(&json::document(plan)?)?;
-        return Ok(Exit::Done);
+/// A plan, and the loads that it names, read.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What is to be done.
+    pub plan: Plan,
+    /// In the plan's order; none for a probe.
+    pub loads: Vec<Arc<Load>>,
+}
+
+impl Job {
+    /// A plan that names no loads, or whose loads are read now.
+    pub fn new(plan: Plan) -> Result<Self, Error> {
+        let loads = match plan.replay() {
+            Some(replay) => loads::of_plan(replay)?,
+            None => vec![],
+        };
+        Ok(Self { plan, loads })
     }
-    let failing = FailingCaveats::parse(report.fail_on_caveat.as_deref())?;
-    let directory = match &report.output {
-        Some(path) => Some(OutputDirectory::claim(path, Existing::Refuse)?),
-        None => None,
-    };
-    let stop = interruption::stop_flag()?;
-    let stream = match report.format {
-        RunFormat::Text => RowStream::Output,
-        RunFormat::Json => RowStream::Error,
-    };
-    let live = match report.mark {
-        Some(nanos) if nanos > 0 => Live::with_rows(&stop, Columns::WithPercentiles, stream),
-        _ => Live::with_bar(&stop, plan),
-    };
-    let mut live = live.kept(directory.is_some());
-    let calibration = if report.no_calibrate {
-        Calibration::Omit
-    } else {
-        Calibration::First
-    };
-    let record = measure(plan, calibration, &stop, &mut live);
-    live.finish();
-    let record = match (record, &directory) {
-        (Ok(record), _) => record,
-        (Err(error), None) => return Err(error),
-        (Err(error), Some(directory)) => {
-            directory.abandon();
-            return Err(error);
-        }
-    };
-    let kept = match &directory {
-        Some(directory) => directory.write(&record, "png"),
-        None => Ok(()),
-    };
-    let printed = match report.format {
-        RunFormat::Text => text::render(&record),
-        RunFormat::Json => json::render(&record)?,
-    };
-    let shown = console::result(&printed);
-    record.caveats.iter().for_each(console::caveat);
-    if let Err(error) = kept {
-        // The numbers must not be lost with the directory.
-        if error.is_record_lost && report.format == RunFormat::Text {
-            console::result(&json::render(&record)?)?;
-        }
-        return Err(error.error);
+
+    /// Replays of loads that have been read, on layers that would do all of them.
+    pub fn replays(plans: Vec<Plan>, loads: &[Named]) -> Result<Vec<Self>, Error> {
+        let read: Vec<Arc<Load>> = loads.iter().map(|named| Arc::clone(&named.load)).collect();
+        plans
+            .iter()
+            .try_for_each(|plan| loads::refuse(plan, &read))?;
+        let jobs = plans.into_iter().map(|plan| Self {
+            plan,
+            loads: read.clone(),
+        });
+        Ok(jobs.collect())
     }
-    match (shown?, exit_of(&record, &failing)) {
-        // It was not ^C that ended this run, but a reader who had seen enough.
-        (Reader::Gone, Exit::Interrupted) => Ok(Exit::Done),
-        (_, exit) => Ok(exit),
-    }
+}
+
+/// How the results are shown.
+#[derive(Debug)]
+pub struct Presentation<'face> {
+    /// What the command line says of it.
+    pub report: &'face RunReportOptions,
+    /// Whether the tool is measured first.
+    pub calibration: Calibration,
+    /// Whether every client of a replay is shown by itself.
+    pub per_client_results: bool,
 }
 
 /// Whether the tool's own ceiling is measured before the run.
@@ -87,8 +76,169 @@ pub enum Calibration {
     Omit,
 }
 
-/// Runs `plan`, against the built-in server if it names no host.
+impl Calibration {
+    /// First, unless the command line says otherwise.
+    pub const fn unless(is_omitted: bool) -> Self {
+        if is_omitted { Self::Omit } else { Self::First }
+    }
+}
+
+/// Runs `jobs` in turn and shows what came out; a dry run shows the plans.
+pub fn carry_out(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
+    if show.report.dry_run {
+        let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
+        console::result(&match plans.as_slice() {
+            [plan] => json::document(plan)?,
+            plans => json::document(&plans)?,
+        })?;
+        return Ok(Exit::Done);
+    }
+    let failing = FailingCaveats::parse(show.report.fail_on_caveat.as_deref())?;
+    let directories = claim(jobs, show.report.output.as_deref())?;
+    let stop = interruption::stop_flag()?;
+    let mut records = Vec::new();
+    let mut ended = Ok(Reader::Present);
+    for (job, directory) in jobs.iter().zip(&directories) {
+        if ended != Ok(Reader::Present) || stop.load(Ordering::Relaxed) {
+            directory.iter().for_each(OutputDirectory::abandon);
+            continue;
+        }
+        ended = run_one(job, directory.as_ref(), show, &stop).and_then(|(record, kept)| {
+            let shown = show_one(&record, kept, show, jobs.len());
+            records.push(record);
+            shown
+        });
+    }
+    let shown = show_all(&records, show.report.format, jobs.len());
+    let exits = records.iter().map(|record| exit_of(record, &failing));
+    let exit = exits.max().unwrap_or(Exit::Interrupted);
+    match (ended?, shown?, exit) {
+        // It was not ^C that ended this run, but a reader who had seen enough.
+        (Reader::Gone, _, Exit::Interrupted) | (_, Reader::Gone, Exit::Interrupted) => {
+            Ok(Exit::Done)
+        }
+        (_, _, exit) => Ok(exit),
+    }
+}
+
+/// The directories that records go to: `path` itself, or one in it for each of several.
+fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory>>, Error> {
+    let Some(path) = path else {
+        return Ok(jobs.iter().map(|_| None).collect());
+    };
+    if let [_] = jobs {
+        return Ok(vec![Some(OutputDirectory::claim(path, Existing::Refuse)?)]);
+    }
+    let mut claimed: Vec<Option<OutputDirectory>> = Vec::new();
+    for (number, job) in (1..).zip(jobs) {
+        let name = format!("{number}-{}", layer_name(&job.plan.target));
+        match OutputDirectory::claim(&path.join(name), Existing::Refuse) {
+            Ok(directory) => claimed.push(Some(directory)),
+            Err(error) => {
+                claimed.iter().flatten().for_each(OutputDirectory::abandon);
+                return Err(error);
+            }
+        }
+    }
+    Ok(claimed)
+}
+
+/// What `--on` calls the layer of a target.
+pub const fn layer_name(target: &TargetPlan) -> &'static str {
+    match target {
+        TargetPlan::Local(_) => "local",
+        TargetPlan::Tcp(_) => "tcp",
+        TargetPlan::Nfs3(_) => "nfs",
+    }
+}
+
+/// Why a directory could not be filled, and whether the record is lost with it.
+type Kept = Result<(), crate::output_directory::WriteError>;
+
+fn run_one(
+    job: &Job,
+    directory: Option<&OutputDirectory>,
+    show: &Presentation<'_>,
+    stop: &AtomicBool,
+) -> Result<(RunRecord, Kept), Error> {
+    let stream = match show.report.format {
+        RunFormat::Text => RowStream::Output,
+        RunFormat::Json => RowStream::Error,
+    };
+    let live = match (show.report.mark, job.plan.replay()) {
+        (Some(nanos), _) if nanos > 0 => Live::with_rows(stop, Columns::WithPercentiles, stream),
+        (None, Some(_)) => Live::with_progress(stop, dbench::Form::Five, stream)
+            .announced(replay::announcement(&job.plan)),
+        _ => Live::with_bar(stop, &job.plan),
+    };
+    let mut live = live.kept(directory.is_some());
+    let record = measure(job, show.calibration, stop, &mut live);
+    live.finish();
+    let record =
+        record.inspect_err(|_| directory.into_iter().for_each(OutputDirectory::abandon))?;
+    let kept = match directory {
+        Some(directory) => directory.write(&record, "png"),
+        None => Ok(()),
+    };
+    Ok((record, kept))
+}
+
+/// Shows one record of `count`: its tables, unless it will be part of a document.
+fn show_one(
+    record: &RunRecord,
+    kept: Kept,
+    show: &Presentation<'_>,
+    count: usize,
+) -> Result<Reader, Error> {
+    let is_text = show.report.format == RunFormat::Text;
+    let shown = if is_text {
+        let mut printed = match &record.replay {
+            Some(_) => replay::render(record, show.per_client_results),
+            None => text::render(record),
+        };
+        if count > 1 {
+            printed.push('\n');
+        }
+        console::result(&printed)
+    } else {
+        Ok(Reader::Present)
+    };
+    record.caveats.iter().for_each(console::caveat);
+    if let Err(error) = kept {
+        // The numbers must not be lost with the directory.
+        if error.is_record_lost && is_text {
+            console::result(&json::render(record)?)?;
+        }
+        return Err(error.error);
+    }
+    shown
+}
+
+/// Shows what only all records together tell; as JSON, all of them.
+fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Reader, Error> {
+    match (format, records) {
+        (_, []) => Ok(Reader::Present),
+        (RunFormat::Json, [record]) if count == 1 => console::result(&json::render(record)?),
+        (RunFormat::Json, records) => console::result(&json::document(&records)?),
+        (RunFormat::Text, [_]) => Ok(Reader::Present),
+        (RunFormat::Text, records) => console::result(&layers::render(records)),
+    }
+}
+
+/// Runs a job, against what is built in where its plan names no host.
 pub fn measure(
+    job: &Job,
+    calibration: Calibration,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Error> {
+    match &job.plan.workload {
+        WorkloadPlan::Probe(_) => measure_probe(&job.plan, calibration, stop, observer),
+        WorkloadPlan::LoadFile(replay) => measure_replay(job, replay, stop, observer),
+    }
+}
+
+fn measure_probe(
     plan: &Plan,
     calibration: Calibration,
     stop: &AtomicBool,
@@ -113,6 +263,34 @@ pub fn measure(
     Ok(record)
 }
 
+fn measure_replay(
+    job: &Job,
+    replay: &ReplayPlan,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Error> {
+    let needs = |is_one: fn(&TargetPlan) -> bool| {
+        let mut targets = std::iter::once(&job.plan.target).chain(&replay.more_targets);
+        targets.any(|target| target.is_built_in() && is_one(target))
+    };
+    let server = match needs(|target| matches!(target, TargetPlan::Nfs3(_))) {
+        true => Some(built_in::start_for_measurement(
+            Surroundings::here().processors,
+        )?),
+        false => None,
+    };
+    let peer = match needs(|target| matches!(target, TargetPlan::Tcp(_))) {
+        true => Some(built_in::start_peer_for_measurement()?),
+        false => None,
+    };
+    let built_in = BuiltIn {
+        nfs3: server.as_ref().map(|server| server.address()),
+        tcp: peer.as_ref().map(|peer| peer.address()),
+    };
+    let record = filestone_engine::replay::replay(&job.plan, &job.loads, built_in, stop, observer)?;
+    Ok(record)
+}
+
 /// The tool's own ceiling, against a server of its own that is gone before the run.
 /// Nothing if somebody interrupted it.
 fn headroom(stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
@@ -120,137 +298,4 @@ fn headroom(stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let calibration = calibrate(server.address(), Effort::Quick, stop)?;
     server.stop();
     Ok((!stop.load(Ordering::Relaxed)).then_some(calibration.headroom))
-}
-
-/// The exit code that a record deserves, the gravest reason first.
-pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> Exit {
-    if record.caveats.iter().any(Caveat::is_fatal) || record.totals.ledger.missing() != 0 {
-        return Exit::OutOfBalance;
-    }
-    match record.end {
-        RunEnd::TargetLost { .. } => Exit::TargetLost,
-        RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::Finished if record.caveats.iter().any(|caveat| failing.contains(caveat)) => {
-            Exit::Doubtful
-        }
-        RunEnd::Finished => Exit::Done,
-    }
-}
-
-/// Caveats that the user asked to treat as failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FailingCaveats {
-    /// None.
-    None,
-    /// All.
-    Any,
-    /// Those of these kinds, by their names in the record.
-    Kinds(Vec<String>),
-}
-
-impl FailingCaveats {
-    /// Reads the value of `--fail-on-caveat`.
-    pub fn parse(text: Option<&str>) -> Result<Self, Error> {
-        let text = match text {
-            None => return Ok(Self::None),
-            Some("any") => return Ok(Self::Any),
-            Some(text) => text,
-        };
-        let known = caveat_names();
-        let kinds: Vec<String> = text
-            .split(',')
-            .map(|kind| kind.trim().to_string())
-            .collect();
-        match kinds.iter().find(|kind| !known.contains(kind)) {
-            None => Ok(Self::Kinds(kinds)),
-            Some(kind) => Err(Error::usage(format!(
-                "--fail-on-caveat={kind}: there is no such caveat"
-            ))
-            .with_help(format!("the caveats are {}", known.join(", ")))),
-        }
-    }
-
-    fn contains(&self, caveat: &Caveat) -> bool {
-        match self {
-            Self::None => false,
-            Self::Any => true,
-            Self::Kinds(kinds) => caveat_name(caveat).is_some_and(|name| kinds.contains(&name)),
-        }
-    }
-}
-
-/// The name that the record gives a caveat.
-fn caveat_name(caveat: &Caveat) -> Option<String> {
-    let value = serde_json::to_value(caveat).ok()?;
-    Some(value.get("caveat")?.as_str()?.to_string())
-}
-
-/// The names of all caveats, from the schema of the record, so that none is forgotten.
-fn caveat_names() -> Vec<String> {
-    let schema = schemars::schema_for!(Caveat);
-    let variants = schema.get("oneOf").and_then(|variants| variants.as_array());
-    variants
-        .into_iter()
-        .flatten()
-        .filter_map(|variant| variant.pointer("/properties/caveat/const"))
-        .filter_map(|name| name.as_str().map(String::from))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::render::canned;
-
-    #[test]
-    fn every_caveat_can_be_named() {
-        let names = caveat_names();
-        assert!(names.contains(&"debug-build".to_string()), "{names:?}");
-        assert!(names.len() >= 15, "{names:?}");
-        let error = FailingCaveats::parse(Some("debug-build,rain")).expect_err("no caveat");
-        assert_eq!(error.what, "--fail-on-caveat=rain: there is no such caveat");
-    }
-
-    #[test]
-    fn the_gravest_reason_decides_the_exit_code() {
-        let failing = FailingCaveats::Any;
-        let mut record = canned::with_errors();
-        assert_eq!(exit_of(&record, &FailingCaveats::None).code(), 0);
-        assert_eq!(exit_of(&record, &failing).code(), 1);
-        let kinds = FailingCaveats::parse(Some("debug-build")).expect("a caveat");
-        assert_eq!(exit_of(&record, &kinds).code(), 0);
-        record.end = RunEnd::Interrupted;
-        assert_eq!(exit_of(&record, &failing).code(), 130);
-        record.end = RunEnd::TargetLost {
-            message: "gone".into(),
-        };
-        assert_eq!(exit_of(&record, &failing).code(), 3);
-        record.totals.ledger.ok += 1;
-        assert_eq!(exit_of(&record, &failing).code(), 70);
-    }
-
-    #[test]
-    fn chance_in_poisson_arrivals_is_not_held_against_anybody() {
-        use filestone_model::measure::caveat::find;
-        use filestone_model::plan::ArrivalsPlan;
-        let is_below = |record: &RunRecord| {
-            find(record)
-                .iter()
-                .any(|caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. }))
-        };
-        // 800 came due in 2 s, where 820 were to be expected, and all were done.
-        let mut record = canned::interrupted();
-        record.end = RunEnd::Finished;
-        record.totals.offered_load_ops_per_s = Some(410.0);
-        record.plan.arrivals = ArrivalsPlan::Constant {
-            offered_load_ops_per_s: 410.0,
-        };
-        assert!(is_below(&record));
-        record.plan.arrivals = ArrivalsPlan::Poisson {
-            offered_load_ops_per_s: 410.0,
-        };
-        assert!(!is_below(&record));
-        record.totals.ledger.scheduled += 100;
-        assert!(is_below(&record));
-    }
 }

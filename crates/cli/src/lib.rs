@@ -9,11 +9,14 @@
 mod built_in;
 mod carry_out;
 mod console;
+mod dbench_command_line;
 mod error;
 mod faces;
 mod interruption;
+mod layer_targets;
 mod live;
 mod load_source;
+mod loads;
 mod nct_command_line;
 mod option_values;
 mod options;
@@ -22,18 +25,23 @@ mod planning;
 mod quantity;
 mod record_file;
 mod render;
+mod replay_options;
+mod replay_planning;
 mod target;
 mod usage;
+mod verdict;
 
 use clap::{CommandFactory, FromArgMatches};
+use dbench_command_line::Program;
 use error::{Error, exit_code_of};
 use filestone_engine::Guilt;
 use options::{Ancestor, CommandLine, Face};
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
-/// How a face ended when nothing stopped it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a face ended when nothing stopped it, from well to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Everything was done; numbers were measured.
     Done,
@@ -75,7 +83,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let arguments = as_called(arguments.into_iter().collect());
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
     let face = face_of(words);
     let parsed = command()
@@ -105,6 +113,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         None => faces::short_help(),
         Some(Face::Demo(options)) => faces::demo::run(&options),
         Some(Face::Probe(options)) => faces::probe::run(&options),
+        Some(Face::Replay(options)) => faces::replay::run(&options),
         Some(Face::Run(options)) => faces::run::run(&options),
         Some(Face::Check(options)) => faces::check::run(&options),
         Some(Face::Serve(options)) => faces::serve::run(&options),
@@ -118,7 +127,47 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
 
 fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
     match ancestor {
-        Ancestor::Nct { arguments } => faces::nct::run(arguments),
-        Ancestor::TbenchSrv { arguments } => faces::tbench_srv::run(arguments),
+        Ancestor::Nct(own) => faces::nct::run(&own.arguments),
+        Ancestor::Dbench(own) => faces::dbench::run(Program::Dbench, &own.arguments),
+        Ancestor::Tbench(own) => faces::dbench::run(Program::Tbench, &own.arguments),
+        Ancestor::TbenchSrv(own) => faces::tbench_srv::run(&own.arguments),
+    }
+}
+
+/// The arguments of a program that was called by an ancestor's name, as a link to
+/// it may be: those of `filestone as` that ancestor.
+fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    const ANCESTORS: [&str; 4] = ["nct", "dbench", "tbench", "tbench_srv"];
+    let called = arguments.first().map(Path::new).and_then(Path::file_name);
+    let ancestor = ANCESTORS
+        .iter()
+        .find(|name| called.is_some_and(|called| called == **name));
+    if let Some(name) = ancestor {
+        arguments.splice(..1, ["filestone", "as", *name].map(OsString::from));
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_with_an_ancestors_name_takes_its_command_line() {
+        let called = |line: &str| {
+            let words = line.split_whitespace().map(OsString::from).collect();
+            let words = as_called(words);
+            words
+                .join(&OsString::from(" "))
+                .into_string()
+                .expect("text")
+        };
+        assert_eq!(
+            called("/usr/bin/dbench -t 5 2"),
+            "filestone as dbench -t 5 2"
+        );
+        assert_eq!(called("tbench_srv"), "filestone as tbench_srv");
+        assert_eq!(called("filestone demo"), "filestone demo");
+        assert_eq!(called("/dbench/filestone demo"), "/dbench/filestone demo");
     }
 }

@@ -1,8 +1,11 @@
-//! What is shown while a run lasts: status rows, or a progress bar on a terminal.
+//! What is shown while a run lasts: status rows, dbench's rows of a replay, or a
+//! progress bar on a terminal.
 
 use crate::console::{self, Reader};
 use crate::quantity::{duration_text, grouped};
+use crate::render::dbench::{self, Form};
 use crate::render::rows::{Columns, Rows};
+use filestone_engine::replay::Progress;
 use filestone_engine::run::Observer;
 use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_model::plan::Plan;
@@ -23,12 +26,26 @@ pub struct Live<'run> {
     stop: &'run AtomicBool,
     /// Whether somebody wants the result even if nobody reads the rows.
     is_kept: bool,
-    rows: Option<(Rows, RowStream)>,
+    shown: Shown,
+    stream: RowStream,
     bar: ProgressBar,
     end: End,
     operations: u64,
     /// Says which target was found, on standard error.
     is_verbose: bool,
+    /// Is said, on standard error, once the target has been found.
+    announcement: Option<String>,
+    /// Stands before the first row once the target has been found.
+    released: Option<String>,
+}
+
+/// Which rows there are.
+enum Shown {
+    Nothing,
+    /// One per interval.
+    Intervals(Rows),
+    /// One per second of a replay, as dbench's.
+    Progress(Form),
 }
 
 /// What the progress bar runs towards.
@@ -41,9 +58,25 @@ impl<'run> Live<'run> {
     /// Rows, if any are wanted.
     pub fn with_rows(stop: &'run AtomicBool, columns: Columns, stream: RowStream) -> Self {
         Self {
-            rows: Some((Rows::new(columns), stream)),
+            shown: Shown::Intervals(Rows::new(columns)),
+            stream,
             ..Self::silent(stop)
         }
+    }
+
+    /// A replay's rows, one per second.
+    pub fn with_progress(stop: &'run AtomicBool, form: Form, stream: RowStream) -> Self {
+        Self {
+            shown: Shown::Progress(form),
+            stream,
+            ..Self::silent(stop)
+        }
+    }
+
+    /// Also says this once the target has been found.
+    pub fn announced(mut self, announcement: String) -> Self {
+        self.announcement = Some(announcement);
+        self
     }
 
     /// A progress bar if standard error is a terminal, and otherwise nothing.
@@ -71,11 +104,14 @@ impl<'run> Live<'run> {
         Self {
             stop,
             is_kept: false,
-            rows: None,
+            shown: Shown::Nothing,
+            stream: RowStream::Output,
             bar: ProgressBar::hidden(),
             end: End::Count(1),
             operations: 0,
             is_verbose: false,
+            announcement: None,
+            released: None,
         }
     }
 
@@ -91,22 +127,24 @@ impl<'run> Live<'run> {
         self
     }
 
+    /// Puts this before the first row once the target has been found.
+    pub fn released(mut self, text: String) -> Self {
+        self.released = Some(text);
+        self
+    }
+
     /// Takes the progress bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    fn show_row(&mut self, interval: &IntervalRecord) {
-        let Some((rows, stream)) = &mut self.rows else {
-            return;
-        };
-        let text = rows.row(interval);
-        match stream {
-            RowStream::Error => console::aside(&text),
+    fn show_row(&mut self, text: &str) {
+        match self.stream {
+            RowStream::Error => console::aside(text),
             RowStream::Output => {
                 // Nobody reads on, or nobody can: then the run need not go on either.
                 // The end of the run writes again and tells the reason.
-                if console::result(&text) != Ok(Reader::Present) && !self.is_kept {
+                if console::result(text) != Ok(Reader::Present) && !self.is_kept {
                     self.stop.store(true, Ordering::Relaxed);
                 }
             }
@@ -127,29 +165,48 @@ impl Observer for Live<'_> {
                 target.address, target.export, target.object, target.object_bytes
             ));
         }
+        if let Some(text) = &self.announcement {
+            console::note(text);
+        }
+        if let Some(text) = self.released.take() {
+            self.show_row(&text);
+        }
         self.bar.set_message(String::new());
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        if let Shown::Progress(form) = self.shown
+            && let Some(row) = dbench::row(form, progress)
+        {
+            self.show_row(&row);
+        }
     }
 
     fn interval(&mut self, record: &IntervalRecord) {
         if record.phase == Phase::Drain {
             return;
         }
-        self.show_row(record);
-        let Some(kind) = record.measured() else {
+        if let Shown::Intervals(rows) = &mut self.shown {
+            let row = rows.row(record);
+            self.show_row(&row);
+        }
+        if self.bar.is_hidden() {
             return;
-        };
-        self.operations += kind.ledger.ended();
+        }
+        let ended = record.ledger.ended();
+        self.operations += ended;
         let (position, of) = match self.end {
             End::Nanos(nanos) => (record.end_ns, duration_text(nanos)),
             End::Count(count) => (self.operations, format!("{} operations", grouped(count))),
         };
         self.bar.set_position(position);
         let nanos = record.end_ns.saturating_sub(record.start_ns).max(1);
-        let load = kind.ledger.ended() as f64 * 1e9 / nanos as f64;
+        let load = ended as f64 * 1e9 / nanos as f64;
+        let p99 = record.response_time().map_or(0, |times| times.p99);
         self.bar.set_message(format!(
             "of {of}: {} operations/s, p99 {:.1} usecs",
             grouped(load.round() as u64),
-            kind.response_time_ns.p99 as f64 / 1000.0,
+            p99 as f64 / 1000.0,
         ));
     }
 }

@@ -1,6 +1,6 @@
 //! Values of single options: parsers that say what would have been right.
 
-use crate::options::{MARK_MAX_NANOS, SIZE_MAX};
+use crate::options::{CLIENTS_OF_REPLAY_MAX, MARK_MAX_NANOS, SIZE_MAX};
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use filestone_model::operation::OpKind;
@@ -89,5 +89,43 @@ pub fn mark(text: &str) -> Result<u64, String> {
         Ok(nanos)
     } else {
         Err("the time between rows must be a multiple of 100 ms, at most 1h".into())
+    }
+}
+
+/// Clients of a replay.
+pub fn clients_of_replay(text: &str) -> Result<u32, String> {
+    let clients = text
+        .parse()
+        .ok()
+        .filter(|clients| (1..=CLIENTS_OF_REPLAY_MAX).contains(clients));
+    clients.ok_or_else(|| {
+        format!("expected a number of clients from 1 to {CLIENTS_OF_REPLAY_MAX}; each has a thread")
+    })
+}
+
+/// File data per second, with or without `/s`.
+pub fn per_second(text: &str) -> Result<f64, String> {
+    match quantity::bytes(text.strip_suffix("/s").unwrap_or(text))? {
+        0 => Err("the rate must be at least 1 byte per second".into()),
+        bytes => Ok(bytes as f64),
+    }
+}
+
+/// How many times as fast time stamps are replayed.
+pub fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse().ok().filter(|speed| is_speed(*speed));
+    speed.ok_or_else(|| "expected a factor from 0.5 to 100".into())
+}
+
+/// Whether time stamps can be replayed so many times as fast.
+pub fn is_speed(speed: f64) -> bool {
+    (0.5..=100.0).contains(&speed)
+}
+
+/// The most bytes of a read or write.
+pub fn truncated_io(text: &str) -> Result<u64, String> {
+    match quantity::bytes(text)? {
+        0 => Err("reads and writes must be left at least 1 byte".into()),
+        bytes => Ok(bytes),
     }
 }

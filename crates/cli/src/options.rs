@@ -6,6 +6,7 @@ use crate::option_values::{
     seed, size, within,
 };
 use crate::quantity;
+use crate::replay_options::ReplayOptions;
 use crate::target::{self, Target};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -18,6 +19,8 @@ use std::path::PathBuf;
 pub const IN_FLIGHT_MAX: u32 = 65_536;
 /// Most simulated clients.
 pub const CLIENTS_MAX: u32 = 1_000_000;
+/// Most clients of a replay: each has a thread, or a share of one.
+pub const CLIENTS_OF_REPLAY_MAX: u32 = 65_536;
 /// Most bytes of one READ or WRITE: more than servers take.
 pub const SIZE_MAX: u32 = 1 << 20;
 
@@ -60,6 +63,8 @@ pub enum Face {
     Demo(DemoOptions),
     /// Measure one NFSv3 operation, repeated
     Probe(Box<ProbeOptions>),
+    /// Replay a load file on a local file system, bare TCP or NFSv3, or on each in turn
+    Replay(Box<ReplayOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
     Run(RunOptions),
     /// Say what load files contain, and what each layer would refuse of them
@@ -101,6 +106,8 @@ pub struct ProbeOptions {
     pub load: LoadOptions,
     #[command(flatten)]
     pub report: RunReportOptions,
+    #[command(flatten)]
+    pub calibration: CalibrationOptions,
 }
 
 /// Where the operations go.
@@ -113,6 +120,13 @@ pub struct TargetOptions {
     /// How operations travel
     #[arg(long, value_name = "PROTOCOL", default_value = "tcp")]
     pub transport: Transport,
+    #[command(flatten)]
+    pub nfs: NfsOptions,
+}
+
+/// How an NFS server is found and spoken to.
+#[derive(Debug, Clone, Default, Args)]
+pub struct NfsOptions {
     /// Port of the NFS server [default: what the port mapper says, or 2049]
     #[arg(long, value_name = "PORT", value_parser = port)]
     pub port: Option<u16>,
@@ -265,13 +279,19 @@ pub struct RunReportOptions {
     /// Print the plan as JSON instead of carrying it out
     #[arg(long)]
     pub dry_run: bool,
-    /// Do not measure first, for a second, what filestone itself can do on this host
-    #[arg(long)]
-    pub no_calibrate: bool,
     /// Exit with 1 if the result has a caveat: any, or one of these kinds, such as
     /// generator-was-the-limit,dispatch-delay
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
     pub fail_on_caveat: Option<String>,
+}
+
+/// What is measured before the run.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub struct CalibrationOptions {
+    /// Do not measure first, for a second, what filestone itself can do on this host
+    #[arg(long)]
+    pub no_calibrate: bool,
 }
 
 /// Reports that a run can print itself; `filestone report` makes the others.
@@ -297,6 +317,8 @@ pub struct RunOptions {
     pub plan: PathBuf,
     #[command(flatten)]
     pub report: RunReportOptions,
+    #[command(flatten)]
+    pub calibration: CalibrationOptions,
 }
 
 /// `filestone check`.
@@ -439,26 +461,28 @@ pub struct AsOptions {
 pub enum Ancestor {
     /// NFS client tool: nct [-v] [-d duration] [-j jobs] [-m mark] [-o dir] [-p port] [-T term] [-t threads] command
     #[command(disable_help_flag = true)]
-    Nct {
-        /// nct's own options and command
-        #[arg(
-            value_name = "ARGS",
-            trailing_var_arg = true,
-            allow_hyphen_values = true
-        )]
-        arguments: Vec<String>,
-    },
+    Nct(AncestorArguments),
+    /// dbench 4.0 and 5.0: dbench [options] nprocs
+    #[command(disable_help_flag = true)]
+    Dbench(AncestorArguments),
+    /// tbench 4.0: tbench [options] nprocs [server]
+    #[command(disable_help_flag = true)]
+    Tbench(AncestorArguments),
     /// The other end of tbench, on port 7003: tbench_srv [-t options]
     #[command(name = "tbench_srv", disable_help_flag = true)]
-    TbenchSrv {
-        /// tbench_srv's own options
-        #[arg(
-            value_name = "ARGS",
-            trailing_var_arg = true,
-            allow_hyphen_values = true
-        )]
-        arguments: Vec<String>,
-    },
+    TbenchSrv(AncestorArguments),
+}
+
+/// What an ancestor's command line holds.
+#[derive(Debug, Args)]
+pub struct AncestorArguments {
+    /// The ancestor's own options and arguments
+    #[arg(
+        value_name = "ARGS",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub arguments: Vec<String>,
 }
 
 /// `filestone completions`.

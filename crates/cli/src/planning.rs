@@ -2,18 +2,22 @@
 
 use crate::error::Error;
 use crate::options::{
-    ArrivalProcess, LoadOptions, ProbeOptions, TargetOptions, Transport, WorkloadOptions,
+    ArrivalProcess, LoadOptions, NfsOptions, ProbeOptions, Transport, WorkloadOptions,
 };
+use crate::target::Target;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
 use std::hash::{BuildHasher, Hasher};
 
 const SECOND: u64 = 1_000_000_000;
 /// nct's `-d` is 60 s; a first look should not take that long.
-const DURATION_DEFAULT: u64 = 10 * SECOND;
+pub const DURATION_DEFAULT: u64 = 10 * SECOND;
 /// The Linux client's default for TCP mounts (`timeo=600`).
-const TIMEOUT_DEFAULT: u64 = 60 * SECOND;
-const RECONNECT_DEFAULT: u64 = 10 * SECOND;
+pub const TIMEOUT_DEFAULT: u64 = 60 * SECOND;
+/// How long a lost connection is tried again.
+pub const RECONNECT_DEFAULT: u64 = 10 * SECOND;
 /// Enough slots, of all clients together, that an open loop seldom waits for one.
 const OPEN_LOOP_IN_FLIGHT: u32 = 1024;
 /// Slots of one of many clients: memory of its own that each of them needs.
@@ -51,7 +55,12 @@ impl Surroundings {
 /// The plan of `filestone probe`.
 pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error> {
     let operation = options.operation;
-    let target = target(&options.target, operation, here)?;
+    let target = nfs_target(
+        options.target.target.as_ref(),
+        &options.target.nfs,
+        (options.target.transport.into(), built_in_path(operation)),
+        here,
+    )?;
     let load = &options.load;
     let clients = load.clients.unwrap_or(1);
     let plan = Plan {
@@ -93,22 +102,25 @@ pub fn interval(mark: Option<u64>) -> u64 {
     mark.filter(|nanos| *nanos > 0).unwrap_or(SECOND)
 }
 
-fn target(
-    options: &TargetOptions,
-    operation: OpKind,
+/// The NFS server that a target and the options beside it mean; without a target
+/// the built-in one and `built_in_path` there.
+pub fn nfs_target(
+    target: Option<&Target>,
+    options: &NfsOptions,
+    (transport, built_in_path): (TransportKind, &str),
     here: &Surroundings,
 ) -> Result<NfsTarget, Error> {
     let mut plan = NfsTarget {
         host: None,
         port: options.port,
         mount_port: options.mount_port,
-        path: built_in_path(operation).into(),
-        transport: options.transport.into(),
+        path: built_in_path.into(),
+        transport,
         reserved_port: options.reserved_port,
         uid: options.uid.unwrap_or(here.uid),
         gid: options.gid.unwrap_or(here.gid),
     };
-    match &options.target {
+    match target {
         Some(target) => {
             if let (Some(option), Some(url)) = (options.port, target.port)
                 && option != url

@@ -23,6 +23,7 @@ fn help_of_every_face() {
         vec!["--help"],
         vec!["probe", "--help"],
         vec!["demo", "--help"],
+        vec!["replay", "-h"],
         vec!["run", "--help"],
         vec!["check", "--help"],
         vec!["serve", "--help"],

@@ -88,6 +88,7 @@ fn plan(target: TargetPlan, load: &Load) -> Plan {
             loads: vec![LoadName {
                 name: load.name().into(),
                 operations: load.operations(),
+                generation: load.generation(),
             }],
             kinds: load.kinds(),
             more_targets: vec![],
@@ -95,6 +96,7 @@ fn plan(target: TargetPlan, load: &Load) -> Plan {
             pacing: Pacing::Closed,
             run_once: true,
             skip_cleanup: false,
+            remove_left_over: false,
             trunc_io_bytes: None,
             on_mismatch: OnMismatch::Count,
             resolve: true,

@@ -1,5 +1,6 @@
 //! Everything decided before a run: a [`Plan`] can be printed, stored and run again.
 
+use crate::load::Generation;
 use crate::measure::sample::Role;
 use crate::only_in_loads;
 use crate::operation::{OpKind, Stability};
@@ -201,6 +202,8 @@ pub struct LoadName {
     pub name: String,
     /// Operations in one pass of it, so that another file of that name is noticed.
     pub operations: u64,
+    /// Whose grammar it has, and so how it spells its operations.
+    pub generation: Generation,
 }
 
 /// What is asked: the lines of a load file, and how a layer carries them out.
@@ -221,6 +224,8 @@ pub struct ReplayPlan {
     pub run_once: bool,
     /// Whether the clients' trees stay when the run ends.
     pub skip_cleanup: bool,
+    /// Whether trees that an earlier run of ours has left over are taken away first.
+    pub remove_left_over: bool,
     /// Reads and writes are cut to so many bytes.
     pub trunc_io_bytes: Option<u64>,
     /// What a result other than the expected one does.
@@ -360,6 +365,14 @@ impl Plan {
     /// The load file that is replayed, if there is one.
     pub fn replay(&self) -> Option<&ReplayPlan> {
         match &self.workload {
+            WorkloadPlan::Probe(_) => None,
+            WorkloadPlan::LoadFile(replay) => Some(replay),
+        }
+    }
+
+    /// The load file that is replayed, to be changed.
+    pub fn replay_mut(&mut self) -> Option<&mut ReplayPlan> {
+        match &mut self.workload {
             WorkloadPlan::Probe(_) => None,
             WorkloadPlan::LoadFile(replay) => Some(replay),
         }

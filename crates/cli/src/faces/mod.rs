@@ -4,9 +4,11 @@
 pub mod calibrate;
 pub mod check;
 pub mod completions;
+pub mod dbench;
 pub mod demo;
 pub mod nct;
 pub mod probe;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod schema;

@@ -1,6 +1,6 @@
 //! `filestone as nct`: nct's command line, nct's tables, correct values.
 
-use crate::carry_out::{Calibration, measure};
+use crate::carry_out::{Calibration, Job, measure};
 use crate::error::Error;
 use crate::live::{Live, RowStream};
 use crate::nct_command_line::{self, Command, Measure, Request};
@@ -94,7 +94,7 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
         None => None,
     };
     let stop = interruption::stop_flag()?;
-    let plan = plan(measured, &Surroundings::here());
+    let job = Job::new(plan(measured, &Surroundings::here()))?;
     let live = if measured.mark > 0 {
         Live::with_rows(&stop, Columns::Nct, RowStream::Output)
     } else {
@@ -107,7 +107,7 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
         Some(_) => Calibration::First,
         None => Calibration::Omit,
     };
-    let record = match measure(&plan, calibration, &stop, &mut live) {
+    let record = match measure(&job, calibration, &stop, &mut live) {
         Ok(record) => record,
         Err(error) => {
             if let Some(directory) = &directory {

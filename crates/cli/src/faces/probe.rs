@@ -1,7 +1,7 @@
 //! `filestone probe`: one operation, repeated; the successor of nct.
 
 use crate::Exit;
-use crate::carry_out::carry_out;
+use crate::carry_out::{Calibration, Job, Presentation, carry_out};
 use crate::error::Error;
 use crate::options::ProbeOptions;
 use crate::planning::{self, Surroundings};
@@ -9,5 +9,10 @@ use crate::planning::{self, Surroundings};
 /// Plans and runs.
 pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
     let plan = planning::probe(options, &Surroundings::here())?;
-    carry_out(&plan, &options.report)
+    let show = Presentation {
+        report: &options.report,
+        calibration: Calibration::unless(options.calibration.no_calibrate),
+        per_client_results: false,
+    };
+    carry_out(&[Job::new(plan)?], &show)
 }

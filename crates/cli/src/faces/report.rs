@@ -2,23 +2,49 @@
 
 use crate::error::Error;
 use crate::options::ReportOptions;
-use crate::render;
+use crate::render::{self, json, layers};
 use crate::{Exit, console, record_file};
+use filestone_model::measure::RunRecord;
 
 /// Reads the record and prints the report; caveats go to standard error as ever.
 pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
     let report = render::named(&options.format)
         .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
-    let record = record_file::read_record(&options.record)?;
-    if let Err(contradiction) = record.check() {
-        console::note(&format!(
-            "{}: this record contradicts itself: {contradiction}",
-            options.record.display()
-        ));
+    let records = record_file::read_records(&options.record)?;
+    for record in &records {
+        if let Err(contradiction) = record.check() {
+            console::note(&format!(
+                "{}: this record contradicts itself: {contradiction}",
+                options.record.display()
+            ));
+        }
     }
-    console::result(&(report.render)(&record)?)?;
+    match (records.as_slice(), report.name) {
+        ([record], _) => {
+            console::result(&(report.render)(record)?)?;
+        }
+        (records, "json") => {
+            console::result(&json::document(&records)?)?;
+        }
+        (records, "text") => {
+            for record in records {
+                console::result(&format!("{}\n", (report.render)(record)?))?;
+            }
+            console::result(&layers::render(records))?;
+        }
+        (records, name) => return Err(too_many(options, records.len(), name)),
+    }
     if report.name == "text" {
-        record.caveats.iter().for_each(console::caveat);
+        let caveats = |record: &RunRecord| record.caveats.iter().for_each(console::caveat);
+        records.iter().for_each(caveats);
     }
     Ok(Exit::Done)
+}
+
+fn too_many(options: &ReportOptions, count: usize, name: &str) -> Error {
+    Error::usage(format!(
+        "{}: there are {count} records in it; --as {name} is about one",
+        options.record.display()
+    ))
+    .with_help("text and json take several; --output DIR keeps each in a directory of its own")
 }

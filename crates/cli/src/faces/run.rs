@@ -1,16 +1,26 @@
-//! `filestone run`: a plan from a file.
+//! `filestone run`: a plan from a file, or several in turn.
 
 use crate::Exit;
-use crate::carry_out::carry_out;
+use crate::carry_out::{Calibration, Job, Presentation, carry_out};
 use crate::error::Error;
 use crate::options::RunOptions;
-use crate::{planning, record_file};
+use crate::{loads, planning, record_file};
 
-/// Reads the plan and runs it; `--mark` may change the length of its intervals.
+/// Reads the plans and runs them; `--mark` may change the length of their intervals.
 pub fn run(options: &RunOptions) -> Result<Exit, Error> {
-    let mut plan = record_file::read_plan(&options.plan)?;
-    if options.report.mark.is_some() {
-        plan.interval_ns = planning::interval(options.report.mark);
+    let mut jobs = Vec::new();
+    for mut plan in record_file::read_plans(&options.plan)? {
+        if options.report.mark.is_some() {
+            plan.interval_ns = planning::interval(options.report.mark);
+        }
+        let job = Job::new(plan)?;
+        loads::refuse(&job.plan, &job.loads)?;
+        jobs.push(job);
     }
-    carry_out(&plan, &options.report)
+    let show = Presentation {
+        report: &options.report,
+        calibration: Calibration::unless(options.calibration.no_calibrate),
+        per_client_results: false,
+    };
+    carry_out(&jobs, &show)
 }

@@ -1,6 +1,10 @@
-//! Three records made by hand, so that no time varies: a plain run, one with
-//! errors and companions, and an open loop that was interrupted.
+//! Records made by hand, so that no time varies: a plain run, one with errors and
+//! companions, an open loop that was interrupted, and replays.
 
+use filestone_model::load::{Generation, Mismatch};
+use filestone_model::measure::replay_record::{
+    ClientKindRecord, ClientRecord, MismatchRecord, ReplayRecord,
+};
 use filestone_model::measure::run_record::{
     FORMAT, FailureCount, Host, IntervalKindRecord, IntervalRecord, KindRecord, METHOD, Phase,
     RunEnd, TickRecord, Tool, Totals, WorkerRecord,
@@ -10,7 +14,9 @@ use filestone_model::measure::{
 };
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, LoadName, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing,
+    Plan, ProbePlan, ReplayPlan, TICK_NANOS, TargetPlan, TcpReplay, TcpTarget, TransportKind,
+    WorkloadPlan,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -262,13 +268,177 @@ pub fn interrupted() -> RunRecord {
     record
 }
 
+/// A replay of three kinds on `target`, whose service times begin at `base`.
+fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
+    let mut plan = plan(OpKind::Null);
+    plan.face = "replay".into();
+    plan.target = target;
+    plan.workload = WorkloadPlan::LoadFile(ReplayPlan {
+        loads: vec![LoadName {
+            name: "office".into(),
+            operations: 3000,
+            generation: Generation::Cifs,
+        }],
+        kinds: vec![OpKind::Close, OpKind::ReadX, OpKind::QueryPathInformation],
+        more_targets: vec![],
+        clients_per_thread: 1,
+        pacing: Pacing::Closed,
+        run_once: false,
+        skip_cleanup: false,
+        remove_left_over: false,
+        trunc_io_bytes: None,
+        on_mismatch: OnMismatch::Count,
+        resolve: true,
+        local: LocalReplay::default(),
+        nfs3: Nfs3Replay::default(),
+        tcp: TcpReplay::default(),
+    });
+    plan.clients = 2;
+    plan.in_flight = 1;
+    plan.warm_up_ns = SECOND;
+    let mut record = record(plan, 2, 60, base);
+    spread_over_kinds(&mut record);
+    record.totals.goodput_bytes_per_s = 3_000_000.0;
+    record.replay = Some(ReplayRecord {
+        lines: 1800,
+        passes: 2,
+        threads: 2,
+        bytes_written: 4_000_000,
+        bytes_read: 2_000_000,
+        mismatch_count: 0,
+        mismatches: vec![],
+        clients: (0..2)
+            .map(|client| ClientRecord {
+                client,
+                lines: 900,
+                data_bytes: 4_500_000,
+                data_bytes_in_window: 3_000_000,
+                mismatch_count: 0,
+                lost: None,
+                kinds: vec![ClientKindRecord {
+                    operation: OpKind::ReadX,
+                    count: 200,
+                    service_time_mean_ns: base as f64 / 2.0,
+                    service_time_max_ns: base,
+                }],
+            })
+            .collect(),
+    });
+    record
+}
+
+/// Gives every measured kind its third of what a record of one kind has in each.
+fn spread_over_kinds(record: &mut RunRecord) {
+    let third = |ledger: &mut Ledger| {
+        ledger.scheduled /= 3;
+        ledger.ok /= 3;
+    };
+    // Kinds differ: the second takes twice as long, the third three times.
+    let times = |row: &DistributionRecord, factor: u64| {
+        distribution((0..row.count / 3).map(|index| factor * (row.min + 1000 * (index % 50))))
+    };
+    for (factor, kind) in (1..).zip(&mut record.totals.kinds) {
+        third(&mut kind.ledger);
+        kind.calls /= 3;
+        kind.bytes_sent /= 3;
+        kind.bytes_received /= 3;
+        kind.response_time_ns = times(&kind.response_time_ns, factor);
+        kind.service_time_ns = times(&kind.service_time_ns, factor);
+    }
+    let merged = |rows: Vec<&DistributionRecord>| {
+        DistributionRecord::merged(&rows).expect("our own histograms")
+    };
+    let kinds = &record.totals.kinds;
+    record.totals.response_time_ns = merged(kinds.iter().map(|k| &k.response_time_ns).collect());
+    record.totals.service_time_ns = merged(kinds.iter().map(|k| &k.service_time_ns).collect());
+    for interval in &mut record.intervals {
+        for (factor, kind) in (1..).zip(&mut interval.kinds) {
+            third(&mut kind.ledger);
+            kind.response_time_ns = times(&kind.response_time_ns, factor);
+            kind.service_time_ns = times(&kind.service_time_ns, factor);
+        }
+    }
+}
+
+fn local() -> TargetPlan {
+    TargetPlan::Local(LocalTarget {
+        directory: Some("/srv/test".into()),
+    })
+}
+
+/// The load `office` in a directory, two clients, as it should be.
+pub fn replayed() -> RunRecord {
+    replay_on(local(), 20_000)
+}
+
+/// A time-stamped load over NFS, with lag, mismatches and a lost client.
+pub fn replayed_with_mismatches() -> RunRecord {
+    let target = plan(OpKind::Null).target;
+    let mut record = replay_on(target, 120_000);
+    let replay = record.plan.replay_mut().expect("a replay");
+    replay.pacing = Pacing::Stamps { speed: 2.0 };
+    replay.loads.push(LoadName {
+        name: "trace.load".into(),
+        operations: 500,
+        generation: Generation::Nfs,
+    });
+    record.totals.slot_wait_ns = distribution((0..1200).map(|index| 1_000_000 * (index % 7)));
+    let fail = |ledger: &mut Ledger, count| {
+        ledger.ok -= count;
+        ledger.failed += count;
+    };
+    fail(&mut record.totals.ledger, 12);
+    fail(&mut record.totals.kinds[1].ledger, 12);
+    fail(&mut record.intervals[0].ledger, 12);
+    fail(&mut record.intervals[0].kinds[1].ledger, 12);
+    record.totals.kinds[1].failures = vec![FailureCount {
+        failure: "moved another number of bytes".into(),
+        count: 12,
+    }];
+    let replay = record.replay.as_mut().expect("a replay");
+    replay.mismatch_count = 14;
+    replay.mismatches = vec![MismatchRecord {
+        operation: OpKind::ReadX,
+        mismatch: Mismatch::WrongLength,
+        expected: "4096 bytes".into(),
+        got: "0 bytes".into(),
+        count: 12,
+        lines: vec![17, 88, 89],
+    }];
+    replay.clients[1].lost = Some("10.0.0.5:2049: the connection was closed".into());
+    record
+}
+
+/// The same load on a directory, over bare TCP and over NFS.
+pub fn three_layers() -> Vec<RunRecord> {
+    let peer = TargetPlan::Tcp(TcpTarget {
+        host: Some("server".into()),
+        port: None,
+    });
+    let mut records = vec![
+        replay_on(local(), 20_000),
+        replay_on(peer, 30_000),
+        replay_on(plan(OpKind::Null).target, 140_000),
+    ];
+    for record in &mut records {
+        record.caveats.clear();
+    }
+    records
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn canned_records_hold_the_invariants_of_real_ones() {
-        for record in [plain(), with_errors(), interrupted()] {
+        for record in [
+            plain(),
+            with_errors(),
+            interrupted(),
+            replayed(),
+            replayed_with_mismatches(),
+        ] {
             assert_eq!(record.check(), Ok(()));
         }
     }

@@ -4,7 +4,7 @@
 //! Units are in the names of the columns. Nothing needs quoting: all values are
 //! numbers and words of ours.
 
-use filestone_model::measure::run_record::{IntervalRecord, Phase};
+use filestone_model::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_model::operation::OpKind;
 
@@ -16,8 +16,11 @@ const TIMES: [&str; 10] = [
 pub fn render(record: &RunRecord) -> String {
     let mut text = header();
     for interval in &record.intervals {
+        let is_measured = |kind: &&IntervalKindRecord| kind.role == Role::Measured;
+        let measured_kinds = interval.kinds.iter().filter(is_measured).count();
         for kind in &interval.kinds {
-            let bytes = (kind.role == Role::Measured)
+            // The bytes are the interval's: of several kinds none has them alone.
+            let bytes = (kind.role == Role::Measured && measured_kinds == 1)
                 .then_some((interval.bytes_sent, interval.bytes_received));
             text.push_str(&row(&Row {
                 start_ns: interval.start_ns,

@@ -148,13 +148,12 @@ pub fn intervals(record: &RunRecord) -> String {
     );
     // Columns 4 to 6 are what the curves of the latency graph name.
     for interval in &record.intervals {
-        let Some(kind) = interval.measured() else {
-            continue;
-        };
-        let times = &kind.response_time_ns;
-        if interval.phase == Phase::Drain || times.count == 0 {
+        if interval.phase == Phase::Drain {
             continue;
         }
+        let Some(times) = interval.response_time() else {
+            continue;
+        };
         let micros = |nanos: u64| nanos as f64 / 1000.0;
         text.push_str(&format!(
             "  {:>8.3} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>10}\n",

@@ -5,9 +5,12 @@
 
 pub mod census;
 pub mod csv;
+pub mod dbench;
 pub mod gnuplot;
 pub mod hdr;
 pub mod json;
+pub mod layers;
+pub mod replay;
 pub mod rows;
 pub mod summary;
 pub mod text;

@@ -39,9 +39,8 @@ impl Rows {
             text.push_str(&self.header());
         }
         self.count += 1;
-        let times = interval.measured().map(|kind| &kind.response_time_ns);
-        let times = times.filter(|times| times.count > 0);
-        let latency = match times {
+        let times = interval.response_time();
+        let latency = match &times {
             Some(times) => [
                 micros(times.min as f64),
                 micros(times.mean),
@@ -54,12 +53,12 @@ impl Rows {
             "{:>8} {:>9} {:>8} {:>7.2} {:>7.2} {latmin:>7} {latavg:>7} {latmax:>7}",
             interval.end_ns.div_ceil(TICK_NANOS),
             (interval.end_ns - interval.start_ns.min(interval.end_ns)) / 1000,
-            times.map_or(0, |times| times.count),
+            times.as_ref().map_or(0, |times| times.count),
             megabytes(interval.bytes_sent),
             megabytes(interval.bytes_received),
         ));
         if self.columns == Columns::WithPercentiles {
-            let percentiles = match times {
+            let percentiles = match &times {
                 Some(times) => [times.p50, times.p99, times.p99_9].map(|time| micros(time as f64)),
                 None => ["-", "-", "-"].map(String::from),
             };

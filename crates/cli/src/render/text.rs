@@ -1,6 +1,6 @@
 //! Tables for people: what was measured, how long it took, where operations went.
 
-use super::{micros, summary};
+use super::{micros, replay, summary};
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::target::bracketed;
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
@@ -12,6 +12,9 @@ use filestone_model::plan::{
 
 /// The whole report; caveats are told apart from it, on standard error.
 pub fn render(record: &RunRecord) -> String {
+    if record.replay.is_some() {
+        return replay::render(record, false);
+    }
     let mut text = heading(record);
     text.push_str(&summary::render(record));
     text.push_str(&percentiles(record));
@@ -45,10 +48,7 @@ pub fn heading(record: &RunRecord) -> String {
 fn subject(plan: &Plan) -> String {
     match &plan.workload {
         WorkloadPlan::Probe(probe) => subject_of_probe(probe),
-        WorkloadPlan::LoadFile(replay) => {
-            let names: Vec<&str> = replay.loads.iter().map(|load| load.name.as_str()).collect();
-            names.join(", ")
-        }
+        WorkloadPlan::LoadFile(replay) => replay::loads_text(replay),
     }
 }
 
@@ -65,11 +65,24 @@ fn subject_of_probe(probe: &ProbePlan) -> String {
 }
 
 fn place(record: &RunRecord) -> String {
-    match &record.plan.target {
+    place_of(&record.plan.target)
+}
+
+/// A target in the words of the command line, or in ours if it is built in.
+pub fn place_of(target: &TargetPlan) -> String {
+    match target {
         TargetPlan::Nfs3(target) => place_of_nfs3(target),
-        TargetPlan::Local(_) => format!("local:{}", record.target.export),
-        TargetPlan::Tcp(target) if target.host.is_none() => "the built-in TCP peer".into(),
-        TargetPlan::Tcp(_) => format!("tcp:{}", record.target.address),
+        TargetPlan::Local(target) => match &target.directory {
+            None => "a temporary directory".into(),
+            Some(directory) => format!("local:{directory}"),
+        },
+        TargetPlan::Tcp(target) => match &target.host {
+            None => "the built-in TCP peer".into(),
+            Some(host) => {
+                let port = target.port.map_or(String::new(), |port| format!(":{port}"));
+                format!("tcp:{}{port}", bracketed(host))
+            }
+        },
     }
 }
 
@@ -105,7 +118,7 @@ fn load(plan: &Plan) -> String {
 }
 
 /// The parts of the response time, in microseconds.
-fn percentiles(record: &RunRecord) -> String {
+pub fn percentiles(record: &RunRecord) -> String {
     let totals = &record.totals;
     let mut text = format!(
         "\n{:<16}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
@@ -184,7 +197,8 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn operations_per_second(load: f64) -> String {
+/// A load.
+pub fn operations_per_second(load: f64) -> String {
     if load < 1000.0 {
         format!("{load:.1} operations/s")
     } else {
@@ -192,7 +206,8 @@ fn operations_per_second(load: f64) -> String {
     }
 }
 
-fn bytes_per_second(rate: f64) -> String {
+/// A rate of bytes.
+pub fn bytes_per_second(rate: f64) -> String {
     format!("{:.1} MB/s ({:.1} MiB/s)", rate / 1e6, rate / 1_048_576.0)
 }
 
@@ -263,7 +278,7 @@ fn companions(record: &RunRecord) -> String {
 }
 
 /// Where every operation went, if one of them went anywhere but well.
-fn ledger(ledger: &Ledger) -> String {
+pub fn ledger(ledger: &Ledger) -> String {
     if ledger.ok == ledger.scheduled {
         return String::new();
     }

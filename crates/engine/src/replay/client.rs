@@ -81,6 +81,7 @@ struct Course<'run, T> {
 struct Tally {
     kinds: [KindTally; OpKind::COUNT],
     mismatches: Mismatches,
+    data_bytes_in_window: u64,
     passes: u64,
     begun: u64,
     lost: Option<String>,
@@ -128,6 +129,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
                 tally: Tally {
                     kinds: [KindTally::default(); OpKind::COUNT],
                     mismatches: Mismatches::default(),
+                    data_bytes_in_window: 0,
                     passes: 1,
                     begun: 0,
                     lost: None,
@@ -181,6 +183,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
             client: number,
             lines: board.lines.load(Ordering::Relaxed),
             data_bytes: board.data_bytes.load(Ordering::Relaxed),
+            data_bytes_in_window: tally.data_bytes_in_window,
             mismatch_count: tally.mismatches.count(),
             lost: tally.lost,
             kinds: kind_records(&tally.kinds),
@@ -236,6 +239,8 @@ impl<T: Time> Course<'_, T> {
         self.board.end(line.number, reply.data_bytes, response_time);
         if is_measured {
             self.tally.kinds[kind.index()].add(done.nanos_since(sent));
+            let bytes = &mut self.tally.data_bytes_in_window;
+            *bytes = bytes.saturating_add(reply.data_bytes);
         }
         if let End::Unexpected(mismatch) = end {
             self.tally

@@ -1,7 +1,7 @@
 //! From a plan to a site: the one place that knows which layers there are.
 
-use super::local::{LocalOptions, LocalSite};
-use super::nfs3::{Nfs3Options, Nfs3Site};
+use super::local::{self, LocalOptions, LocalSite};
+use super::nfs3::{self, Nfs3Options, Nfs3Site};
 use super::round_robin::RoundRobin;
 use super::run::replay_on;
 use super::tcp::{self, TcpOptions, TcpSite};
@@ -156,7 +156,13 @@ impl<'run> Opening<'run> {
             direct: replay.local.direct,
         };
         match &target.directory {
-            Some(directory) => LocalSite::claim(Path::new(directory), options),
+            Some(directory) => {
+                let directory = Path::new(directory);
+                if replay.remove_left_over {
+                    local::remove_left_over(directory)?;
+                }
+                LocalSite::claim(directory, options)
+            }
             None => LocalSite::temporary(options),
         }
     }
@@ -187,6 +193,9 @@ impl<'run> Opening<'run> {
             Some(_) => None,
             None => self.built_in.nfs3,
         };
+        if self.replay.remove_left_over {
+            nfs3::remove_left_over(target, built_in, options.timeout)?;
+        }
         Nfs3Site::claim(target, built_in, options, self.stop)
     }
 }

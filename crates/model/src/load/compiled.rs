@@ -6,10 +6,15 @@ use super::names::{NameId, Names};
 use super::number::Number;
 use super::status;
 use crate::operation::OpKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Which program's load files look like this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Generation {
     /// dbench 1: a sniffer's REQUEST and REPLY lines.
     Dbench1,

@@ -284,6 +284,25 @@ impl DistributionRecord {
             .clamp(self.min, self.max))
     }
 
+    /// The record of all values of these records together.
+    ///
+    /// Count, sum and extremes stay exact; percentiles are those of the merged
+    /// histograms.
+    pub fn merged(records: &[&Self]) -> Result<Self, HistogramError> {
+        let mut all = Distribution::<u64>::new();
+        for record in records.iter().filter(|record| record.count > 0) {
+            for step in record.decode()?.iter_recorded() {
+                all.histogram
+                    .saturating_record_n(step.value_iterated_to(), step.count_at_value());
+            }
+            all.min = all.min.min(record.min);
+            all.max = all.max.max(record.max);
+            all.count = all.count.saturating_add(record.count);
+            all.sum = all.sum.saturating_add(record.sum);
+        }
+        Ok(all.to_record())
+    }
+
     /// Whether the row is in order: `min ≤ p50 ≤ p90 ≤ … ≤ max`, the mean between
     /// the extremes.
     pub fn is_ordered(&self) -> bool {
@@ -383,6 +402,21 @@ mod tests {
         };
         assert_eq!(merged([0, 1, 2]), merged([2, 0, 1]));
         assert_eq!(merged([0, 1, 2]).count, 5);
+    }
+
+    #[test]
+    fn records_are_merged_as_their_distributions_are() {
+        let parts: [&[u64]; 3] = [&[5, 900_000], &[], &[77, 77, 1_000_000_007]];
+        let (mut total, mut records) = (Distribution::<u64>::new(), Vec::new());
+        for part in parts {
+            let mut distribution = Distribution::<u64>::new();
+            part.iter().for_each(|value| distribution.record(*value));
+            records.push(distribution.to_record());
+            total.add(&mut distribution);
+        }
+        let records: Vec<&DistributionRecord> = records.iter().collect();
+        let merged = DistributionRecord::merged(&records).expect("own encoding");
+        assert_eq!(merged, total.to_record());
     }
 
     #[test]

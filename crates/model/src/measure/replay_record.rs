@@ -52,6 +52,8 @@ pub struct ClientRecord {
     pub lines: u64,
     /// File data that it moved, warm-up included.
     pub data_bytes: u64,
+    /// File data that it moved in the measured window.
+    pub data_bytes_in_window: u64,
     /// Its mismatches.
     pub mismatch_count: u64,
     /// Why it ended early, if it did.

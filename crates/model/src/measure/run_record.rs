@@ -10,6 +10,7 @@ use crate::operation::OpKind;
 use crate::plan::Plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Changes when the shape of the record does.
 pub const FORMAT: u32 = 1;
@@ -278,9 +279,20 @@ pub struct IntervalKindRecord {
 }
 
 impl IntervalRecord {
-    /// The row of the kind that the run is about.
-    pub fn measured(&self) -> Option<&IntervalKindRecord> {
-        self.kinds.iter().find(|kind| kind.role == Role::Measured)
+    /// The response times of all measured kinds together; `None` if nothing was
+    /// timed, or if a histogram cannot be read.
+    pub fn response_time(&self) -> Option<Cow<'_, DistributionRecord>> {
+        let measured = self.kinds.iter();
+        let times: Vec<&DistributionRecord> = measured
+            .filter(|kind| kind.role == Role::Measured)
+            .map(|kind| &kind.response_time_ns)
+            .filter(|times| times.count > 0)
+            .collect();
+        match times.as_slice() {
+            [] => None,
+            [times] => Some(Cow::Borrowed(times)),
+            several => DistributionRecord::merged(several).ok().map(Cow::Owned),
+        }
     }
 }
 

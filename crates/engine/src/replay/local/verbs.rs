@@ -171,13 +171,12 @@ impl LocalLayer {
     /// pread.
     pub(super) fn read(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) -> Answer {
         let handle = self.handles.find(handle)?;
-        let expected = expected_len;
         if self.options.fake_io {
-            return Ok(Done::data(Status::Ok, expected));
+            return Ok(Done::data(Status::Ok, expected_len));
         }
         // A directory has no O_DIRECT either; both come to EISDIR.
         let got = self.transfers.read(handle.file.as_fd(), offset, len)?;
-        Ok(Done::data(of_len(expected, got), len))
+        Ok(Done::data(of_len(expected_len, got), len))
     }
 
     /// pwrite, and fsync with `--fsync`.
@@ -189,22 +188,21 @@ impl LocalLayer {
         data: &[u8],
     ) -> Answer {
         let handle = self.handles.find(handle)?;
-        let expected = expected_len;
         if self.options.fake_io {
-            return Ok(Done::data(Status::Ok, expected));
+            return Ok(Done::data(Status::Ok, expected_len));
         }
         if handle.is_directory {
             return Err(Errno::ISDIR.into());
         }
         let file = handle.file.as_fd();
         if self.options.one_byte_write_fix && len == 1 && is_written_already(file, offset, data)? {
-            return Ok(Done::data(of_len(expected, len), len));
+            return Ok(Done::data(of_len(expected_len, len), len));
         }
         self.transfers.write(file, offset, len, data)?;
         if self.options.fsync {
             rustix::fs::fsync(file)?;
         }
-        Ok(Done::data(of_len(expected, len), len))
+        Ok(Done::data(of_len(expected_len, len), len))
     }
 
     /// fsync.

@@ -1,0 +1,150 @@
+//! Command lines as test suites call dbench with them.
+
+use super::*;
+
+fn parse_line(program: Program, line: &str) -> Result<Request, Refusal> {
+    let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+    parse(program, &words)
+}
+
+fn run_of(line: &str) -> Run {
+    match parse_line(Program::Dbench, line) {
+        Ok(Request::Run(run)) => run,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[test]
+fn defaults_are_those_of_dbench_4() {
+    assert_eq!(
+        run_of("4"),
+        Run {
+            version: Version::Four,
+            backend: Backend::Fileio,
+            processes: 4,
+            clients_per_process: 1,
+            time_limit: 600,
+            warm_up: 120,
+            load_file: None,
+            directory: ".".into(),
+            tcp_options: None,
+            rate: None,
+            trunc_io: None,
+            flags: Flags::default(),
+        }
+    );
+}
+
+#[test]
+fn letters_and_values_come_getopts_way() {
+    let run =
+        run_of("-sSFx -t10 8 -D/mnt/test -c client.txt -R 2.5 --fake-io --clients-per-process=2");
+    assert_eq!((run.time_limit, run.warm_up, run.processes), (10, 2, 8));
+    assert_eq!(run.clients_per_process, 2);
+    assert_eq!(run.directory, "/mnt/test");
+    assert_eq!(run.load_file.as_deref(), Some("client.txt"));
+    assert_eq!(run.rate, Some(2_500_000.0));
+    let set = Flags {
+        sync: true,
+        sync_dir: true,
+        fsync: true,
+        xattr: true,
+        fake_io: true,
+        ..Flags::default()
+    };
+    assert_eq!(run.flags, set);
+    assert_eq!(run_of("-st 7 1").time_limit, 7);
+    assert_eq!(run_of("--timelimit 7 -- 1").time_limit, 7);
+    assert_eq!(run_of("--time=7 1").time_limit, 7);
+}
+
+#[test]
+fn five_is_told_by_its_backend() {
+    let run = run_of(
+        "-B nfs --nfs=nfs://a/x,nfs://b/y -c nfs.load --trunc-io=4096 --run-once --warmup 0 \
+         --machine-readable --enable-nlm --per-client-results --skip-cleanup -t 60 2",
+    );
+    assert_eq!(run.version, Version::Five);
+    let Backend::Nfs(targets) = &run.backend else {
+        panic!("{run:?}");
+    };
+    assert_eq!(targets.len(), 2);
+    assert_eq!((run.trunc_io, run.warm_up), (Some(4096), 0));
+    assert!(run.flags.machine_readable && run.flags.run_once && run.flags.enable_nlm);
+    let run = run_of("--backend sockio --server far -c x 3");
+    assert_eq!(run.backend, Backend::Sockio("far".into()));
+}
+
+#[test]
+fn tbench_names_its_server_behind_the_number() {
+    for (line, server) in [
+        ("-t 5 4 far", "far"),
+        ("4", "localhost"),
+        ("4 --server near", "near"),
+    ] {
+        match parse_line(Program::Tbench, line) {
+            Ok(Request::Run(run)) => {
+                assert_eq!(run.backend, Backend::Sockio(server.into()));
+                assert_eq!(run.version, Version::Four);
+            }
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+    // Version 1 called the socket options -t.
+    match parse_line(Program::Tbench, "-t SO_SNDBUF=8192,TCP_NODELAY 1") {
+        Ok(Request::Run(run)) => {
+            assert_eq!(
+                run.tcp_options.as_deref(),
+                Some("SO_SNDBUF=8192,TCP_NODELAY")
+            );
+            assert_eq!(run.time_limit, 600);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn help_is_asked_for_in_three_ways() {
+    for line in ["--help", "-?", "--usage 4"] {
+        assert_eq!(parse_line(Program::Dbench, line), Ok(Request::Help));
+    }
+}
+
+#[test]
+fn refusals_have_dbenchs_exit_codes() {
+    let mut text = String::new();
+    for line in [
+        "",
+        "4 5",
+        "0",
+        "four",
+        "--nosuch 1",
+        "--s 1",
+        "-q 1",
+        "-t",
+        "-t 0 1",
+        "-t x 1",
+        "-R fast 1",
+        "-R nan 1",
+        "--sync=yes 1",
+        "--clients-per-process 0 1",
+        "--nfs nfs://a/x -c x 1",
+        "-B fileio 1",
+        "-B nfs -c x 1",
+        "-B nfs --nfs //a -c x 1",
+        "-B scsi --scsi /dev/sg0 -c x 1",
+        "-B iscsi -c x 1",
+        "-B smb -c x 1",
+        "-B block -c x 1",
+        "-B floppy -c x 1",
+    ] {
+        let refusal = parse_line(Program::Dbench, line).expect_err(line);
+        text.push_str(&format!(
+            "$ dbench {line}\nerror: {}\nhelp: {}\nexit code {}\n\n",
+            refusal.what,
+            refusal.help.as_deref().unwrap_or("-"),
+            refusal.code
+        ));
+    }
+    insta::assert_snapshot!(text);
+}

@@ -1,0 +1,399 @@
+//! The report of a replay: dbench's table and line first, as scripts expect them,
+//! then what dbench never told: percentiles, lag, cost on the wire, mismatches.
+
+use super::dbench::{self, Form};
+use super::{micros, text};
+use crate::quantity::{bytes_text, duration_text, grouped};
+use filestone_model::load::Generation;
+use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
+use filestone_model::measure::run_record::{KindRecord, RunEnd};
+use filestone_model::measure::{Role, RunRecord};
+use filestone_model::plan::{Pacing, Plan, ReplayPlan, TargetPlan};
+
+/// Names of targets and loads that are listed before the rest is counted.
+const LISTED_MAX: usize = 4;
+/// Lost clients that are named.
+const LOST_MAX: usize = 10;
+
+/// The whole report; nothing if the record is not a replay's. Caveats are told
+/// apart from it, on standard error.
+pub fn render(record: &RunRecord, per_client_results: bool) -> String {
+    let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
+        return String::new();
+    };
+    let mut text = String::from("\n");
+    text.push_str(&dbench::table(Form::Five, record, plan));
+    if per_client_results {
+        text.push_str(&dbench::per_client(Form::Five, replay, plan));
+    }
+    text.push_str(&dbench::throughput(Form::Five, record, plan));
+    text.push_str(&format!("\n{}\n", heading(record)));
+    text.push_str(&operations(record, plan));
+    text.push_str(&text::percentiles(record));
+    text.push('\n');
+    for (name, value) in facts(record, plan, replay) {
+        text.push_str(&format!("{name:<16}{value}\n"));
+    }
+    text.push_str(&mismatches(replay, plan));
+    text.push_str(&lost_clients(replay));
+    text.push_str(&text::ledger(&record.totals.ledger));
+    text
+}
+
+/// What is said before a replay's first row.
+pub fn announcement(plan: &Plan) -> String {
+    let replay = plan.replay();
+    let loads = replay.map_or_else(String::new, loads_text);
+    let warm_up = match plan.warm_up_ns {
+        0 => String::new(),
+        nanos => format!("{} of warm-up, then ", duration_text(nanos)),
+    };
+    let length = match plan.duration_ns {
+        None => "one pass".into(),
+        Some(nanos) if replay.is_some_and(|replay| replay.run_once) => {
+            format!("one pass, {} at most", duration_text(nanos))
+        }
+        Some(nanos) => duration_text(nanos),
+    };
+    format!(
+        "replaying {loads} on {}: {}, {warm_up}{length}",
+        places(plan),
+        clients_text(plan)
+    )
+}
+
+/// One line that says what was measured.
+fn heading(record: &RunRecord) -> String {
+    let plan = &record.plan;
+    let replay = plan.replay();
+    let ended = match &record.end {
+        RunEnd::Finished => String::new(),
+        RunEnd::Interrupted => ", interrupted".into(),
+        RunEnd::TargetLost { .. } => ", ended by the loss of all clients".into(),
+    };
+    let pacing = replay.map_or_else(String::new, |replay| pacing_text(replay.pacing));
+    format!(
+        "{} on {}: {}{pacing}, {}{ended}",
+        replay.map_or_else(String::new, loads_text),
+        places(plan),
+        clients_text(plan),
+        duration_text(record.window_ns),
+    )
+}
+
+/// The names of the loads.
+pub fn loads_text(replay: &ReplayPlan) -> String {
+    let names: Vec<String> = replay.loads.iter().map(|load| load.name.clone()).collect();
+    listed(&names)
+}
+
+/// Where a replay's operations go.
+fn places(plan: &Plan) -> String {
+    let more = plan.replay().map_or(&[][..], |replay| &replay.more_targets);
+    let targets = std::iter::once(&plan.target).chain(more);
+    let names: Vec<String> = targets.map(text::place_of).collect();
+    listed(&names)
+}
+
+fn listed(names: &[String]) -> String {
+    match names.get(LISTED_MAX..) {
+        None | Some([]) => names.join(", "),
+        Some(rest) => format!(
+            "{} and {} more",
+            names[..LISTED_MAX].join(", "),
+            grouped(rest.len() as u64)
+        ),
+    }
+}
+
+fn clients_text(plan: &Plan) -> String {
+    match plan.clients {
+        1 => "1 client".into(),
+        clients => format!("{} clients", grouped(clients.into())),
+    }
+}
+
+fn pacing_text(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Closed => String::new(),
+        Pacing::Stamps { speed: 1.0 } => ", as its time stamps say".into(),
+        Pacing::Stamps { speed } => format!(", {speed} times as fast as its time stamps say"),
+        Pacing::Rate { bytes_per_s } => {
+            format!(", {} each", text::bytes_per_second(bytes_per_s))
+        }
+    }
+}
+
+/// The measured kinds in dbench's order.
+pub fn measured<'record>(
+    record: &'record RunRecord,
+    plan: &ReplayPlan,
+) -> Vec<&'record KindRecord> {
+    let kinds = record.totals.kinds.iter();
+    let mut kinds: Vec<&KindRecord> = kinds
+        .filter(|kind| kind.role == Role::Measured && kind.service_time_ns.count > 0)
+        .collect();
+    kinds.sort_by_key(|kind| dbench::place(Form::Five, plan, kind.operation));
+    kinds
+}
+
+/// Service times by kind: the lag of a paced load is not among them.
+fn operations(record: &RunRecord, plan: &ReplayPlan) -> String {
+    let mut text = format!(
+        "\n{:<24}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        "service time, usecs", "COUNT", "P50", "P90", "P99", "P99.9", "MAX"
+    );
+    for kind in measured(record, plan) {
+        let times = &kind.service_time_ns;
+        let name = dbench::spelling(Form::Five, plan, kind.operation);
+        text.push_str(&format!("{name:<24}{:>12}", grouped(times.count)));
+        for nanos in [times.p50, times.p90, times.p99, times.p99_9, times.max] {
+            text.push_str(&format!("{:>10}", micros(nanos as f64)));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Load, bytes, lag and cost, one fact per line.
+fn facts(
+    record: &RunRecord,
+    plan: &ReplayPlan,
+    replay: &ReplayRecord,
+) -> Vec<(&'static str, String)> {
+    let totals = &record.totals;
+    let mut facts = vec![(
+        "achieved load",
+        text::operations_per_second(totals.achieved_load_ops_per_s),
+    )];
+    if totals.goodput_bytes_per_s > 0.0 {
+        facts.push((
+            "goodput",
+            text::bytes_per_second(totals.goodput_bytes_per_s),
+        ));
+    }
+    facts.push((
+        "file data",
+        format!(
+            "{} bytes written, {} read",
+            grouped(replay.bytes_written),
+            grouped(replay.bytes_read)
+        ),
+    ));
+    facts.extend(lag(record, plan));
+    facts.extend(wire(record));
+    facts.push((
+        "lines",
+        format!(
+            "{} carried out, warm-up included; {} {} begun",
+            grouped(replay.lines),
+            grouped(replay.passes),
+            if replay.passes == 1 { "pass" } else { "passes" }
+        ),
+    ));
+    facts.push((
+        "client CPU",
+        format!(
+            "{:.3} usecs per operation, system calls included, {:.0} % of one processor",
+            totals.client_cpu_ns_per_op / 1000.0,
+            100.0 * totals.client_cpu_ns as f64 / record.window_ns.max(1) as f64,
+        ),
+    ));
+    if let Some(limit) = plan.trunc_io_bytes {
+        facts.push(("reads, writes", format!("cut to {}", bytes_text(limit))));
+    }
+    facts.extend(netbench(record, plan));
+    facts
+}
+
+/// How late lines were against their schedule, if they had one.
+fn lag(record: &RunRecord, plan: &ReplayPlan) -> Option<(&'static str, String)> {
+    if plan.pacing == Pacing::Closed {
+        return None;
+    }
+    let lag = &record.totals.slot_wait_ns;
+    Some((
+        "lag",
+        format!(
+            "{} at the median, {} at p99, {} at most behind the schedule (slot wait)",
+            duration_text(lag.p50),
+            duration_text(lag.p99),
+            duration_text(lag.max)
+        ),
+    ))
+}
+
+/// Exchanges with a server, if there is one.
+fn wire(record: &RunRecord) -> Option<(&'static str, String)> {
+    if let TargetPlan::Local(_) = record.plan.target {
+        return None;
+    }
+    let kinds = || {
+        let kinds = record.totals.kinds.iter();
+        kinds.filter(|kind| kind.role == Role::Measured)
+    };
+    let ended = record.totals.ledger.ended().max(1) as f64;
+    let calls: u64 = kinds().map(|kind| kind.calls).sum();
+    let sent: u64 = kinds().map(|kind| kind.bytes_sent).sum();
+    let received: u64 = kinds().map(|kind| kind.bytes_received).sum();
+    Some((
+        "wire bytes",
+        format!(
+            "{:.1} sent and {:.1} received per operation, in {:.2} calls",
+            sent as f64 / ended,
+            received as f64 / ended,
+            calls as f64 / ended,
+        ),
+    ))
+}
+
+/// dbench 1's figures. Its NB and MBit were its MB/s times two constants, and its
+/// MB/s itself was 132 MB per client over the time; here the MB/s are measured.
+fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<(&'static str, String)> {
+    let is_first = |generation| generation == Generation::Dbench1;
+    if !plan.loads.iter().any(|load| is_first(load.generation)) {
+        return vec![];
+    }
+    let rate = dbench::megabytes_per_second(record);
+    let scaled = |rate: f64| {
+        format!(
+            "NB={} MB/sec  {} MBit/sec",
+            dbench::general(1.25 * rate),
+            dbench::general(10.0 * rate)
+        )
+    };
+    let mut facts = vec![(
+        "NetBench scale",
+        format!("{}, from the bytes actually moved", scaled(rate)),
+    )];
+    // Its formula is about one pass of every client.
+    let clients = f64::from(record.plan.clients);
+    let seconds = record.window_ns as f64 / 1e9;
+    if plan.run_once && record.plan.warm_up_ns == 0 && seconds > 0.0 {
+        let constant = 132.0 * clients / seconds;
+        facts.push((
+            "dbench 1 said",
+            format!(
+                "Throughput {} MB/sec ({}): 132 MB per client whatever was moved; \
+                 only the time is measured",
+                dbench::general(constant),
+                scaled(constant)
+            ),
+        ));
+    }
+    facts
+}
+
+/// Results other than the load file expects.
+fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan) -> String {
+    if replay.mismatch_count == 0 {
+        return String::new();
+    }
+    let mut text = format!(
+        "\n{:<24}{:>12}  WHAT, AND WHERE FIRST\n",
+        "mismatches", "COUNT"
+    );
+    for mismatch in &replay.mismatches {
+        text.push_str(&mismatch_row(mismatch, plan));
+    }
+    let listed: u64 = replay.mismatches.iter().map(|one| one.count).sum();
+    let others = replay.mismatch_count.saturating_sub(listed);
+    if others > 0 {
+        text.push_str(&format!("{:<24}{:>12}\n", "others", grouped(others)));
+    }
+    text
+}
+
+fn mismatch_row(mismatch: &MismatchRecord, plan: &ReplayPlan) -> String {
+    let lines: Vec<String> = mismatch.lines.iter().map(ToString::to_string).collect();
+    let lines = match lines.as_slice() {
+        [] => String::new(),
+        [line] => format!(" (line {line})"),
+        lines => format!(" (lines {})", lines.join(", ")),
+    };
+    format!(
+        "{:<24}{:>12}  {}: expected {}, got {}{lines}\n",
+        dbench::spelling(Form::Five, plan, mismatch.operation),
+        grouped(mismatch.count),
+        mismatch.mismatch.name(),
+        mismatch.expected,
+        mismatch.got,
+    )
+}
+
+/// Clients that ended early, and why.
+fn lost_clients(replay: &ReplayRecord) -> String {
+    let lost: Vec<(u32, &str)> = replay
+        .clients
+        .iter()
+        .filter_map(|client| Some((client.client, client.lost.as_deref()?)))
+        .collect();
+    if lost.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{:<16}WHY\n", "lost clients");
+    for (client, reason) in lost.iter().take(LOST_MAX) {
+        text.push_str(&format!("client {client:<9}{reason}\n"));
+    }
+    if lost.len() > LOST_MAX {
+        let more = grouped((lost.len() - LOST_MAX) as u64);
+        text.push_str(&format!("and {more} more\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::canned;
+
+    #[test]
+    fn a_replay_without_a_mismatch() {
+        insta::assert_snapshot!(render(&canned::replayed(), true));
+    }
+
+    #[test]
+    fn a_paced_replay_over_nfs_with_mismatches_and_a_lost_client() {
+        insta::assert_snapshot!(render(&canned::replayed_with_mismatches(), false));
+    }
+
+    #[test]
+    fn the_netbench_figures_are_measured_and_the_constant_ones_told_apart() {
+        let mut record = canned::replayed();
+        let plan = record.plan.replay_mut().expect("a replay");
+        plan.loads[0].generation = Generation::Dbench1;
+        plan.run_once = true;
+        record.plan.warm_up_ns = 0;
+        record.window_ns = 2_000_000_000;
+        let replay = record.replay.as_mut().expect("a replay");
+        (replay.bytes_written, replay.bytes_read) = (60_000_000, 21_340_200);
+        let facts = netbench(&record, record.plan.replay().expect("a replay"));
+        // 40.6701 MB/s is the README's own example.
+        assert_eq!(
+            facts[0].1,
+            "NB=50.8376 MB/sec  406.701 MBit/sec, from the bytes actually moved"
+        );
+        assert!(
+            facts[1]
+                .1
+                .starts_with("Throughput 132 MB/sec (NB=165 MB/sec  1320 MBit/sec): 132 MB per"),
+            "{}",
+            facts[1].1
+        );
+    }
+
+    #[test]
+    fn what_a_replay_is_about_is_said_before_it_begins() {
+        let mut plan = canned::replayed().plan;
+        assert_eq!(
+            announcement(&plan),
+            "replaying office on local:/srv/test: 2 clients, 1 s of warm-up, then 2 s"
+        );
+        plan.replay_mut().expect("a replay").run_once = true;
+        (plan.duration_ns, plan.warm_up_ns) = (None, 0);
+        assert_eq!(
+            announcement(&plan),
+            "replaying office on local:/srv/test: 2 clients, one pass"
+        );
+    }
+}
