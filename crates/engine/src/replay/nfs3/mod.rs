@@ -33,7 +33,7 @@ mod site;
 mod transfer;
 mod verbs;
 
-pub use claim::LeftOver;
+pub use super::marker::LeftOver;
 pub use layer::Nfs3Layer;
 pub use options::Nfs3Options;
 pub use site::{Nfs3Site, remove_left_over};
