@@ -200,6 +200,35 @@ fn a_temporary_directory_is_ours_alone_and_goes() {
 }
 
 #[test]
+fn a_site_that_nobody_releases_takes_away_what_it_made() {
+    let directory = Directory::new();
+    fs::write(directory.0.join("mine"), b"mine").unwrap();
+    let site = directory.claim().unwrap();
+    fs::create_dir_all(directory.0.join("clients/client0/d")).unwrap();
+    drop(site);
+    assert!(!directory.0.join("clients").exists());
+    assert!(directory.0.join("mine").exists());
+    let site = LocalSite::temporary(LocalOptions::default()).unwrap();
+    let temporary = site.directory().to_owned();
+    drop(site);
+    assert!(!temporary.exists());
+}
+
+#[test]
+fn where_links_are_expected_none_is_followed_on_the_way() {
+    let directory = Directory::new();
+    let site = directory.claim().unwrap();
+    site.expect_links();
+    fs::create_dir(directory.0.join("clients/client0")).unwrap();
+    symlink("/", directory.0.join("clients/client0/link")).unwrap();
+    let mut layer = site.layer(0).unwrap();
+    let path = b"clients/client0/link/proc".as_slice();
+    let status = layer.carry_out(&Action::GetAttr { path }, b"0");
+    assert!(!status.unwrap().status.is_ok());
+    site.release(Trees::Remove).unwrap();
+}
+
+#[test]
 fn kept_trees_stay_where_they_are() {
     let site = LocalSite::temporary(LocalOptions::default()).unwrap();
     let directory = site.directory().to_owned();
