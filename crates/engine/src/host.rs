@@ -26,6 +26,12 @@ pub fn describe(clock: &Clock, driver: &str) -> Host {
     }
 }
 
+/// Its name; no longer than Linux lets it be (HOST_NAME_MAX).
+pub fn name() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().chars().take(64).collect()
+}
+
 fn line_of(path: &str) -> Option<String> {
     fs::read_to_string(path)
         .ok()

@@ -319,7 +319,8 @@ fn renaming_replaces_what_has_the_new_name() {
 fn what_is_not_below_clients_is_never_changed() {
     let mut bench = bench();
     bench.make_tree();
-    fs::write(bench.path("mine"), b"mine").unwrap();
+    let mine = bench.path("mine");
+    fs::write(&mine, b"mine").unwrap();
     fs::create_dir(bench.path("dir")).unwrap();
     fs::write(bench.path("clients/client0/a"), b"a").unwrap();
     let denied = Status::Refused(Cause::Denied);
@@ -377,6 +378,37 @@ fn what_is_not_below_clients_is_never_changed() {
     assert_eq!(bench.read(1, 0, 4, 4), Status::Ok);
     assert!(!bench.write(1, 0, 4).is_ok());
     assert_eq!(bench.content("mine"), b"mine");
+    let modified = || fs::metadata(&mine).unwrap().modified().unwrap();
+    let before = modified();
+    let set = Action::SetFileInformation {
+        handle: 1,
+        level: 1004,
+    };
+    assert_eq!(bench.run(set), denied);
+    assert_eq!(modified(), before);
+    bench.release();
+}
+
+#[test]
+fn a_pipe_of_somebody_elses_keeps_nobody_waiting() {
+    let mut bench = bench();
+    let pipe = bench.path("pipe");
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::Mode::from_raw_mode(0o600),
+    )
+    .unwrap();
+    let (path, offset, len) = (b"pipe".as_slice(), 0, 1);
+    for action in [
+        Action::Read { path, offset, len },
+        Action::Commit { path },
+        Action::Test4 { path, offset, len },
+    ] {
+        // Nobody writes into it, and nobody is waited for.
+        bench.run(action);
+    }
+    assert_eq!(bench.open("pipe", Disposition::Open, 1), Status::Ok);
     bench.release();
 }
 

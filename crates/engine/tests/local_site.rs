@@ -89,7 +89,10 @@ fn a_claim_makes_clients_and_releasing_takes_it_away() {
 fn a_directory_in_use_is_refused() {
     let directory = Directory::new();
     let site = directory.claim().unwrap();
-    let process = format!("another run is using it (process {})", std::process::id());
+    let process = format!(
+        "another run is using it (process {} on ",
+        std::process::id()
+    );
     assert!(complaint(directory.claim()).contains(&process));
     assert!(complaint(remove_left_over(&directory.0)).contains(&process));
     site.release(Trees::Remove).unwrap();
@@ -103,11 +106,9 @@ fn a_tree_left_over_is_recognised_and_removed_on_request() {
     assert_eq!(remove_left_over(&directory.0).unwrap(), None);
     directory.leave_a_tree();
     let said = complaint(directory.claim());
+    let process = format!("was left over by process {} on ", std::process::id());
     assert!(
-        said.contains(&format!(
-            "was left over by process {}, whose run began 20",
-            std::process::id()
-        )),
+        said.contains(&process) && said.contains(", whose run began 20"),
         "{said}"
     );
     assert!(said.contains("--remove-leftover"), "{said}");
@@ -196,6 +197,35 @@ fn a_temporary_directory_is_ours_alone_and_goes() {
     assert_eq!(mode & 0o777, 0o700);
     site.release(Trees::Remove).unwrap();
     assert!(!directory.exists());
+}
+
+#[test]
+fn a_site_that_nobody_releases_takes_away_what_it_made() {
+    let directory = Directory::new();
+    fs::write(directory.0.join("mine"), b"mine").unwrap();
+    let site = directory.claim().unwrap();
+    fs::create_dir_all(directory.0.join("clients/client0/d")).unwrap();
+    drop(site);
+    assert!(!directory.0.join("clients").exists());
+    assert!(directory.0.join("mine").exists());
+    let site = LocalSite::temporary(LocalOptions::default()).unwrap();
+    let temporary = site.directory().to_owned();
+    drop(site);
+    assert!(!temporary.exists());
+}
+
+#[test]
+fn where_links_are_expected_none_is_followed_on_the_way() {
+    let directory = Directory::new();
+    let site = directory.claim().unwrap();
+    site.expect_links();
+    fs::create_dir(directory.0.join("clients/client0")).unwrap();
+    symlink("/", directory.0.join("clients/client0/link")).unwrap();
+    let mut layer = site.layer(0).unwrap();
+    let path = b"clients/client0/link/proc".as_slice();
+    let status = layer.carry_out(&Action::GetAttr { path }, b"0");
+    assert!(!status.unwrap().status.is_ok());
+    site.release(Trees::Remove).unwrap();
 }
 
 #[test]

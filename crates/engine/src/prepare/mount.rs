@@ -71,14 +71,8 @@ impl<'plan> Caller<'plan> {
 
 /// Credentials of all calls.
 pub fn credentials(caller: &Caller<'_>) -> Credentials {
-    let machine_name = rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .chars()
-        .take(64)
-        .collect();
     Credentials {
-        machine_name,
+        machine_name: crate::host::name(),
         uid: caller.target.uid,
         gid: caller.target.gid,
         // Any number will do; one that changes tells captures of two runs apart.

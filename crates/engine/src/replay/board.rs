@@ -114,8 +114,8 @@ pub struct Board {
     worst: AtomicU64,
     /// Processor time of its thread, in nanoseconds.
     pub cpu_nanos: AtomicU64,
-    /// Whether it will carry out no more lines.
-    pub is_done: AtomicBool,
+    /// When it had carried out its last line, in nanoseconds; 0 before.
+    done_at: AtomicU64,
     /// Whether its tree has been taken away, too.
     pub is_clean: AtomicBool,
 }
@@ -131,7 +131,7 @@ impl Board {
             busy_since: AtomicU64::new(0),
             worst: AtomicU64::new(0),
             cpu_nanos: AtomicU64::new(0),
-            is_done: AtomicBool::new(false),
+            done_at: AtomicU64::new(0),
             is_clean: AtomicBool::new(false),
         }
     }
@@ -157,6 +157,19 @@ impl Board {
             let moved = self.data_bytes.load(Ordering::Relaxed);
             self.data_bytes
                 .store(moved.saturating_add(data_bytes), Ordering::Relaxed);
+        }
+    }
+
+    /// Says that it carries out no more lines from `at` on.
+    pub fn finish(&self, at: Moment) {
+        self.done_at.store(at.nanos().max(1), Ordering::Release);
+    }
+
+    /// Since when it carries out no more lines; `None` while it does.
+    pub fn done_at(&self) -> Option<Moment> {
+        match self.done_at.load(Ordering::Acquire) {
+            0 => None,
+            nanos => Some(Moment::from_nanos(nanos)),
         }
     }
 

@@ -73,6 +73,8 @@ struct Course<'run, T> {
     tally: Tally,
     /// When it came free.
     free_at: Moment,
+    /// The sequence point of another client that it waits for.
+    awaited: Option<(u32, u64)>,
 }
 
 /// What one client counts by itself.
@@ -133,6 +135,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
                     lost: None,
                 },
                 free_at: now,
+                awaited: None,
             },
         }
     }
@@ -142,6 +145,9 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
         let course = &mut self.course;
         if course.is_over(course.free_at) {
             return Step::Ended;
+        }
+        if let Some((client, point)) = course.awaited {
+            return course.look_for(client, point);
         }
         let step = match self.script.next() {
             Ok(Next::Operation(line)) => course.carry_out(&mut self.layer, line),
@@ -169,6 +175,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
         board
             .cpu_nanos
             .store(time.processor_nanos(), Ordering::Relaxed);
+        board.finish(time.now());
         if let Some(point) = shared.points.get(number as usize) {
             point.store(u64::MAX, Ordering::Relaxed);
         }
@@ -291,15 +298,30 @@ impl<T: Time> Course<'_, T> {
                 ),
             });
         };
-        while other.load(Ordering::Relaxed) < point {
-            let now = self.time.now();
-            if self.is_over(now) {
-                return Ok(Step::Ended);
-            }
-            self.time.wait(now.after_nanos(POINT_NAP));
+        if client == self.number && other.load(Ordering::Relaxed) < point {
+            return Err(LayerLost {
+                what: format!("WAITSP waits for point {point} of client {client}, which is itself"),
+            });
         }
-        self.restart();
-        Ok(Step::Going)
+        Ok(self.look_for(client, point))
+    }
+
+    /// Looks once whether that client is there, and naps if not: one that runs on
+    /// the same thread must have its turns to come there.
+    fn look_for(&mut self, client: u32, point: u64) -> Step {
+        let other = self.shared.points.get(client as usize);
+        if other.is_none_or(|other| other.load(Ordering::Relaxed) >= point) {
+            self.awaited = None;
+            self.restart();
+            return Step::Going;
+        }
+        let now = self.time.now();
+        if self.is_over(now) {
+            return Step::Ended;
+        }
+        self.awaited = Some((client, point));
+        self.time.wait(now.after_nanos(POINT_NAP));
+        Step::Going
     }
 
     fn end_pass(&mut self, layer: &mut impl Layer) -> Result<Step, LayerLost> {

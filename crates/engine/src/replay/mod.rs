@@ -4,6 +4,7 @@ mod board;
 mod client;
 pub mod layer;
 pub mod local;
+mod marker;
 mod mismatches;
 pub mod nfs3;
 mod open;
@@ -16,6 +17,7 @@ mod time;
 
 pub use layer::{Layer, LayerLost, Reply};
 pub use local::{LocalLayer, LocalOptions, LocalSite};
+pub use marker::LeftOver;
 pub use nfs3::{Nfs3Layer, Nfs3Options, Nfs3Site};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;

@@ -10,6 +10,7 @@ use crate::prepare::mount::resolve;
 use crate::run::{Observer, check_pin};
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
+use filestone_model::operation::OpKind;
 use filestone_model::plan::{LocalTarget, NfsTarget, Plan, ReplayPlan, TargetPlan, TcpTarget};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -71,6 +72,8 @@ struct Opening<'run> {
     plan: &'run Plan,
     replay: &'run ReplayPlan,
     generation: Generation,
+    /// Whether a load makes symbolic links.
+    makes_links: bool,
     built_in: BuiltIn,
     stop: &'run AtomicBool,
 }
@@ -121,6 +124,7 @@ impl<'run> Opening<'run> {
             plan,
             replay,
             generation: load.generation(),
+            makes_links: loads.iter().any(|load| load.lines_of(OpKind::SymLink) > 0),
             built_in,
             stop,
         })
@@ -156,7 +160,7 @@ impl<'run> Opening<'run> {
             fake_io: replay.local.fake_io,
             direct: replay.local.direct,
         };
-        match &target.directory {
+        let site = match &target.directory {
             Some(directory) => {
                 let directory = Path::new(directory);
                 if replay.remove_left_over {
@@ -165,7 +169,11 @@ impl<'run> Opening<'run> {
                 LocalSite::claim(directory, options)
             }
             None => LocalSite::temporary(options),
+        }?;
+        if self.makes_links {
+            site.expect_links();
         }
+        Ok(site)
     }
 
     fn tcp(&self, target: &TcpTarget) -> Result<TcpSite, RunError> {

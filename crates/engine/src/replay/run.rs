@@ -44,7 +44,8 @@ pub fn replay_on<S: Site>(
     let target = site.target();
     observer.prepared(&target);
     let measured = measure(plan, replay, loads, &site, stop, observer);
-    let trees = if replay.skip_cleanup {
+    // What could not even begin has nothing that is worth keeping.
+    let trees = if replay.skip_cleanup && measured.is_ok() {
         Trees::Keep
     } else {
         Trees::Remove
@@ -94,7 +95,7 @@ fn measure<S: Site>(
     let boards: Vec<Board> = (0..plan.clients).map(|_| Board::new()).collect();
     let per_thread = replay.clients_per_thread.max(1) as usize;
     let threads = (plan.clients as usize).div_ceil(per_thread);
-    let mut coordinator = Coordinator::new(plan, &boards, &shared);
+    let mut coordinator = Coordinator::new(plan, per_thread, &boards, &shared);
     observer.preparing("running");
     let (done, all_done) = sync_channel::<ThreadEnd>(threads);
     let mut layers = layers.into_iter();
@@ -205,12 +206,8 @@ fn run_thread<S: Site, T: Time>(
                 Step::Going => index += 1,
                 Step::Ended => {
                     let (end, layer) = running.remove(index).finish();
-                    let number = end.record.client;
-                    boards[number as usize]
-                        .is_done
-                        .store(true, Ordering::Release);
+                    layers.push((end.record.client, layer));
                     ends.push(end);
-                    layers.push((number, layer));
                 }
             }
         }
@@ -232,6 +229,7 @@ fn run_thread<S: Site, T: Time>(
 /// Watches the clients and takes what they measure.
 struct Coordinator<'run> {
     plan: &'run Plan,
+    clients_per_thread: usize,
     boards: &'run [Board],
     shared: &'run Shared<'run>,
     assembly: Assembly,
@@ -245,13 +243,18 @@ struct Coordinator<'run> {
     is_measuring: bool,
     /// When the last client had carried out its last line.
     all_done_at: Option<Moment>,
-    clean_up_since: Option<Moment>,
 }
 
 impl<'run> Coordinator<'run> {
-    fn new(plan: &'run Plan, boards: &'run [Board], shared: &'run Shared<'run>) -> Self {
+    fn new(
+        plan: &'run Plan,
+        clients_per_thread: usize,
+        boards: &'run [Board],
+        shared: &'run Shared<'run>,
+    ) -> Self {
         Self {
             plan,
+            clients_per_thread,
             boards,
             shared,
             assembly: Assembly::new(plan),
@@ -261,7 +264,6 @@ impl<'run> Coordinator<'run> {
             bytes_before: 0,
             is_measuring: shared.window_start == Moment::ZERO,
             all_done_at: None,
-            clean_up_since: None,
         }
     }
 
@@ -275,7 +277,12 @@ impl<'run> Coordinator<'run> {
         let mut ends = Vec::new();
         let mut row = Moment::ZERO.after_nanos(ROW);
         loop {
-            let mut next = row.min(self.next_boundary());
+            let mut next = row;
+            // The books of what has been carried out are closed all at once, when
+            // nothing more comes.
+            if self.all_done_at.is_none() {
+                next = next.min(self.next_boundary());
+            }
             if !self.is_measuring {
                 next = next.min(self.shared.window_start);
             }
@@ -316,11 +323,11 @@ impl<'run> Coordinator<'run> {
         if !self.is_measuring && now >= self.shared.window_start {
             self.is_measuring = true;
             self.bytes_before = self.bytes_moved();
+            // What the warm-up took is no cost of what is measured.
+            self.cpu_entered = self.cpu_used();
         }
-        let is_done = |board: &Board| board.is_done.load(Ordering::Acquire);
-        if self.all_done_at.is_none() && self.boards.iter().all(is_done) {
-            self.all_done_at = Some(now);
-            self.clean_up_since = Some(now);
+        if self.all_done_at.is_none() {
+            self.all_done_at = all_done_at(self.boards);
         }
     }
 
@@ -333,11 +340,7 @@ impl<'run> Coordinator<'run> {
     }
 
     fn cpu_used(&self) -> u64 {
-        let used = self
-            .boards
-            .iter()
-            .map(|board| board.cpu_nanos.load(Ordering::Relaxed));
-        used.sum()
+        cpu_used(self.boards, self.clients_per_thread)
     }
 
     /// Takes what ended before `boundary`.
@@ -376,7 +379,7 @@ impl<'run> Coordinator<'run> {
     }
 
     fn progress(&self, now: Moment) -> Progress {
-        let phase = match (self.clean_up_since, self.is_measuring) {
+        let phase = match (self.all_done_at, self.is_measuring) {
             (Some(_), _) => ProgressPhase::CleanUp,
             (None, true) => ProgressPhase::Execute,
             (None, false) => ProgressPhase::WarmUp,
@@ -384,10 +387,15 @@ impl<'run> Coordinator<'run> {
         let since = match phase {
             ProgressPhase::WarmUp => Moment::ZERO,
             ProgressPhase::Execute => self.shared.window_start,
-            ProgressPhase::CleanUp => self.clean_up_since.unwrap_or(now),
+            ProgressPhase::CleanUp => self.all_done_at.unwrap_or(now),
         };
         let seconds = now.nanos_since(since) as f64 / 1e9;
-        let moved = self.bytes_moved().saturating_sub(self.bytes_before);
+        let moved = match phase {
+            ProgressPhase::WarmUp | ProgressPhase::Execute => {
+                self.bytes_moved().saturating_sub(self.bytes_before)
+            }
+            ProgressPhase::CleanUp => 0,
+        };
         let lines: u64 = self
             .boards
             .iter()
@@ -395,9 +403,7 @@ impl<'run> Coordinator<'run> {
             .sum();
         let is_active = |board: &&Board| match phase {
             ProgressPhase::CleanUp => !board.is_clean.load(Ordering::Acquire),
-            ProgressPhase::WarmUp | ProgressPhase::Execute => {
-                !board.is_done.load(Ordering::Acquire)
-            }
+            ProgressPhase::WarmUp | ProgressPhase::Execute => board.done_at().is_none(),
         };
         let worst = self.boards.iter().map(|board| board.worst(now.nanos()));
         Progress {
@@ -461,6 +467,24 @@ impl<'run> Coordinator<'run> {
             left_behind,
         }
     }
+}
+
+/// When the last client had carried out its last line; `None` while one is at it.
+/// Asked late, the answer is the same.
+fn all_done_at(boards: &[Board]) -> Option<Moment> {
+    let ends = boards.iter().map(Board::done_at);
+    ends.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+/// Processor time of all threads. The clients of one thread tell the same clock's
+/// time: the latest of them is the thread's.
+fn cpu_used(boards: &[Board], clients_per_thread: usize) -> u64 {
+    let told = |board: &Board| board.cpu_nanos.load(Ordering::Relaxed);
+    let of_thread = |clients: &[Board]| clients.iter().map(told).max().unwrap_or(0);
+    boards
+        .chunks(clients_per_thread.max(1))
+        .map(of_thread)
+        .sum()
 }
 
 /// The ends of all clients by their numbers, and the first that left its tree.
@@ -539,5 +563,30 @@ impl Measured {
             });
         }
         record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_ends_with_the_last_line_of_its_last_client_and_not_with_its_clean_up() {
+        let boards = [Board::new(), Board::new()];
+        boards[0].finish(Moment::from_nanos(7));
+        assert_eq!(all_done_at(&boards), None);
+        boards[1].finish(Moment::from_nanos(5));
+        assert_eq!(all_done_at(&boards), Some(Moment::from_nanos(7)));
+    }
+
+    #[test]
+    fn a_thread_is_counted_once_however_many_clients_it_has() {
+        let boards = [Board::new(), Board::new(), Board::new()];
+        for (board, nanos) in boards.iter().zip([10, 12, 5]) {
+            board.cpu_nanos.store(nanos, Ordering::Relaxed);
+        }
+        assert_eq!(cpu_used(&boards, 1), 27);
+        assert_eq!(cpu_used(&boards, 2), 17);
+        assert_eq!(cpu_used(&boards, 8), 12);
     }
 }

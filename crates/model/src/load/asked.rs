@@ -58,9 +58,9 @@ pub(super) fn check(kind: OpKind, place: usize, number: u64) -> Result<(), Strin
     match (kind, place) {
         (OpKind::NtCreateX, 1) => disposition(number).map(drop),
         (OpKind::Write, 2) => stability(number).map(drop),
-        (OpKind::ReadX | OpKind::WriteX, 2) | (OpKind::Read | OpKind::Write, 1) => {
-            length(number).map(drop)
-        }
+        (OpKind::ReadX | OpKind::WriteX, 2)
+        | (OpKind::Read | OpKind::Write, 1)
+        | (OpKind::OpenX, 0) => length(number).map(drop),
         _ => Ok(()),
     }
 }
@@ -96,6 +96,7 @@ fn on_handle<'a>(
         }
         OpKind::OpenX => {
             let [len, handle, ..] = numbers;
+            let len = length(len)?;
             Action::OpenX { path, len, handle }
         }
         OpKind::Flush => Action::Flush { handle },

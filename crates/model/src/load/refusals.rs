@@ -27,7 +27,7 @@ pub enum LayerKind {
 }
 
 /// Longest message of bare TCP: 16 MiB of file data, and room for names.
-pub const TCP_MESSAGE_MAX: u64 = (16 << 20) + (64 << 10);
+pub const TCP_MESSAGE_MAX: u64 = filestone_wire::tbench::MESSAGE_MAX as u64;
 
 /// Offsets of a local file are signed (off_t of POSIX).
 const LOCAL_OFFSET_MAX: u64 = i64::MAX as u64;

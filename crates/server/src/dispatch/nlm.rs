@@ -94,8 +94,10 @@ impl Service {
         match self.parts_of(alock) {
             Ok(file) => {
                 let range = Range::new(alock.offset, alock.len);
-                self.locks().clear(file, alock, range);
-                Status::GRANTED
+                match self.locks().clear(file, alock, range) {
+                    Ok(()) => Status::GRANTED,
+                    Err(_) => Status::DENIED_NOLOCKS,
+                }
             }
             Err(status) => status,
         }

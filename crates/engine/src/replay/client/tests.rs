@@ -312,3 +312,63 @@ fn a_pause_restarts_the_clock_of_stamps() {
     assert_eq!(ended, 20 * MS);
     assert_eq!(buffer.slot_wait.max(), 0);
 }
+
+/// Two clients that take turns, as on one thread.
+#[test]
+fn a_client_can_wait_for_another_on_its_own_thread() {
+    let text = |line: &str| {
+        let text = format!("{line}\nQUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n");
+        Arc::new(crate::load_file::read_text("points.load", &text).expect("the load is right"))
+    };
+    let stop = AtomicBool::new(false);
+    let kinds = [(OpKind::QueryPathInformation, Role::Measured)];
+    let buffer = Box::new(IntervalBuffer::new(&kinds, 100, TICK_NANOS));
+    let shared = Shared {
+        stop: &stop,
+        recorder: Mutex::new(Recorder::new(buffer, Moment::ZERO, Moment::NEVER)),
+        window_start: Moment::ZERO,
+        window_end: Moment::NEVER,
+        points: vec![AtomicU64::new(0), AtomicU64::new(0)],
+        run_once: true,
+        on_mismatch: OnMismatch::Count,
+        trunc_io_bytes: None,
+    };
+    let time = VirtualTime::default();
+    let boards = [Board::new(), Board::new()];
+    let loads = [text("WAITSP 1 5"), text("SLEEP 3000\nSETSP 5")];
+    let mut clients: Vec<_> = (0..2)
+        .zip(loads)
+        .zip(&boards)
+        .map(|((number, load), board)| {
+            let layer = FixedServer {
+                time: time.clone(),
+                service: MS,
+                missing: b"",
+                breaks_at: None,
+            };
+            let script = Script::new(load, number, 2, 1);
+            let (pacing, time) = (Pacing::Closed, time.clone());
+            Client::new(number, (script, layer), pacing, time, (board, &shared))
+        })
+        .collect();
+    let mut going = [true; 2];
+    for _ in 0..20 {
+        for (client, going) in clients.iter_mut().zip(&mut going) {
+            *going = *going && client.step() == Step::Going;
+        }
+    }
+    assert_eq!(going, [false; 2]);
+    for (client, board) in clients.into_iter().zip(&boards) {
+        let (end, _) = client.finish();
+        assert_eq!((end.record.lines, end.record.lost), (1, None));
+        assert_eq!(board.done_at().map(Moment::nanos), Some(time.0.get()));
+    }
+}
+
+#[test]
+fn a_client_that_waits_for_itself_would_wait_for_ever() {
+    let (end, _, _) =
+        Setting::of("WAITSP 0 5\nQUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n").run();
+    let lost = end.record.lost.expect("it ended early");
+    assert!(lost.contains("which is itself"), "{lost}");
+}

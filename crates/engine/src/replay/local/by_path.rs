@@ -6,6 +6,7 @@
 use super::LocalLayer;
 use super::answer::{Answer, Done};
 use super::locks::Range;
+use super::names::LOOK;
 use super::territory::must_be_ours;
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;
@@ -175,7 +176,7 @@ impl LocalLayer {
         if self.options.fake_io {
             return Ok(Done::data(Status::Ok, len));
         }
-        let flags = OFlags::RDONLY | self.file_flags();
+        let flags = LOOK | self.file_flags();
         let file = self.names.open(path, flags, Mode::empty())?;
         self.transfers.read(file.as_fd(), offset, len)?;
         Ok(Done::data(Status::Ok, len))
@@ -256,7 +257,7 @@ impl LocalLayer {
 
     /// openat, fsync, close.
     fn commit(&mut self, path: &[u8]) -> Answer {
-        let file = self.names.open(path, OFlags::RDONLY, Mode::empty())?;
+        let file = self.names.open(path, LOOK, Mode::empty())?;
         rustix::fs::fsync(file)?;
         Ok(Done::OK)
     }

@@ -3,23 +3,20 @@
 //! A run makes it, and in it a marker that says which process made it and when.
 //! The marker is locked (flock) as long as the run lives: the lock goes with the
 //! process however it ends, so that a marker without a lock is what an earlier
-//! run has left over. A directory without a marker is somebody else's.
+//! run has left over. Where the file system has no locks, only a process of this
+//! host that is gone is known to be. A directory without a marker is somebody
+//! else's.
 
 use super::deletion;
 use super::names::DIRECTORY;
 use crate::error::RunError;
+use crate::host;
+use crate::replay::marker::{self, LeftOver, MARKER_MAX_BYTES};
 use crate::replay::site::{CLIENTS, MARKER};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
-
-/// The first line of each marker.
-const MADE_BY: &str = "made by filestone";
-
-/// More of a marker is not read.
-const MARKER_MAX_BYTES: usize = 4096;
+use std::path::Path;
 
 /// Nobody else has business in it, and nobody else can put links there.
 const CLIENTS_MODE: Mode = Mode::from_raw_mode(0o700);
@@ -35,23 +32,14 @@ pub(super) struct Claim {
     pub device: u64,
 }
 
-/// What a run has left over, as its marker says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOver {
-    /// The directory `clients` that was left.
-    pub path: PathBuf,
-    /// The process that left it.
-    pub process: Option<u32>,
-    /// When its run began (RFC 3339).
-    pub started: Option<String>,
-}
-
 /// Whose a `clients` is that was there before.
 enum Owner {
     /// A run that is going on.
     Run(LeftOver),
-    /// A run that is not going on any more; the marker is locked by us now.
+    /// A run that is not going on any more; the marker is ours now.
     Nobody(Box<Claim>, LeftOver),
+    /// A run of which it is not known whether it goes on.
+    Unknown(LeftOver),
     /// Not filestone.
     Somebody,
 }
@@ -121,13 +109,7 @@ fn mark(root: BorrowedFd<'_>) -> Result<Claim, Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let marker = rustix::fs::openat(&clients, MARKER, flags, Mode::from_raw_mode(0o600))?;
     lock(&marker)?;
-    let text = format!(
-        "{MADE_BY} {}\nprocess: {}\nstarted: {}\n\
-         If no run is going on, this directory was left over and can be removed.\n",
-        env!("CARGO_PKG_VERSION"),
-        std::process::id(),
-        humantime::format_rfc3339_seconds(SystemTime::now()),
-    );
+    let text = marker::text(&host::name(), false);
     let written = rustix::io::pwrite(&marker, text.as_bytes(), 0)?;
     if written != text.len() {
         return Err(Errno::NOSPC);
@@ -140,13 +122,12 @@ fn mark(root: BorrowedFd<'_>) -> Result<Claim, Errno> {
     })
 }
 
-/// Locks a marker; `AGAIN` if its run is going on.
-fn lock(marker: &OwnedFd) -> Result<(), Errno> {
+/// Locks a marker; `AGAIN` if its run is going on, and `false` where there are no
+/// locks.
+fn lock(marker: &OwnedFd) -> Result<bool, Errno> {
     match rustix::fs::flock(marker, FlockOperation::NonBlockingLockExclusive) {
-        // A file system without locks: then a run that is going on looks like one
-        // that was left over, and is refused as that.
-        Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => Ok(()),
-        locked => locked,
+        Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => Ok(false),
+        locked => locked.map(|()| true),
     }
 }
 
@@ -199,24 +180,26 @@ fn owner(root: BorrowedFd<'_>, directory: &Path) -> Result<Owner, Errno> {
         Err(Errno::NOENT | Errno::LOOP) => return Ok(Owner::Somebody),
         opened => opened?,
     };
-    let mut text = [0; MARKER_MAX_BYTES];
+    let mut text = [0; MARKER_MAX_BYTES as usize];
     let len = match rustix::io::pread(&marker, &mut text, 0) {
         Err(Errno::ISDIR) => return Ok(Owner::Somebody),
         read => read?,
     };
-    let text = String::from_utf8_lossy(text.get(..len).unwrap_or_default()).into_owned();
-    let left_over = LeftOver {
-        path: directory.join(CLIENTS),
-        process: field(&text, "process: ").and_then(|number| number.parse().ok()),
-        started: field(&text, "started: ").map(str::to_owned),
-    };
+    let text = text.get(..len).unwrap_or_default();
+    let path = directory.join(CLIENTS).display().to_string();
+    let left_over = LeftOver::read(path, text);
     // Locked first: a run that is just beginning has not written it yet.
-    match lock(&marker) {
-        Err(Errno::AGAIN) => return Ok(Owner::Run(left_over)),
+    let is_locked = match lock(&marker) {
+        Err(Errno::AGAIN) => return Ok(Owner::Run(left_over.unwrap_or_default())),
         locked => locked?,
-    }
-    if !text.starts_with(MADE_BY) {
+    };
+    let Some(left_over) = left_over else {
         return Ok(Owner::Somebody);
+    };
+    match goes_on(is_locked, &left_over, &host::name()) {
+        Some(true) => return Ok(Owner::Run(left_over)),
+        None => return Ok(Owner::Unknown(left_over)),
+        Some(false) => {}
     }
     let device = rustix::fs::fstat(&clients)?.st_dev;
     let claim = Claim {
@@ -227,35 +210,68 @@ fn owner(root: BorrowedFd<'_>, directory: &Path) -> Result<Owner, Errno> {
     Ok(Owner::Nobody(Box::new(claim), left_over))
 }
 
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| line.strip_prefix(name))
+/// Whether a run goes on whose marker could be locked, or stands where there are
+/// no locks; `None` if that is not known.
+fn goes_on(is_locked: bool, run: &LeftOver, host: &str) -> Option<bool> {
+    if is_locked {
+        Some(false)
+    } else {
+        run.is_going_on(host)
+    }
 }
 
 fn complaint(directory: &Path, owner: &Owner) -> RunError {
     let path = directory.join(CLIENTS);
-    let process = |left_over: &LeftOver| match left_over.process {
-        Some(process) => format!("process {process}"),
-        None => "a process unknown".into(),
-    };
     match owner {
         Owner::Run(run) => unsuitable(
             &path,
-            &format!("another run is using it ({})", process(run)),
+            &format!("another run is using it ({})", run.process_in_words()),
             "wait for its end, or use another directory",
         ),
-        Owner::Nobody(_, left_over) => unsuitable(
+        Owner::Nobody(_, run) => unsuitable(
             &path,
             &format!(
                 "was left over by {}, whose run began {}",
-                process(left_over),
-                left_over.started.as_deref().unwrap_or("at a time unknown"),
+                run.process_in_words(),
+                run.started_in_words(),
             ),
             "remove it with --remove-leftover, which takes nothing else away",
+        ),
+        Owner::Unknown(run) => unsuitable(
+            &path,
+            &format!(
+                "left over, or in use, by {}, whose run began {}: this file system has no locks to tell",
+                run.process_in_words(),
+                run.started_in_words(),
+            ),
+            "if that run is not going on, remove it by hand",
         ),
         Owner::Somebody => unsuitable(
             &path,
             "was not made by filestone: nothing has been touched",
             "move it away, or use another directory",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_locks_only_a_process_that_is_gone_has_left_its_tree() {
+        let run = |text: &str| LeftOver::read(CLIENTS.into(), text.as_bytes()).unwrap();
+        let alive = run(&marker::text("here", false));
+        assert_eq!(goes_on(true, &alive, "here"), Some(false));
+        assert_eq!(goes_on(false, &alive, "here"), Some(true));
+        assert_eq!(goes_on(false, &alive, "there"), None);
+        let old = run("made by filestone 0\nprocess: 1\n");
+        assert_eq!(goes_on(false, &old, "here"), None);
+        let said = complaint(Path::new("/d"), &Owner::Unknown(alive));
+        assert!(
+            said.to_string()
+                .contains("left over, or in use, by process")
+        );
+        assert!(said.help().is_some_and(|help| help.contains("by hand")));
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Handle {
     pub file: OwnedFd,
     /// Whether it is a directory, which has no data and no O_DIRECT.
     pub is_directory: bool,
+    /// Whether it is the run's own, so that it may be changed.
+    pub is_own: bool,
 }
 
 /// All handles that one client has open: a few dozen as a rule, thousands if the
@@ -32,6 +34,16 @@ impl Handles {
     #[inline]
     pub fn find(&self, number: u64) -> Result<&Handle, Refusal> {
         self.open.get(&number).ok_or(Cause::UnknownHandle.into())
+    }
+
+    /// What it stands for, if the run may change that.
+    pub fn find_own(&self, number: u64) -> Result<&Handle, Refusal> {
+        let handle = self.find(number)?;
+        if handle.is_own {
+            Ok(handle)
+        } else {
+            Err(Cause::Denied.into())
+        }
     }
 
     /// Takes it out of the table.

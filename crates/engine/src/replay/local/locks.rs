@@ -9,7 +9,7 @@
 //! at once with EAGAIN, or with NLM4_DENIED for the verbs of NLM.
 
 use super::answer::Refusal;
-use super::names::Names;
+use super::names::{LOOK, Names};
 use filestone_model::load::Status;
 use nix::fcntl::FcntlArg;
 use nix::libc;
@@ -132,7 +132,7 @@ impl NamedLocks {
         let file = match self.files.get(path) {
             Some(file) => file,
             None => {
-                opened = names.open(path, OFlags::RDONLY, Mode::empty())?;
+                opened = names.open(path, LOOK, Mode::empty())?;
                 &opened
             }
         };

@@ -32,7 +32,8 @@ mod territory;
 mod transfer;
 mod verbs;
 
-pub use claim::{LeftOver, remove_left_over};
+pub use super::marker::LeftOver;
+pub use claim::remove_left_over;
 pub use options::LocalOptions;
 pub use site::LocalSite;
 

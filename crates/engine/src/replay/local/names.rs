@@ -27,6 +27,10 @@ pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
+/// How a file is opened that may be somebody else's: a pipe among those must not
+/// keep us waiting.
+pub(super) const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
+
 /// The names of one client.
 #[derive(Debug)]
 pub(super) struct Names {

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What O_DIRECT asks for where the kernel does not say (before Linux 6.1): a
 /// page, which suits every device in use.
@@ -40,6 +40,8 @@ pub struct LocalSite {
     direct_unit: Option<u64>,
     links: Arc<AtomicBool>,
     is_temporary: bool,
+    /// Whether it is still to be released.
+    is_held: bool,
 }
 
 impl LocalSite {
@@ -61,6 +63,7 @@ impl LocalSite {
             direct_unit: None,
             links: Arc::new(AtomicBool::new(false)),
             is_temporary: false,
+            is_held: true,
         };
         match site.probe() {
             Ok(()) => {
@@ -68,7 +71,7 @@ impl LocalSite {
                 Ok(site)
             }
             Err(error) => {
-                site.remove()?;
+                site.release(Trees::Remove)?;
                 Err(error)
             }
         }
@@ -94,6 +97,12 @@ impl LocalSite {
                 Err(error)
             }
         }
+    }
+
+    /// Says that a load will make symbolic links: no client may follow one, not
+    /// even in the moment in which another makes it.
+    pub fn expect_links(&self) {
+        self.links.store(true, Ordering::SeqCst);
     }
 
     /// The directory under test.
@@ -208,7 +217,8 @@ impl Site for LocalSite {
         })
     }
 
-    fn release(self, trees: Trees) -> Result<(), RunError> {
+    fn release(mut self, trees: Trees) -> Result<(), RunError> {
+        self.is_held = false;
         match trees {
             Trees::Remove => self.remove(),
             Trees::Keep => rustix::fs::flock(&self.claim.marker, FlockOperation::Unlock)
@@ -218,6 +228,16 @@ impl Site for LocalSite {
                     errno => Err(errno),
                 })
                 .map_err(|errno| refused(&self.directory, errno, "giving up its marker")),
+        }
+    }
+}
+
+/// Nobody releases it when a thread of the run panics: then there is nobody left
+/// to tell of an error, either.
+impl Drop for LocalSite {
+    fn drop(&mut self) {
+        if self.is_held {
+            self.remove().ok();
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Done, Refusal};
 use super::handles::Handle;
 use super::locks::{self, Range};
-use super::names::{DIRECTORY, Resolved, split};
+use super::names::{DIRECTORY, LOOK, Resolved, split};
 use super::territory::{is_clients, is_ours, must_be_ours};
 use super::{LocalLayer, deletion};
 use crate::replay::site::{CLIENTS, MARKER};
@@ -96,12 +96,15 @@ impl LocalLayer {
         if changes && !is_clients(name) {
             return Err(Cause::Denied.into());
         }
-        // A pipe of somebody else's must not keep us waiting.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let file = self.names.open(name, flags, Mode::empty())?;
+        let file = self.names.open(name, LOOK, Mode::empty())?;
         let what = rustix::fs::fstat(&file)?;
         let is_directory = FileType::from_raw_mode(what.st_mode) == FileType::Directory;
-        self.handles.insert(handle, Handle { file, is_directory });
+        let opened = Handle {
+            file,
+            is_directory,
+            is_own: false,
+        };
+        self.handles.insert(handle, opened);
         Ok(Done::OK)
     }
 
@@ -123,7 +126,12 @@ impl LocalLayer {
         if !is_directory {
             self.dos_attributes.write(file.as_fd())?;
         }
-        self.handles.insert(handle, Handle { file, is_directory });
+        let opened = Handle {
+            file,
+            is_directory,
+            is_own: true,
+        };
+        self.handles.insert(handle, opened);
         Ok(Done::OK)
     }
 
@@ -361,7 +369,8 @@ impl LocalLayer {
     /// fstat, utimensat to times a little earlier, and fsetxattr of a file with
     /// `--xattr`.
     pub(super) fn set_file(&mut self, handle: u64) -> Answer {
-        let handle = self.handles.find(handle)?;
+        // Times can be set through a descriptor that cannot be written to.
+        let handle = self.handles.find_own(handle)?;
         self.dos_attributes.read(handle.file.as_fd());
         let found = rustix::fs::fstat(&handle.file)?;
         let earlier = |seconds: i64, by: i64| Timespec {

@@ -7,34 +7,12 @@
 
 use super::calls::{Failure, Nfs, permissions};
 use crate::error::RunError;
+use crate::replay::marker::{self, LeftOver, MARKER_MAX_BYTES};
 use crate::replay::site::{CLIENTS, MARKER};
 use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Status};
-use std::path::Path;
-use std::time::SystemTime;
-
-/// The first line of each marker.
-const MADE_BY: &str = "made by filestone";
-/// In the marker of trees that were kept on purpose.
-const GIVEN_UP: &str = "given up";
-/// More of a marker is not read.
-const MARKER_MAX_BYTES: u32 = 4096;
-
-/// What a run has left over, as its marker says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LeftOver {
-    /// The directory `clients` that was left.
-    pub path: String,
-    /// The host of the process that left it.
-    pub host: Option<String>,
-    /// That process.
-    pub process: Option<u32>,
-    /// When its run began (RFC 3339).
-    pub started: Option<String>,
-    is_given_up: bool,
-}
 
 /// Whose a `clients` is that was there before.
 enum Owner {
@@ -90,7 +68,7 @@ impl Ground<'_> {
                 .map(|found| found.handle)
                 .map_err(|failure| self.error("LOOKUP", failure))?,
         };
-        match self.mark(nfs, &clients, "") {
+        match self.mark(nfs, &clients, false) {
             Ok(()) => Ok(clients),
             Err(failure) => {
                 // It was made a moment ago and has nothing in it but perhaps the
@@ -102,15 +80,8 @@ impl Ground<'_> {
         }
     }
 
-    fn mark(&self, nfs: &mut Nfs, clients: &Handle, remark: &str) -> Result<(), Failure> {
-        let text = format!(
-            "{MADE_BY} {}\nhost: {}\nprocess: {}\nstarted: {}\n{remark}\
-             If no run is going on, this directory was left over and can be removed.\n",
-            env!("CARGO_PKG_VERSION"),
-            self.host,
-            std::process::id(),
-            humantime::format_rfc3339_seconds(SystemTime::now()),
-        );
+    fn mark(&self, nfs: &mut Nfs, clients: &Handle, is_given_up: bool) -> Result<(), Failure> {
+        let text = marker::text(self.host, is_given_up);
         let how = CreateHow::Guarded(permissions(0o600));
         let marker = match nfs.create(clients, MARKER.as_bytes(), how)? {
             Some(handle) => handle,
@@ -123,7 +94,7 @@ impl Ground<'_> {
     /// Says in the marker that the run is over and its trees were kept.
     pub(super) fn give_up(&self, nfs: &mut Nfs, clients: &Handle) -> Result<(), RunError> {
         nfs.remove(clients, MARKER.as_bytes())
-            .and_then(|()| self.mark(nfs, clients, &format!("{GIVEN_UP}\n")))
+            .and_then(|()| self.mark(nfs, clients, true))
             .map_err(|failure| self.error("CREATE", failure))
     }
 
@@ -164,22 +135,8 @@ impl Ground<'_> {
             return Ok(somebody);
         }
         let text = nfs.read_text(&marker, MARKER_MAX_BYTES)?;
-        let text = String::from_utf8_lossy(&text);
-        if !text.starts_with(MADE_BY) {
-            return Ok(somebody);
-        }
-        Ok((found.handle, Owner::Run(left_over(self.clients(), &text))))
-    }
-
-    fn is_going_on(&self, run: &LeftOver) -> Option<bool> {
-        if run.is_given_up {
-            return Some(false);
-        }
-        // Of another host nothing is known.
-        (run.host.as_deref() == Some(self.host)).then(|| {
-            run.process
-                .is_some_and(|process| Path::new(&format!("/proc/{process}")).exists())
-        })
+        let run = LeftOver::read(self.clients(), &text);
+        Ok((found.handle, run.map_or(Owner::Somebody, Owner::Run)))
     }
 
     fn complaint(&self, owner: &Owner) -> RunError {
@@ -190,12 +147,8 @@ impl Ground<'_> {
                 "move it away, or use another directory",
             );
         };
-        let process = match (run.process, &run.host) {
-            (Some(process), Some(host)) => format!("process {process} on {host}"),
-            _ => "a process unknown".into(),
-        };
-        let started = run.started.as_deref().unwrap_or("at a time unknown");
-        match self.is_going_on(run) {
+        let (process, started) = (run.process_in_words(), run.started_in_words());
+        match run.is_going_on(self.host) {
             Some(true) => unsuitable(
                 &format!("{path}: another run is using it ({process})"),
                 "wait for its end, or use another directory",
@@ -218,26 +171,12 @@ impl Ground<'_> {
             found => found.map_err(|failure| self.error("LOOKUP", failure))?,
         };
         match owner {
-            Owner::Run(run) if self.is_going_on(&run) != Some(true) => {
+            Owner::Run(run) if run.is_going_on(self.host) != Some(true) => {
                 self.remove(nfs, &clients)?;
                 Ok(Some(run))
             }
             owner => Err(self.complaint(&owner)),
         }
-    }
-}
-
-fn left_over(path: String, text: &str) -> LeftOver {
-    let field = |name: &str| {
-        let mut lines = text.lines();
-        lines.find_map(|line| line.strip_prefix(name).map(str::to_owned))
-    };
-    LeftOver {
-        path,
-        host: field("host: "),
-        process: field("process: ").and_then(|number| number.parse().ok()),
-        started: field("started: "),
-        is_given_up: text.lines().any(|line| line == GIVEN_UP),
     }
 }
 

@@ -165,6 +165,10 @@ impl Connection {
             let results = record.end - reader.remaining()..record.end;
             // A reply that nobody asked for is not ours to judge.
             if xid != self.xid {
+                // A server that never stops sending such must not keep us for ever.
+                if Instant::now() >= deadline {
+                    return Err(CallError::TimedOut(self.timeout));
+                }
                 continue;
             }
             self.count_received(record.len() + RECORD_MARK_LEN);
@@ -238,5 +242,33 @@ fn shown(procedure: Procedure) -> String {
 fn lost(address: SocketAddr, procedure: Procedure, error: &CallError) -> LayerLost {
     LayerLost {
         what: format!("{address}: {}: {error}", shown(procedure)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::replay::nfs3::scripted::{self, reply};
+    use filestone_wire::nfs3::{FileHandle, Handle};
+    use std::io::Write;
+
+    #[test]
+    fn a_server_that_only_sends_what_nobody_asked_for_is_given_up() {
+        let (mut nfs, server) = scripted::nfs(|call, out| {
+            let wrong = reply(call.xid.wrapping_add(7), &[0; 4]).repeat(1000);
+            // Until the client hangs up.
+            loop {
+                out.write_all(&wrong)?;
+            }
+        });
+        let object = Handle::from(FileHandle::new(&[1]).expect("a handle"));
+        let failure = nfs
+            .attributes(&object)
+            .expect_err("no answer is among them");
+        assert!(
+            format!("{failure:?}").contains("no answer within"),
+            "{failure:?}"
+        );
+        drop(nfs);
+        server.join().expect("the server ended");
     }
 }

@@ -27,11 +27,13 @@ mod names;
 mod open_files;
 mod options;
 mod remove;
+#[cfg(test)]
+mod scripted;
 mod site;
 mod transfer;
 mod verbs;
 
-pub use claim::LeftOver;
+pub use super::marker::LeftOver;
 pub use layer::Nfs3Layer;
 pub use options::Nfs3Options;
 pub use site::{Nfs3Site, remove_left_over};

@@ -42,7 +42,7 @@ impl Level {
 /// What is known of the tree.
 struct Walk {
     levels: Vec<Level>,
-    /// The file system that its top is in.
+    /// The file system of the directory that its top is in.
     fsid: Option<u64>,
     names: u64,
 }
@@ -84,7 +84,13 @@ impl Nfs {
         if attributes.file_type != FileType::Directory {
             return gone(self.remove(parent, name));
         }
-        if *walk.fsid.get_or_insert(attributes.fsid) != attributes.fsid {
+        // The top, too, may be where another file system is mounted.
+        let fsid = match walk.fsid {
+            Some(fsid) => fsid,
+            None => self.attributes(parent)?.fsid,
+        };
+        walk.fsid = Some(fsid);
+        if attributes.fsid != fsid {
             return Err(Status::XDEV.into());
         }
         if walk.levels.len() >= DEPTH_MAX {
@@ -149,5 +155,44 @@ fn gone(answer: Outcome<()>) -> Outcome<()> {
     match answer {
         Err(failure) if failure.is(Status::NOENT) => Ok(()),
         answer => answer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::nfs3::scripted::{self, reply};
+    use filestone_wire::nfs3::{FileHandle, getattr, lookup};
+    use filestone_wire::xdr::Encode;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_system_mounted_at_the_top_of_a_tree_is_left_alone() {
+        let (mut nfs, seen) = scripted::nfs(|call, out| {
+            let directory = |fsid| scripted::attributes(FileType::Directory, fsid);
+            let results = match Procedure::from_number(call.procedure) {
+                Some(Procedure::Lookup) => lookup::Reply::Ok(lookup::ReplyOk {
+                    object: FileHandle::new(&[2]).expect("a handle"),
+                    obj_attributes: Some(directory(2)),
+                    dir_attributes: None,
+                })
+                .to_bytes(),
+                Some(Procedure::Getattr) => getattr::Reply::Ok(getattr::ReplyOk {
+                    obj_attributes: directory(1),
+                })
+                .to_bytes(),
+                _ => Status::ACCES.0.to_be_bytes().to_vec(),
+            };
+            out.write_all(&reply(call.xid, &results))
+        });
+        let parent = Handle::from(FileHandle::new(&[1]).expect("a handle"));
+        let failure = nfs
+            .remove_tree(&parent, b"client0")
+            .expect_err("it is mounted");
+        assert!(failure.is(Status::XDEV), "{failure:?}");
+        drop(nfs);
+        let seen = seen.join().expect("the server ended");
+        let [lookup, getattr] = [Procedure::Lookup, Procedure::Getattr].map(Procedure::number);
+        assert_eq!(seen, [lookup, getattr]);
     }
 }

@@ -1,7 +1,7 @@
 //! A directory on an NFS server as the place of a replay.
 
 use super::calls::{Failure, Nfs};
-use super::claim::{Ground, LeftOver};
+use super::claim::Ground;
 use super::connection::{Connection, Program};
 use super::layer::{Nfs3Layer, Place, Transfers};
 use super::locks::Locks;
@@ -9,6 +9,7 @@ use super::options::Nfs3Options;
 use crate::error::RunError;
 use crate::prepare::go_on;
 use crate::prepare::mount::{self, Caller, Mounted};
+use crate::replay::marker::LeftOver;
 use crate::replay::site::{CLIENTS, Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::transport::Dial;

@@ -4,6 +4,7 @@
 //! put below it: the traced machine kept its own files beside it. What a reply
 //! must tell before the request can be carried out waits for it.
 
+use super::super::asked;
 use super::super::code::{NAMES, NUMBERS, Operand, Step};
 use super::super::expected::Expected;
 use super::super::names::{self, NameId};
@@ -153,6 +154,8 @@ impl Compiler {
     }
 
     fn open(&mut self, name: NameId, size: u64, handle: u64) {
+        // Where the file is shorter, it is written to that length.
+        self.check_length(OpKind::OpenX, 0, size);
         self.handles.open(handle, self.line, false, false);
         self.existence.made(name);
         self.sniffed_step(
@@ -161,6 +164,12 @@ impl Compiler {
             [size, handle, 0, 0],
             Expected::Success,
         );
+    }
+
+    fn check_length(&mut self, kind: OpKind, place: usize, len: u64) {
+        if let Err(what) = asked::check(kind, place, len) {
+            self.wrong(1, what, None);
+        }
     }
 
     /// One line and one operation, although it opens and closes.
@@ -187,13 +196,7 @@ impl Compiler {
 
     fn on_handle(&mut self, kind: OpKind, numbers: [u64; NUMBERS]) {
         let [handle, _, len, _] = numbers;
-        if len > safety::LONGEST_TRANSFER {
-            self.wrong(
-                1,
-                format!("{len} bytes are more than one operation may move (1 GiB)"),
-                None,
-            );
-        }
+        self.check_length(kind, 2, len);
         // How much a read brings was not recorded with it, and what works on
         // handles that the trace does not open only made dbench 1 complain.
         let expected = if self.handles.is_open(handle) && kind != OpKind::ReadX {

@@ -474,6 +474,8 @@ fn impossible_numbers_are_refused_where_they_stand() {
         "disposition 6",
     );
     only_fault(&after_open("ReadX 5 0 2000000000 0 *"), 2, 11, "1 GiB");
+    let open = "SMBopenX REQUEST  Size 0 Path \\A\nSMBopenX REPLY  Handle 1 Size 2000000000\n";
+    only_fault(open, 2, 1, "1 GiB");
     let write = "CREATE3 \"/clients/client1/f\" 0x0\nWRITE3 \"/clients/client1/f\" 0 1 3 0x0";
     only_fault(write, 2, 33, "stability 3");
     only_fault("ACCESS3 \"/\" 0x1 0x3 0x0", 1, 17, "cannot be granted");

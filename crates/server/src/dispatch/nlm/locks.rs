@@ -135,7 +135,7 @@ impl LockTable {
         if self.is_full() {
             return Err(Refused::Full);
         }
-        self.clear(file, alock, range);
+        self.clear(file, alock, range)?;
         self.files.entry(file).or_default().push(Held {
             owner: Owner::new(alock),
             range,
@@ -146,10 +146,25 @@ impl LockTable {
     }
 
     /// Frees these bytes of what the owner holds; part of a lock stays what it is.
-    pub fn clear(&mut self, file: HandleParts, alock: &LockRange<'_>, range: Range) {
+    pub fn clear(
+        &mut self,
+        file: HandleParts,
+        alock: &LockRange<'_>,
+        range: Range,
+    ) -> Result<(), Refused> {
         let Some(all) = self.files.get_mut(&file) else {
-            return;
+            return Ok(());
         };
+        // Freeing the middle of a lock makes two of it, and an owner's locks do not
+        // overlap: it is one more at most.
+        let splits = |held: &Held| {
+            held.owner.is(alock)
+                && held.range.overlaps(range)
+                && held.range.without(range).iter().all(Option::is_some)
+        };
+        if self.count >= 2 * LOCKS_MAX && all.iter().any(splits) {
+            return Err(Refused::Full);
+        }
         let before = all.len();
         let mut kept = Vec::with_capacity(before + 1);
         for held in all.drain(..) {
@@ -169,10 +184,10 @@ impl LockTable {
         } else {
             *all = kept;
         }
+        Ok(())
     }
 
-    /// Whether no lock can be added. Freeing the middle of one adds one more, so it may come to
-    /// twice as many.
+    /// Whether no lock can be added. Freeing the middle of one adds one more, up to twice as many.
     pub fn is_full(&self) -> bool {
         self.count >= LOCKS_MAX
     }
@@ -247,14 +262,28 @@ mod tests {
     fn freeing_the_middle_leaves_both_ends() {
         let mut table = LockTable::default();
         assert_eq!(set(&mut table, 1, 0, 0), Ok(()));
-        table.clear(FILE, &by(1), Range::new(10, 10));
+        assert_eq!(table.clear(FILE, &by(1), Range::new(10, 10)), Ok(()));
         assert_eq!(table.count, 2);
         assert_eq!(set(&mut table, 2, 10, 10), Ok(()));
         assert_eq!(set(&mut table, 2, 9, 1), Err(Refused::Conflict));
         assert_eq!(set(&mut table, 2, 20, 1), Err(Refused::Conflict));
-        table.clear(FILE, &by(1), Range::new(0, 0));
-        table.clear(FILE, &by(2), Range::new(0, 0));
+        assert_eq!(table.clear(FILE, &by(1), Range::new(0, 0)), Ok(()));
+        assert_eq!(table.clear(FILE, &by(2), Range::new(0, 0)), Ok(()));
         assert_eq!((table.count, table.files.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_lock_cannot_be_taken_apart_for_ever() {
+        let mut table = LockTable::default();
+        assert_eq!(set(&mut table, 1, 0, 0), Ok(()));
+        // As if others had taken theirs apart before.
+        table.count += 2 * LOCKS_MAX - 2;
+        let mut free = |first, len| table.clear(FILE, &by(1), Range::new(first, len));
+        assert_eq!(free(10, 10), Ok(()));
+        assert_eq!(free(30, 1), Err(Refused::Full));
+        assert_eq!(free(20, 5), Ok(()), "what makes none is freed");
+        assert_eq!(free(0, 0), Ok(()));
+        assert_eq!(free(30, 1), Ok(()), "there is nothing");
     }
 
     #[test]
