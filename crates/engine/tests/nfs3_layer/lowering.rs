@@ -79,13 +79,14 @@ fn open_x_gives_a_file_its_length() {
     let bench = Bench::new(Generation::Dbench1);
     let mut client = bench.client(0);
     let path = FILE.as_bytes();
-    for len in [100_000, 7, 0, 20] {
+    for (len, written) in [(100_000, 100_000), (7, 0), (9, 2), (0, 0), (20, 20)] {
         let open = Action::OpenX {
             path,
             len,
             handle: 3,
         };
-        assert_eq!(client.status(open), Status::Ok);
+        let reply = client.reply(open);
+        assert_eq!((reply.status, reply.data_bytes), (Status::Ok, written));
         assert_eq!(client.read_x(3, 0, len), Status::Ok, "{len}");
         let short = Status::WrongLength {
             expected: len + 1,

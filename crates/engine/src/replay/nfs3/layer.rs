@@ -58,6 +58,8 @@ pub struct Nfs3Layer {
     pub(super) open: OpenFiles,
     /// File data that do not lie in one piece where they are taken from.
     pub(super) filled: Vec<u8>,
+    /// Bytes that the last OpenX wrote to give its file a length.
+    pub(super) extended_by: u64,
 }
 
 impl Layer for Nfs3Layer {
@@ -137,6 +139,7 @@ impl Nfs3Layer {
             names: Names::default(),
             open: OpenFiles::default(),
             filled: Vec::new(),
+            extended_by: 0,
         }
     }
 
@@ -194,14 +197,13 @@ impl Nfs3Layer {
 
     /// File data that an action that succeeded has moved, as dbench counts them.
     fn data_bytes(&self, action: &Action<'_>) -> u64 {
-        if let Action::ReadX { len, .. }
-        | Action::WriteX { len, .. }
-        | Action::Read { len, .. }
-        | Action::Write { len, .. } = *action
-        {
-            len
-        } else {
-            0
+        match *action {
+            Action::ReadX { len, .. }
+            | Action::WriteX { len, .. }
+            | Action::Read { len, .. }
+            | Action::Write { len, .. } => len,
+            Action::OpenX { .. } => self.extended_by,
+            _ => 0,
         }
     }
 
