@@ -19,6 +19,9 @@ use filestone_wire::nfs3::{self, Fattr3, FileType, Handle, Sattr3};
 /// Bytes of a page of READDIRPLUS for FIND_FIRST.
 const PAGE: u32 = 32 << 10;
 
+/// Ways to spell the letters of `client` with and without capitals.
+const SPELLINGS_MAX: usize = 1 << "client".len();
+
 const fn makes(disposition: Disposition) -> bool {
     match disposition {
         Disposition::Open | Disposition::Overwrite => false,
@@ -372,7 +375,7 @@ impl Nfs3Layer {
             if name.eq_ignore_ascii_case(&own) {
                 names.push(name.to_vec());
             }
-            false
+            names.len() >= SPELLINGS_MAX
         })?;
         for name in &names {
             self.nfs.remove_tree(&clients, name)?;
