@@ -7,7 +7,7 @@ use filestone_engine::replay::{Layer, Site};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;
-use local_support::{Bench, EAGAIN, EEXIST, EISDIR, ENOENT, ENOTEMPTY};
+use local_support::{Bench, EAGAIN, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT, ENOTEMPTY};
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 
@@ -400,14 +400,13 @@ fn a_pipe_of_somebody_elses_keeps_nobody_waiting() {
     )
     .unwrap();
     let (path, offset, len) = (b"pipe".as_slice(), 0, 1);
-    for action in [
-        Action::Read { path, offset, len },
-        Action::Commit { path },
-        Action::Test4 { path, offset, len },
-    ] {
+    for action in [Action::Read { path, offset, len }, Action::Commit { path }] {
         // Nobody writes into it, and nobody is waited for.
         bench.run(action);
     }
+    let no_file = Status::Errno(EINVAL);
+    assert_eq!(bench.run(Action::Lock4 { path, offset, len }), no_file);
+    assert_eq!(bench.run(Action::Test4 { path, offset, len }), no_file);
     assert_eq!(bench.open("pipe", Disposition::Open, 1), Status::Ok);
     bench.release();
 }
@@ -494,6 +493,28 @@ fn locks_by_name_conflict_between_clients() {
         }),
         Status::Errno(ENOENT)
     );
+    bench.release();
+}
+
+#[test]
+fn locks_by_name_are_for_regular_files_wherever_they_are() {
+    let mut bench = bench();
+    fs::write(bench.path("theirs"), b"as it was").unwrap();
+    fs::create_dir(bench.path("dir")).unwrap();
+    symlink("theirs", bench.path("link")).unwrap();
+    let mut other = bench.site.layer(1).unwrap();
+    let (offset, len) = (0, 0);
+    let lock = |path| Action::Lock4 { path, offset, len };
+    assert_eq!(bench.run(lock(b"theirs")), Status::Ok);
+    let test = Action::Test4 {
+        path: b"theirs",
+        offset,
+        len,
+    };
+    assert_eq!(other.carry_out(&test, b"0").unwrap().status, Status::Nlm(1));
+    assert_eq!(bench.content("theirs"), b"as it was");
+    assert_eq!(bench.run(lock(b"dir")), Status::Errno(EISDIR));
+    assert_eq!(bench.run(lock(b"link")), Status::Errno(ELOOP));
     bench.release();
 }
 
