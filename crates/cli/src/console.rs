@@ -1,7 +1,7 @@
 //! The terminal: results on standard output; progress, caveats and errors on
 //! standard error. Colours only where a person sees them (`NO_COLOR` is heeded).
 
-use crate::error::{Error, reason};
+use crate::error::{Error, in_our_form, reason};
 use anstyle::{AnsiColor, Style};
 use filestone_engine::Guilt;
 use filestone_model::measure::Caveat;
@@ -64,8 +64,8 @@ pub fn note(text: &str) {
 pub fn caveat(caveat: &Caveat) {
     let (what, advice) = caveat.sentence();
     match what.strip_prefix("internal error: ") {
-        Some(what) => tell(RED, "internal error", what),
-        None => tell(YELLOW, "caveat", &what),
+        Some(what) => tell(RED, "internal error", &in_our_form(what)),
+        None => tell(YELLOW, "caveat", &in_our_form(&what)),
     }
     if let Some(advice) = advice {
         help(advice);

@@ -91,7 +91,7 @@ pub fn reason(error: &io::Error) -> String {
 
 /// Numbers of the operating system's errors as we write them; who is guilty of an
 /// internal error is said by its label.
-fn in_our_form(text: &str) -> String {
+pub fn in_our_form(text: &str) -> String {
     let text = text.strip_prefix("internal error: ").unwrap_or(text);
     text.replace("(os error ", "(")
 }

@@ -13,8 +13,8 @@ use crate::replay_options::{
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan, TargetPlan,
-    TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    ArrivalsPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan,
+    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
 };
 
 /// The load without a name on the command line.
@@ -117,7 +117,11 @@ fn replay_plan(
         pacing: pacing(&options.pacing, loads, clients)?,
         run_once: course.run_once,
         skip_cleanup: course.skip_cleanup,
-        remove_left_over: course.remove_leftover,
+        left_over: if course.remove_leftover {
+            LeftOverPolicy::Remove
+        } else {
+            LeftOverPolicy::Refuse
+        },
         trunc_io_bytes: course.trunc_io,
         on_mismatch: course.on_mismatch.into(),
         resolve: !options.local.no_resolve,

@@ -8,8 +8,9 @@ use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, LoadName, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing,
-    Plan, ReplayPlan, TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    ArrivalsPlan, LeftOverPolicy, LoadName, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget,
+    OnMismatch, Pacing, Plan, ReplayPlan, TargetPlan, TcpReplay, TcpTarget, TransportKind,
+    WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, TbenchOptions, TbenchServer};
 use std::path::{Path, PathBuf};
@@ -96,7 +97,7 @@ fn plan(target: TargetPlan, load: &Load) -> Plan {
             pacing: Pacing::Closed,
             run_once: true,
             skip_cleanup: false,
-            remove_left_over: false,
+            left_over: LeftOverPolicy::Refuse,
             trunc_io_bytes: None,
             on_mismatch: OnMismatch::Count,
             resolve: true,

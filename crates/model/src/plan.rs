@@ -195,6 +195,20 @@ pub enum OnMismatch {
     Stop,
 }
 
+/// What becomes of a tree in the target that an earlier run of ours has left over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftOverPolicy {
+    /// It stays, and nothing is started.
+    #[default]
+    Refuse,
+    /// It is taken away if its run is certainly over. On a server, a run on
+    /// another host may go on.
+    RemoveIfOver,
+    /// It is taken away unless its run certainly goes on.
+    Remove,
+}
+
 /// A load by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadName {
@@ -224,8 +238,8 @@ pub struct ReplayPlan {
     pub run_once: bool,
     /// Whether the clients' trees stay when the run ends.
     pub skip_cleanup: bool,
-    /// Whether trees that an earlier run of ours has left over are taken away first.
-    pub remove_left_over: bool,
+    /// What becomes of a tree that an earlier run of ours has left over.
+    pub left_over: LeftOverPolicy,
     /// Reads and writes are cut to so many bytes.
     pub trunc_io_bytes: Option<u64>,
     /// What a result other than the expected one does.

@@ -14,8 +14,8 @@ use crate::{Exit, console, interruption};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::plan::{
-    ArrivalsPlan, LocalReplay, LocalTarget, Nfs3Replay, OnMismatch, Pacing, Plan, ReplayPlan,
-    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    ArrivalsPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, OnMismatch, Pacing, Plan,
+    ReplayPlan, TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
 };
 use std::path::Path;
 
@@ -250,8 +250,9 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
         },
         run_once: run.flags.run_once,
         skip_cleanup: run.flags.skip_cleanup,
-        // dbench works in what an earlier run has left over.
-        remove_left_over: true,
+        // dbench works in what an earlier run has left over. Nobody was asked here,
+        // so what may be a run of another host stays.
+        left_over: LeftOverPolicy::RemoveIfOver,
         trunc_io_bytes: run.trunc_io,
         on_mismatch: match run.backend {
             // A client of dbench ends at a status that it did not expect.

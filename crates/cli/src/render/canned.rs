@@ -14,9 +14,9 @@ use filestone_model::measure::{
 };
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, LoadName, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing,
-    Plan, ProbePlan, ReplayPlan, TICK_NANOS, TargetPlan, TcpReplay, TcpTarget, TransportKind,
-    WorkloadPlan,
+    ArrivalsPlan, LeftOverPolicy, LoadName, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget,
+    OnMismatch, Pacing, Plan, ProbePlan, ReplayPlan, TICK_NANOS, TargetPlan, TcpReplay, TcpTarget,
+    TransportKind, WorkloadPlan,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -285,7 +285,7 @@ fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
         pacing: Pacing::Closed,
         run_once: false,
         skip_cleanup: false,
-        remove_left_over: false,
+        left_over: LeftOverPolicy::Refuse,
         trunc_io_bytes: None,
         on_mismatch: OnMismatch::Count,
         resolve: true,

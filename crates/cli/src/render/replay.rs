@@ -3,6 +3,7 @@
 
 use super::dbench::{self, Form};
 use super::{micros, text};
+use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::load::Generation;
 use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
@@ -350,7 +351,7 @@ fn lost_clients(replay: &ReplayRecord) -> String {
     }
     let mut text = format!("\n{:<16}WHY\n", "lost clients");
     for (client, reason) in lost.iter().take(LOST_MAX) {
-        text.push_str(&format!("client {client:<9}{reason}\n"));
+        text.push_str(&format!("client {client:<9}{}\n", in_our_form(reason)));
     }
     if lost.len() > LOST_MAX {
         let more = grouped((lost.len() - LOST_MAX) as u64);

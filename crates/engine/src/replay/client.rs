@@ -19,12 +19,15 @@ use filestone_model::measure::{Recorder, Role};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{OnMismatch, Pacing};
 use filestone_model::time::Moment;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often another client's sequence point is looked at.
 const POINT_NAP: u64 = 1_000_000;
+
+/// Lines that are counted as due and not begun at most, for each client.
+const SKIPPED_MAX: u32 = 10_000_000;
 
 /// What all clients of a run share.
 #[derive(Debug)]
@@ -45,6 +48,19 @@ pub struct Shared<'run> {
     pub on_mismatch: OnMismatch,
     /// Reads and writes are cut to so many bytes.
     pub trunc_io_bytes: Option<u64>,
+}
+
+impl Shared<'_> {
+    /// The recorder, for a moment.
+    pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        // Nothing can panic while it is held.
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a line that was due and never begun.
+    fn skip(&self, kind: OpKind) {
+        self.recorder().buffer().skip(kind, Role::Measured, 1);
+    }
 }
 
 /// Whether a client has more to do.
@@ -84,6 +100,7 @@ struct Tally {
     data_bytes_in_window: u64,
     passes: u64,
     begun: u64,
+    was_stopped: bool,
     lost: Option<String>,
 }
 
@@ -103,8 +120,10 @@ pub struct ClientEnd {
     pub mismatches: Mismatches,
     /// Passes that it began.
     pub passes: u64,
-    /// Operations that it began in the measured window.
+    /// Operations that it began in the measured window, or should have begun.
     pub begun: u64,
+    /// Whether somebody stopped it before its end.
+    pub was_stopped: bool,
 }
 
 impl<'run, L: Layer, T: Time> Client<'run, L, T> {
@@ -132,6 +151,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
                     data_bytes_in_window: 0,
                     passes: 1,
                     begun: 0,
+                    was_stopped: false,
                     lost: None,
                 },
                 free_at: now,
@@ -142,10 +162,11 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
 
     /// Carries out what comes next.
     pub fn step(&mut self) -> Step {
-        let course = &mut self.course;
-        if course.is_over(course.free_at) {
+        if self.course.is_over(self.course.free_at) {
+            self.skip_what_was_due();
             return Step::Ended;
         }
+        let course = &mut self.course;
         if let Some((client, point)) = course.awaited {
             return course.look_for(client, point);
         }
@@ -160,6 +181,34 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
             }),
         };
         step.unwrap_or_else(|lost| course.lose(lost))
+    }
+
+    /// Counts the lines of this pass whose stamps came in the window, and that the
+    /// client did not come to: without them a server that lags behind looks better
+    /// the more it does so. Lines after a pause are due only after it.
+    fn skip_what_was_due(&mut self) {
+        let Course {
+            schedule,
+            shared,
+            tally,
+            ..
+        } = &mut self.course;
+        if shared.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        for _ in 0..SKIPPED_MAX {
+            let Ok(Next::Operation(line)) = self.script.next() else {
+                return;
+            };
+            let due = schedule.due_by_stamp(line.stamp);
+            let Some(due) = due.filter(|due| *due <= shared.window_end) else {
+                return;
+            };
+            if due >= shared.window_start {
+                tally.begun += 1;
+                shared.skip(line.action.kind());
+            }
+        }
     }
 
     /// Ends it: no more lines. Gives the layer back for the clean-up.
@@ -193,14 +242,21 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
             mismatches: tally.mismatches,
             passes: tally.passes,
             begun: tally.begun,
+            was_stopped: tally.was_stopped,
         };
         (end, self.layer)
     }
 }
 
 impl<T: Time> Course<'_, T> {
-    fn is_over(&self, now: Moment) -> bool {
-        now > self.shared.window_end || self.shared.stop.load(Ordering::Relaxed)
+    /// Whether nothing may begin at `now`: the window has closed, or somebody stops
+    /// the run, which is then noted.
+    fn is_over(&mut self, now: Moment) -> bool {
+        if self.shared.stop.load(Ordering::Relaxed) {
+            self.tally.was_stopped = true;
+            return true;
+        }
+        now > self.shared.window_end
     }
 
     /// Waits for the line's moment, has it carried out, and counts it.
@@ -208,7 +264,7 @@ impl<T: Time> Course<'_, T> {
         let due = self.schedule.due(line.stamp, self.free_at);
         if due > self.free_at {
             self.time.wait(due.min(self.shared.window_end));
-            if due > self.shared.window_end || self.shared.stop.load(Ordering::Relaxed) {
+            if self.is_over(due) {
                 return Ok(Step::Ended);
             }
         }
@@ -268,7 +324,7 @@ impl<T: Time> Course<'_, T> {
     fn flush(&mut self) {
         let nanos = self.time.processor_nanos();
         self.board.cpu_nanos.store(nanos, Ordering::Relaxed);
-        enter(self.board, &self.shared.recorder, Moment::NEVER);
+        enter(self.board, self.shared, Moment::NEVER);
     }
 
     /// A pause restarts the clock of stamps and rates.
@@ -354,11 +410,8 @@ impl KindTally {
 }
 
 /// Enters the samples on a board that ended before `until`.
-pub fn enter(board: &Board, recorder: &Mutex<Recorder>, until: Moment) {
-    // Nothing can panic while it is held.
-    let mut recorder = recorder
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+pub fn enter(board: &Board, shared: &Shared<'_>, until: Moment) {
+    let mut recorder = shared.recorder();
     board.drain(until, |ended| {
         if recorder.is_measured(ended.due) {
             recorder.schedule(ended.kind, Role::Measured, 1);

@@ -9,11 +9,13 @@ mod mismatches;
 pub mod nfs3;
 mod open;
 mod pacing;
+mod record;
 mod round_robin;
 mod run;
 pub mod site;
 pub mod tcp;
 mod time;
+mod watch;
 
 pub use layer::{Layer, LayerLost, Reply};
 pub use local::{LocalLayer, LocalOptions, LocalSite};

@@ -11,7 +11,9 @@ use crate::run::{Observer, check_pin};
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{LocalTarget, NfsTarget, Plan, ReplayPlan, TargetPlan, TcpTarget};
+use filestone_model::plan::{
+    LeftOverPolicy, LocalTarget, NfsTarget, Plan, ReplayPlan, TargetPlan, TcpTarget,
+};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -163,7 +165,8 @@ impl<'run> Opening<'run> {
         let site = match &target.directory {
             Some(directory) => {
                 let directory = Path::new(directory);
-                if replay.remove_left_over {
+                // A lock tells runs on this host apart from what they left.
+                if replay.left_over != LeftOverPolicy::Refuse {
                     local::remove_left_over(directory)?;
                 }
                 LocalSite::claim(directory, options)
@@ -202,8 +205,9 @@ impl<'run> Opening<'run> {
             Some(_) => None,
             None => self.built_in.nfs3,
         };
-        if self.replay.remove_left_over {
-            nfs3::remove_left_over(target, built_in, options.timeout)?;
+        let policy = self.replay.left_over;
+        if policy != LeftOverPolicy::Refuse {
+            nfs3::remove_left_over(target, built_in, options.timeout, policy)?;
         }
         Nfs3Site::claim(target, built_in, options, self.stop)
     }

@@ -48,6 +48,15 @@ impl Schedule {
         }
     }
 
+    /// When a line with this stamp is due, whatever the client is doing; `None` if
+    /// that is not for the stamp to say.
+    pub fn due_by_stamp(&self, stamp: Option<Duration>) -> Option<Moment> {
+        let (Pacing::Stamps { .. }, Some(_)) = (self.pacing, stamp) else {
+            return None;
+        };
+        Some(self.due(stamp, Moment::NEVER))
+    }
+
     /// Counts file data that a line has moved.
     pub fn moved(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);

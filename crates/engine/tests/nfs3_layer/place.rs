@@ -7,6 +7,7 @@ use filestone_engine::replay::nfs3::remove_left_over;
 use filestone_engine::replay::{Layer, Nfs3Site, Site, Trees};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::operation::Stability;
+use filestone_model::plan::LeftOverPolicy;
 use filestone_model::plan::{NfsTarget, TransportKind};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -33,7 +34,13 @@ fn a_directory_is_claimed_once_at_a_time() {
         "{what}"
     );
     assert!(help.contains("another directory"), "{help}");
-    let error = remove_left_over(&target(&bench.server), None, TIMEOUT).expect_err("in use");
+    let error = remove_left_over(
+        &target(&bench.server),
+        None,
+        TIMEOUT,
+        LeftOverPolicy::Remove,
+    )
+    .expect_err("in use");
     refusal(&error);
     let Bench { server, site } = bench;
     site.release(Trees::Remove).expect("it can be removed");
@@ -52,12 +59,14 @@ fn trees_that_were_kept_are_left_over_and_can_be_removed() {
     assert!(what.contains("was left over by process "), "{what}");
     assert!(help.contains("--remove-leftover"), "{help}");
     let target = target(&server);
-    let removed = remove_left_over(&target, None, TIMEOUT).expect("it can be removed");
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+        .expect("it can be removed");
     assert_eq!(
         removed.expect("there was one").process,
         Some(std::process::id())
     );
-    let nothing = remove_left_over(&target, None, TIMEOUT).expect("nothing is there");
+    let nothing =
+        remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove).expect("nothing is there");
     assert_eq!(nothing, None);
     claim(&server, options(Generation::Nfs))
         .expect("it is free")
@@ -107,7 +116,8 @@ fn a_clients_without_our_marker_is_somebody_elses() {
         let target = nested(&bench, marker);
         for error in [
             claim_at(&target).expect_err("it is there"),
-            remove_left_over(&target, None, TIMEOUT).expect_err("it is not ours"),
+            remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+                .expect_err("it is not ours"),
         ] {
             let (what, _) = refusal(&error);
             let expected = "/export/clients/client0/clients: was not made by filestone";
@@ -126,7 +136,8 @@ fn of_a_run_on_another_host_it_is_not_known_whether_it_goes_on() {
     let expected = "left over, or in use, by process 7 on elsewhere.invalid, whose run began then";
     assert!(what.ends_with(expected), "{what}");
     assert!(help.contains("--remove-leftover"), "{help}");
-    let removed = remove_left_over(&target, None, TIMEOUT).expect("asked to, it is removed");
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+        .expect("asked to, it is removed");
     assert_eq!(removed.expect("there was one").process, Some(7));
     bench.end();
 }

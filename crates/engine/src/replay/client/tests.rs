@@ -129,7 +129,7 @@ impl Setting {
         );
         while client.step() == Step::Going {}
         let (end, _) = client.finish();
-        enter(&board, &shared.recorder, Moment::NEVER);
+        enter(&board, &shared, Moment::NEVER);
         let recorder = shared.recorder.into_inner().expect("nobody panicked");
         (end, *recorder.finish(time.now()), time.0.get())
     }
@@ -176,6 +176,23 @@ fn a_server_half_as_fast_as_the_stamps_lags_by_what_paper_says() {
         (2 * MS, 2 * MS)
     );
     assert_eq!(kind.response_time.max(), 101 * MS);
+}
+
+/// Within 50 ms the lines 0 to 50 come due. One can begin every 2 ms, the last of
+/// them at 50 ms: 26 are carried out, and 25 were due and never begun.
+#[test]
+fn lines_that_were_due_and_not_begun_are_in_the_ledger() {
+    let setting = Setting {
+        pacing: Pacing::Stamps { speed: 1.0 },
+        window: (0, 50 * MS),
+        run_once: false,
+        ..Setting::of(&stamped(100, 0.001))
+    };
+    let (end, mut buffer, _) = setting.run();
+    let ledger = query(&mut buffer).ledger;
+    assert_eq!((ledger.scheduled, ledger.ok, ledger.skipped), (51, 26, 25));
+    assert_eq!((end.begun, end.record.lines), (51, 26));
+    assert!(!end.was_stopped);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::error::RunError;
 use crate::replay::marker::{self, LeftOver, MARKER_MAX_BYTES};
 use crate::replay::site::{CLIENTS, MARKER};
 use filestone_model::load::Status as LoadStatus;
+use filestone_model::plan::LeftOverPolicy;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Status};
@@ -159,18 +160,31 @@ impl Ground<'_> {
     }
 
     /// Removes what a run has left over; `None` if there is no `clients`.
-    pub(super) fn remove_left_over(&self, nfs: &mut Nfs) -> Result<Option<LeftOver>, RunError> {
+    pub(super) fn remove_left_over(
+        &self,
+        nfs: &mut Nfs,
+        policy: LeftOverPolicy,
+    ) -> Result<Option<LeftOver>, RunError> {
         let (clients, owner) = match self.owner(nfs) {
             Err(failure) if failure.is(Status::NOENT) => return Ok(None),
             found => found.map_err(|failure| self.error("LOOKUP", failure))?,
         };
         match owner {
-            Owner::Run(run) if run.is_going_on(self.host) != Some(true) => {
+            Owner::Run(run) if may_go(run.is_going_on(self.host), policy) => {
                 self.remove(nfs, &clients)?;
                 Ok(Some(run))
             }
             owner => Err(self.complaint(&owner)),
         }
+    }
+}
+
+/// Whether a tree may be taken away, if it is known whether its run goes on.
+fn may_go(is_going_on: Option<bool>, policy: LeftOverPolicy) -> bool {
+    match policy {
+        LeftOverPolicy::Refuse => false,
+        LeftOverPolicy::RemoveIfOver => is_going_on == Some(false),
+        LeftOverPolicy::Remove => is_going_on != Some(true),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::transport::Dial;
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
-use filestone_model::plan::{NfsTarget, TransportKind};
+use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
 use filestone_wire::nfs3::{self, FileType};
 use filestone_wire::nlm;
 use std::net::SocketAddr;
@@ -225,6 +225,7 @@ pub fn remove_left_over(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
     timeout: Duration,
+    policy: LeftOverPolicy,
 ) -> Result<Option<LeftOver>, RunError> {
     let mut reached = reach(target, built_in, timeout)?;
     let ground = Ground {
@@ -232,7 +233,7 @@ pub fn remove_left_over(
         root: reached.mounted.handle,
         host: &reached.credentials.machine_name,
     };
-    ground.remove_left_over(&mut reached.nfs)
+    ground.remove_left_over(&mut reached.nfs, policy)
 }
 
 impl Site for Nfs3Site {

@@ -1,0 +1,148 @@
+//! What a replay came to, and the record that is made of it.
+
+use super::client::ClientEnd;
+use super::mismatches::Mismatches;
+use crate::clock::Clock;
+use crate::host;
+use crate::run::tool;
+use filestone_model::client::nfs3::failure;
+use filestone_model::measure::replay_record::ReplayRecord;
+use filestone_model::measure::run_record::{self, RunEnd, RunRecord, Target};
+use filestone_model::measure::{Assembly, Caveat, caveat};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Plan, ReplayPlan};
+use filestone_model::time::Moment;
+use std::time::{Duration, SystemTime};
+
+/// What a run came to, before it is a record.
+pub(super) struct Measured {
+    pub(super) assembly: Assembly,
+    pub(super) clock: Clock,
+    pub(super) started_at: SystemTime,
+    pub(super) window_end: Moment,
+    pub(super) end: RunEnd,
+    pub(super) replay: ReplayRecord,
+    /// Operations that clients began in the window, counted where they began.
+    pub(super) begun: u64,
+    pub(super) left_behind: Option<(u32, String)>,
+}
+
+/// What a client's thread says at its end.
+pub(super) struct ThreadEnd {
+    pub(super) ends: Vec<ClientEnd>,
+    /// The first client whose tree could not be taken away, and why.
+    pub(super) left_behind: Option<(u32, String)>,
+}
+
+impl Measured {
+    /// Puts together what the books and the clients say.
+    pub(super) fn new(
+        (assembly, plan, replay): (Assembly, &Plan, &ReplayPlan),
+        (clock, started_at): (Clock, SystemTime),
+        window_end: Moment,
+        threads: Vec<ThreadEnd>,
+    ) -> Self {
+        let (ends, left_behind) = sort(threads);
+        Self {
+            assembly,
+            clock,
+            started_at,
+            window_end,
+            end: how_it_ended(&ends),
+            begun: ends.iter().map(|end| end.begun).sum(),
+            replay: replay_record(ends, plan, replay),
+            left_behind,
+        }
+    }
+
+    /// The record of the run.
+    pub(super) fn into_record(self, plan: &Plan, target: Target) -> RunRecord {
+        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        let (intervals, ticks, mut totals) =
+            self.assembly.conclude(plan, self.window_end, failure::name);
+        // Its clients are its threads; how busy they are says nothing.
+        totals.workers.clear();
+        let moved = |wanted: &[OpKind]| {
+            let kinds = totals.kinds.iter();
+            let of_kind = kinds.filter(|kind| wanted.contains(&kind.operation));
+            of_kind.map(|kind| kind.data_bytes).sum()
+        };
+        let mut replay = self.replay;
+        replay.bytes_written = moved(&[OpKind::WriteX, OpKind::Write, OpKind::OpenX]);
+        replay.bytes_read = moved(&[OpKind::ReadX, OpKind::Read]);
+        let window_at = self.started_at + Duration::from_nanos(plan.warm_up_ns);
+        let mut record = RunRecord {
+            format: run_record::FORMAT,
+            method: run_record::METHOD,
+            tool: tool(),
+            started_at: humantime::format_rfc3339_millis(window_at).to_string(),
+            plan: plan.clone(),
+            host: host::describe(&self.clock, "threads"),
+            target,
+            headroom: None,
+            end: self.end,
+            window_ns: self.window_end.nanos_since(window_start),
+            replay: Some(replay),
+            totals,
+            intervals,
+            ticks,
+            caveats: Vec::new(),
+        };
+        record.caveats = caveat::find(&record);
+        let missing = self.begun as i64 - record.totals.ledger.scheduled as i64;
+        if missing != 0 {
+            record.caveats.push(Caveat::LedgerOutOfBalance {
+                missing,
+                scheduled: self.begun,
+            });
+        }
+        if let Some((client, reason)) = self.left_behind {
+            record.caveats.push(Caveat::LeftBehind {
+                path: format!("{}/client{client}", super::site::CLIENTS),
+                reason,
+            });
+        }
+        record
+    }
+}
+
+/// A client that saw the stop was stopped; one that had come to its end before had
+/// not been.
+fn how_it_ended(ends: &[ClientEnd]) -> RunEnd {
+    if ends.iter().any(|end| end.was_stopped) {
+        return RunEnd::Interrupted;
+    }
+    let all_lost = ends.iter().all(|end| end.record.lost.is_some());
+    match ends.iter().find_map(|end| end.record.lost.clone()) {
+        Some(message) if all_lost => RunEnd::TargetLost { message },
+        _ => RunEnd::Finished,
+    }
+}
+
+/// The ends of all clients by their numbers, and the first that left its tree.
+fn sort(threads: Vec<ThreadEnd>) -> (Vec<ClientEnd>, Option<(u32, String)>) {
+    let (mut ends, mut left_behind) = (Vec::new(), None);
+    for thread in threads {
+        ends.extend(thread.ends);
+        left_behind = left_behind.or(thread.left_behind);
+    }
+    ends.sort_by_key(|end| end.record.client);
+    (ends, left_behind)
+}
+
+fn replay_record(ends: Vec<ClientEnd>, plan: &Plan, replay: &ReplayPlan) -> ReplayRecord {
+    let mut record = ReplayRecord {
+        threads: plan.clients.div_ceil(replay.clients_per_thread.max(1)),
+        ..ReplayRecord::default()
+    };
+    let mut mismatches = Mismatches::default();
+    for end in ends {
+        record.lines += end.record.lines;
+        record.passes += end.passes;
+        mismatches.merge(end.mismatches);
+        record.clients.push(end.record);
+    }
+    record.mismatch_count = mismatches.count();
+    record.mismatches = mismatches.into_records();
+    record
+}

@@ -1,0 +1,283 @@
+//! The coordinator of a replay: it watches the clients, tells once a second how far
+//! they are, takes what they have measured once per interval, and closes the books.
+
+use super::board::Board;
+use super::client::{Shared, enter};
+use super::record::{Measured, ThreadEnd};
+use super::{Progress, ProgressPhase};
+use crate::clock::Clock;
+use crate::run::Observer;
+use filestone_model::measure::{Assembly, IntervalBuffer};
+use filestone_model::plan::{Plan, ReplayPlan, TICK_NANOS};
+use filestone_model::time::Moment;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, SystemTime};
+
+/// A second: dbench's row.
+const ROW: u64 = 1_000_000_000;
+/// An empty buffer for the kinds of a plan.
+pub(super) fn buffer(plan: &Plan) -> IntervalBuffer {
+    let ticks = plan.interval_ns.div_ceil(TICK_NANOS).max(1);
+    IntervalBuffer::new(&plan.kinds(), ticks as usize + 1, TICK_NANOS)
+}
+
+/// Watches the clients and takes what they measure.
+pub(super) struct Coordinator<'run> {
+    plan: &'run Plan,
+    clients_per_thread: usize,
+    boards: &'run [Board],
+    shared: &'run Shared<'run>,
+    assembly: Assembly,
+    /// The buffer that comes next.
+    spare: Option<Box<IntervalBuffer>>,
+    /// When the interval being filled began.
+    interval_start: Moment,
+    cpu_entered: u64,
+    /// Bytes that had been moved when the window opened.
+    bytes_before: u64,
+    is_measuring: bool,
+    /// When the last client had carried out its last line.
+    all_done_at: Option<Moment>,
+}
+
+impl<'run> Coordinator<'run> {
+    pub(super) fn new(
+        plan: &'run Plan,
+        clients_per_thread: usize,
+        boards: &'run [Board],
+        shared: &'run Shared<'run>,
+    ) -> Self {
+        Self {
+            plan,
+            clients_per_thread,
+            boards,
+            shared,
+            assembly: Assembly::new(plan),
+            spare: None,
+            interval_start: shared.window_start,
+            cpu_entered: 0,
+            bytes_before: 0,
+            is_measuring: shared.window_start == Moment::ZERO,
+            all_done_at: None,
+        }
+    }
+
+    /// Waits for the threads' ends; tells of progress and takes intervals meanwhile.
+    pub(super) fn watch(
+        &mut self,
+        clock: &Clock,
+        all_done: &Receiver<ThreadEnd>,
+        observer: &mut dyn Observer,
+    ) -> Vec<ThreadEnd> {
+        let mut ends = Vec::new();
+        let mut row = Moment::ZERO.after_nanos(ROW);
+        loop {
+            let mut next = row;
+            // The books of what has been carried out are closed all at once, when
+            // nothing more comes.
+            if self.all_done_at.is_none() {
+                next = next.min(self.next_boundary());
+            }
+            if !self.is_measuring {
+                next = next.min(self.shared.window_start);
+            }
+            let left = next.nanos_since(clock.now());
+            match all_done.recv_timeout(Duration::from_nanos(left)) {
+                Ok(end) => ends.push(end),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = clock.now();
+            self.note_phase(now);
+            if now >= self.next_boundary() && self.all_done_at.is_none() {
+                self.take_interval(self.next_boundary(), observer);
+            }
+            if now >= row {
+                observer.progress(&self.progress(now));
+                row = row.after_nanos(ROW * (1 + now.nanos_since(row) / ROW));
+            }
+        }
+        self.note_phase(clock.now());
+        ends
+    }
+
+    /// Where the interval being filled ends: never inside of it is the end of the window.
+    fn next_boundary(&self) -> Moment {
+        let end = self
+            .interval_start
+            .after_nanos(self.plan.interval_ns.max(TICK_NANOS));
+        if self.interval_start < self.shared.window_end {
+            end.min(self.shared.window_end)
+        } else {
+            end
+        }
+    }
+
+    /// Notices the opening of the window and the end of the last client.
+    fn note_phase(&mut self, now: Moment) {
+        if !self.is_measuring && now >= self.shared.window_start {
+            self.is_measuring = true;
+            self.bytes_before = self.bytes_moved();
+            // What the warm-up took is no cost of what is measured.
+            self.cpu_entered = self.cpu_used();
+        }
+        if self.all_done_at.is_none() {
+            self.all_done_at = all_done_at(self.boards);
+        }
+    }
+
+    fn bytes_moved(&self) -> u64 {
+        let moved = self
+            .boards
+            .iter()
+            .map(|board| board.data_bytes.load(Ordering::Relaxed));
+        moved.fold(0, u64::saturating_add)
+    }
+
+    fn cpu_used(&self) -> u64 {
+        cpu_used(self.boards, self.clients_per_thread)
+    }
+
+    /// Takes what ended before `boundary`.
+    fn take_interval(&mut self, boundary: Moment, observer: &mut dyn Observer) {
+        for board in self.boards {
+            enter(board, self.shared, boundary);
+        }
+        let next = match self.spare.take() {
+            Some(buffer) => buffer,
+            None => Box::new(buffer(self.plan)),
+        };
+        let cpu = self.cpu_used();
+        let mut full = self.shared.recorder().hand_over(next, boundary);
+        full.cpu_nanos = cpu.saturating_sub(self.cpu_entered);
+        self.cpu_entered = cpu;
+        self.interval_start = boundary;
+        self.give(full);
+        while let Some((record, mut buffer)) = self.assembly.complete() {
+            observer.interval(&record);
+            buffer.reset(Moment::ZERO);
+            self.spare = Some(buffer);
+        }
+    }
+
+    fn give(&mut self, buffer: Box<IntervalBuffer>) {
+        if let Some(mut merged) = self.assembly.take(0, buffer) {
+            merged.reset(Moment::ZERO);
+            self.spare = Some(merged);
+        }
+    }
+
+    fn progress(&self, now: Moment) -> Progress {
+        let phase = match (self.all_done_at, self.is_measuring) {
+            (Some(_), _) => ProgressPhase::CleanUp,
+            (None, true) => ProgressPhase::Execute,
+            (None, false) => ProgressPhase::WarmUp,
+        };
+        let since = match phase {
+            ProgressPhase::WarmUp => Moment::ZERO,
+            ProgressPhase::Execute => self.shared.window_start,
+            ProgressPhase::CleanUp => self.all_done_at.unwrap_or(now),
+        };
+        let seconds = now.nanos_since(since) as f64 / 1e9;
+        let moved = match phase {
+            ProgressPhase::WarmUp | ProgressPhase::Execute => {
+                self.bytes_moved().saturating_sub(self.bytes_before)
+            }
+            ProgressPhase::CleanUp => 0,
+        };
+        let lines: u64 = self
+            .boards
+            .iter()
+            .map(|board| board.lines.load(Ordering::Relaxed))
+            .sum();
+        let is_active = |board: &&Board| match phase {
+            ProgressPhase::CleanUp => !board.is_clean.load(Ordering::Acquire),
+            ProgressPhase::WarmUp | ProgressPhase::Execute => board.done_at().is_none(),
+        };
+        let worst = self.boards.iter().map(|board| board.worst(now.nanos()));
+        Progress {
+            phase,
+            clients: self.boards.iter().filter(is_active).count() as u32,
+            line: lines / u64::from(self.plan.clients.max(1)),
+            bytes_per_s: moved as f64 / seconds.max(1e-9),
+            seconds,
+            latency_max_ns: worst.max().unwrap_or(0),
+        }
+    }
+
+    /// Enters what is left and closes the books.
+    pub(super) fn conclude(
+        mut self,
+        replay: &ReplayPlan,
+        clock: Clock,
+        started_at: SystemTime,
+        ends: Vec<ThreadEnd>,
+    ) -> Measured {
+        let done_at = self.all_done_at.unwrap_or_else(|| clock.now());
+        // A run that ends by itself, or is stopped, closes its window then.
+        let window_end = self
+            .shared
+            .window_end
+            .min(done_at)
+            .max(self.shared.window_start);
+        for board in self.boards {
+            enter(board, self.shared, Moment::NEVER);
+        }
+        let cpu = self.cpu_used().saturating_sub(self.cpu_entered);
+        let last = Box::new(buffer(self.plan));
+        let end = done_at.max(self.interval_start);
+        let mut full = self.shared.recorder().hand_over(last, end);
+        full.cpu_nanos = cpu;
+        self.give(full);
+        Measured::new(
+            (self.assembly, self.plan, replay),
+            (clock, started_at),
+            window_end,
+            ends,
+        )
+    }
+}
+
+/// When the last client had carried out its last line; `None` while one is at it.
+/// Asked late, the answer is the same.
+fn all_done_at(boards: &[Board]) -> Option<Moment> {
+    let ends = boards.iter().map(Board::done_at);
+    ends.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+/// Processor time of all threads. The clients of one thread tell the same clock's
+/// time: the latest of them is the thread's.
+fn cpu_used(boards: &[Board], clients_per_thread: usize) -> u64 {
+    let told = |board: &Board| board.cpu_nanos.load(Ordering::Relaxed);
+    let of_thread = |clients: &[Board]| clients.iter().map(told).max().unwrap_or(0);
+    boards
+        .chunks(clients_per_thread.max(1))
+        .map(of_thread)
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_ends_with_the_last_line_of_its_last_client_and_not_with_its_clean_up() {
+        let boards = [Board::new(), Board::new()];
+        boards[0].finish(Moment::from_nanos(7));
+        assert_eq!(all_done_at(&boards), None);
+        boards[1].finish(Moment::from_nanos(5));
+        assert_eq!(all_done_at(&boards), Some(Moment::from_nanos(7)));
+    }
+
+    #[test]
+    fn a_thread_is_counted_once_however_many_clients_it_has() {
+        let boards = [Board::new(), Board::new(), Board::new()];
+        for (board, nanos) in boards.iter().zip([10, 12, 5]) {
+            board.cpu_nanos.store(nanos, Ordering::Relaxed);
+        }
+        assert_eq!(cpu_used(&boards, 1), 27);
+        assert_eq!(cpu_used(&boards, 2), 17);
+        assert_eq!(cpu_used(&boards, 8), 12);
+    }
+}
