@@ -83,7 +83,8 @@ fn what_was_claimed_goes_however_many_names_are_in_it() {
     }
     let Bench { server, site } = bench;
     site.release(Trees::Remove).expect("it can be removed");
-    let nothing = remove_left_over(&target(&server), None, TIMEOUT).expect("nothing is there");
+    let nothing = remove_left_over(&target(&server), None, TIMEOUT, LeftOverPolicy::Remove)
+        .expect("nothing is there");
     assert_eq!(nothing, None);
 }
 
