@@ -3,7 +3,7 @@
 mod local_support;
 
 use filestone_engine::replay::local::LocalOptions;
-use filestone_engine::replay::{Layer, Site};
+use filestone_engine::replay::{Layer, Site, StopSign};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;
@@ -83,6 +83,40 @@ fn data_are_taken_over_and_over_and_offsets_have_64_bits() {
     assert_eq!(bench.read(1, 5_000_000_000, 17 << 20, 17 << 20), Status::Ok);
     assert!(!bench.write(1, u64::MAX - 3, 10).is_ok());
     assert!(!bench.read(1, u64::MAX - 3, 10, 0).is_ok());
+    bench.release();
+}
+
+#[test]
+fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
+    let mut bench = bench();
+    bench.make_tree();
+    bench.open("clients/client0/a", Disposition::Create, 1);
+    let sign = StopSign::default();
+    bench.layer.heed(&sign);
+    sign.raise();
+    assert_eq!(bench.write(1, 0, 1000), Status::Ok);
+    let (handle, offset, len) = (1, 0, 1 << 30);
+    for action in [
+        Action::WriteX {
+            handle,
+            offset,
+            len,
+            expected_len: len,
+        },
+        Action::ReadX {
+            handle,
+            offset,
+            len,
+            expected_len: len,
+        },
+    ] {
+        let broken_off = bench.layer.carry_out(&action, &bench.data);
+        assert!(broken_off.is_err_and(|lost| lost.is_stop()), "{action:?}");
+    }
+    let written = fs::metadata(bench.path("clients/client0/a")).unwrap().len();
+    assert!(written < len, "{written}");
+    assert_eq!(bench.run(Action::Close { handle }), Status::Ok);
+    assert_eq!(bench.deltree("clients"), Status::Ok);
     bench.release();
 }
 

@@ -10,7 +10,7 @@ use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use super::options::ClientOptions;
 use crate::replay::site::{CLIENTS, MARKER};
-use crate::replay::{Layer, LayerLost, Reply};
+use crate::replay::{Layer, LayerLost, Reply, StopSign};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
@@ -60,9 +60,15 @@ pub struct Nfs3Layer {
     pub(super) filled: Vec<u8>,
     /// Bytes that the last OpenX wrote to give its file a length.
     pub(super) extended_by: u64,
+    /// Raised, it breaks off what takes several calls to transfer.
+    pub(super) sign: StopSign,
 }
 
 impl Layer for Nfs3Layer {
+    fn heed(&mut self, sign: &StopSign) {
+        self.sign = sign.clone();
+    }
+
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
         let answer = self.answer(action, data);
         let traffic = self.take_traffic();
@@ -140,6 +146,7 @@ impl Nfs3Layer {
             open: OpenFiles::default(),
             filled: Vec::new(),
             extended_by: 0,
+            sign: StopSign::default(),
         }
     }
 

@@ -8,7 +8,6 @@ use super::calls::{Failure, Object, Outcome, permissions, times_of_server};
 use super::layer::{Found, Nfs3Layer, check_own, is_clients};
 use super::names::split;
 use super::open_files::OpenFile;
-use super::transfer;
 use crate::replay::site::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
@@ -200,7 +199,7 @@ impl Nfs3Layer {
         expected: u64,
     ) -> Outcome<Status> {
         let file = self.open.find(number)?.handle;
-        let got = transfer::read(&mut self.nfs, &file, (offset, len), self.place.transfers)?;
+        let got = self.read_in(&file, (offset, len))?;
         Ok(length(expected, got))
     }
 
