@@ -3,11 +3,11 @@
 mod local_support;
 
 use filestone_engine::replay::local::LocalOptions;
-use filestone_engine::replay::{Layer, Site};
+use filestone_engine::replay::{Layer, Site, StopSign};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;
-use local_support::{Bench, EAGAIN, EEXIST, EISDIR, ENOENT, ENOTEMPTY};
+use local_support::{Bench, EAGAIN, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT, ENOTEMPTY};
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 
@@ -83,6 +83,40 @@ fn data_are_taken_over_and_over_and_offsets_have_64_bits() {
     assert_eq!(bench.read(1, 5_000_000_000, 17 << 20, 17 << 20), Status::Ok);
     assert!(!bench.write(1, u64::MAX - 3, 10).is_ok());
     assert!(!bench.read(1, u64::MAX - 3, 10, 0).is_ok());
+    bench.release();
+}
+
+#[test]
+fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
+    let mut bench = bench();
+    bench.make_tree();
+    bench.open("clients/client0/a", Disposition::Create, 1);
+    let sign = StopSign::default();
+    bench.layer.heed(&sign);
+    sign.raise();
+    assert_eq!(bench.write(1, 0, 1000), Status::Ok);
+    let (handle, offset, len) = (1, 0, 1 << 30);
+    for action in [
+        Action::WriteX {
+            handle,
+            offset,
+            len,
+            expected_len: len,
+        },
+        Action::ReadX {
+            handle,
+            offset,
+            len,
+            expected_len: len,
+        },
+    ] {
+        let broken_off = bench.layer.carry_out(&action, &bench.data);
+        assert!(broken_off.is_err_and(|lost| lost.is_stop()), "{action:?}");
+    }
+    let written = fs::metadata(bench.path("clients/client0/a")).unwrap().len();
+    assert!(written < len, "{written}");
+    assert_eq!(bench.run(Action::Close { handle }), Status::Ok);
+    assert_eq!(bench.deltree("clients"), Status::Ok);
     bench.release();
 }
 
@@ -400,14 +434,13 @@ fn a_pipe_of_somebody_elses_keeps_nobody_waiting() {
     )
     .unwrap();
     let (path, offset, len) = (b"pipe".as_slice(), 0, 1);
-    for action in [
-        Action::Read { path, offset, len },
-        Action::Commit { path },
-        Action::Test4 { path, offset, len },
-    ] {
+    for action in [Action::Read { path, offset, len }, Action::Commit { path }] {
         // Nobody writes into it, and nobody is waited for.
         bench.run(action);
     }
+    let no_file = Status::Errno(EINVAL);
+    assert_eq!(bench.run(Action::Lock4 { path, offset, len }), no_file);
+    assert_eq!(bench.run(Action::Test4 { path, offset, len }), no_file);
     assert_eq!(bench.open("pipe", Disposition::Open, 1), Status::Ok);
     bench.release();
 }
@@ -498,19 +531,37 @@ fn locks_by_name_conflict_between_clients() {
 }
 
 #[test]
+fn locks_by_name_are_for_regular_files_wherever_they_are() {
+    let mut bench = bench();
+    fs::write(bench.path("theirs"), b"as it was").unwrap();
+    fs::create_dir(bench.path("dir")).unwrap();
+    symlink("theirs", bench.path("link")).unwrap();
+    let mut other = bench.site.layer(1).unwrap();
+    let (offset, len) = (0, 0);
+    let lock = |path| Action::Lock4 { path, offset, len };
+    assert_eq!(bench.run(lock(b"theirs")), Status::Ok);
+    let test = Action::Test4 {
+        path: b"theirs",
+        offset,
+        len,
+    };
+    assert_eq!(other.carry_out(&test, b"0").unwrap().status, Status::Nlm(1));
+    assert_eq!(bench.content("theirs"), b"as it was");
+    assert_eq!(bench.run(lock(b"dir")), Status::Errno(EISDIR));
+    assert_eq!(bench.run(lock(b"link")), Status::Errno(ELOOP));
+    bench.release();
+}
+
+#[test]
 fn files_of_dbench_1_get_the_length_of_the_trace() {
     let mut bench = bench();
     bench.make_tree();
     let path = b"clients/client0/a".as_slice();
-    for len in [1000, 10, 200_000, 0] {
-        assert_eq!(
-            bench.run(Action::OpenX {
-                path,
-                len,
-                handle: 1
-            }),
-            Status::Ok
-        );
+    for (len, written) in [(1000, 1000), (10, 0), (200_000, 199_990), (0, 0)] {
+        let handle = 1;
+        let open = Action::OpenX { path, len, handle };
+        let reply = bench.layer.carry_out(&open, &bench.data).unwrap();
+        assert_eq!((reply.status, reply.data_bytes), (Status::Ok, written));
         assert_eq!(bench.content("clients/client0/a").len() as u64, len);
     }
     bench.release();

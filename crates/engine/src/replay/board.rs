@@ -142,6 +142,11 @@ impl Board {
         self.busy_since.store(due.max(1), Ordering::Relaxed);
     }
 
+    /// Says that it came to no end.
+    pub fn abandon(&self) {
+        self.busy_since.store(0, Ordering::Relaxed);
+    }
+
     /// Says that it has ended, `response_time` after it was due. Only the client's
     /// thread writes; a plain load and store are enough.
     #[inline]

@@ -280,6 +280,9 @@ impl<T: Time> Course<'_, T> {
         let answer = layer.carry_out(&action, line.data);
         let done = self.time.now().max(sent);
         self.free_at = done;
+        if answer.as_ref().is_err_and(LayerLost::is_stop) {
+            return Ok(self.break_off(is_measured));
+        }
         let nothing = Reply::of(Status::Unknown);
         let (reply, end) = match &answer {
             Ok(reply) => match line.expected.mismatch(&reply.status) {
@@ -318,6 +321,15 @@ impl<T: Time> Course<'_, T> {
             }),
             _ => Ok(Step::Going),
         }
+    }
+
+    /// Ends with an action that was broken off because somebody stops the run: it
+    /// counts as not begun.
+    fn break_off(&mut self, is_measured: bool) -> Step {
+        self.board.abandon();
+        self.tally.begun -= u64::from(is_measured);
+        self.tally.was_stopped = true;
+        Step::Ended
     }
 
     /// Enters the samples of this client that wait.

@@ -7,6 +7,8 @@
 //! nothing; they say what was answered and what it took.
 
 use filestone_model::load::{Action, Status};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What one action came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +47,48 @@ pub struct LayerLost {
     pub what: String,
 }
 
+impl LayerLost {
+    /// What an action says that was broken off between two of its pieces because
+    /// the run is to end: nothing is wrong with the layer.
+    const STOPPED: &str = "stopped";
+
+    /// Broken off because of a [`StopSign`].
+    pub fn stopped() -> Self {
+        Self {
+            what: Self::STOPPED.into(),
+        }
+    }
+
+    /// Whether that is all that happened.
+    pub fn is_stop(&self) -> bool {
+        self.what == Self::STOPPED
+    }
+}
+
+/// Says that the run is to end. Whoever moves much for one action looks at it
+/// between two pieces.
+#[derive(Debug, Clone, Default)]
+pub struct StopSign(Arc<AtomicBool>);
+
+impl StopSign {
+    /// From now on everybody sees it.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run is to end.
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// One client's way to what is under test.
 pub trait Layer {
+    /// Hands it the sign at which long actions break off with
+    /// [`LayerLost::stopped`]. Taking trees away goes on: what is left must be
+    /// nothing. A layer whose actions are short has no use for it.
+    fn heed(&mut self, _sign: &StopSign) {}
+
     /// Carries out one action. `data` are the bytes that writes take their data
     /// from, over and over; never empty.
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;

@@ -13,8 +13,12 @@ const KINDS_MAX: usize = 64;
 /// Lines that are named for each.
 const LINES_MAX: usize = 8;
 
-/// What makes two mismatches the same.
-type Key = (OpKind, Mismatch, String, String);
+/// What was expected and what came.
+type Wording = (String, String);
+
+/// What makes two mismatches the same. Lengths and permissions differ from line to
+/// line: how they differ does not count.
+type Key = (OpKind, Mismatch, Option<Wording>);
 
 /// Counted mismatches.
 #[derive(Debug, Default)]
@@ -23,10 +27,14 @@ pub struct Mismatches {
     kinds: BTreeMap<Key, Seen>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Seen {
     count: u64,
     lines: Vec<u32>,
+    /// Of the first.
+    wording: Wording,
+    /// Whether there were others.
+    varies: bool,
 }
 
 impl Mismatches {
@@ -38,15 +46,21 @@ impl Mismatches {
     /// Counts one. It allocates; a run that is as expected never comes here.
     pub fn add(&mut self, kind: OpKind, mismatch: Mismatch, line: &Line<'_>, status: Status) {
         self.count += 1;
-        let (expected, got) = wording(line.expected, status);
-        let key = (kind, mismatch, expected, got);
+        let wording = wording(line.expected, status);
+        let detail = match mismatch {
+            Mismatch::WrongLength | Mismatch::WrongAccess => None,
+            Mismatch::Failed | Mismatch::Succeeded | Mismatch::OtherFailure => {
+                Some(wording.clone())
+            }
+        };
         let is_full = self.kinds.len() >= KINDS_MAX;
-        let seen = match self.kinds.entry(key) {
+        let seen = match self.kinds.entry((kind, mismatch, detail)) {
             Entry::Vacant(_) if is_full => return,
-            Entry::Vacant(place) => place.insert(Seen::default()),
+            Entry::Vacant(place) => place.insert(Seen::none_of(wording.clone())),
             Entry::Occupied(place) => place.into_mut(),
         };
         seen.count += 1;
+        seen.varies |= seen.wording != wording;
         seen.note(line.number);
     }
 
@@ -54,34 +68,49 @@ impl Mismatches {
     pub fn merge(&mut self, other: Mismatches) {
         self.count += other.count;
         for (key, seen) in other.kinds {
-            let mine = self.kinds.entry(key).or_default();
+            let mine = self.kinds.entry(key);
+            let mine = mine.or_insert_with(|| Seen::none_of(seen.wording.clone()));
             mine.count += seen.count;
+            mine.varies |= seen.varies || mine.wording != seen.wording;
             seen.lines.into_iter().for_each(|line| mine.note(line));
         }
     }
 
     /// For the record, most frequent first.
     pub fn into_records(self) -> Vec<MismatchRecord> {
-        let mut records: Vec<MismatchRecord> = self
+        let records = self
             .kinds
             .into_iter()
-            .map(
-                |((operation, mismatch, expected, got), seen)| MismatchRecord {
+            .map(|((operation, mismatch, _), seen)| {
+                let (expected, mut got) = seen.wording;
+                if seen.varies {
+                    got.push_str(" (the first; others differ)");
+                }
+                MismatchRecord {
                     operation,
                     mismatch,
                     expected,
                     got,
                     count: seen.count,
                     lines: seen.lines,
-                },
-            )
-            .collect();
+                }
+            });
+        let mut records: Vec<MismatchRecord> = records.collect();
         records.sort_by_key(|record| std::cmp::Reverse(record.count));
         records
     }
 }
 
 impl Seen {
+    fn none_of(wording: Wording) -> Self {
+        Self {
+            count: 0,
+            lines: Vec::new(),
+            wording,
+            varies: false,
+        }
+    }
+
     fn note(&mut self, line: u32) {
         if self.lines.len() < LINES_MAX && !self.lines.contains(&line) {
             self.lines.push(line);
@@ -89,9 +118,8 @@ impl Seen {
     }
 }
 
-/// What was expected and what came, in words. Lengths differ from line to line,
-/// so they are words of the first line only where they say what kind it is.
-fn wording(expected: Expected, status: Status) -> (String, String) {
+/// What was expected and what came, in words.
+fn wording(expected: Expected, status: Status) -> Wording {
     let wanted = match (expected, status) {
         (_, Status::WrongLength { expected, .. }) => format!("{expected} bytes"),
         (_, Status::WrongAccess { expected, .. }) => format!("access {expected:#x}"),
@@ -132,5 +160,62 @@ fn cause_name(cause: Cause) -> &'static str {
         Cause::Locked => "locked by somebody else",
         Cause::UnknownHandle => "a handle that is not open",
         Cause::Other => "failure",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_model::load::Action;
+
+    fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
+        let line = Line {
+            number,
+            stamp: None,
+            action: Action::Flush { handle: 1 },
+            expected: Expected::Success,
+            data: b"0",
+        };
+        let mismatch = line.expected.mismatch(&status).expect("it is one");
+        mismatches.add(OpKind::ReadX, mismatch, &line, status);
+    }
+
+    fn short(got: u64) -> Status {
+        let expected = 1000;
+        Status::WrongLength { expected, got }
+    }
+
+    #[test]
+    fn wrong_lengths_are_one_kind_and_leave_room_for_others() {
+        let mut mismatches = Mismatches::default();
+        for number in 0..200 {
+            add(&mut mismatches, number, short(number.into()));
+        }
+        add(&mut mismatches, 200, Status::Nfs(28));
+        let mut all = Mismatches::default();
+        add(&mut all, 7, short(999));
+        all.merge(mismatches);
+        assert_eq!(all.count(), 202);
+        let records = all.into_records();
+        let counted: Vec<(u64, &str)> = records
+            .iter()
+            .map(|record| (record.count, record.got.as_str()))
+            .collect();
+        let expected = [
+            (201, "999 bytes (the first; others differ)"),
+            (1, "NFS3ERR_NOSPC (28)"),
+        ];
+        assert_eq!(counted, expected);
+        assert_eq!(records[0].lines, [7, 0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn beyond_so_many_kinds_they_are_only_counted() {
+        let mut mismatches = Mismatches::default();
+        for number in 0..100 {
+            add(&mut mismatches, 1, Status::Errno(1000 + number));
+        }
+        assert_eq!(mismatches.count(), 100);
+        assert_eq!(mismatches.into_records().len(), KINDS_MAX);
     }
 }

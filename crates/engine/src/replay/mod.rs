@@ -17,7 +17,7 @@ pub mod tcp;
 mod time;
 mod watch;
 
-pub use layer::{Layer, LayerLost, Reply};
+pub use layer::{Layer, LayerLost, Reply, StopSign};
 pub use local::{LocalLayer, LocalOptions, LocalSite};
 pub use marker::LeftOver;
 pub use nfs3::{Nfs3Layer, Nfs3Options, Nfs3Site};

@@ -3,6 +3,7 @@
 
 use super::board::Board;
 use super::client::{Client, Shared, Step};
+use super::layer::{Layer, StopSign};
 use super::record::{Measured, ThreadEnd};
 use super::site::{Site, Trees};
 use super::time::{RealTime, Time};
@@ -61,7 +62,9 @@ fn measure<S: Site>(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Measured, RunError> {
-    let layers = layers(plan, site, stop, observer)?;
+    let mut layers = layers(plan, site, stop, observer)?;
+    let sign = StopSign::default();
+    layers.iter_mut().for_each(|layer| layer.heed(&sign));
     let clock = Clock::start();
     let shared = shared(plan, replay, stop);
     let boards: Vec<Board> = (0..plan.clients).map(|_| Board::new()).collect();
@@ -116,7 +119,7 @@ fn measure<S: Site>(
         for start in starts {
             let _ = start.send(clock.clone());
         }
-        let ends = coordinator.watch(&clock, &all_done, observer);
+        let ends = coordinator.watch(&clock, &all_done, &sign, observer);
         Ok::<_, RunError>((clock, started_at, ends))
     })?;
     Ok(coordinator.conclude(replay, clock, started_at, ends))

@@ -3,6 +3,7 @@
 
 use super::board::Board;
 use super::client::{Shared, enter};
+use super::layer::StopSign;
 use super::record::{Measured, ThreadEnd};
 use super::{Progress, ProgressPhase};
 use crate::clock::Clock;
@@ -68,6 +69,7 @@ impl<'run> Coordinator<'run> {
         &mut self,
         clock: &Clock,
         all_done: &Receiver<ThreadEnd>,
+        sign: &StopSign,
         observer: &mut dyn Observer,
     ) -> Vec<ThreadEnd> {
         let mut ends = Vec::new();
@@ -87,6 +89,9 @@ impl<'run> Coordinator<'run> {
                 Ok(end) => ends.push(end),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.shared.stop.load(Ordering::Relaxed) {
+                sign.raise();
             }
             let now = clock.now();
             self.note_phase(now);

@@ -13,7 +13,9 @@ pub const ENOENT: i32 = 2;
 pub const EAGAIN: i32 = 11;
 pub const EEXIST: i32 = 17;
 pub const EISDIR: i32 = 21;
+pub const EINVAL: i32 = 22;
 pub const ENOTEMPTY: i32 = 39;
+pub const ELOOP: i32 = 40;
 
 /// A directory of its own and client 0 in it.
 pub struct Bench {

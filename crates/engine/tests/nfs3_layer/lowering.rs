@@ -1,7 +1,7 @@
 //! CIFS verbs, lowered.
 
 use crate::bench::{Bench, Client, NOENT, NOTEMPTY, find_first, nt_create_x};
-use filestone_engine::replay::Layer;
+use filestone_engine::replay::{Layer, Site, StopSign};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Generation, Status};
 use filestone_wire::nfs3::Procedure;
@@ -79,13 +79,14 @@ fn open_x_gives_a_file_its_length() {
     let bench = Bench::new(Generation::Dbench1);
     let mut client = bench.client(0);
     let path = FILE.as_bytes();
-    for len in [100_000, 7, 0, 20] {
+    for (len, written) in [(100_000, 100_000), (7, 0), (9, 2), (0, 0), (20, 20)] {
         let open = Action::OpenX {
             path,
             len,
             handle: 3,
         };
-        assert_eq!(client.status(open), Status::Ok);
+        let reply = client.reply(open);
+        assert_eq!((reply.status, reply.data_bytes), (Status::Ok, written));
         assert_eq!(client.read_x(3, 0, len), Status::Ok, "{len}");
         let short = Status::WrongLength {
             expected: len + 1,
@@ -94,6 +95,32 @@ fn open_x_gives_a_file_its_length() {
         assert_eq!(client.read_x(3, 0, len + 1), short);
         assert_eq!(client.close(3), Status::Ok);
     }
+    bench.end();
+}
+
+#[test]
+fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    let sign = StopSign::default();
+    client.layer.heed(&sign);
+    sign.raise();
+    assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
+    let (handle, offset, len) = (1, 0, 1 << 30);
+    let write = Action::WriteX {
+        handle,
+        offset,
+        len,
+        expected_len: len,
+    };
+    let broken_off = client.layer.carry_out(&write, b"0");
+    assert!(broken_off.is_err_and(|lost| lost.is_stop()));
+    assert_eq!(client.close(1), Status::Ok);
+    bench
+        .site
+        .clean_up(0, &mut client.layer)
+        .expect("taking away goes on");
     bench.end();
 }
 

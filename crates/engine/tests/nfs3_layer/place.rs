@@ -74,6 +74,20 @@ fn trees_that_were_kept_are_left_over_and_can_be_removed() {
         .expect("it can be removed");
 }
 
+#[test]
+fn what_was_claimed_goes_however_many_names_are_in_it() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    for number in 0..1500 {
+        client.create(&format!("clients/{number}"));
+    }
+    let Bench { server, site } = bench;
+    site.release(Trees::Remove).expect("it can be removed");
+    let nothing = remove_left_over(&target(&server), None, TIMEOUT, LeftOverPolicy::Remove)
+        .expect("nothing is there");
+    assert_eq!(nothing, None);
+}
+
 /// A directory in the tree of a client, in which there is another `clients`.
 fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
     let mut client = bench.client(0);

@@ -8,6 +8,7 @@ use super::Load;
 use super::census::verbs::verb;
 use super::compiled::StepView;
 use crate::operation::OpKind;
+use filestone_wire::tbench::{Dialect, Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -25,9 +26,6 @@ pub enum LayerKind {
         nlm: bool,
     },
 }
-
-/// Longest message of bare TCP: 16 MiB of file data, and room for names.
-pub const TCP_MESSAGE_MAX: u64 = filestone_wire::tbench::MESSAGE_MAX as u64;
 
 /// Offsets of a local file are signed (off_t of POSIX).
 const LOCAL_OFFSET_MAX: u64 = i64::MAX as u64;
@@ -212,12 +210,17 @@ fn reason_of_local(asked: &Asked) -> Option<Reason> {
 
 /// tbench has a message for each CIFS-style verb but Deltree, which it answers
 /// itself, and for no other. Sizes are dbench 3's: those of older generations
-/// differ by a few bytes.
+/// differ by a few bytes. Names are left out: they are never that long.
 fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
-    let bytes = match asked.kind {
-        OpKind::WriteX => asked.len.saturating_add(59),
-        OpKind::ReadX => asked.returned.saturating_add(59),
-        OpKind::FindFirst => asked.returned.saturating_mul(90).saturating_add(39),
+    let operation = match asked.kind {
+        OpKind::WriteX => Operation::Write { len: asked.len },
+        OpKind::ReadX => Operation::Read {
+            returned: asked.returned,
+        },
+        OpKind::FindFirst => Operation::FindFirst {
+            name: 0,
+            entries: asked.returned,
+        },
         OpKind::NtCreateX
         | OpKind::OpenX
         | OpKind::Close
@@ -231,11 +234,12 @@ fn reason_of_tcp(asked: &Asked) -> Option<Reason> {
         | OpKind::QueryPathInformation
         | OpKind::QueryFileInformation
         | OpKind::SetFileInformation
-        | OpKind::QueryFsInformation => 0,
+        | OpKind::QueryFsInformation => return None,
         OpKind::Deltree => return Some(Reason::NothingToSend),
         _ => return Some(Reason::NoMessage),
     };
-    (bytes > TCP_MESSAGE_MAX).then_some(Reason::MessageTooLong)
+    let exchange = Dialect::Three.sizes(operation).exchange();
+    exchange.is_err().then_some(Reason::MessageTooLong)
 }
 
 /// Offsets and lengths of RFC 1813 have 64 bits; locks are another protocol's.
@@ -253,6 +257,7 @@ fn reason_of_nfs(nlm: bool, asked: &Asked) -> Option<Reason> {
 mod tests {
     use super::*;
     use crate::load::Compiler;
+    use filestone_wire::tbench::MESSAGE_MAX;
 
     const LAYERS: [LayerKind; 4] = [
         LayerKind::Local,
@@ -325,7 +330,8 @@ mod tests {
 
     #[test]
     fn sizes_and_offsets_have_their_limits() {
-        let most = TCP_MESSAGE_MAX - 59;
+        let empty = Dialect::Three.sizes(Operation::Write { len: 0 });
+        let most = u64::from(MESSAGE_MAX) - empty.request;
         let [local, tcp, nfs, _] = with_handle(&[
             &format!("WriteX 1 0 {most} {most}"),
             &format!("WriteX 1 0 {0} {0}", most + 1),

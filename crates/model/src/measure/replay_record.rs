@@ -20,7 +20,9 @@ pub struct ReplayRecord {
     pub bytes_read: u64,
     /// Results other than the load file expects, the whole run long.
     pub mismatch_count: u64,
-    /// The same by kind of operation, most frequent first.
+    /// The same by kind of operation and of result, most frequent first. A client
+    /// tells only so many kinds apart, so that their counts may sum to less than
+    /// `mismatch_count`, never to more.
     pub mismatches: Vec<MismatchRecord>,
     /// One entry per client.
     pub clients: Vec<ClientRecord>,
@@ -33,9 +35,10 @@ pub struct MismatchRecord {
     pub operation: OpKind,
     /// How the result differed.
     pub mismatch: Mismatch,
-    /// What the load file expected, in its own or the standard's words.
+    /// What the load file expected, in its own or the standard's words; of lengths
+    /// and permissions, which differ from line to line, what was seen first.
     pub expected: String,
-    /// What came instead, such as `NFS3ERR_NOSPC (28)`.
+    /// What came instead, such as `NFS3ERR_NOSPC (28)`; likewise.
     pub got: String,
     /// How often.
     pub count: u64,

@@ -382,6 +382,57 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
     }
 }
 
+/// Somebody stops the run while it is at its second action.
+struct Interrupted<'a>(&'a AtomicBool, u32);
+
+impl Layer for Interrupted<'_> {
+    fn carry_out(&mut self, _: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
+        self.1 += 1;
+        if self.1 < 2 {
+            return Ok(Reply::of(Status::Ok));
+        }
+        self.0.store(true, Ordering::Relaxed);
+        Err(LayerLost::stopped())
+    }
+
+    fn end_pass(&mut self) -> Result<(), LayerLost> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_action_that_was_broken_off_by_a_stop_counts_as_not_begun_and_loses_nobody() {
+    let text = "QUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n".repeat(3);
+    let load = crate::load_file::read_text("three.load", &text).expect("the load is right");
+    let stop = AtomicBool::new(false);
+    let kinds = [(OpKind::QueryPathInformation, Role::Measured)];
+    let buffer = Box::new(IntervalBuffer::new(&kinds, 100, TICK_NANOS));
+    let shared = Shared {
+        stop: &stop,
+        recorder: Mutex::new(Recorder::new(buffer, Moment::ZERO, Moment::NEVER)),
+        window_start: Moment::ZERO,
+        window_end: Moment::NEVER,
+        points: vec![AtomicU64::new(0)],
+        run_once: true,
+        on_mismatch: OnMismatch::Count,
+        trunc_io_bytes: None,
+    };
+    let board = Board::new();
+    let script = Script::new(Arc::new(load), 0, 1, 1);
+    let mut client = Client::new(
+        0,
+        (script, Interrupted(&stop, 0)),
+        Pacing::Closed,
+        VirtualTime::default(),
+        (&board, &shared),
+    );
+    while client.step() == Step::Going {}
+    let (end, _) = client.finish();
+    assert_eq!((end.record.lines, end.record.lost), (1, None));
+    assert_eq!((end.begun, end.was_stopped), (1, true));
+    assert_eq!(board.worst(7), 0, "nothing is going on");
+}
+
 #[test]
 fn a_client_that_waits_for_itself_would_wait_for_ever() {
     let (end, _, _) =

@@ -33,7 +33,7 @@ impl Done {
         }
     }
 
-    /// Carried out for `asked` bytes of file data.
+    /// Carried out for `asked` bytes of file data, read or written.
     pub const fn data(status: Status, asked: u64) -> Self {
         Self {
             status,

@@ -36,9 +36,26 @@ pub(super) enum NotRemoved {
         /// Its name, from the top of the tree on as it is now.
         name: String,
     },
+    /// Somebody holds a file. A client of NFS keeps what is removed while it is
+    /// open as `.nfs…`, and lets nobody remove that before it is closed.
+    #[error("cannot remove {name}: the file is in use, or something is mounted on it")]
+    InUse {
+        /// Its name, from the top of the tree on as it is now.
+        name: String,
+    },
 }
 
 impl NotRemoved {
+    /// What unlink says of a file.
+    fn file(name: &[u8], errno: Errno) -> Self {
+        let name = String::from_utf8_lossy(name).into_owned();
+        match errno {
+            Errno::BUSY => NotRemoved::InUse { name },
+            errno => NotRemoved::Refused { name, errno },
+        }
+    }
+
+    /// What any other call says, about a directory.
     fn refused(name: &[u8], errno: Errno) -> Self {
         let name = String::from_utf8_lossy(name).into_owned();
         match errno {
@@ -50,7 +67,9 @@ impl NotRemoved {
 
     /// The same, seen from the directory above `directory`.
     fn below(mut self, directory: &[u8]) -> Self {
-        let (NotRemoved::Refused { name, .. } | NotRemoved::Mounted { name }) = &mut self;
+        let (NotRemoved::Refused { name, .. }
+        | NotRemoved::Mounted { name }
+        | NotRemoved::InUse { name }) = &mut self;
         *name = format!("{}/{name}", String::from_utf8_lossy(directory));
         self
     }
@@ -59,7 +78,7 @@ impl NotRemoved {
     pub fn errno(&self) -> Errno {
         match self {
             NotRemoved::Refused { errno, .. } => *errno,
-            NotRemoved::Mounted { .. } => Errno::BUSY,
+            NotRemoved::Mounted { .. } | NotRemoved::InUse { .. } => Errno::BUSY,
         }
     }
 }
@@ -182,7 +201,7 @@ fn take_away(parent: BorrowedFd<'_>, name: &[u8], kind: FileType) -> Result<bool
         Ok(()) | Err(Errno::NOENT) => Ok(true),
         // What was a file when the directory was read has become a directory.
         Err(Errno::ISDIR) if !may_be_directory => Ok(false),
-        Err(errno) => Err(NotRemoved::refused(name, errno)),
+        Err(errno) => Err(NotRemoved::file(name, errno)),
     }
 }
 
@@ -225,4 +244,21 @@ fn move_up(
         }
     }
     Err(NotRemoved::refused(name, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_busy_is_in_use_and_a_directory_that_is_has_something_mounted_on_it() {
+        let say = |error: NotRemoved| {
+            assert_eq!(error.errno(), Errno::BUSY);
+            error.below(b"client0").to_string()
+        };
+        let file = say(NotRemoved::file(b".nfs0001", Errno::BUSY));
+        assert!(file.starts_with("cannot remove client0/.nfs0001: the file is in use"));
+        let directory = say(NotRemoved::refused(b"dir", Errno::BUSY));
+        assert!(directory.starts_with("cannot remove client0/dir: a file system is mounted"));
+    }
 }

@@ -7,6 +7,11 @@
 //! if two clients wait for each other; SMB_COM_LOCKING_ANDX and a non-blocking
 //! NLM_LOCK do not, and neither do we: a lock that somebody else holds is refused
 //! at once with EAGAIN, or with NLM4_DENIED for the verbs of NLM.
+//!
+//! The verbs of NLM name files, and may name somebody else's: a lock changes none.
+//! As the lock manager of Linux does, they open regular files only, so that no
+//! device and no pipe notices, and for writing, which an exclusive lock needs; who
+//! may not write to a file may not lock it. Nothing is written.
 
 use super::answer::Refusal;
 use super::names::{LOOK, Names};
@@ -14,7 +19,7 @@ use filestone_model::load::Status;
 use nix::fcntl::FcntlArg;
 use nix::libc;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::HashMap;
 
@@ -102,7 +107,8 @@ impl NamedLocks {
         range: Option<Range>,
     ) -> Result<(), Refusal> {
         if !self.files.contains_key(path) {
-            let file = names.open(path, OFlags::RDWR, Mode::empty())?;
+            let flags = OFlags::RDWR | OFlags::NONBLOCK;
+            let file = open_regular(names, path, flags)?;
             self.files.insert(path.to_vec(), file);
         }
         match (self.files.get(path), range) {
@@ -132,7 +138,7 @@ impl NamedLocks {
         let file = match self.files.get(path) {
             Some(file) => file,
             None => {
-                opened = names.open(path, LOOK, Mode::empty())?;
+                opened = open_regular(names, path, LOOK)?;
                 &opened
             }
         };
@@ -147,6 +153,24 @@ impl NamedLocks {
     /// Sets all free.
     pub fn clear(&mut self) {
         self.files.clear();
+    }
+}
+
+/// Opens a regular file. What it is, is looked at before as well: opening alone
+/// rewinds a tape.
+fn open_regular(names: &Names, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    check_regular(&names.stat(path)?)?;
+    let file = names.open(path, flags, Mode::empty())?;
+    check_regular(&rustix::fs::fstat(&file)?)?;
+    Ok(file)
+}
+
+fn check_regular(found: &rustix::fs::Stat) -> Result<(), Errno> {
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => Ok(()),
+        FileType::Directory => Err(Errno::ISDIR),
+        FileType::Symlink => Err(Errno::LOOP),
+        _ => Err(Errno::INVAL),
     }
 }
 

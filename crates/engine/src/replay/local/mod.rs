@@ -37,10 +37,10 @@ pub use claim::remove_left_over;
 pub use options::LocalOptions;
 pub use site::LocalSite;
 
-use super::layer::{Layer, LayerLost, Reply};
-use answer::{Answer, reply};
+use super::layer::{Layer, LayerLost, Reply, StopSign};
+use answer::{Answer, Refusal, reply};
 use dos_attributes::DosAttributes;
-use filestone_model::load::Action;
+use filestone_model::load::{Action, Status};
 use handles::Handles;
 use locks::NamedLocks;
 use names::Names;
@@ -134,8 +134,18 @@ impl LocalLayer {
 }
 
 impl Layer for LocalLayer {
+    fn heed(&mut self, sign: &StopSign) {
+        self.transfers.heed(sign);
+    }
+
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
-        Ok(reply(self.carry_out_verb(action, data)))
+        let answer = self.carry_out_verb(action, data);
+        if let Err(Refusal(Status::Errno(number))) = answer
+            && self.transfers.has_broken_off(number)
+        {
+            return Err(LayerLost::stopped());
+        }
+        Ok(reply(answer))
     }
 
     fn end_pass(&mut self) -> Result<(), LayerLost> {

@@ -8,12 +8,16 @@
 //! neighbours: it is made without O_DIRECT, which is switched off on that
 //! descriptor for its duration, and counted in [`Transfers::buffered_writes`].
 
+use crate::replay::StopSign;
 use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 /// Moved by one system call at most.
 pub(super) const PIECE_MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// What a transfer says that a [`StopSign`] has broken off.
+const BROKEN_OFF: Errno = Errno::CANCELED;
 
 /// The buffers begin where a page does.
 const PAGE_BYTES: usize = 4096;
@@ -50,6 +54,8 @@ pub(super) struct Transfers {
     /// With O_DIRECT, what offsets and lengths must be multiples of.
     direct: Option<u64>,
     buffered_writes: u64,
+    /// Raised, it breaks off what takes several pieces.
+    sign: StopSign,
 }
 
 /// Not an end that a file can have.
@@ -72,7 +78,18 @@ impl Transfers {
             outgoing: PageAligned::default(),
             direct,
             buffered_writes: 0,
+            sign: StopSign::default(),
         }
+    }
+
+    /// From now on transfers break off at that sign, with ECANCELED.
+    pub fn heed(&mut self, sign: &StopSign) {
+        self.sign = sign.clone();
+    }
+
+    /// Whether this is what a transfer says that was broken off.
+    pub fn has_broken_off(&self, errno: i32) -> bool {
+        errno == BROKEN_OFF.raw_os_error() && self.sign.is_raised()
     }
 
     /// Writes that O_DIRECT was switched off for.
@@ -105,6 +122,9 @@ impl Transfers {
             done += got as u64;
             if got < wanted || done >= len {
                 return Ok(done);
+            }
+            if self.sign.is_raised() {
+                return Err(BROKEN_OFF);
             }
         }
     }
@@ -165,6 +185,9 @@ impl Transfers {
             };
             if done >= len {
                 return Ok(());
+            }
+            if self.sign.is_raised() {
+                return Err(BROKEN_OFF);
             }
         }
     }

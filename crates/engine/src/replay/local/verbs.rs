@@ -136,7 +136,7 @@ impl LocalLayer {
     }
 
     /// dbench 1's SMBopenX: resolve, open, fstat, and ftruncate or pwrite until it
-    /// has the length of the trace.
+    /// has the length of the trace. What is written is file data like any other.
     pub(super) fn open_with_len(
         &mut self,
         path: &[u8],
@@ -159,7 +159,8 @@ impl LocalLayer {
             self.transfers
                 .write(file.as_fd(), found, len - found, data)?;
         }
-        self.hold(file, handle)
+        self.hold(file, handle)?;
+        Ok(Done::data(Status::Ok, len.saturating_sub(found)))
     }
 
     /// close.

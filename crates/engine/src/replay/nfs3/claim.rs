@@ -6,6 +6,7 @@
 //! whether it goes on; of one on this host, `/proc` tells.
 
 use super::calls::{Failure, Nfs, permissions};
+use super::remove::gone;
 use crate::error::RunError;
 use crate::replay::marker::{self, LeftOver, MARKER_MAX_BYTES};
 use crate::replay::site::{CLIENTS, MARKER};
@@ -99,22 +100,15 @@ impl Ground<'_> {
             .map_err(|failure| self.error("CREATE", failure))
     }
 
-    /// Takes `clients` away with all that is in it.
+    /// Takes `clients` away with all that is in it: what was claimed, and nothing
+    /// that may have come to be called so since.
     pub(super) fn remove(&self, nfs: &mut Nfs, clients: &Handle) -> Result<(), RunError> {
         // The marker goes last: what an interruption leaves is still known as ours.
-        let mut names = Vec::new();
-        nfs.each_entry(clients, 32 << 10, |name, _| {
-            if !matches!(name, b"." | b"..") && name != MARKER.as_bytes() {
-                names.push(name.to_vec());
-            }
-            names.len() >= 1 << 20
-        })
-        .map_err(|failure| self.error("READDIRPLUS", failure))?;
-        for name in &names {
-            nfs.remove_tree(clients, name)
-                .map_err(|failure| self.error("REMOVE", failure))?;
-        }
-        nfs.remove_tree(&self.root, CLIENTS.as_bytes())
+        nfs.empty_but(clients, MARKER.as_bytes())
+            .and_then(|()| gone(nfs.remove(clients, MARKER.as_bytes())))
+            .map_err(|failure| self.error("REMOVE", failure))?;
+        // Of a directory that is not empty, and so not ours, RMDIR takes nothing.
+        gone(nfs.remove_directory(&self.root, CLIENTS.as_bytes()))
             .map_err(|failure| self.error("RMDIR", failure))
     }
 

@@ -10,7 +10,7 @@ use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use super::options::ClientOptions;
 use crate::replay::site::{CLIENTS, MARKER};
-use crate::replay::{Layer, LayerLost, Reply};
+use crate::replay::{Layer, LayerLost, Reply, StopSign};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
@@ -58,9 +58,17 @@ pub struct Nfs3Layer {
     pub(super) open: OpenFiles,
     /// File data that do not lie in one piece where they are taken from.
     pub(super) filled: Vec<u8>,
+    /// Bytes that the last OpenX wrote to give its file a length.
+    pub(super) extended_by: u64,
+    /// Raised, it breaks off what takes several calls to transfer.
+    pub(super) sign: StopSign,
 }
 
 impl Layer for Nfs3Layer {
+    fn heed(&mut self, sign: &StopSign) {
+        self.sign = sign.clone();
+    }
+
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
         let answer = self.answer(action, data);
         let traffic = self.take_traffic();
@@ -137,6 +145,8 @@ impl Nfs3Layer {
             names: Names::default(),
             open: OpenFiles::default(),
             filled: Vec::new(),
+            extended_by: 0,
+            sign: StopSign::default(),
         }
     }
 
@@ -194,14 +204,13 @@ impl Nfs3Layer {
 
     /// File data that an action that succeeded has moved, as dbench counts them.
     fn data_bytes(&self, action: &Action<'_>) -> u64 {
-        if let Action::ReadX { len, .. }
-        | Action::WriteX { len, .. }
-        | Action::Read { len, .. }
-        | Action::Write { len, .. } = *action
-        {
-            len
-        } else {
-            0
+        match *action {
+            Action::ReadX { len, .. }
+            | Action::WriteX { len, .. }
+            | Action::Read { len, .. }
+            | Action::Write { len, .. } => len,
+            Action::OpenX { .. } => self.extended_by,
+            _ => 0,
         }
     }
 

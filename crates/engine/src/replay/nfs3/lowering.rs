@@ -8,7 +8,6 @@ use super::calls::{Failure, Object, Outcome, permissions, times_of_server};
 use super::layer::{Found, Nfs3Layer, check_own, is_clients};
 use super::names::split;
 use super::open_files::OpenFile;
-use super::transfer;
 use crate::replay::site::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
@@ -18,6 +17,9 @@ use filestone_wire::nfs3::{self, Fattr3, FileType, Handle, Sattr3};
 
 /// Bytes of a page of READDIRPLUS for FIND_FIRST.
 const PAGE: u32 = 32 << 10;
+
+/// Ways to spell the letters of `client` with and without capitals.
+const SPELLINGS_MAX: usize = 1 << "client".len();
 
 const fn makes(disposition: Disposition) -> bool {
     match disposition {
@@ -157,6 +159,7 @@ impl Nfs3Layer {
             let missing = (size, len - size);
             self.write_out(&handle, missing, data, stable, |written| file.note(written))?;
         }
+        self.extended_by = len.saturating_sub(size);
         self.open.insert(number, file);
         Ok(Status::Ok)
     }
@@ -196,7 +199,7 @@ impl Nfs3Layer {
         expected: u64,
     ) -> Outcome<Status> {
         let file = self.open.find(number)?.handle;
-        let got = transfer::read(&mut self.nfs, &file, (offset, len), self.place.transfers)?;
+        let got = self.read_in(&file, (offset, len))?;
         Ok(length(expected, got))
     }
 
@@ -371,7 +374,7 @@ impl Nfs3Layer {
             if name.eq_ignore_ascii_case(&own) {
                 names.push(name.to_vec());
             }
-            false
+            names.len() >= SPELLINGS_MAX
         })?;
         for name in &names {
             self.nfs.remove_tree(&clients, name)?;

@@ -14,6 +14,8 @@ const DEPTH_MAX: usize = 1024;
 const NAMES_MAX: u64 = 50_000_000;
 /// Names listed before they are removed.
 const BATCH: usize = 1024;
+/// Bytes of names, likewise: the standard sets no limit to one of them.
+const BATCH_BYTES: usize = 256 << 10;
 /// Bytes of a page of the listing.
 const PAGE: u32 = 32 << 10;
 /// Times that a directory may be listed without anything coming of it.
@@ -47,7 +49,49 @@ struct Walk {
     names: u64,
 }
 
+/// Names in a directory, with what they are if the server says.
+type Batch = Vec<(Vec<u8>, Option<FileType>)>;
+
 impl Nfs {
+    /// Removes all that is in `directory` but the entry `keep`.
+    pub fn empty_but(&mut self, directory: &Handle, keep: &[u8]) -> Outcome<()> {
+        let mut last = Batch::new();
+        let (mut names, mut stalls) = (0, 0);
+        loop {
+            let batch = self.batch(directory, keep)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            for (name, _) in &batch {
+                self.remove_tree(directory, name)?;
+            }
+            names += batch.len() as u64;
+            stalls += u32::from(batch == last);
+            if stalls > STALLS_MAX || names > NAMES_MAX {
+                return Err(Status::NOTEMPTY.into());
+            }
+            last = batch;
+        }
+    }
+
+    /// The first names in a directory but `keep`: as many as are removed at once.
+    fn batch(&mut self, directory: &Handle, keep: &[u8]) -> Outcome<Batch> {
+        let mut batch = Batch::new();
+        let mut bytes = 0;
+        self.each_entry(directory, PAGE, |name, file_type| {
+            if !matches!(name, b"." | b"..") && name != keep {
+                bytes += name.len();
+                batch.push((name.to_vec(), file_type));
+            }
+            batch.len() >= BATCH || bytes >= BATCH_BYTES
+        })?;
+        let is_none = |name: &[u8]| name.is_empty() || name.contains(&b'/');
+        if batch.iter().any(|(name, _)| is_none(name)) {
+            return Err(self.violated(Procedure::Readdirplus, "a name with a slash in it"));
+        }
+        Ok(batch)
+    }
+
     /// Removes `name` in `parent` and everything below it; well done too if there
     /// is nothing of that name.
     pub fn remove_tree(&mut self, parent: &Handle, name: &[u8]) -> Outcome<()> {
@@ -102,21 +146,12 @@ impl Nfs {
 
     /// Removes a batch of what is in a directory; whether there was anything.
     fn empty(&mut self, level: &mut Level, removed: &mut u64) -> Outcome<bool> {
-        let mut batch: Vec<(Vec<u8>, Option<FileType>)> = Vec::new();
-        self.each_entry(&level.handle, PAGE, |name, file_type| {
-            if !matches!(name, b"." | b"..") {
-                batch.push((name.to_vec(), file_type));
-            }
-            batch.len() >= BATCH
-        })?;
+        let batch = self.batch(&level.handle, b"")?;
         if batch.is_empty() {
             return Ok(false);
         }
         let before = *removed;
         for (name, file_type) in batch {
-            if name.is_empty() || name.contains(&b'/') {
-                return Err(self.violated(Procedure::Readdirplus, "a name with a slash in it"));
-            }
             // What has no attributes is looked up when it is entered.
             if matches!(file_type, None | Some(FileType::Directory)) {
                 level.directories.push(name);
@@ -151,7 +186,7 @@ impl Nfs {
 }
 
 /// Whoever removed it, it is gone.
-fn gone(answer: Outcome<()>) -> Outcome<()> {
+pub fn gone(answer: Outcome<()>) -> Outcome<()> {
     match answer {
         Err(failure) if failure.is(Status::NOENT) => Ok(()),
         answer => answer,
@@ -162,7 +197,7 @@ fn gone(answer: Outcome<()>) -> Outcome<()> {
 mod tests {
     use super::*;
     use crate::replay::nfs3::scripted::{self, reply};
-    use filestone_wire::nfs3::{FileHandle, getattr, lookup};
+    use filestone_wire::nfs3::{FileHandle, WccData, getattr, lookup, readdirplus, remove};
     use filestone_wire::xdr::Encode;
     use std::io::Write;
 
@@ -194,5 +229,58 @@ mod tests {
         let seen = seen.join().expect("the server ended");
         let [lookup, getattr] = [Procedure::Lookup, Procedure::Getattr].map(Procedure::number);
         assert_eq!(seen, [lookup, getattr]);
+    }
+
+    /// One page with these names.
+    fn listing(names: &[&[u8]]) -> Vec<u8> {
+        let entries = names.iter().zip(1..).map(|(name, cookie)| {
+            let (name_attributes, name_handle) = (None, None);
+            readdirplus::EntryPlus {
+                fileid: cookie,
+                name,
+                cookie,
+                name_attributes,
+                name_handle,
+            }
+        });
+        let page = readdirplus::ReplyOk {
+            dir_attributes: None,
+            cookieverf: [0; 8],
+            entries: entries.collect(),
+            eof: true,
+        };
+        readdirplus::Reply::Ok(page).to_bytes()
+    }
+
+    #[test]
+    fn a_server_that_lists_what_it_has_removed_is_given_up() {
+        let (mut nfs, seen) = scripted::nfs(|call, out| {
+            let results = match Procedure::from_number(call.procedure) {
+                Some(Procedure::Readdirplus) => listing(&[b".", b"kept", b"file"]),
+                Some(Procedure::Lookup) => lookup::Reply::Ok(lookup::ReplyOk {
+                    object: FileHandle::new(&[2]).expect("a handle"),
+                    obj_attributes: Some(scripted::attributes(FileType::Regular, 1)),
+                    dir_attributes: None,
+                })
+                .to_bytes(),
+                Some(Procedure::Remove) => {
+                    let dir_wcc = WccData::default();
+                    remove::Reply::Ok(remove::ReplyOk { dir_wcc }).to_bytes()
+                }
+                _ => Status::ACCES.0.to_be_bytes().to_vec(),
+            };
+            out.write_all(&reply(call.xid, &results))
+        });
+        let directory = Handle::from(FileHandle::new(&[1]).expect("a handle"));
+        let failure = nfs.empty_but(&directory, b"kept").expect_err("it stays");
+        assert!(failure.is(Status::NOTEMPTY), "{failure:?}");
+        drop(nfs);
+        let seen = seen.join().expect("the server ended");
+        let count = |procedure: Procedure| {
+            let number = procedure.number();
+            seen.iter().filter(|seen| **seen == number).count()
+        };
+        assert_eq!(count(Procedure::Readdirplus), 5);
+        assert_eq!(count(Procedure::Remove), 5, "what is kept is left alone");
     }
 }

@@ -1,7 +1,8 @@
 //! File data in pieces of the size that the server takes.
 
-use super::calls::{Failure, Nfs, Outcome, Written};
-use super::layer::{Nfs3Layer, Transfers};
+use super::calls::{Failure, Outcome, Written};
+use super::layer::Nfs3Layer;
+use crate::replay::LayerLost;
 use filestone_model::load::Cause;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
@@ -19,28 +20,33 @@ fn piece(len: u64, done: u64, most: u32) -> u32 {
     u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
 }
 
-/// Reads until there is no more; how many bytes came. A length of 0 is a call too.
-pub fn read(
-    nfs: &mut Nfs,
-    file: &Handle,
-    (offset, len): (u64, u64),
-    transfers: Transfers,
-) -> Outcome<u64> {
-    check_range(offset, len)?;
-    let mut done = 0;
-    loop {
-        let asked = piece(len, done, transfers.read);
-        let back = nfs.read(file, offset + done, asked)?;
-        done += u64::from(back.count);
-        // A short READ that is not at the end is asked for the rest (section
-        // 3.3.6); one of nothing would be asked for ever.
-        if done >= len || back.eof || back.count == 0 {
-            return Ok(done);
+impl Nfs3Layer {
+    /// Asked between two pieces of a transfer.
+    fn go_on(&self) -> Outcome<()> {
+        match self.sign.is_raised() {
+            true => Err(Failure::Lost(LayerLost::stopped())),
+            false => Ok(()),
         }
     }
-}
 
-impl Nfs3Layer {
+    /// Reads until there is no more; how many bytes came. A length of 0 is a call
+    /// too.
+    pub(super) fn read_in(&mut self, file: &Handle, (offset, len): (u64, u64)) -> Outcome<u64> {
+        check_range(offset, len)?;
+        let mut done = 0;
+        loop {
+            let asked = piece(len, done, self.place.transfers.read);
+            let back = self.nfs.read(file, offset + done, asked)?;
+            done += u64::from(back.count);
+            // A short READ that is not at the end is asked for the rest (section
+            // 3.3.6); one of nothing would be asked for ever.
+            if done >= len || back.eof || back.count == 0 {
+                return Ok(done);
+            }
+            self.go_on()?;
+        }
+    }
+
     /// Writes all of it, telling `note` of each answer. A length of 0 is a call too.
     pub(super) fn write_out(
         &mut self,
@@ -62,6 +68,7 @@ impl Nfs3Layer {
             if done >= len {
                 return Ok(());
             }
+            self.go_on()?;
         }
     }
 }

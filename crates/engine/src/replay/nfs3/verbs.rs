@@ -5,7 +5,6 @@ use super::calls::{Failure, Object, Outcome, permissions};
 use super::layer::{Nfs3Layer, check_own, is_clients};
 use super::locks::Locks;
 use super::names::split;
-use super::transfer;
 use filestone_model::load::{Cause, Status};
 use filestone_model::operation::Stability;
 use filestone_wire::nfs3::create::CreateHow;
@@ -95,7 +94,7 @@ impl Nfs3Layer {
     /// the file is.
     pub(super) fn read(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
         let file = self.walk(path)?;
-        transfer::read(&mut self.nfs, &file, (offset, len), self.place.transfers)?;
+        self.read_in(&file, (offset, len))?;
         Ok(Status::Ok)
     }
 

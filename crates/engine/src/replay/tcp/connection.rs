@@ -32,6 +32,8 @@ pub struct Connection {
     nowhere: Vec<u8>,
     /// Short data, laid out.
     filler: Vec<u8>,
+    /// After how many bytes they repeat.
+    period: usize,
 }
 
 impl Connection {
@@ -63,6 +65,7 @@ impl Connection {
             short: [0; SHORT],
             nowhere: vec![0; PIECE],
             filler: Vec::new(),
+            period: 0,
         };
         connection.shake_hands()?;
         Ok(connection)
@@ -108,16 +111,22 @@ impl Connection {
             }
             return send_all(&self.socket, request, self.timeout, exchange);
         }
-        if data.len() < LAID_OUT && self.filler.is_empty() {
-            let repeated = data.iter().copied().cycle().take(LAID_OUT);
-            self.filler = repeated.collect();
+        if data.len() >= LAID_OUT {
+            return self.send_long(exchange, &header, data);
         }
-        let data = if data.len() < LAID_OUT {
-            &self.filler
-        } else {
-            data
-        };
-        self.send_long(exchange, &header, data)
+        self.lay_out(data);
+        self.send_long(exchange, &header, &self.filler)
+    }
+
+    /// Lays short data out, unless they are already: a load may change them.
+    fn lay_out(&mut self, data: &[u8]) {
+        if self.period == data.len() && self.filler.starts_with(data) {
+            return;
+        }
+        self.period = data.len();
+        self.filler.clear();
+        let repeated = data.iter().copied().cycle().take(LAID_OUT);
+        self.filler.extend(repeated);
     }
 
     fn send_long(&self, exchange: Exchange, header: &[u8; 8], data: &[u8]) -> Result<(), TcpError> {

@@ -99,7 +99,7 @@ impl Exchanges {
 }
 
 /// File data that an action moves, as tbench counts them: what is written, and what
-/// the load file says was read.
+/// the load file says was read. What an OpenX writes is in none of its messages.
 pub fn data_bytes(action: &Action<'_>) -> u64 {
     match action {
         Action::WriteX { len, .. } => *len,

@@ -150,6 +150,27 @@ fn long_data_are_sent_as_they_are_and_short_data_over_and_over() {
 }
 
 #[test]
+fn data_that_change_are_sent_as_they_are_now() {
+    const PATTERNS: [&[u8]; 3] = [b"abc", b"xyz", b"xyzxyz+"];
+    let (address, thread) = peer(move |mut stream| {
+        shake_hands(&mut stream);
+        for pattern in PATTERNS {
+            let mut request = vec![0; 59 + 65_536];
+            stream.read_exact(&mut request).unwrap();
+            let expected = pattern.iter().cycle();
+            assert!(request[8..].iter().eq(expected.take(request.len() - 8)));
+            stream.write_all(&51_u32.to_be_bytes()).unwrap();
+            stream.write_all(&[0; 51]).unwrap();
+        }
+    });
+    let mut layer = patient(address).layer(0).unwrap();
+    for pattern in PATTERNS {
+        assert!(layer.carry_out(&WRITE, pattern).is_ok());
+    }
+    thread.join().unwrap();
+}
+
+#[test]
 fn nobody_at_that_port_is_said_so() {
     let gone = TcpListener::bind("127.0.0.1:0")
         .unwrap()
