@@ -229,7 +229,11 @@ impl<'run> Coordinator<'run> {
         for board in self.boards {
             enter(board, self.shared, Moment::NEVER);
         }
-        let cpu = self.cpu_used().saturating_sub(self.cpu_entered);
+        // A run that was stopped in its warm-up has measured nothing.
+        let cpu = match self.is_measuring {
+            true => self.cpu_used().saturating_sub(self.cpu_entered),
+            false => 0,
+        };
         let last = Box::new(buffer(self.plan));
         let end = done_at.max(self.interval_start);
         let mut full = self.shared.recorder().hand_over(last, end);
