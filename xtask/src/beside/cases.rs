@@ -27,11 +27,12 @@ pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     for what in [What::Local, What::OwnCost, What::Tcp] {
         for clients in [1, 2, 4] {
+            let plural = if clients == 1 { "" } else { "s" };
             let name = match what {
-                What::Local => format!("local, {clients} clients"),
+                What::Local => format!("local, {clients} client{plural}"),
                 What::OwnCost if clients > 1 => continue,
                 What::OwnCost => "user CPU per line, --fake-io".into(),
-                What::Tcp => format!("tcp, {clients} clients"),
+                What::Tcp => format!("tcp, {clients} client{plural}"),
             };
             cases.push(Case {
                 name,
