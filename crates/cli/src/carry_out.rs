@@ -234,7 +234,9 @@ pub fn measure(
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
     match &job.plan.workload {
-        WorkloadPlan::Probe(_) => measure_probe(&job.plan, calibration, stop, observer),
+        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => {
+            measure_probe(&job.plan, calibration, stop, observer)
+        }
         WorkloadPlan::LoadFile(replay) => measure_replay(job, replay, stop, observer),
     }
 }

@@ -92,6 +92,7 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
         seed: load.seed.unwrap_or(here.seed),
         busy_poll: load.busy_poll,
         pin: load.pin.clone().map_or_else(Vec::new, |list| list.0),
+        steering: None,
         target: TargetPlan::Nfs3(target),
     };
     Ok(plan)

@@ -135,7 +135,7 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
         ),
     ];
     let wrong_replay = match &plan.workload {
-        WorkloadPlan::Probe(_) => None,
+        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => None,
         WorkloadPlan::LoadFile(replay) => wrong_in_replay(&plan, replay),
     };
     let wrong = wrong.iter().find(|(is_wrong, _)| *is_wrong);

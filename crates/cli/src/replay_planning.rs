@@ -83,6 +83,7 @@ fn plan(
         seed: course.seed.unwrap_or(here.seed),
         busy_poll: false,
         pin: course.pin.clone().map_or_else(Vec::new, |list| list.0),
+        steering: None,
     }
 }
 

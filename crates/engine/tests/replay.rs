@@ -121,13 +121,14 @@ fn plan(target: TargetPlan, load: &Load) -> Plan {
         seed: 1,
         busy_poll: false,
         pin: vec![],
+        steering: None,
     }
 }
 
 fn settings(plan: &mut Plan) -> &mut ReplayPlan {
     match &mut plan.workload {
         WorkloadPlan::LoadFile(replay) => replay,
-        WorkloadPlan::Probe(_) => panic!("it is a replay"),
+        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => panic!("it is a replay"),
     }
 }
 

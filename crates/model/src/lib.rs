@@ -11,11 +11,14 @@
 pub mod arrivals;
 pub mod client;
 pub mod completions;
+pub mod file_set;
 pub mod load;
 pub mod measure;
+pub mod mix;
 pub mod operation;
 pub mod plan;
 pub mod random;
+pub mod steering;
 pub mod time;
 pub mod workload;
 

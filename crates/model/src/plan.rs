@@ -1,5 +1,12 @@
 //! Everything decided before a run: a [`Plan`] can be printed, stored and run again.
 
+mod mix;
+
+pub use mix::{
+    Access, CurvePlan, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix, MixCount, MixPlan,
+    Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
+};
+
 use crate::load::Generation;
 use crate::measure::sample::Role;
 use crate::only_in_loads;
@@ -163,6 +170,8 @@ pub enum WorkloadPlan {
     Probe(ProbePlan),
     /// The lines of a load file.
     LoadFile(ReplayPlan),
+    /// Operations drawn from a mix.
+    Mix(Box<MixPlan>),
 }
 
 /// When the lines of a load file are due.
@@ -354,6 +363,9 @@ pub struct Plan {
     pub busy_poll: bool,
     /// Processors that workers are bound to, one after the other; empty for no binding.
     pub pin: Vec<u32>,
+    /// How the offered load is steered while the run lasts; `None` leaves it as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steering: Option<SteeringPlan>,
 }
 
 /// Length of a tick: nct's sample, the finest row of a record.
@@ -364,7 +376,7 @@ impl Plan {
     pub fn probe(&self) -> Option<&ProbePlan> {
         match &self.workload {
             WorkloadPlan::Probe(probe) => Some(probe),
-            WorkloadPlan::LoadFile(_) => None,
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Mix(_) => None,
         }
     }
 
@@ -372,14 +384,14 @@ impl Plan {
     pub fn probe_mut(&mut self) -> Option<&mut ProbePlan> {
         match &mut self.workload {
             WorkloadPlan::Probe(probe) => Some(probe),
-            WorkloadPlan::LoadFile(_) => None,
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Mix(_) => None,
         }
     }
 
     /// The load file that is replayed, if there is one.
     pub fn replay(&self) -> Option<&ReplayPlan> {
         match &self.workload {
-            WorkloadPlan::Probe(_) => None,
+            WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => None,
             WorkloadPlan::LoadFile(replay) => Some(replay),
         }
     }
@@ -387,14 +399,31 @@ impl Plan {
     /// The load file that is replayed, to be changed.
     pub fn replay_mut(&mut self) -> Option<&mut ReplayPlan> {
         match &mut self.workload {
-            WorkloadPlan::Probe(_) => None,
+            WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => None,
             WorkloadPlan::LoadFile(replay) => Some(replay),
+        }
+    }
+
+    /// The mix that is asked, if there is one.
+    pub fn mix(&self) -> Option<&MixPlan> {
+        match &self.workload {
+            WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) => None,
+            WorkloadPlan::Mix(mix) => Some(mix),
+        }
+    }
+
+    /// The mix that is asked, to be changed.
+    pub fn mix_mut(&mut self) -> Option<&mut MixPlan> {
+        match &mut self.workload {
+            WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) => None,
+            WorkloadPlan::Mix(mix) => Some(mix),
         }
     }
 
     /// The kinds of operation that a run of this plan produces, and their roles.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         match &self.workload {
+            WorkloadPlan::Mix(mix) => mix.kinds(),
             WorkloadPlan::Probe(probe) => probe.kinds(),
             WorkloadPlan::LoadFile(replay) => replay
                 .kinds
@@ -404,11 +433,13 @@ impl Plan {
         }
     }
 
-    /// The kind that the run is about; of a load file, the first one in it.
+    /// The kind that the run is about; of a load file, the first one in it, of a mix the
+    /// most frequent.
     pub fn measured_kind(&self) -> OpKind {
         match &self.workload {
             WorkloadPlan::Probe(probe) => probe.operation,
             WorkloadPlan::LoadFile(replay) => replay.kinds.first().copied().unwrap_or(OpKind::Null),
+            WorkloadPlan::Mix(mix) => mix.most_frequent(),
         }
     }
 
@@ -524,6 +555,7 @@ mod tests {
             seed: 1,
             busy_poll: false,
             pin: vec![],
+            steering: None,
         }
     }
 }

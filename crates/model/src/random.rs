@@ -24,6 +24,12 @@ pub enum Purpose {
     Script = 5,
     /// What stands in a load of our own.
     Made = 6,
+    /// The order in which a client asks the operations of a mix.
+    Deck = 7,
+    /// Which file of a set is chosen.
+    Popularity = 8,
+    /// How long the files of a set are.
+    FileSizes = 9,
 }
 
 /// The random stream for one purpose of one client (or worker).

@@ -223,6 +223,7 @@ fn plan(run: &Run, loads: &[Named], here: &Surroundings) -> Result<Plan, Error> 
         seed: here.seed,
         busy_poll: false,
         pin: vec![],
+        steering: None,
     })
 }
 

@@ -154,6 +154,7 @@ fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
         seed: here.seed,
         busy_poll: false,
         pin: vec![],
+        steering: None,
     }
 }
 

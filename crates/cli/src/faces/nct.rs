@@ -188,6 +188,7 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
         seed: here.seed,
         busy_poll: false,
         pin: vec![],
+        steering: None,
     }
 }
 

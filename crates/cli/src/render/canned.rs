@@ -71,6 +71,7 @@ fn plan(operation: OpKind) -> Plan {
         seed: 1,
         busy_poll: false,
         pin: vec![],
+        steering: None,
     }
 }
 
@@ -189,6 +190,9 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         end: RunEnd::Finished,
         window_ns: seconds * SECOND,
         replay: None,
+        mix: None,
+        curve: None,
+        objective: None,
         totals,
         intervals,
         ticks,

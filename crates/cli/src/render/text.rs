@@ -49,6 +49,7 @@ fn subject(plan: &Plan) -> String {
     match &plan.workload {
         WorkloadPlan::Probe(probe) => subject_of_probe(probe),
         WorkloadPlan::LoadFile(replay) => replay::loads_text(replay),
+        WorkloadPlan::Mix(mix) => format!("mix {}", mix.name),
     }
 }
 

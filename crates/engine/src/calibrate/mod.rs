@@ -234,6 +234,7 @@ fn base_plan(
         seed: 1,
         busy_poll: false,
         pin: Vec::new(),
+        steering: None,
     }
 }
 

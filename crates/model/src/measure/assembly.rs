@@ -46,6 +46,7 @@ struct RunningTotals {
     ok_in_window: u64,
     data_bytes_in_window: u64,
     late_replies: u64,
+    in_flight_nanos: u128,
 }
 
 struct KindTotals {
@@ -226,6 +227,7 @@ impl RunningTotals {
             ok_in_window: 0,
             data_bytes_in_window: 0,
             late_replies: 0,
+            in_flight_nanos: 0,
         }
     }
 
@@ -242,6 +244,7 @@ impl RunningTotals {
         self.ok_in_window += buffer.ok_in_window;
         self.data_bytes_in_window += buffer.data_bytes_in_window;
         self.late_replies += buffer.late_replies;
+        self.in_flight_nanos += buffer.in_flight_nanos;
     }
 
     fn conclude(mut self, window_nanos: u64, name: impl Fn(Failure) -> String) -> Totals {
@@ -264,6 +267,7 @@ impl RunningTotals {
                 .map(|kind| kind.conclude(&name))
                 .collect(),
             late_replies: self.late_replies,
+            in_flight_mean: self.in_flight_nanos as f64 / window_nanos as f64,
             ..Totals::default()
         }
     }

@@ -186,6 +186,9 @@ pub struct IntervalBuffer {
     pub cpu_nanos: u64,
     /// Time that the worker was ready to run and had no processor.
     pub waited_nanos: u64,
+    /// Operations in flight times how long they were: its average over time is what Little's
+    /// law is checked against.
+    pub in_flight_nanos: u128,
     tick_nanos: u64,
 }
 
@@ -216,6 +219,7 @@ impl IntervalBuffer {
             late_replies: 0,
             cpu_nanos: 0,
             waited_nanos: 0,
+            in_flight_nanos: 0,
             tick_nanos: tick_nanos.max(1),
         }
     }
@@ -326,6 +330,7 @@ impl IntervalBuffer {
         self.late_replies += other.late_replies;
         self.cpu_nanos += other.cpu_nanos;
         self.waited_nanos += other.waited_nanos;
+        self.in_flight_nanos += other.in_flight_nanos;
     }
 
     /// Forgets everything, keeps the memory, and begins anew at `start`.
@@ -341,5 +346,6 @@ impl IntervalBuffer {
         self.late_replies = 0;
         self.cpu_nanos = 0;
         self.waited_nanos = 0;
+        self.in_flight_nanos = 0;
     }
 }

@@ -3,9 +3,11 @@
 
 pub mod assembly;
 pub mod caveat;
+pub mod curve_record;
 pub mod distribution;
 pub mod interval;
 pub mod ledger;
+pub mod mix_record;
 pub mod recorder;
 pub mod replay_record;
 pub mod run_record;
@@ -13,9 +15,11 @@ pub mod sample;
 
 pub use assembly::Assembly;
 pub use caveat::Caveat;
+pub use curve_record::{CurveRecord, ObjectiveRecord};
 pub use distribution::{Digits, Distribution, DistributionRecord};
 pub use interval::{IntervalBuffer, TickCounts};
 pub use ledger::Ledger;
+pub use mix_record::MixRecord;
 pub use recorder::Recorder;
 pub use replay_record::ReplayRecord;
 pub use run_record::RunRecord;

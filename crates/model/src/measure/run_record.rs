@@ -1,9 +1,11 @@
 //! The run record: one JSON document from which every report is made.
 
 use crate::measure::caveat::Caveat;
+use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
+use crate::measure::mix_record::MixRecord;
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
@@ -43,6 +45,15 @@ pub struct RunRecord {
     /// What only a replay has to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayRecord>,
+    /// What only a mix has to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<MixRecord>,
+    /// The load–response curve of a run that was steered along one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curve: Option<CurveRecord>,
+    /// The highest load that keeps an objective, of a run that looked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<ObjectiveRecord>,
     /// Sums over the whole window.
     pub totals: Totals,
     /// One entry per period; what ends after the window closed is in a last
@@ -166,6 +177,9 @@ pub struct Totals {
     pub dispatch_delay_ns: DistributionRecord,
     /// One row per kind of operation and role.
     pub kinds: Vec<KindRecord>,
+    /// Operations in flight, measured or not, averaged over the window's time.
+    #[serde(default)]
+    pub in_flight_mean: f64,
     /// Replies that came too late or twice.
     pub late_replies: u64,
     /// Connections made again.

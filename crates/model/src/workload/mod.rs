@@ -6,7 +6,7 @@ pub mod probe;
 pub use file_table::{FileEntry, FileTable, ObjectKind};
 pub use probe::Probe;
 
-use crate::operation::{Completion, Operation};
+use crate::operation::{Completion, OpKind, Operation};
 
 /// Says what a client asks next.
 ///
@@ -31,4 +31,10 @@ pub trait Workload: Send {
 
     /// The next measured operation of this slot; `None` ends the client.
     fn next(&mut self, slot: u32) -> Option<Operation>;
+
+    /// The kind of the next measured operation, which was due and can no longer be started;
+    /// `None` for the kind that the run is about.
+    fn skip(&mut self) -> Option<OpKind> {
+        None
+    }
 }

@@ -1,0 +1,148 @@
+//! What a steered run found: the load–response curve, or the highest load that keeps an
+//! objective.
+
+use crate::measure::distribution::DistributionRecord;
+use crate::measure::ledger::Ledger;
+use crate::plan::Objective;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A load–response curve.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CurveRecord {
+    /// Load points in the order in which they were visited.
+    pub points: Vec<CurvePointRecord>,
+    /// The highest achieved load of a point that kept up.
+    pub peak_ops_per_s: f64,
+    /// How the peak was found.
+    pub peak_method: String,
+    /// Area under the upward curve over the peak, as SPEC defines it for SFS.
+    pub overall_response_time_ns: Option<f64>,
+    /// After which load the curve leaves its line.
+    pub knee: Option<KneeRecord>,
+    /// How far down and up differ.
+    pub hysteresis: Option<HysteresisRecord>,
+}
+
+/// Which way the points are visited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CurveLeg {
+    /// Looking for the peak: no part of the curve.
+    Search,
+    /// Upwards.
+    #[default]
+    Up,
+    /// Downwards.
+    Down,
+}
+
+/// One load point.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CurvePointRecord {
+    /// Its part of the curve.
+    pub leg: CurveLeg,
+    /// Offered load.
+    pub offered_load_ops_per_s: f64,
+    /// Achieved load.
+    pub achieved_load_ops_per_s: f64,
+    /// Where the operations due at this point went, after the warm-up.
+    pub ledger: Ledger,
+    /// due → done.
+    pub response_time_ns: DistributionRecord,
+    /// sent → done.
+    pub service_time_ns: DistributionRecord,
+    /// Half of the 95 % confidence interval of the mean response time, from batch means.
+    pub response_time_mean_half_width_ns: Option<f64>,
+    /// Operations in flight on average, by Little's law.
+    pub in_flight_mean: f64,
+    /// When its measured part began, in nanoseconds since the window opened.
+    pub start_ns: u64,
+    /// When it ended, likewise.
+    pub end_ns: u64,
+    /// How long its warm-up took.
+    pub warm_up_ns: u64,
+    /// Whether the test ended the warm-up; if not, time did.
+    pub is_steady: bool,
+    /// Whether the achieved load was at least 98 % of the offered.
+    pub kept_up: bool,
+}
+
+/// The knee of a curve, and how it was found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct KneeRecord {
+    /// At which load.
+    pub load_ops_per_s: f64,
+    /// The mean response time there.
+    pub response_time_mean_ns: f64,
+    /// The method, with its source.
+    pub method: String,
+}
+
+/// The two ways along a curve side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct HysteresisRecord {
+    /// Area between the two ways over the area under the upward one, in percent; negative where
+    /// the way down is faster.
+    pub area_percent: f64,
+    /// The point where they differ most: its offered load.
+    pub largest_at_ops_per_s: f64,
+    /// Mean response time there on the way up.
+    pub up_mean_ns: f64,
+    /// And on the way down.
+    pub down_mean_ns: f64,
+    /// Whether the difference there is larger than chance explains, at 95 %.
+    pub is_significant: bool,
+}
+
+/// The highest load that keeps an objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObjectiveRecord {
+    /// What had to hold.
+    pub objective: Objective,
+    /// The most likely highest load.
+    pub load_ops_per_s: Option<f64>,
+    /// It is in this interval with 95 % confidence.
+    pub lower_ops_per_s: Option<f64>,
+    /// The other end of the interval.
+    pub upper_ops_per_s: Option<f64>,
+    /// Why the search ended.
+    pub end: SearchEnd,
+    /// The loads that were tried, in order.
+    pub tried: Vec<TriedRecord>,
+}
+
+/// Why the search for a load ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchEnd {
+    /// The interval is as narrow as was asked.
+    Precise,
+    /// Time was over.
+    TimeOver,
+    /// The objective does not even hold at the lowest load tried.
+    NeverHolds,
+    /// It holds at the highest load that the load generator can offer.
+    AlwaysHolds,
+    /// Somebody stopped the run.
+    Interrupted,
+}
+
+/// One load that was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TriedRecord {
+    /// Offered load.
+    pub offered_load_ops_per_s: f64,
+    /// Achieved load.
+    pub achieved_load_ops_per_s: f64,
+    /// Operations measured.
+    pub ended: u64,
+    /// The figure of the objective there.
+    pub figure_ns: u64,
+    /// Of these, how many took longer than the bound.
+    pub above: u64,
+    /// When it began to be measured, in nanoseconds since the window opened.
+    pub start_ns: u64,
+    /// When it ended, likewise.
+    pub end_ns: u64,
+}

@@ -1,0 +1,117 @@
+//! What only a mix has to tell: what was asked for, what came out, and whether it counts.
+
+use crate::operation::OpKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a mix did, besides what every run has in its totals.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct MixRecord {
+    /// The file set that the operations worked on.
+    pub file_set: FileSetRecord,
+    /// One row for each kind of the mix, in the order of the procedures.
+    pub operations: Vec<MixOperationRecord>,
+    /// Sum of |got − want| over all operations, in percent: nhfsstone's measure, whose limit is 10.
+    pub off_by_percent: f64,
+    /// Operations in flight, averaged over the window's time, as the load generator counted them.
+    pub in_flight_mean: f64,
+    /// The same by Little's law: achieved load times the mean time in flight.
+    pub in_flight_by_littles_law: f64,
+    /// The window in three parts, by when operations ended.
+    pub thirds: Vec<ThirdRecord>,
+    /// What was seen on the wire, of a mix through a kernel mount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireRecord>,
+}
+
+/// What was asked for of one kind, and what came out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MixOperationRecord {
+    /// Which kind.
+    pub operation: OpKind,
+    /// Its share of the mix, in percent.
+    pub want_percent: f64,
+    /// Its share of what was done, in percent.
+    pub got_percent: f64,
+    /// How often it was done.
+    pub count: u64,
+}
+
+/// The file set of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FileSetRecord {
+    /// Where it is.
+    pub paths: Vec<String>,
+    /// Data files of all clients.
+    pub files: u64,
+    /// Their lengths together.
+    pub bytes: u64,
+    /// Of these, how many are worked on.
+    pub working_files: u64,
+    /// Lengths of those together.
+    pub working_bytes: u64,
+    /// Directories, links and names besides.
+    pub other_objects: u64,
+    /// Objects that were there already, and right.
+    pub found: u64,
+    /// Objects that had to be made or mended.
+    pub made: u64,
+    /// How long checking and making took.
+    pub prepared_ns: u64,
+    /// Whether it was removed at the end.
+    pub removed: bool,
+}
+
+/// One third of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ThirdRecord {
+    /// Measured operations that ended in it.
+    pub ended: u64,
+    /// Their mean response time.
+    pub response_time_mean_ns: f64,
+    /// Standard error of that mean, from the means of the intervals in the third.
+    pub standard_error_ns: f64,
+}
+
+/// What the kernel's client counters saw of a mix through a kernel mount.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct WireRecord {
+    /// Where the counters come from.
+    pub source: String,
+    /// One row per procedure that was asked or seen.
+    pub operations: Vec<WireOperationRecord>,
+    /// Calls of all kinds on the wire.
+    pub calls: u64,
+    /// NFS calls per second of this host before the run.
+    pub background_calls_per_s: f64,
+    /// The corrections that were made, one per feedback.
+    pub corrections: Vec<CorrectionRecord>,
+}
+
+/// One procedure, asked and seen.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WireOperationRecord {
+    /// Which procedure.
+    pub operation: OpKind,
+    /// How often the mix asked for it.
+    pub asked: u64,
+    /// How often it was called on the wire.
+    pub seen: u64,
+    /// Its share of the mix, in percent.
+    pub want_percent: f64,
+    /// Its share of the calls on the wire, in percent.
+    pub got_percent: f64,
+}
+
+/// One feedback from the kernel's counters.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CorrectionRecord {
+    /// When, in nanoseconds since the window opened.
+    pub at_ns: u64,
+    /// Calls on the wire by then.
+    pub seen: u64,
+    /// Calls that should have been made by then.
+    pub wanted: u64,
+    /// Mean pause per client from then on.
+    pub pause_ns: u64,
+}

@@ -1,0 +1,262 @@
+//! What `mix` adds to a plan: the operation mix, the file set that it works on, and
+//! how the offered load is steered.
+
+use crate::measure::sample::Role;
+use crate::operation::{OpKind, Stability};
+use crate::plan::TargetPlan;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is asked: operations drawn from a mix, on a file set of our own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MixPlan {
+    /// The name of a mix of our own, or the path of the file that it was read from.
+    pub name: String,
+    /// How often each kind is asked, in any unit: shares are counts over their sum.
+    pub counts: Vec<MixCount>,
+    /// What the source of the mix counted and no procedure of NFSv3 is like.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// Further directories on the same server, or of this host: client i uses directory i
+    /// modulo their number, the plan's own target being the first.
+    pub more_targets: Vec<TargetPlan>,
+    /// What the operations work on.
+    pub file_set: FileSetPlan,
+    /// Bytes per READ and WRITE at most; a shorter file takes one call.
+    pub transfer_bytes: u32,
+    /// How a file is read and written.
+    pub access: Access,
+    /// How safely WRITE must store.
+    pub stability: Stability,
+    /// Bytes of a page of READDIR or READDIRPLUS.
+    pub listing_bytes: u32,
+    /// Whether the file set is removed when the run ends.
+    pub remove_set: bool,
+    /// How the mix goes through a kernel mount.
+    pub local: LocalMix,
+}
+
+impl MixPlan {
+    /// The kinds of operation that a run of this mix produces, and their roles: those of
+    /// the mix, and what keeps the file set in its proportions.
+    pub fn kinds(&self) -> Vec<(OpKind, Role)> {
+        let asked = self.counts.iter().filter(|count| count.count > 0);
+        let mut kinds: Vec<(OpKind, Role)> = asked
+            .map(|count| (count.operation, Role::Measured))
+            .collect();
+        let counterparts = [
+            (OpKind::MkDir, OpKind::RmDir),
+            (OpKind::RmDir, OpKind::MkDir),
+            (OpKind::SymLink, OpKind::Remove),
+            (OpKind::Link, OpKind::Remove),
+            (OpKind::MkNod, OpKind::Remove),
+            (OpKind::Remove, OpKind::Create),
+        ];
+        for (kind, counterpart) in counterparts {
+            let companion = (counterpart, Role::Companion);
+            if kinds.contains(&(kind, Role::Measured)) && !kinds.contains(&companion) {
+                kinds.push(companion);
+            }
+        }
+        kinds
+    }
+
+    /// The kind with the largest count.
+    pub fn most_frequent(&self) -> OpKind {
+        let most = self.counts.iter().max_by_key(|count| count.count);
+        most.map_or(OpKind::Null, |count| count.operation)
+    }
+
+    /// The share of a kind, from 0 to 1.
+    pub fn share(&self, kind: OpKind) -> f64 {
+        let sum: u128 = self
+            .counts
+            .iter()
+            .map(|count| u128::from(count.count))
+            .sum();
+        let of_kind = self.counts.iter().filter(|count| count.operation == kind);
+        let count: u128 = of_kind.map(|count| u128::from(count.count)).sum();
+        if sum == 0 {
+            0.0
+        } else {
+            count as f64 / sum as f64
+        }
+    }
+}
+
+/// How often one kind of operation is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MixCount {
+    /// Which kind: a procedure of NFSv3.
+    pub operation: OpKind,
+    /// How often, relative to the others.
+    pub count: u64,
+}
+
+/// An operation of the mix's source that is not asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Its name there.
+    pub operation: String,
+    /// How often it was counted.
+    pub count: u64,
+}
+
+/// How a file is read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Whole files, transfer after transfer: READ goes on where the client's last one ended.
+    #[default]
+    Whole,
+    /// Any transfer of any file.
+    Random,
+}
+
+/// The files, directories and links that each client has for itself.
+///
+/// Two plans with the same file set find the same tree: nothing of it depends on the
+/// seed of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileSetPlan {
+    /// Name of the set's directory in each target directory.
+    pub name: String,
+    /// Data files of each client.
+    pub files_per_client: u32,
+    /// How long they are.
+    pub sizes: FileSizes,
+    /// Symbolic links of each client that are always there.
+    pub symbolic_links_per_client: u32,
+    /// Names of each client that REMOVE, RENAME and RMDIR can take away at the start, per kind.
+    pub spare_names_per_client: u32,
+    /// READ, WRITE and whatever else goes to a data file stay within the first files whose
+    /// lengths sum to so much, of all clients together; `None` for all files.
+    pub working_set_bytes: Option<u64>,
+    /// Which files are chosen how often.
+    pub popularity: Popularity,
+}
+
+/// How long the data files of a set are. Drawn once, with a seed of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "distribution", rename_all = "kebab-case")]
+pub enum FileSizes {
+    /// nhfsstone's three classes: 50 % of 1 to 3 KiB, 47 % of 1 to 6 times 8 KiB, 3 % of 256 KiB.
+    Nhfsstone,
+    /// All the same.
+    Fixed {
+        /// Length of each file.
+        bytes: u64,
+    },
+    /// Any length between two, all equally likely.
+    Uniform {
+        /// The shortest.
+        min_bytes: u64,
+        /// The longest.
+        max_bytes: u64,
+    },
+    /// Log-normal, as file sizes are in the wild.
+    LogNormal {
+        /// Half of the files are shorter.
+        median_bytes: u64,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// Some lengths, each with its weight.
+    Classes {
+        /// The lengths.
+        classes: Vec<SizeClass>,
+    },
+}
+
+/// One length among several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeClass {
+    /// How often, relative to the others.
+    pub weight: u64,
+    /// How long.
+    pub bytes: u64,
+}
+
+/// Which files are chosen how often.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum Popularity {
+    /// All equally.
+    #[default]
+    Uniform,
+    /// The file of rank r in proportion to 1/r^exponent.
+    Zipf {
+        /// 1 is Zipf's law.
+        exponent: f64,
+    },
+}
+
+/// How a mix goes through a kernel mount.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LocalMix {
+    /// Where the kernel's counters are, if not in `/proc`.
+    pub proc_root: Option<String>,
+    /// Whether the mix and the load are corrected, every five seconds, by what the kernel's
+    /// client counters show on the wire.
+    pub feedback: bool,
+    /// NFS calls of this host per second, before the run, above which it is not begun.
+    pub background_max_calls_per_s: u32,
+}
+
+/// How the offered load is steered while the run lasts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "towards", rename_all = "kebab-case")]
+pub enum SteeringPlan {
+    /// Through load points, for a load–response curve.
+    Curve(CurvePlan),
+    /// To the highest load that keeps an objective.
+    Objective(ObjectivePlan),
+}
+
+/// A load–response curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurvePlan {
+    /// Load points, evenly spaced up to the peak.
+    pub points: u32,
+    /// The highest point's offered load; `None` finds the peak.
+    pub peak_ops_per_s: Option<f64>,
+    /// Measured at each point, after its warm-up.
+    pub point_ns: u64,
+    /// How long a point's warm-up may take before it is measured as it is.
+    pub warm_up_max_ns: u64,
+    /// Whether the points are visited downwards, too.
+    pub down: bool,
+}
+
+/// A service level objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObjectivePlan {
+    /// What must hold.
+    pub objective: Objective,
+    /// How long the search may take.
+    pub search_max_ns: u64,
+    /// The search ends earlier when the interval is no wider than this share of the load.
+    pub precision: f64,
+}
+
+/// What must hold at a load: a figure of the response time below a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Objective {
+    /// Which figure.
+    pub figure: Figure,
+    /// What it must stay below.
+    pub below_ns: u64,
+}
+
+/// A figure of the response time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "of", rename_all = "kebab-case")]
+pub enum Figure {
+    /// Its mean.
+    Mean,
+    /// A quantile.
+    Quantile {
+        /// 0.99 for p99.
+        quantile: f64,
+    },
+}

@@ -1,0 +1,41 @@
+//! What decides on the offered load while a run lasts: one interval's result in, the next
+//! target out. No clock and no thread: the engine asks after every interval, a test asks in
+//! virtual time.
+
+use crate::measure::run_record::IntervalRecord;
+
+/// One interval of a steered run.
+#[derive(Debug, Clone, Copy)]
+pub struct Observed<'run> {
+    /// What was offered, in operations per second.
+    pub offered_load_ops_per_s: f64,
+    /// Whether that was offered during the whole interval: the interval in which the load
+    /// changed belongs to neither load.
+    pub is_whole: bool,
+    /// What came of it.
+    pub interval: &'run IntervalRecord,
+}
+
+/// What is offered next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Direction {
+    /// The same again.
+    Stay,
+    /// So many operations per second from now on. What was due before and could not start is
+    /// counted as skipped, so that an overload does not follow the run to its next load.
+    Offer(f64),
+    /// Nothing: the answer is there.
+    Finish,
+}
+
+/// Decides on the offered load.
+pub trait Steering {
+    /// What the run begins with, in operations per second.
+    fn first(&mut self) -> f64;
+
+    /// What comes after this interval.
+    fn next(&mut self, observed: &Observed<'_>) -> Direction;
+
+    /// What is being done, for people who wait: `load point 3 of 10, 12,000/s`.
+    fn progress(&self) -> String;
+}
