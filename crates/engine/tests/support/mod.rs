@@ -55,6 +55,7 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
         seed: 1,
         busy_poll: false,
         pin: vec![],
+        steering: None,
     }
 }
 
