@@ -6,6 +6,7 @@ pub mod check;
 pub mod completions;
 pub mod dbench;
 pub mod demo;
+pub mod mix;
 pub mod nct;
 pub mod probe;
 pub mod replay;

@@ -1,0 +1,104 @@
+//! Values of options that only `filestone mix` has.
+
+use filestone_model::plan::{FileSizes, Objective, Popularity};
+
+/// Largest exponent of a Zipf distribution: beyond it, everything goes to one file.
+pub const ZIPF_EXPONENT_MAX: f64 = 10.0;
+/// The longest name that file systems commonly take.
+pub const SET_NAME_MAX: usize = 255;
+/// How precise a search may be asked to be, as a share of the load.
+pub const PRECISION_RANGE: core::ops::RangeInclusive<f64> = 0.001..=0.5;
+
+/// How long files are.
+pub fn file_sizes(text: &str) -> Result<FileSizes, String> {
+    text.parse()
+}
+
+/// What must hold.
+pub fn objective(text: &str) -> Result<Objective, String> {
+    text.parse()
+}
+
+/// A share: `2%` or `2` is 0.02.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let share = number.parse::<f64>().ok().map(|percent| percent / 100.0);
+    share
+        .filter(|share| PRECISION_RANGE.contains(share))
+        .ok_or_else(|| "expected a percentage from 0.1% to 50%".into())
+}
+
+/// Which files are chosen how often.
+pub fn popularity(text: &str) -> Result<Popularity, String> {
+    const EXPECTED: &str = "expected uniform, zipf or zipf:EXPONENT with an exponent of more than \
+        0 and at most 10";
+    let exponent = match text.split_once(':') {
+        None if text == "uniform" => return Ok(Popularity::Uniform),
+        None if text == "zipf" => Some(1.0),
+        Some(("zipf", number)) => number.parse().ok(),
+        None | Some(_) => None,
+    };
+    exponent
+        .filter(|exponent| is_zipf_exponent(*exponent))
+        .map(|exponent| Popularity::Zipf { exponent })
+        .ok_or_else(|| EXPECTED.into())
+}
+
+/// Whether a Zipf distribution may have this exponent.
+pub fn is_zipf_exponent(exponent: f64) -> bool {
+    exponent > 0.0 && exponent <= ZIPF_EXPONENT_MAX
+}
+
+/// Name of a directory in the target.
+pub fn set_name(text: &str) -> Result<String, String> {
+    if is_set_name(text) {
+        Ok(text.into())
+    } else {
+        Err(format!(
+            "expected the name of a directory in TARGET, without /, of at most {SET_NAME_MAX} bytes"
+        ))
+    }
+}
+
+/// Whether a file set may be called so: one name, and not one that means another directory.
+pub fn is_set_name(text: &str) -> bool {
+    !matches!(text, "" | "." | "..")
+        && text.len() <= SET_NAME_MAX
+        && !text.contains(|letter: char| letter == '/' || letter.is_control())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_written_in_percent() {
+        assert_eq!(percent("2%"), Ok(0.02));
+        assert_eq!(percent("50"), Ok(0.5));
+        for text in ["0", "0.01%", "51", "nan", "two", "-1%", ""] {
+            assert!(percent(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn popularity_is_uniform_or_zipfs_with_an_exponent() {
+        assert_eq!(popularity("uniform"), Ok(Popularity::Uniform));
+        assert_eq!(popularity("zipf"), Ok(Popularity::Zipf { exponent: 1.0 }));
+        assert_eq!(
+            popularity("zipf:0.8"),
+            Ok(Popularity::Zipf { exponent: 0.8 })
+        );
+        for text in ["", "zipf:", "zipf:0", "zipf:11", "zipf:nan", "uniform:1", "hot"] {
+            assert!(popularity(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_set_has_a_name_of_its_own() {
+        assert_eq!(set_name("filestone-set"), Ok("filestone-set".into()));
+        for text in ["", ".", "..", "a/b", "/", "a\nb"] {
+            assert!(set_name(text).is_err(), "{text}");
+        }
+        assert!(set_name(&"x".repeat(256)).is_err());
+    }
+}
