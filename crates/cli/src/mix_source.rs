@@ -33,6 +33,11 @@ pub fn read(word: &str) -> Result<Mix, Error> {
     parse(word, file)
 }
 
+/// Names of the mixes of our own, and their sources.
+pub fn own() -> Vec<(&'static str, &'static str)> {
+    vec![("nhfsstone", "nhfsstone 1.22")]
+}
+
 /// A mix of our own.
 pub fn built_in(word: &str) -> Option<Mix> {
     stand_in::named(word)

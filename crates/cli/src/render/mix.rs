@@ -12,6 +12,8 @@ use filestone_model::plan::{Access, MixPlan, Popularity};
 
 /// Operations above a percentile before it is quoted without a mark.
 const ABOVE_MIN: u64 = 100;
+/// Who says in nhfsstone's words that a mix came out wrong.
+const PROGRAM: &str = "filestone";
 /// Stands behind a percentile that too few operations lie above.
 const FEW: char = '~';
 /// What the mix's source counted and nobody asks that is named.
@@ -23,9 +25,10 @@ pub fn render(record: &RunRecord, detail: Detail) -> String {
     let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) else {
         return String::new();
     };
-    let mut text = nhfsstone::line(record);
+    let mut text = nhfsstone::line(record, mix);
+    text.push_str(&nhfsstone::invalid(PROGRAM, mix).unwrap_or_default());
     if detail == Detail::Clients {
-        text.push_str(&nhfsstone::table(record));
+        text.push_str(&nhfsstone::table(record, mix));
     }
     text.push_str(&format!("\n{}", text::heading(record)));
     text.push_str(&validity::render(record, mix));
@@ -199,7 +202,11 @@ fn facts(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<(&'static s
         facts.push(("goodput", text::bytes_per_second(totals.goodput_bytes_per_s)));
     }
     if mix.wire.is_none() {
-        facts.push(("wire bytes", text::wire_bytes_of_measured(record)));
+        let kinds = totals.kinds.iter();
+        let measured: Vec<&KindRecord> = kinds
+            .filter(|kind| kind.role == Role::Measured)
+            .collect();
+        facts.push(("wire bytes", text::wire_bytes_of(&measured)));
     }
     facts.push(("client CPU", text::client_cpu(record)));
     facts.extend(what_was_asked(record, plan, &mix.file_set));

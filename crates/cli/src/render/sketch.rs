@@ -1,6 +1,6 @@
 //! A picture in plain characters, for the terminal: enough to see where a curve bends.
 
-use super::picture::{Picture, Scale, Style};
+use super::picture::{Line, Picture, Scale, Style};
 
 /// Columns of the diagram itself.
 const WIDTH: usize = 64;
@@ -24,12 +24,7 @@ pub fn render(picture: &Picture) -> String {
     }
     // The first line is in front.
     for line in picture.lines.iter().rev() {
-        for (load, time) in drawn(line.style, &line.points, &x) {
-            let row = HEIGHT - 1 - nearest(y.place(time), HEIGHT);
-            if let Some(row) = grid.get_mut(row) {
-                set(row, nearest(x.place(load), WIDTH), symbol(line.style));
-            }
-        }
+        draw(&mut grid, line, &x, &y);
     }
     assemble(picture, &grid, &x, &y)
 }
@@ -44,16 +39,22 @@ const fn symbol(style: Style) -> char {
 }
 
 /// A bound is drawn all the way; of the others, what was measured.
-fn drawn(style: Style, points: &[(f64, f64)], x: &Scale) -> Vec<(f64, f64)> {
-    match (style, points) {
+fn draw(grid: &mut [[char; WIDTH]; HEIGHT], line: &Line, x: &Scale, y: &Scale) {
+    let columns: Vec<(usize, f64)> = match (line.style, line.points.as_slice()) {
         (Style::Bound, [first, .., last]) => {
-            let count = 1 + nearest(x.place(last.0), WIDTH) - nearest(x.place(first.0), WIDTH).min(nearest(x.place(last.0), WIDTH));
-            let step = (last.0 - first.0) / count.max(1) as f64;
-            (0..=count)
-                .map(|index| (first.0 + step * index as f64, first.1))
-                .collect()
+            let columns = nearest(x.place(first.0), WIDTH)..=nearest(x.place(last.0), WIDTH);
+            columns.map(|column| (column, first.1)).collect()
         }
-        _ => points.to_vec(),
+        (_, points) => points
+            .iter()
+            .map(|(load, time)| (nearest(x.place(*load), WIDTH), *time))
+            .collect(),
+    };
+    for (column, time) in columns {
+        let row = HEIGHT - 1 - nearest(y.place(time), HEIGHT);
+        if let Some(row) = grid.get_mut(row) {
+            set(row, column, symbol(line.style));
+        }
     }
 }
 
