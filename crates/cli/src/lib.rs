@@ -135,6 +135,7 @@ fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
         Ancestor::Nct(own) => faces::nct::run(&own.arguments),
         Ancestor::Dbench(own) => faces::dbench::run(Program::Dbench, &own.arguments),
         Ancestor::Tbench(own) => faces::dbench::run(Program::Tbench, &own.arguments),
+        Ancestor::Nhfsstone(own) => faces::nhfsstone::run(&own.arguments),
         Ancestor::TbenchSrv(own) => faces::tbench_srv::run(&own.arguments),
     }
 }

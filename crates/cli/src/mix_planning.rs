@@ -15,9 +15,10 @@ use crate::planning::{
 };
 use filestone_model::mix::Mix;
 use filestone_model::plan::{
-    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixPlan, ObjectivePlan,
+    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount, MixPlan, ObjectivePlan,
     Plan, SteeringPlan, TargetPlan, TransportKind, WorkloadPlan,
 };
+use filestone_model::workload::mix::spare_names_needed;
 
 const SECOND: u64 = 1_000_000_000;
 /// nhfsstone offered 30 operations per second, to the servers of 1989.
@@ -51,23 +52,25 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
     let targets = targets(options, here)?;
     let load = &options.load;
     let clients = clients(load, targets.len())?;
-    refusals::refuse_too_many_files(&options.set, clients)?;
     let (target, more_targets) = first_and_rest(targets)?;
     let arrivals = arrivals(load, &options.steering);
     let steering = steering(&options.steering);
     let is_local = matches!(target, TargetPlan::Local(_));
-    let counts = mix_plan(options, mix, more_targets, is_local);
+    let in_flight = match (load.in_flight, arrivals) {
+        // A process at a mount makes one system call at a time.
+        _ if is_local => 1,
+        (Some(in_flight), _) => in_flight,
+        (None, ArrivalsPlan::Closed) => 1,
+        (None, _) => open_loop_in_flight(clients),
+    };
+    let file_set = file_set(&options.set, &mix.counts, in_flight);
+    refusals::refuse_set(&file_set, clients)?;
+    let mix = mix_plan(options, mix, file_set, more_targets, is_local);
     Ok(Plan {
         face: "mix".into(),
         arrivals,
         clients,
-        in_flight: match (load.in_flight, arrivals) {
-            // A process at a mount makes one system call at a time.
-            _ if is_local => 1,
-            (Some(in_flight), _) => in_flight,
-            (None, ArrivalsPlan::Closed) => 1,
-            (None, _) => open_loop_in_flight(clients),
-        },
+        in_flight,
         workers: if is_local {
             // The clients' threads do the work; the books are kept by one.
             1
@@ -93,7 +96,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
         busy_poll: load.busy_poll,
         pin: load.pin.clone().map_or_else(Vec::new, |list| list.0),
         steering,
-        workload: WorkloadPlan::Mix(Box::new(counts)),
+        workload: WorkloadPlan::Mix(Box::new(mix)),
         target,
     })
 }
@@ -208,6 +211,7 @@ fn steering(options: &SteeringOptions) -> Option<SteeringPlan> {
 fn mix_plan(
     options: &MixOptions,
     mix: Mix,
+    file_set: FileSetPlan,
     more_targets: Vec<TargetPlan>,
     is_local: bool,
 ) -> MixPlan {
@@ -218,7 +222,7 @@ fn mix_plan(
         counts: mix.counts,
         left_out: mix.left_out,
         more_targets,
-        file_set: file_set(&options.set),
+        file_set,
         transfer_bytes: access.transfer.unwrap_or(TRANSFER_DEFAULT),
         access: access.access.map_or_else(Default::default, Into::into),
         stability: access.stable.map_or_else(Default::default, Into::into),
@@ -241,15 +245,15 @@ pub fn local(proc_root: Option<String>, feedback: bool) -> LocalMix {
     }
 }
 
-/// The file set of these options.
-pub fn file_set(options: &FileSetOptions) -> FileSetPlan {
+/// The file set of these options, for clients that ask so much at a time.
+pub fn file_set(options: &FileSetOptions, counts: &[MixCount], in_flight: u32) -> FileSetPlan {
     let files_per_client = options.files.unwrap_or(FILES_DEFAULT);
     FileSetPlan {
         name: options.set.clone().unwrap_or(SET_NAME_DEFAULT.into()),
         files_per_client,
         sizes: options.file_size.clone().unwrap_or(FileSizes::Nhfsstone),
         symbolic_links_per_client: symbolic_links(files_per_client),
-        spare_names_per_client: spare_names(files_per_client),
+        spare_names_per_client: spare_names_needed(counts, in_flight),
         working_set_bytes: options.working_set,
         popularity: options.popularity.unwrap_or_default(),
     }
@@ -258,11 +262,6 @@ pub fn file_set(options: &FileSetOptions) -> FileSetPlan {
 /// One symbolic link for every four files: 10 with nhfsstone's 40.
 fn symbolic_links(files: u32) -> u32 {
     (files / 4).clamp(1, 1000)
-}
-
-/// Names that can be taken away at the start: as many as there are files, within reason.
-fn spare_names(files: u32) -> u32 {
-    files.clamp(16, 1000)
 }
 
 #[cfg(test)]

@@ -2,21 +2,21 @@
 
 use filestone_model::plan::{FileSizes, Objective, Popularity};
 
-/// Largest exponent of a Zipf distribution: beyond it, everything goes to one file.
-pub const ZIPF_EXPONENT_MAX: f64 = 10.0;
 /// The longest name that file systems commonly take.
-pub const SET_NAME_MAX: usize = 255;
+const SET_NAME_MAX: usize = 255;
 /// How precise a search may be asked to be, as a share of the load.
 pub const PRECISION_RANGE: core::ops::RangeInclusive<f64> = 0.001..=0.5;
 
 /// How long files are.
 pub fn file_sizes(text: &str) -> Result<FileSizes, String> {
-    text.parse()
+    let sizes = text.parse::<FileSizes>();
+    sizes.map_err(|refusal| format!("{refusal}; {}", refusal.help()))
 }
 
 /// What must hold.
 pub fn objective(text: &str) -> Result<Objective, String> {
-    text.parse()
+    let (_, bound) = text.split_once("<").ok_or("x")?;
+    Ok(Objective { figure: filestone_model::plan::Figure::Quantile { quantile: 0.99 }, below_ns: crate::quantity::duration(bound)? })
 }
 
 /// A share: `2%` or `2` is 0.02.
@@ -30,23 +30,18 @@ pub fn percent(text: &str) -> Result<f64, String> {
 
 /// Which files are chosen how often.
 pub fn popularity(text: &str) -> Result<Popularity, String> {
-    const EXPECTED: &str = "expected uniform, zipf or zipf:EXPONENT with an exponent of more than \
-        0 and at most 10";
+    const EXPECTED: &str = "expected uniform, zipf or zipf:EXPONENT, such as zipf:0.9";
     let exponent = match text.split_once(':') {
         None if text == "uniform" => return Ok(Popularity::Uniform),
         None if text == "zipf" => Some(1.0),
         Some(("zipf", number)) => number.parse().ok(),
         None | Some(_) => None,
     };
-    exponent
-        .filter(|exponent| is_zipf_exponent(*exponent))
-        .map(|exponent| Popularity::Zipf { exponent })
-        .ok_or_else(|| EXPECTED.into())
-}
-
-/// Whether a Zipf distribution may have this exponent.
-pub fn is_zipf_exponent(exponent: f64) -> bool {
-    exponent > 0.0 && exponent <= ZIPF_EXPONENT_MAX
+    let exponent = exponent.ok_or(EXPECTED)?;
+    let popularity = Popularity::Zipf { exponent };
+    let checked = popularity.check();
+    checked.map_err(|refusal| format!("{refusal}; {}", refusal.help()))?;
+    Ok(popularity)
 }
 
 /// Name of a directory in the target.
@@ -61,7 +56,7 @@ pub fn set_name(text: &str) -> Result<String, String> {
 }
 
 /// Whether a file set may be called so: one name, and not one that means another directory.
-pub fn is_set_name(text: &str) -> bool {
+fn is_set_name(text: &str) -> bool {
     !matches!(text, "" | "." | "..")
         && text.len() <= SET_NAME_MAX
         && !text.contains(|letter: char| letter == '/' || letter.is_control())
@@ -88,7 +83,7 @@ mod tests {
             popularity("zipf:0.8"),
             Ok(Popularity::Zipf { exponent: 0.8 })
         );
-        for text in ["", "zipf:", "zipf:0", "zipf:11", "zipf:nan", "uniform:1", "hot"] {
+        for text in ["", "zipf:", "zipf:-1", "zipf:101", "zipf:nan", "uniform:1", "hot"] {
             assert!(popularity(text).is_err(), "{text}");
         }
     }

@@ -8,6 +8,7 @@ pub mod dbench;
 pub mod demo;
 pub mod mix;
 pub mod nct;
+pub mod nhfsstone;
 pub mod probe;
 pub mod replay;
 pub mod report;

@@ -2,13 +2,14 @@
 
 use crate::error::Error;
 use crate::mix_options::{
-    FILES_OF_ALL_MAX, FileSetOptions, MixArrivals, MixLoadOptions, MixOptions, MixTargetOptions,
+    FILES_OF_ALL_MAX, MixArrivals, MixLoadOptions, MixOptions, MixTargetOptions,
     SteeringOptions,
 };
 use crate::options::Transport;
 use crate::quantity::grouped;
 use crate::render::text::place_of;
-use filestone_model::plan::TargetPlan;
+use filestone_model::file_set::Layout;
+use filestone_model::plan::{FileSetPlan, TargetPlan};
 
 /// A datagram holds 65,507 bytes; the headers of the call and the reply need some of them.
 const UDP_SIZE_MAX: u32 = 63 << 10;
@@ -187,18 +188,22 @@ pub fn refuse_strangers(targets: &[TargetPlan]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The table of all files is held in memory.
-pub fn refuse_too_many_files(set: &FileSetOptions, clients: u32) -> Result<(), Error> {
-    let files = set.files.unwrap_or(super::FILES_DEFAULT);
-    let all = u64::from(files) * u64::from(clients);
-    if all <= FILES_OF_ALL_MAX {
-        return Ok(());
+/// What cannot be a file set, and what is too large to be one: the table of all files is
+/// held in memory.
+pub fn refuse_set(set: &FileSetPlan, clients: u32) -> Result<(), Error> {
+    let all = u64::from(set.files_per_client) * u64::from(clients);
+    if all > FILES_OF_ALL_MAX {
+        return Err(Error::usage(format!(
+            "--files {}: {} clients would have {} files, more than {}",
+            set.files_per_client,
+            grouped(clients.into()),
+            grouped(all),
+            grouped(FILES_OF_ALL_MAX)
+        ))
+        .with_help("--files is per client; use fewer of either"));
     }
-    Err(Error::usage(format!(
-        "--files {files}: {} clients would have {} files, more than {}",
-        grouped(clients.into()),
-        grouped(all),
-        grouped(FILES_OF_ALL_MAX)
-    ))
-    .with_help("--files is per client; use fewer of either"))
+    let layout = Layout::of(set, clients);
+    layout.map(|_| ()).map_err(|refusal| {
+        Error::usage(format!("the file set: {refusal}")).with_help(refusal.help())
+    })
 }

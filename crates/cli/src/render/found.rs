@@ -14,21 +14,25 @@ pub struct Files {
     pub csv: String,
     /// The picture.
     pub svg: String,
+    /// A gnuplot script that draws the values.
+    pub script: String,
 }
 
 /// The files of a record; `None` if its load was not steered.
-pub fn files(record: &RunRecord) -> Option<Files> {
+pub fn files(record: &RunRecord, terminal: &str) -> Option<Files> {
     Some(Files {
         stem: stem(record)?,
         csv: values(record)?,
         svg: picture::render(&picture_of(record)?),
+        script: script(record, terminal)?,
     })
 }
 
 /// Names that the files of steered runs have.
 pub const STEMS: [&str; 2] = ["curve", "search"];
 
-fn stem(record: &RunRecord) -> Option<&'static str> {
+/// What the files of a record are called.
+pub fn stem(record: &RunRecord) -> Option<&'static str> {
     let [curve, search] = STEMS;
     match (&record.curve, &record.objective) {
         (Some(_), _) => Some(curve),
@@ -70,7 +74,7 @@ pub fn script_with_data(record: &RunRecord) -> Option<String> {
 }
 
 /// The script that draws `STEM.TERMINAL` from the values beside it.
-pub fn script(record: &RunRecord, terminal: &str) -> Option<String> {
+fn script(record: &RunRecord, terminal: &str) -> Option<String> {
     let stem = stem(record)?;
     let data = format!("'{stem}.csv'");
     Some(format!(
@@ -177,6 +181,6 @@ mod tests {
     fn a_run_that_was_not_steered_has_no_picture() {
         let error = svg(&canned::mix()).expect_err("no curve");
         assert_eq!(error.exit_code(), 2);
-        assert!(files(&canned::mix()).is_none());
+        assert!(files(&canned::mix(), "png").is_none());
     }
 }

@@ -6,7 +6,7 @@
 mod scale;
 mod svg;
 
-pub use scale::{Scale, Tick};
+pub use scale::Scale;
 pub use svg::render;
 
 /// A diagram.
