@@ -13,6 +13,8 @@ mod section;
 
 pub use counters::{Counters, Mount};
 pub use error::MixError;
+pub mod deck;
+pub use deck::Deck;
 
 use crate::plan::{LeftOut, MixCount};
 
