@@ -4,8 +4,16 @@
 //! A mix is a count per procedure of NFSv3. Shares are exact: nothing is rounded to a percent,
 //! so an operation of 0.01 % is asked once in ten thousand.
 
-pub mod deck;
+pub mod counters;
+mod error;
+mod kernel;
+mod line;
+mod name;
+mod section;
 
+pub use counters::{Counters, Mount};
+pub use error::MixError;
+pub mod deck;
 pub use deck::Deck;
 
 use crate::plan::{LeftOut, MixCount};
