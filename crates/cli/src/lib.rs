@@ -22,10 +22,6 @@ mod mix_planning;
 mod mix_source;
 mod mix_values;
 mod nct_command_line;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the face that reads it comes with `mix`")
-)]
 mod nhfsstone_command_line;
 mod option_values;
 mod options;

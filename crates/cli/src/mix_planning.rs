@@ -3,6 +3,8 @@
 
 mod refusals;
 
+pub use refusals::refuse_strangers;
+
 use crate::error::Error;
 use crate::layer_targets::LayerTargets;
 use crate::mix_options::{

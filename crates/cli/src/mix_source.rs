@@ -29,8 +29,14 @@ pub fn read(word: &str) -> Result<Mix, Error> {
                 .with_help(advice(word)),
         );
     }
-    let file = File::open(path).map_err(|error| unreadable(word, &error))?;
-    parse(word, file)
+    read_file(path)
+}
+
+/// Reads the mix in a file.
+pub fn read_file(path: &Path) -> Result<Mix, Error> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+    parse(&name, file)
 }
 
 /// Names of the mixes of our own, and their sources.

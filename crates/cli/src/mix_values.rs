@@ -15,8 +15,8 @@ pub fn file_sizes(text: &str) -> Result<FileSizes, String> {
 
 /// What must hold.
 pub fn objective(text: &str) -> Result<Objective, String> {
-    let (_, bound) = text.split_once("<").ok_or("x")?;
-    Ok(Objective { figure: filestone_model::plan::Figure::Quantile { quantile: 0.99 }, below_ns: crate::quantity::duration(bound)? })
+    let objective = text.parse::<Objective>();
+    objective.map_err(|error| error.to_string())
 }
 
 /// A share: `2%` or `2` is 0.02.

@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_mix_that_nobody_could_make_is_refused() {
         let changes: [(&str, Change); 17] = [
-            ("procedures", |plan| mix_of(plan).counts[0].operation = OpKind::Open),
+            ("procedures", |plan| mix_of(plan).counts[0].operation = OpKind::OpenX),
             ("once", |plan| {
                 let first = mix_of(plan).counts[0];
                 mix_of(plan).counts.push(first);

@@ -14,10 +14,6 @@ pub mod json;
 pub mod layers;
 pub mod mix;
 pub mod mix_list;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the face that prints it comes with `mix`")
-)]
 pub mod nhfsstone;
 pub mod objective;
 pub mod picture;
