@@ -2,6 +2,8 @@
 //! target out. No clock and no thread: the engine asks after every interval, a test asks in
 //! virtual time.
 
+pub mod curve;
+
 use crate::measure::run_record::IntervalRecord;
 
 /// One interval of a steered run.
