@@ -209,9 +209,7 @@ mod tests {
         }
         // A thousand clients that draw a thousand cards each: one in ten clients has it.
         let of_clients: u64 = (0..1000)
-            .map(|client| {
-                count(&mut Deck::new(&counts, client, 1), 1000)[OpKind::MkNod.index()]
-            })
+            .map(|client| count(&mut Deck::new(&counts, client, 1), 1000)[OpKind::MkNod.index()])
             .sum();
         assert!((90..=110).contains(&of_clients), "{of_clients}");
     }

@@ -5,6 +5,7 @@
 //! so an operation of 0.01 % is asked once in ten thousand.
 
 pub mod counters;
+pub mod deck;
 mod error;
 mod kernel;
 mod line;
@@ -12,9 +13,8 @@ mod name;
 mod section;
 
 pub use counters::{Counters, Mount};
-pub use error::MixError;
-pub mod deck;
 pub use deck::Deck;
+pub use error::MixError;
 
 use crate::plan::{LeftOut, MixCount};
 

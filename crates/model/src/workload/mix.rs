@@ -16,16 +16,17 @@ mod transfers;
 
 pub use changing::spare_names_needed;
 
-use crate::file_set::{ClientSet, FILES_PER_DIRECTORY};
+use crate::file_set::{Changing, Chooser, ClientSet, FILES_PER_DIRECTORY};
 use crate::mix::Deck;
 use crate::only_in_loads;
 use crate::operation::{
     Answer, AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
+    Stability,
 };
-use crate::plan::{Access, MixPlan, Stability};
+use crate::plan::{Access, MixPlan};
 use crate::random::{Generator, Purpose, stream};
 use crate::workload::{FileTable, Workload};
-use changing::{Change, ChangingNames, Kind};
+use changing::{Change, ChangingNames};
 use std::sync::Arc;
 use transfers::{Place, with_data};
 
@@ -75,7 +76,10 @@ enum Pending {
     Nothing,
     Change(Change),
     /// A page of a directory, by READDIR (0) or READDIRPLUS (1).
-    Page { directory: u32, procedure: usize },
+    Page {
+        directory: u32,
+        procedure: usize,
+    },
 }
 
 impl MixWorkload {
@@ -277,11 +281,11 @@ impl MixWorkload {
     fn change(&mut self, kind: OpKind) -> (Operation, Pending) {
         let change = match kind {
             OpKind::Create => self.changing.create(),
-            OpKind::MkDir => self.changing.make(Kind::Directory),
-            OpKind::SymLink => self.changing.make(Kind::SymbolicLink),
-            OpKind::MkNod => self.changing.make(Kind::Node),
-            OpKind::Link => self.changing.make(Kind::Link),
-            OpKind::RmDir => self.changing.take(Kind::Directory),
+            OpKind::MkDir => self.changing.make(Changing::Directories),
+            OpKind::SymLink => self.changing.make(Changing::SymbolicLinks),
+            OpKind::MkNod => self.changing.make(Changing::Nodes),
+            OpKind::Link => self.changing.make(Changing::Links),
+            OpKind::RmDir => self.changing.take(Changing::Directories),
             OpKind::Rename => self.changing.rename(),
             _ => self.changing.remove(),
         };

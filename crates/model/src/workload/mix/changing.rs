@@ -7,77 +7,48 @@
 //! passed over, and what failed is put right when the failure is known.
 
 use super::pool::{Levels, Pool, Taken};
-use crate::file_set::{ChangingDirectories, ClientSet};
+use crate::file_set::{Changing, ChangingDirectories, ClientSet};
 use crate::operation::{Failure, FileId, Name, OpKind, Operation, Outcome};
 use crate::plan::MixCount;
 use filestone_wire::nfs3::Status;
 use std::collections::VecDeque;
 
-/// The kinds of names that come and go, in the order in which REMOVE looks at them:
-/// nhfsstone's, which took a hard link, else a symbolic link, else a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Link,
-    SymbolicLink,
-    Node,
-    Created,
-    Directory,
+/// What REMOVE can take away, in the order in which it looks: nhfsstone's, which took a hard
+/// link, else a symbolic link, else a file.
+const REMOVABLE: [Changing; 4] = [
+    Changing::Links,
+    Changing::SymbolicLinks,
+    Changing::Nodes,
+    Changing::Created,
+];
+
+const fn directory_of(kind: Changing, directories: &ChangingDirectories) -> FileId {
+    match kind {
+        Changing::Links => directories.links,
+        Changing::SymbolicLinks => directories.symbolic_links,
+        Changing::Nodes => directories.nodes,
+        Changing::Created => directories.created,
+        Changing::Directories => directories.directories,
+    }
 }
 
-impl Kind {
-    const ALL: [Kind; 5] = [
-        Kind::Link,
-        Kind::SymbolicLink,
-        Kind::Node,
-        Kind::Created,
-        Kind::Directory,
-    ];
-    /// What REMOVE can take away.
-    const REMOVABLE: [Kind; 4] = [
-        Kind::Link,
-        Kind::SymbolicLink,
-        Kind::Node,
-        Kind::Created,
-    ];
-
-    const fn letter(self) -> u8 {
-        match self {
-            Kind::Link => b'l',
-            Kind::SymbolicLink => b's',
-            Kind::Node => b'p',
-            Kind::Created => b'f',
-            Kind::Directory => b'd',
-        }
+/// The procedures that make or take names of a kind.
+const fn procedures(kind: Changing) -> &'static [OpKind] {
+    match kind {
+        Changing::Links => &[OpKind::Link, OpKind::Remove],
+        Changing::SymbolicLinks => &[OpKind::SymLink, OpKind::Remove],
+        Changing::Nodes => &[OpKind::MkNod, OpKind::Remove],
+        Changing::Created => &[OpKind::Create, OpKind::Remove, OpKind::Rename],
+        Changing::Directories => &[OpKind::MkDir, OpKind::RmDir],
     }
+}
 
-    const fn directory(self, directories: &ChangingDirectories) -> FileId {
-        match self {
-            Kind::Link => directories.links,
-            Kind::SymbolicLink => directories.symbolic_links,
-            Kind::Node => directories.nodes,
-            Kind::Created => directories.created,
-            Kind::Directory => directories.directories,
-        }
-    }
-
-    /// The procedures that make or take such names.
-    const fn procedures(self) -> &'static [OpKind] {
-        match self {
-            Kind::Link => &[OpKind::Link, OpKind::Remove],
-            Kind::SymbolicLink => &[OpKind::SymLink, OpKind::Remove],
-            Kind::Node => &[OpKind::MkNod, OpKind::Remove],
-            Kind::Created => &[OpKind::Create, OpKind::Remove, OpKind::Rename],
-            Kind::Directory => &[OpKind::MkDir, OpKind::RmDir],
-        }
-    }
-
-    /// The procedures that need such names to be there.
-    const fn takers(self) -> &'static [OpKind] {
-        match self {
-            Kind::Link | Kind::SymbolicLink | Kind::Node => &[],
-            Kind::Created => &[OpKind::Remove, OpKind::Rename],
-            Kind::Directory => &[OpKind::RmDir],
-        }
+/// The procedures that need names of a kind to be there.
+const fn takers(kind: Changing) -> &'static [OpKind] {
+    match kind {
+        Changing::Links | Changing::SymbolicLinks | Changing::Nodes => &[],
+        Changing::Created => &[OpKind::Remove, OpKind::Rename],
+        Changing::Directories => &[OpKind::RmDir],
     }
 }
 
@@ -85,11 +56,11 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// The name comes.
-    Make { kind: Kind, number: u64 },
+    Make { kind: Changing, number: u64 },
     /// The name is there and stays.
     MakeAgain { number: u64 },
     /// The name goes.
-    Take { kind: Kind, taken: Taken },
+    Take { kind: Changing, taken: Taken },
     /// A name of a created file goes and another comes.
     Rename { taken: Taken, to: u64 },
 }
@@ -113,18 +84,26 @@ fn share(counts: &[MixCount], kinds: &[OpKind]) -> f64 {
 ///
 /// With fewer the mix works, too, but begins by making the missing ones with companions.
 pub fn spare_names_needed(counts: &[MixCount], slots: u32) -> u32 {
-    let needed = Kind::ALL
-        .iter()
-        .filter(|kind| share(counts, kind.takers()) > 0.0)
-        .map(|kind| Levels::new(0, share(counts, kind.procedures()), slots).level);
-    needed.max().unwrap_or(0) as u32
+    let asked = counts.iter().filter(|count| count.count > 0);
+    let asked: Vec<OpKind> = asked.map(|count| count.operation).collect();
+    let is_taken = |kind: &Changing| takers(*kind).iter().any(|taker| asked.contains(taker));
+    if !Changing::ALL.iter().any(is_taken) {
+        return 0;
+    }
+    // What is only made is counted, too: REMOVE takes from the kind that is most above its
+    // level, so all of them should begin at theirs.
+    let changing = Changing::ALL.into_iter();
+    let levels = changing
+        .filter(|kind| kind.is_changed_by(&asked))
+        .map(|kind| Levels::new(0, share(counts, procedures(kind)), slots).level);
+    levels.max().unwrap_or(0) as u32
 }
 
 /// The names of one client that come and go.
 #[derive(Debug)]
 pub(super) struct ChangingNames {
     directories: ChangingDirectories,
-    pools: [Pool; Kind::ALL.len()],
+    pools: [Pool; Changing::ALL.len()],
     /// Companions that are still to be asked. Their names are fixed already.
     owed: VecDeque<Change>,
     owed_max: usize,
@@ -132,16 +111,16 @@ pub(super) struct ChangingNames {
 
 impl ChangingNames {
     pub(super) fn new(set: &ClientSet, counts: &[MixCount], slots: u32) -> Self {
-        let pools = Kind::ALL.map(|kind| {
-            let share = share(counts, kind.procedures());
+        let pools = Changing::ALL.map(|kind| {
+            let share = share(counts, procedures(kind));
             Pool::new(
                 Levels::new(set.spare_names, share, slots),
                 set.spare_names,
                 slots,
             )
         });
-        let is_needed = |kind: Kind| share(counts, kind.takers()) > 0.0;
-        let missing: usize = Kind::ALL
+        let is_needed = |kind: Changing| share(counts, takers(kind)) > 0.0;
+        let missing: usize = Changing::ALL
             .into_iter()
             .zip(&pools)
             .filter(|(kind, _)| is_needed(*kind))
@@ -154,7 +133,7 @@ impl ChangingNames {
             owed: VecDeque::with_capacity(owed_max),
             owed_max,
         };
-        for kind in Kind::ALL.into_iter().filter(|kind| is_needed(*kind)) {
+        for kind in Changing::ALL.into_iter().filter(|kind| is_needed(*kind)) {
             for _ in 0..names.pool(kind).missing() {
                 names.owe_a_name(kind);
             }
@@ -162,14 +141,14 @@ impl ChangingNames {
         names
     }
 
-    fn pool(&mut self, kind: Kind) -> &mut Pool {
+    fn pool(&mut self, kind: Changing) -> &mut Pool {
         &mut self.pools[kind as usize]
     }
 
     /// CREATE: a new file; when there are enough, the oldest is truncated instead, as
     /// nhfsstone's O_CREAT | O_TRUNC always did.
     pub(super) fn create(&mut self) -> Change {
-        let pool = self.pool(Kind::Created);
+        let pool = self.pool(Changing::Created);
         let again = if pool.is_full() {
             pool.make_again()
         } else {
@@ -177,12 +156,12 @@ impl ChangingNames {
         };
         match again {
             Some(number) => Change::MakeAgain { number },
-            None => self.make(Kind::Created),
+            None => self.make(Changing::Created),
         }
     }
 
     /// A new name; if that is one too many, a companion takes the oldest away.
-    pub(super) fn make(&mut self, kind: Kind) -> Change {
+    pub(super) fn make(&mut self, kind: Changing) -> Change {
         let number = self.pool(kind).make();
         // A second time if no name was there to be taken the last time.
         for _ in 0..2 {
@@ -201,8 +180,8 @@ impl ChangingNames {
     /// REMOVE: the oldest name of the kind that is most above its level, or else of the
     /// created files.
     pub(super) fn remove(&mut self) -> Change {
-        let mut most = (0, Kind::Created);
-        for kind in Kind::REMOVABLE {
+        let mut most = (0, Changing::Created);
+        for kind in REMOVABLE {
             let excess = self.pool(kind).excess();
             if excess > most.0 {
                 most = (excess, kind);
@@ -212,7 +191,7 @@ impl ChangingNames {
     }
 
     /// REMOVE or RMDIR of the oldest name of a kind.
-    pub(super) fn take(&mut self, kind: Kind) -> Change {
+    pub(super) fn take(&mut self, kind: Changing) -> Change {
         let taken = self.take_from(kind);
         self.make_up(kind);
         Change::Take { kind, taken }
@@ -220,15 +199,15 @@ impl ChangingNames {
 
     /// RENAME: the oldest created file gets a new name.
     pub(super) fn rename(&mut self) -> Change {
-        let taken = self.take_from(Kind::Created);
-        let to = self.pool(Kind::Created).make();
-        self.make_up(Kind::Created);
+        let taken = self.take_from(Changing::Created);
+        let to = self.pool(Changing::Created).make();
+        self.make_up(Changing::Created);
         Change::Rename { taken, to }
     }
 
     /// The oldest name. Where all making has failed there is none; the server is asked for one
     /// that never was, so that its failure is seen.
-    fn take_from(&mut self, kind: Kind) -> Taken {
+    fn take_from(&mut self, kind: Changing) -> Taken {
         let pool = self.pool(kind);
         let was_ready = true;
         let number = pool.nothing();
@@ -237,7 +216,7 @@ impl ChangingNames {
 
     /// Companions for what was taken; never more than two for one operation, so that a server
     /// on which they fail is not asked for ever.
-    fn make_up(&mut self, kind: Kind) {
+    fn make_up(&mut self, kind: Changing) {
         for _ in 0..2 {
             if self.pool(kind).is_below() && self.has_room() {
                 self.owe_a_name(kind);
@@ -245,7 +224,7 @@ impl ChangingNames {
         }
     }
 
-    fn owe_a_name(&mut self, kind: Kind) {
+    fn owe_a_name(&mut self, kind: Changing) {
         let number = self.pool(kind).make();
         self.owed.push_back(Change::Make { kind, number });
     }
@@ -264,19 +243,20 @@ impl ChangingNames {
     pub(super) fn operation(&self, change: &Change, file: FileId) -> Operation {
         match *change {
             Change::Make { kind, number } => self.making(kind, number, file),
-            Change::MakeAgain { number } => self.making(Kind::Created, number, file),
+            Change::MakeAgain { number } => self.making(Changing::Created, number, file),
             Change::Take { kind, taken } => {
                 let (directory, name) = self.place(kind, taken.number);
                 match kind {
-                    Kind::Directory => Operation::RemoveDirectory { directory, name },
-                    Kind::Link | Kind::SymbolicLink | Kind::Node | Kind::Created => {
-                        Operation::Remove { directory, name }
-                    }
+                    Changing::Directories => Operation::RemoveDirectory { directory, name },
+                    Changing::Links
+                    | Changing::SymbolicLinks
+                    | Changing::Nodes
+                    | Changing::Created => Operation::Remove { directory, name },
                 }
             }
             Change::Rename { taken, to } => {
-                let (from_directory, from) = self.place(Kind::Created, taken.number);
-                let (to_directory, to) = self.place(Kind::Created, to);
+                let (from_directory, from) = self.place(Changing::Created, taken.number);
+                let (to_directory, to) = self.place(Changing::Created, to);
                 Operation::Rename {
                     from_directory,
                     from,
@@ -287,18 +267,18 @@ impl ChangingNames {
         }
     }
 
-    fn making(&self, kind: Kind, number: u64, file: FileId) -> Operation {
+    fn making(&self, kind: Changing, number: u64, file: FileId) -> Operation {
         let (directory, name) = self.place(kind, number);
         match kind {
-            Kind::Created => Operation::Create { directory, name },
-            Kind::Directory => Operation::MakeDirectory { directory, name },
-            Kind::Node => Operation::MakeNode { directory, name },
-            Kind::Link => Operation::Link {
+            Changing::Created => Operation::Create { directory, name },
+            Changing::Directories => Operation::MakeDirectory { directory, name },
+            Changing::Nodes => Operation::MakeNode { directory, name },
+            Changing::Links => Operation::Link {
                 file,
                 directory,
                 name,
             },
-            Kind::SymbolicLink => {
+            Changing::SymbolicLinks => {
                 let letter = b't';
                 let target = Name::Numbered { letter, number };
                 Operation::MakeSymlink {
@@ -310,10 +290,8 @@ impl ChangingNames {
         }
     }
 
-    fn place(&self, kind: Kind, number: u64) -> (FileId, Name) {
-        let letter = kind.letter();
-        let directory = kind.directory(&self.directories);
-        (directory, Name::Numbered { letter, number })
+    fn place(&self, kind: Changing, number: u64) -> (FileId, Name) {
+        (directory_of(kind, &self.directories), kind.name(number))
     }
 
     /// Notes what became of a change.
@@ -323,42 +301,41 @@ impl ChangingNames {
             // Whatever the server says, the file was there before.
             Change::MakeAgain { number } => match outcome {
                 Outcome::Ok | Outcome::Failed(_) | Outcome::Skipped => {
-                    self.pool(Kind::Created).is_made(number);
+                    self.pool(Changing::Created).is_made(number);
                 }
                 Outcome::TimedOut | Outcome::Disconnected => {
-                    self.pool(Kind::Created).forget(number);
+                    self.pool(Changing::Created).forget(number);
                 }
             },
             Change::Take { kind, taken } => self.settle_taken(kind, taken, outcome),
             Change::Rename { taken, to } => {
                 match outcome {
-                    Outcome::Ok => self.pool(Kind::Created).is_made(to),
+                    Outcome::Ok => self.pool(Changing::Created).is_made(to),
                     Outcome::Failed(_)
                     | Outcome::TimedOut
                     | Outcome::Disconnected
-                    | Outcome::Skipped => self.pool(Kind::Created).forget(to),
+                    | Outcome::Skipped => self.pool(Changing::Created).forget(to),
                 }
-                self.settle_taken(Kind::Created, taken, outcome);
+                self.settle_taken(Changing::Created, taken, outcome);
             }
         }
     }
 
-    fn settle_made(&mut self, kind: Kind, number: u64, outcome: &Outcome) {
+    fn settle_made(&mut self, kind: Changing, number: u64, outcome: &Outcome) {
         match outcome {
             Outcome::Ok => self.pool(kind).is_made(number),
             Outcome::Failed(Failure::Status(status)) if *status == Status::EXIST.0 => {
                 self.pool(kind).is_made(number);
             }
-            Outcome::Failed(_)
-            | Outcome::TimedOut
-            | Outcome::Disconnected
-            | Outcome::Skipped => self.pool(kind).forget(number),
+            Outcome::Failed(_) | Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped => {
+                self.pool(kind).forget(number)
+            }
         }
     }
 
     /// What could not be taken is still there, unless the server does not know it; after a call
     /// without an answer nobody knows, and a name more or less in the directory does no harm.
-    fn settle_taken(&mut self, kind: Kind, taken: Taken, outcome: &Outcome) {
+    fn settle_taken(&mut self, kind: Changing, taken: Taken, outcome: &Outcome) {
         let is_there = match outcome {
             Outcome::Ok | Outcome::TimedOut | Outcome::Disconnected => false,
             Outcome::Failed(Failure::Status(status)) if *status == Status::NOENT.0 => {
