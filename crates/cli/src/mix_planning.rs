@@ -17,8 +17,8 @@ use crate::planning::{
 };
 use filestone_model::mix::Mix;
 use filestone_model::plan::{
-    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount, MixPlan, ObjectivePlan,
-    Plan, SteeringPlan, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount, MixPlan,
+    ObjectivePlan, Plan, SteeringPlan, TargetPlan, TransportKind, WorkloadPlan,
 };
 use filestone_model::workload::mix::spare_names_needed;
 
@@ -126,10 +126,10 @@ fn layers(layers: &[LayerTargets]) -> Result<Vec<TargetPlan>, Error> {
     let directories = match layers {
         [LayerTargets::Local(directories)] => directories,
         [LayerTargets::Tcp(_)] => {
-            return Err(Error::usage(
-                "--on tcp: bare TCP has no files that a mix could work on",
-            )
-            .with_help("filestone replay --on tcp:HOST carries a load file's bytes"));
+            return Err(
+                Error::usage("--on tcp: bare TCP has no files that a mix could work on")
+                    .with_help("filestone replay --on tcp:HOST carries a load file's bytes"),
+            );
         }
         [LayerTargets::Nfs3(_)] => {
             return Err(

@@ -94,9 +94,13 @@ mod stand_in {
     pub fn named(word: &str) -> Option<Mix> {
         (word == "nhfsstone").then(|| Mix {
             name: word.into(),
-            counts: [(OpKind::GetAttr, 13), (OpKind::Lookup, 34), (OpKind::Read, 22)]
-                .map(|(operation, count)| MixCount { operation, count })
-                .to_vec(),
+            counts: [
+                (OpKind::GetAttr, 13),
+                (OpKind::Lookup, 34),
+                (OpKind::Read, 22),
+            ]
+            .map(|(operation, count)| MixCount { operation, count })
+            .to_vec(),
             left_out: vec![],
         })
     }

@@ -83,7 +83,15 @@ mod tests {
             popularity("zipf:0.8"),
             Ok(Popularity::Zipf { exponent: 0.8 })
         );
-        for text in ["", "zipf:", "zipf:-1", "zipf:101", "zipf:nan", "uniform:1", "hot"] {
+        for text in [
+            "",
+            "zipf:",
+            "zipf:-1",
+            "zipf:101",
+            "zipf:nan",
+            "uniform:1",
+            "hot",
+        ] {
             assert!(popularity(text).is_err(), "{text}");
         }
     }

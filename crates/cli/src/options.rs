@@ -1,11 +1,11 @@
 //! One definition per option, shared by the faces; clap makes help, man page
 //! and completions of them. What the values mean together is `planning`'s.
 
+use crate::mix_options::MixOptions;
 use crate::option_values::{
     Processors, address, count, file_size, mark, operation_parser, port, port_or_any, processors,
     seed, size, within,
 };
-use crate::mix_options::MixOptions;
 use crate::quantity;
 use crate::replay_options::ReplayOptions;
 use crate::target::{self, Target};

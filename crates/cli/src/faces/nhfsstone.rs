@@ -109,7 +109,11 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
         .pop()
         .ok_or_else(|| Error::internal("nhfsstone without a directory"))?;
     let is_local = matches!(target, TargetPlan::Local(_));
-    let in_flight = if is_local { 1 } else { open_loop_in_flight(clients) };
+    let in_flight = if is_local {
+        1
+    } else {
+        open_loop_in_flight(clients)
+    };
     let workers = if is_local {
         1
     } else {

@@ -2,8 +2,7 @@
 
 use crate::error::Error;
 use crate::mix_options::{
-    FILES_OF_ALL_MAX, MixArrivals, MixLoadOptions, MixOptions, MixTargetOptions,
-    SteeringOptions,
+    FILES_OF_ALL_MAX, MixArrivals, MixLoadOptions, MixOptions, MixTargetOptions, SteeringOptions,
 };
 use crate::options::Transport;
 use crate::quantity::grouped;
@@ -179,10 +178,8 @@ pub fn refuse_strangers(targets: &[TargetPlan]) -> Result<(), Error> {
     }
     for (index, target) in targets.iter().enumerate() {
         if targets.iter().take(index).any(|before| before == target) {
-            return Err(
-                Error::usage(format!("{} is named twice", place_of(target)))
-                    .with_help("--clients alone makes more clients in one directory"),
-            );
+            return Err(Error::usage(format!("{} is named twice", place_of(target)))
+                .with_help("--clients alone makes more clients in one directory"));
         }
     }
     Ok(())

@@ -14,9 +14,13 @@ const HERE: Surroundings = Surroundings {
 fn three_kinds() -> Mix {
     Mix {
         name: "three-kinds".into(),
-        counts: [(OpKind::GetAttr, 50), (OpKind::Lookup, 30), (OpKind::Read, 20)]
-            .map(|(operation, count)| MixCount { operation, count })
-            .to_vec(),
+        counts: [
+            (OpKind::GetAttr, 50),
+            (OpKind::Lookup, 30),
+            (OpKind::Read, 20),
+        ]
+        .map(|(operation, count)| MixCount { operation, count })
+        .to_vec(),
         left_out: vec![LeftOut {
             operation: "open".into(),
             count: 3,
@@ -25,7 +29,9 @@ fn three_kinds() -> Mix {
 }
 
 fn plan_of(line: &str) -> Result<Plan, Error> {
-    let words = ["filestone", "mix"].into_iter().chain(line.split_whitespace());
+    let words = ["filestone", "mix"]
+        .into_iter()
+        .chain(line.split_whitespace());
     match CommandLine::try_parse_from(words).expect(line).face {
         Some(Face::Mix(options)) => plan(&options, three_kinds(), &HERE),
         other => panic!("{line}: {other:?}"),

@@ -23,7 +23,11 @@ pub fn find(plan: &Plan, mix: &MixPlan) -> Option<String> {
     let wrong = in_counts(mix)
         .or_else(|| in_targets(plan, mix))
         .or_else(|| in_transfers(plan, mix))
-        .or_else(|| plan.steering.as_ref().and_then(|steering| in_steering(plan, steering)));
+        .or_else(|| {
+            plan.steering
+                .as_ref()
+                .and_then(|steering| in_steering(plan, steering))
+        });
     match wrong {
         Some(what) => Some(what.into()),
         None => in_file_set(plan, mix),
@@ -220,7 +224,12 @@ mod tests {
 
     #[test]
     fn the_plans_of_our_own_records_are_right() {
-        for record in [canned::mix(), canned::mix_through_mount(), canned::curve(), canned::objective()] {
+        for record in [
+            canned::mix(),
+            canned::mix_through_mount(),
+            canned::curve(),
+            canned::objective(),
+        ] {
             assert_eq!(wrong(record.plan, |_| {}), None);
         }
     }
@@ -228,17 +237,29 @@ mod tests {
     #[test]
     fn a_mix_that_nobody_could_make_is_refused() {
         let changes: [(&str, Change); 17] = [
-            ("procedures", |plan| mix_of(plan).counts[0].operation = OpKind::OpenX),
+            ("procedures", |plan| {
+                mix_of(plan).counts[0].operation = OpKind::OpenX
+            }),
             ("once", |plan| {
                 let first = mix_of(plan).counts[0];
                 mix_of(plan).counts.push(first);
             }),
             ("sum", |plan| mix_of(plan).counts.clear()),
-            ("sum", |plan| mix_of(plan).counts.iter_mut().for_each(|count| count.count = u64::MAX)),
             ("sum", |plan| {
-                mix_of(plan).counts = vec![MixCount { operation: OpKind::Null, count: 0 }];
+                mix_of(plan)
+                    .counts
+                    .iter_mut()
+                    .for_each(|count| count.count = u64::MAX)
             }),
-            ("\"target\"", |plan| plan.target = TargetPlan::Local(LocalTarget { directory: None })),
+            ("sum", |plan| {
+                mix_of(plan).counts = vec![MixCount {
+                    operation: OpKind::Null,
+                    count: 0,
+                }];
+            }),
+            ("\"target\"", |plan| {
+                plan.target = TargetPlan::Local(LocalTarget { directory: None })
+            }),
             ("\"more_targets\" of a mix", |plan| {
                 let mut other = plan.target.clone();
                 other.nfs3_mut().expect("NFS").host = Some("elsewhere".into());
@@ -248,18 +269,28 @@ mod tests {
                 mix_of(plan).more_targets = vec![plan.target.clone(); 7];
             }),
             ("\"workers\"", |plan| {
-                plan.target = TargetPlan::Local(LocalTarget { directory: Some("/x".into()) });
+                plan.target = TargetPlan::Local(LocalTarget {
+                    directory: Some("/x".into()),
+                });
             }),
             ("\"transfer_bytes\"", |plan| mix_of(plan).transfer_bytes = 0),
-            ("\"transfer_bytes\"", |plan| mix_of(plan).transfer_bytes = 2 << 20),
+            ("\"transfer_bytes\"", |plan| {
+                mix_of(plan).transfer_bytes = 2 << 20
+            }),
             ("\"listing_bytes\"", |plan| mix_of(plan).listing_bytes = 0),
             ("over UDP", |plan| {
                 plan.target.nfs3_mut().expect("NFS").transport = TransportKind::Udp;
                 mix_of(plan).transfer_bytes = 1 << 20;
             }),
-            ("\"file_set\"", |plan| mix_of(plan).file_set.name = "../x".into()),
-            ("\"file_set\"", |plan| mix_of(plan).file_set.files_per_client = 0),
-            ("\"files_per_client\"", |plan| mix_of(plan).file_set.files_per_client = u32::MAX),
+            ("\"file_set\"", |plan| {
+                mix_of(plan).file_set.name = "../x".into()
+            }),
+            ("\"file_set\"", |plan| {
+                mix_of(plan).file_set.files_per_client = 0
+            }),
+            ("\"files_per_client\"", |plan| {
+                mix_of(plan).file_set.files_per_client = u32::MAX
+            }),
             ("\"file_set\"", |plan| {
                 mix_of(plan).file_set.popularity = Popularity::Zipf { exponent: f64::NAN };
             }),
@@ -282,9 +313,13 @@ mod tests {
             ("\"arrivals\"", |plan| plan.arrivals = ArrivalsPlan::Closed),
             ("\"count\"", |plan| plan.count = Some(1)),
             ("\"points\"", |plan| curve_of(plan).points = u32::MAX),
-            ("\"peak_ops_per_s\"", |plan| curve_of(plan).peak_ops_per_s = Some(f64::NAN)),
+            ("\"peak_ops_per_s\"", |plan| {
+                curve_of(plan).peak_ops_per_s = Some(f64::NAN)
+            }),
             ("\"point_ns\"", |plan| curve_of(plan).point_ns = 0),
-            ("\"point_ns\"", |plan| curve_of(plan).warm_up_max_ns = u64::MAX),
+            ("\"point_ns\"", |plan| {
+                curve_of(plan).warm_up_max_ns = u64::MAX
+            }),
         ];
         for (expected, change) in changes {
             let what = wrong(canned::curve().plan, change).unwrap_or_else(|| panic!("{expected}"));

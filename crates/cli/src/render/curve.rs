@@ -49,7 +49,9 @@ fn table(curve: &CurveRecord) -> String {
             0 => ["-", "-", "-", "-", "-"].map(String::from),
             _ => [
                 micros(times.mean),
-                point.response_time_mean_half_width_ns.map_or("-".into(), micros),
+                point
+                    .response_time_mean_half_width_ns
+                    .map_or("-".into(), micros),
                 micros(times.p50 as f64),
                 micros(times.p90 as f64),
                 micros(times.p99 as f64),
@@ -121,9 +123,8 @@ fn is_knee(curve: &CurveRecord, point: &CurvePointRecord) -> bool {
     let Some(knee) = &curve.knee else {
         return false;
     };
-    let distance = |point: &CurvePointRecord| {
-        (point.achieved_load_ops_per_s - knee.load_ops_per_s).abs()
-    };
+    let distance =
+        |point: &CurvePointRecord| (point.achieved_load_ops_per_s - knee.load_ops_per_s).abs();
     let own = distance(point);
     upward(curve).all(|other| distance(other) >= own)
 }
@@ -213,7 +214,11 @@ pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
     let p99 = |point: &CurvePointRecord| point.response_time_ns.p99 as f64;
     let mut lines = vec![
         Line::new("mean, upwards", Style::First, points(CurveLeg::Up, mean)),
-        Line::new("mean, downwards", Style::FirstAgain, points(CurveLeg::Down, mean)),
+        Line::new(
+            "mean, downwards",
+            Style::FirstAgain,
+            points(CurveLeg::Down, mean),
+        ),
         Line::new("p99, upwards", Style::Second, points(CurveLeg::Up, p99)),
     ];
     lines.retain(|line| !line.points.is_empty());
@@ -231,7 +236,10 @@ pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
         });
     }
     Picture {
-        title: format!("Load-response curve of {}", text::place_of(&record.plan.target)),
+        title: format!(
+            "Load-response curve of {}",
+            text::place_of(&record.plan.target)
+        ),
         subtitle: subtitle(record),
         x: Axis::load("achieved load (operations/s)"),
         y: Axis::time("response time"),
@@ -270,7 +278,13 @@ pub fn csv(curve: &CurveRecord) -> String {
 
 fn csv_row(point: &CurvePointRecord) -> String {
     let (ledger, response) = (&point.ledger, &point.response_time_ns);
-    let timed = |text: String| if response.count == 0 { String::new() } else { text };
+    let timed = |text: String| {
+        if response.count == 0 {
+            String::new()
+        } else {
+            text
+        }
+    };
     let mut columns = vec![
         leg_name(point.leg).to_string(),
         format!("{:.3}", point.offered_load_ops_per_s),

@@ -70,7 +70,10 @@ pub fn svg(record: &RunRecord) -> Result<String, Error> {
 /// A gnuplot script that holds its data, for `filestone report --as gnuplot`.
 pub fn script_with_data(record: &RunRecord) -> Option<String> {
     let values = values(record)?;
-    Some(format!("$found << EOD\n{values}EOD\n{}", body(record, "$found")?))
+    Some(format!(
+        "$found << EOD\n{values}EOD\n{}",
+        body(record, "$found")?
+    ))
 }
 
 /// The script that draws `STEM.TERMINAL` from the values beside it.
@@ -96,7 +99,12 @@ fn body(record: &RunRecord, data: &str) -> Option<String> {
     let plots: Vec<String> = match (&record.curve, &record.objective) {
         (Some(_), _) => [
             ("up", "response_time_mean_ns", "mean, upwards", "blue"),
-            ("down", "response_time_mean_ns", "mean, downwards", "skyblue"),
+            (
+                "down",
+                "response_time_mean_ns",
+                "mean, downwards",
+                "skyblue",
+            ),
             ("up", "response_time_p99_ns", "p99, upwards", "red"),
         ]
         .map(|(leg, column, title, colour)| {
@@ -111,12 +119,12 @@ fn body(record: &RunRecord, data: &str) -> Option<String> {
             format!(
                 "{data} using (column('offered_load_ops_per_s')):(column('figure_ns')/1e6) \
                  with points pt 7 lc rgbcolor 'blue' title '{} of the loads tried'",
-                objective::figure_name(found.objective.figure)
+                found.objective.figure
             ),
             format!(
                 "{} with lines lw 3 lc rgbcolor 'dark-green' title '{}'",
                 found.objective.below_ns as f64 / 1e6,
-                objective::objective_text(&found.objective)
+                found.objective
             ),
         ],
         (None, None) => return None,

@@ -4,7 +4,9 @@
 use super::replay::Detail;
 use super::{micros, nhfsstone, text, validity};
 use crate::quantity::{bytes_text, duration_text, grouped};
-use filestone_model::measure::mix_record::{FileSetRecord, MixOperationRecord, MixRecord, WireRecord};
+use filestone_model::measure::mix_record::{
+    FileSetRecord, MixOperationRecord, MixRecord, WireRecord,
+};
 use filestone_model::measure::run_record::KindRecord;
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_model::operation::OpKind;
@@ -26,8 +28,9 @@ pub fn render(record: &RunRecord, detail: Detail) -> String {
         return String::new();
     };
     let mut text = nhfsstone::line(record, mix);
-    text.push_str(&nhfsstone::invalid(PROGRAM, mix).unwrap_or_default());
-    if detail == Detail::Clients {
+    let invalid = nhfsstone::invalid(PROGRAM, mix);
+    if invalid.is_some() || detail == Detail::Clients {
+        text.push_str(&invalid.unwrap_or_default());
         text.push_str(&nhfsstone::table(record, mix));
     }
     text.push_str(&format!("\n{}", text::heading(record)));
@@ -92,7 +95,9 @@ fn operations(record: &RunRecord, mix: &MixRecord) -> String {
     }
     text.push_str(&totals_row(record, mix, seconds));
     if has_few {
-        text.push_str(&format!("{FEW} fewer than {ABOVE_MIN} operations lie above it\n"));
+        text.push_str(&format!(
+            "{FEW} fewer than {ABOVE_MIN} operations lie above it\n"
+        ));
     }
     text
 }
@@ -126,9 +131,8 @@ fn times(kind: Option<&KindRecord>) -> (String, bool) {
 /// All kinds together, in the same columns.
 fn totals_row(record: &RunRecord, mix: &MixRecord, seconds: f64) -> String {
     let totals = &record.totals;
-    let sum = |share: fn(&MixOperationRecord) -> f64| -> f64 {
-        mix.operations.iter().map(share).sum()
-    };
+    let sum =
+        |share: fn(&MixOperationRecord) -> f64| -> f64 { mix.operations.iter().map(share).sum() };
     let count: u64 = mix.operations.iter().map(|row| row.count).sum();
     let (response, service) = (&totals.response_time_ns, &totals.service_time_ns);
     let columns = [
@@ -178,7 +182,7 @@ fn on_the_wire(wire: &WireRecord) -> String {
         ));
     }
     text.push_str(&format!(
-        "{} calls in {}; {:.1} calls/s of other traffic before the run; {} corrections\n",
+        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {} times\n",
         grouped(wire.calls),
         wire.source,
         wire.background_calls_per_s,
@@ -199,13 +203,14 @@ fn facts(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<(&'static s
         text::operations_per_second(totals.achieved_load_ops_per_s),
     ));
     if totals.goodput_bytes_per_s > 0.0 {
-        facts.push(("goodput", text::bytes_per_second(totals.goodput_bytes_per_s)));
+        facts.push((
+            "goodput",
+            text::bytes_per_second(totals.goodput_bytes_per_s),
+        ));
     }
     if mix.wire.is_none() {
         let kinds = totals.kinds.iter();
-        let measured: Vec<&KindRecord> = kinds
-            .filter(|kind| kind.role == Role::Measured)
-            .collect();
+        let measured: Vec<&KindRecord> = kinds.filter(|kind| kind.role == Role::Measured).collect();
         facts.push(("wire bytes", text::wire_bytes_of(&measured)));
     }
     facts.push(("client CPU", text::client_cpu(record)));
@@ -236,7 +241,11 @@ fn file_set(plan: &MixPlan, set: &FileSetRecord) -> String {
         [path] => path.clone(),
         [path, more @ ..] => format!("{path} and {} more", grouped(more.len() as u64)),
     };
-    let end = if set.removed { ", removed at the end" } else { "" };
+    let end = if set.removed {
+        ", removed at the end"
+    } else {
+        ""
+    };
     format!(
         "{place}: {} files of {} together, {} other objects; {} found, {} made, in {}{end}",
         grouped(set.files),

@@ -57,9 +57,7 @@ pub const REPORTS: &[Report] = &[
     Report {
         name: "csv",
         about: "A row per interval and kind of operation, and the totals; of a curve or a search, a row per load",
-        render: |record| {
-            Ok(found::values(record).unwrap_or_else(|| csv::render(record)))
-        },
+        render: |record| Ok(found::values(record).unwrap_or_else(|| csv::render(record))),
     },
     Report {
         name: "gnuplot",

@@ -4,11 +4,9 @@
 use super::curve::subtitle;
 use super::picture::{Axis, Line, Mark, Picture, Style};
 use super::{micros, mix, sketch, text};
-use crate::quantity::{grouped, time_text};
+use crate::quantity::grouped;
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::caveat::quantile_name;
 use filestone_model::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
-use filestone_model::plan::{Figure, Objective};
 
 /// The report; nothing if the record is not a search's.
 pub fn render(record: &RunRecord) -> String {
@@ -30,59 +28,60 @@ pub fn render(record: &RunRecord) -> String {
     text
 }
 
-/// `p99 < 2.00 ms`.
-pub fn objective_text(objective: &Objective) -> String {
-    format!(
-        "{} < {}",
-        figure_name(objective.figure),
-        time_text(objective.below_ns as f64)
-    )
-}
-
-/// `mean`, `p99`.
-pub fn figure_name(figure: Figure) -> String {
-    match figure {
-        Figure::Mean => "mean".into(),
-        Figure::Quantile { quantile } => quantile_name(quantile),
-    }
-}
-
 /// What was found, in one sentence.
 fn answer(record: &ObjectiveRecord) -> String {
-    let objective = objective_text(&record.objective);
-    let between = match (record.lower_ops_per_s, record.upper_ops_per_s) {
-        (Some(lower), Some(upper)) => Some(format!(
-            "between {} and {} operations/s",
-            load(lower),
-            load(upper)
-        )),
-        (Some(lower), None) => Some(format!("at least {} operations/s", load(lower))),
-        (None, Some(upper)) => Some(format!("at most {} operations/s", load(upper))),
-        (None, None) => None,
-    };
-    let end = match record.end {
-        SearchEnd::Precise => "",
-        SearchEnd::TimeOver => "; time was over before it was known as precisely as was asked",
-        SearchEnd::NeverHolds => "; it does not even hold at the lowest load that was tried",
-        SearchEnd::AlwaysHolds => "; it holds at every load that the load generator can offer",
-        SearchEnd::Interrupted => "; somebody stopped the search",
-    };
-    match (record.load_ops_per_s, between) {
-        (Some(most_likely), Some(between)) => format!(
-            "{objective} holds up to {} operations/s: {between} with 95 % confidence{end}",
-            load(most_likely)
+    let objective = record.objective;
+    let per_second = |load: Option<f64>| load.map(|load| format!("{} operations/s", amount(load)));
+    let found = per_second(record.load_ops_per_s);
+    let lower = per_second(record.lower_ops_per_s);
+    let upper = per_second(record.upper_ops_per_s);
+    let confidence = "with 95 % confidence";
+    match (record.end, found, lower, upper) {
+        (SearchEnd::NeverHolds, _, _, upper) => {
+            let below = upper.map_or_else(String::new, |upper| {
+                format!(": the highest load is below {upper}, {confidence}")
+            });
+            format!("{objective} does not even hold at the lowest load that was tried{below}")
+        }
+        (SearchEnd::AlwaysHolds, _, lower, _) => {
+            let above = lower.map_or_else(String::new, |lower| {
+                format!(": the highest load is above {lower}, {confidence}")
+            });
+            format!("{objective} holds at all that the load generator can offer{above}")
+        }
+        (end, Some(found), Some(lower), Some(upper)) => format!(
+            "{objective} holds up to {found}: between {lower} and {upper}, {confidence}{}",
+            because(end)
         ),
-        (None, Some(between)) => {
-            format!("{objective} holds up to {between}, with 95 % confidence{end}")
+        (end, found, lower, upper) => {
+            let parts = [
+                found.map(|found| format!("about {found}")),
+                lower.map(|lower| format!("at least {lower}")),
+                upper.map(|upper| format!("at most {upper}")),
+            ];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            match parts.as_slice() {
+                [] => format!("{objective}: no load was found{}", because(end)),
+                parts => format!(
+                    "{objective} holds up to {}{}",
+                    parts.join(", "),
+                    because(end)
+                ),
+            }
         }
-        (Some(most_likely), None) => {
-            format!("{objective} holds up to about {} operations/s{end}", load(most_likely))
-        }
-        (None, None) => format!("{objective}: no load was found{end}"),
     }
 }
 
-fn load(load: f64) -> String {
+/// Why it is not known better.
+const fn because(end: SearchEnd) -> &'static str {
+    match end {
+        SearchEnd::TimeOver => "; time was over before it was known as precisely as was asked",
+        SearchEnd::Interrupted => "; somebody stopped the search",
+        SearchEnd::Precise | SearchEnd::NeverHolds | SearchEnd::AlwaysHolds => "",
+    }
+}
+
+fn amount(load: f64) -> String {
     if load < 1000.0 {
         format!("{load:.1}")
     } else {
@@ -92,7 +91,7 @@ fn load(load: f64) -> String {
 
 /// One row per load that was tried, in order.
 fn table(record: &ObjectiveRecord) -> String {
-    let figure = figure_name(record.objective.figure).to_uppercase();
+    let figure = record.objective.figure.to_string().to_uppercase();
     let mut text = format!(
         "\n{:>10}{:>10}{:>12}{:>14}{:>12}{:>10}{:>10}  OBJECTIVE\n",
         "OFFERED/S",
@@ -105,11 +104,15 @@ fn table(record: &ObjectiveRecord) -> String {
     );
     for tried in &record.tried {
         let percent = 100.0 * tried.above as f64 / tried.ended.max(1) as f64;
-        let holds = if holds(record, tried) { "holds" } else { "broken" };
+        let holds = if holds(record, tried) {
+            "holds"
+        } else {
+            "broken"
+        };
         text.push_str(&format!(
             "{:>10}{:>10}{:>12}{:>14}{:>12}{percent:>10.3}{:>10.1}  {holds}\n",
-            load(tried.offered_load_ops_per_s),
-            load(tried.achieved_load_ops_per_s),
+            amount(tried.offered_load_ops_per_s),
+            amount(tried.achieved_load_ops_per_s),
             grouped(tried.ended),
             micros(tried.figure_ns as f64),
             grouped(tried.above),
@@ -135,10 +138,10 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
     let bound = ends.map_or_else(Vec::new, |(first, last)| {
         vec![(first.0, below), (last.0, below)]
     });
-    let name = figure_name(objective.objective.figure);
+    let name = objective.objective.figure.to_string();
     let mut lines = vec![
         Line::new(&format!("{name} of the loads tried"), Style::First, points),
-        Line::new(&objective_text(&objective.objective), Style::Bound, bound),
+        Line::new(&objective.objective.to_string(), Style::Bound, bound),
     ];
     lines.retain(|line| !line.points.is_empty());
     let found = [
@@ -149,7 +152,7 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
     Picture {
         title: format!(
             "Highest load with {} of {}",
-            objective_text(&objective.objective),
+            objective.objective,
             text::place_of(&record.plan.target)
         ),
         subtitle: subtitle(record),
@@ -158,7 +161,12 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
         lines,
         marks: found
             .into_iter()
-            .filter_map(|(x, text)| Some(Mark { x: x?, text: text.into() }))
+            .filter_map(|(x, text)| {
+                Some(Mark {
+                    x: x?,
+                    text: text.into(),
+                })
+            })
             .collect(),
     }
 }

@@ -11,7 +11,10 @@ const POINTS_MIN: usize = 3;
 
 /// The picture; nothing if it would not help.
 pub fn render(picture: &Picture) -> String {
-    let enough = picture.lines.iter().any(|line| line.points.len() >= POINTS_MIN);
+    let enough = picture
+        .lines
+        .iter()
+        .any(|line| line.points.len() >= POINTS_MIN);
     let Some((x, y)) = picture.scales().filter(|_| enough) else {
         return String::new();
     };
@@ -137,7 +140,10 @@ mod tests {
         let record = canned::objective();
         let found = record.objective.as_ref().expect("a search");
         let mut picture = objective::picture(&record, found);
-        picture.lines.iter_mut().for_each(|line| line.points.truncate(2));
+        picture
+            .lines
+            .iter_mut()
+            .for_each(|line| line.points.truncate(2));
         assert_eq!(render(&picture), "");
     }
 }

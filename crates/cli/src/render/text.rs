@@ -281,7 +281,7 @@ fn errors(record: &RunRecord) -> String {
 pub fn companions(record: &RunRecord) -> String {
     let mut text = String::new();
     let kinds = record.totals.kinds.iter();
-    for kind in kinds.filter(|kind| kind.role == Role::Companion) {
+    for kind in kinds.filter(|kind| kind.role == Role::Companion && kind.ledger.scheduled > 0) {
         if text.is_empty() {
             text.push_str(&format!(
                 "\n{:<16}{:>12}{:>12}{:>10}{:>10}{:>10}\n",

@@ -63,7 +63,10 @@ pub fn render(record: &RunRecord, mix: &MixRecord) -> String {
 pub fn table(checks: &[Check]) -> String {
     let width = checks.iter().map(|check| check.figure.chars().count());
     let width = width.max().unwrap_or(0).max("FIGURE".len());
-    let mut text = format!("\n{:<16}{:<width$}  {:<12}VERDICT\n", "validity", "FIGURE", "BOUND");
+    let mut text = format!(
+        "\n{:<16}{:<width$}  {:<12}VERDICT\n",
+        "validity", "FIGURE", "BOUND"
+    );
     for check in checks {
         let verdict = match check.holds {
             Some(true) => "holds",
@@ -263,7 +266,11 @@ mod tests {
             standard_error_ns: error,
         };
         let holds = |error| {
-            let thirds = [third(100.0, error), third(110.0, error), third(120.0, error)];
+            let thirds = [
+                third(100.0, error),
+                third(110.0, error),
+                third(120.0, error),
+            ];
             steady(&thirds).and_then(|check| check.holds)
         };
         assert_eq!(holds(1.0), Some(false));

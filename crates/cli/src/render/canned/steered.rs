@@ -4,8 +4,12 @@ use super::{SECOND, mix};
 use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, HysteresisRecord, KneeRecord, SearchEnd, TriedRecord,
 };
-use filestone_model::measure::mix_record::{CorrectionRecord, ThirdRecord, WireOperationRecord, WireRecord};
-use filestone_model::measure::{CurveRecord, DistributionRecord, Ledger, ObjectiveRecord, RunRecord};
+use filestone_model::measure::mix_record::{
+    CorrectionRecord, ThirdRecord, WireOperationRecord, WireRecord,
+};
+use filestone_model::measure::{
+    CurveRecord, DistributionRecord, Ledger, ObjectiveRecord, RunRecord,
+};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     CurvePlan, Figure, LeftOut, LocalTarget, Objective, ObjectivePlan, SteeringPlan, TargetPlan,

@@ -134,7 +134,11 @@ mod tests {
     #[test]
     fn a_linear_axis_begins_at_nothing_and_ends_at_a_round_number() {
         let scale = Scale::of(Quantity::Load, [9_340.0, 100.0].into_iter()).expect("values");
-        let texts: Vec<String> = scale.ticks().into_iter().filter_map(|tick| tick.text).collect();
+        let texts: Vec<String> = scale
+            .ticks()
+            .into_iter()
+            .filter_map(|tick| tick.text)
+            .collect();
         assert_eq!(texts, ["0", "2,000", "4,000", "6,000", "8,000", "10,000"]);
         assert_eq!(scale.place(5_000.0), 0.5);
         assert_eq!(scale.place(20_000.0), 1.0);
@@ -144,7 +148,11 @@ mod tests {
     fn times_that_lie_far_apart_get_decades() {
         let scale = Scale::of(Quantity::Time, [0.0002, 0.03].into_iter()).expect("values");
         assert!(scale.is_logarithmic());
-        let texts: Vec<String> = scale.ticks().into_iter().filter_map(|tick| tick.text).collect();
+        let texts: Vec<String> = scale
+            .ticks()
+            .into_iter()
+            .filter_map(|tick| tick.text)
+            .collect();
         assert_eq!(texts, ["100 µs", "1.00 ms", "10.0 ms", "100 ms"]);
         assert!((scale.place(0.001) - 1.0 / 3.0).abs() < 1e-9);
         assert_eq!(scale.place(0.0), 0.0);

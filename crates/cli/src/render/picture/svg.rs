@@ -21,8 +21,20 @@ pub fn render(picture: &Picture) -> String {
          <title>{0}</title>\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n",
         escaped(&picture.title)
     );
-    text(&mut svg, (LEFT, 28.0), "start", "font-size=\"18\"", &picture.title);
-    text(&mut svg, (LEFT, 48.0), "start", "fill=\"#555\"", &picture.subtitle);
+    text(
+        &mut svg,
+        (LEFT, 28.0),
+        "start",
+        "font-size=\"18\"",
+        &picture.title,
+    );
+    text(
+        &mut svg,
+        (LEFT, 48.0),
+        "start",
+        "fill=\"#555\"",
+        &picture.subtitle,
+    );
     match picture.scales() {
         Some((x, y)) => {
             grid(&mut svg, picture, &x, &y);
@@ -32,7 +44,13 @@ pub fn render(picture: &Picture) -> String {
                 legend(&mut svg, one, index);
             }
         }
-        None => text(&mut svg, (LEFT, TOP + 40.0), "start", "", "nothing was measured"),
+        None => text(
+            &mut svg,
+            (LEFT, TOP + 40.0),
+            "start",
+            "",
+            "nothing was measured",
+        ),
     }
     svg.push_str("</svg>\n");
     svg
@@ -105,11 +123,14 @@ fn grid(svg: &mut String, picture: &Picture, x: &Scale, y: &Scale) {
     );
     let middle = (LEFT + RIGHT) / 2.0;
     text(svg, (middle, BOTTOM + 45.0), "middle", "", &picture.x.label);
-    let scale = if y.is_logarithmic() { ", logarithmic" } else { "" };
+    let scale = if y.is_logarithmic() {
+        ", logarithmic"
+    } else {
+        ""
+    };
     let label = format!("{}{scale}", picture.y.label);
-    let at = (TOP + BOTTOM) / 2.0;
-    let turned = format!("transform=\"rotate(-90 20 {at})\"");
-    text(svg, (20.0, at), "middle", &turned, &label);
+    // Above its axis, where it can be read without turning one's head.
+    text(svg, (12.0, TOP - 12.0), "start", "", &label);
 }
 
 fn marks(svg: &mut String, picture: &Picture, x: &Scale) {
