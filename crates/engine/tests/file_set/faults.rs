@@ -106,15 +106,17 @@ fn refusals_name_the_path() {
 
 #[test]
 fn answers_that_are_none_are_errors() {
+    // COMMIT is only called with many calls in flight.
     for (rule, expected) in [
         (
-            "truncate,proc=write",
-            "WRITE /export/set/client0000/files0/",
+            "truncate,proc=commit",
+            "COMMIT /export/set/client0000/files0/",
         ),
-        ("disconnect,proc=write", "closed the connection"),
-        ("oversize,proc=write", "over the limit"),
+        ("disconnect,proc=commit", "closed the connection"),
+        ("oversize,proc=commit", "over the limit"),
+        ("drop,proc=commit", "no answer within 1s"),
         ("truncate,proc=readdirplus", "cannot be decoded"),
-        ("drop,proc=write", "no answer within 1s"),
+        ("truncate,proc=write", "cannot be decoded"),
     ] {
         let server = faulty(&[rule]);
         let error = Bench::within(&server, 1)

@@ -172,7 +172,11 @@ impl PeakSearch {
         let is_kept = at_load.keeps_up(self.load);
         if self.failed || (!is_kept && self.failed_once) {
             self.failed = true;
-            return if is_fine { self.lose(at_load) } else { Step::Stay };
+            return if is_fine {
+                self.lose(at_load)
+            } else {
+                Step::Stay
+            };
         }
         // Doubling needs no fine verdict; near the peak only a fine one counts.
         if !is_fine && self.lost.is_some() {

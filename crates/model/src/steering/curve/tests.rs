@@ -54,7 +54,10 @@ fn assert_follows(curve: &CurveRecord, response_s: impl Fn(f64) -> f64) {
 }
 
 fn assert_peak(curve: &CurveRecord, capacity: f64) {
-    let top = curve.points.iter().filter(|point| point.leg == CurveLeg::Up);
+    let top = curve
+        .points
+        .iter()
+        .filter(|point| point.leg == CurveLeg::Up);
     let top = top.last().expect("points").offered_load_ops_per_s;
     assert!(
         (0.95..1.0).contains(&(top / capacity)),
@@ -93,7 +96,10 @@ fn curves_of_markov_servers_follow_theory_with_their_peak_and_their_knee() {
         assert_knee(&curve, response, capacity);
         let steady = curve.points.iter().filter(|point| point.is_steady);
         assert!(steady.count() >= 9);
-        let up = curve.points.iter().filter(|point| point.leg == CurveLeg::Up);
+        let up = curve
+            .points
+            .iter()
+            .filter(|point| point.leg == CurveLeg::Up);
         assert_eq!(up.filter(|point| point.kept_up).count(), 10);
     }
 }
