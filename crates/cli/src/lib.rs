@@ -18,6 +18,11 @@ mod live;
 mod load_source;
 mod loads;
 mod nct_command_line;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the face that reads it comes with `mix`")
+)]
+mod nhfsstone_command_line;
 mod option_values;
 mod options;
 mod output_directory;

@@ -381,6 +381,7 @@ Examples:
   filestone serve --port 2049 --bind 0.0.0.0 --threads 4
   filestone serve --discard --memory 4G
   filestone serve --fault delay=exp:2ms,proc=read --fault freeze=1s@10s
+  filestone serve --threads 1 --service-time exp:1ms --service-workers 4
   filestone serve --tbench --bind 0.0.0.0")]
 pub struct ServeOptions {
     /// Port of NFS, MOUNT and the port mapper's answers, by TCP and UDP; 0 takes any [default:
@@ -402,7 +403,14 @@ pub struct ServeOptions {
     /// Let something go wrong, repeatable
     #[arg(long, value_name = "FAULT", value_parser = crate::built_in::fault)]
     pub fault: Vec<crate::built_in::Fault>,
-    /// Seed of the faults' chance
+    /// Let each call of NFS take TIME of a worker, or exp:MEAN, exponentially distributed: first
+    /// come, first served, so that response times are known beforehand
+    #[arg(long, value_name = "TIME", value_parser = crate::built_in::service_time)]
+    pub service_time: Option<crate::built_in::ServiceTime>,
+    /// Workers that serve calls in that time, of the whole server
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "service_time", value_parser = within::<1, 1_000_000>)]
+    pub service_workers: u32,
+    /// Seed of the faults' and the service times' chance
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Files in /export/files [default: 1000]
@@ -412,7 +420,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
-    #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "seed", "files", "file_size"])]
+    #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size"])]
     pub tbench: bool,
     /// Socket options, as dbench's -T takes them, such as SO_RCVBUF=65536 [default: TCP_NODELAY
     /// SO_REUSEADDR]
