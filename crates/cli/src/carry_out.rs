@@ -261,7 +261,13 @@ fn measure_probe(
         false => None,
     };
     let address = server.as_ref().map(|server| server.address());
-    let mut record = filestone_engine::run::run(plan, address, stop, observer)?;
+    let mut record = filestone_engine::run::run_within(
+        headroom.as_ref(),
+        plan,
+        address,
+        stop,
+        observer,
+    )?;
     record.headroom = headroom;
     Ok(record)
 }

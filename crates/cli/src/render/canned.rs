@@ -1,5 +1,9 @@
 //! Records made by hand, so that no time varies: a plain run, one with errors and
-//! companions, an open loop that was interrupted, and replays.
+//! companions, an open loop that was interrupted, replays, and a mix.
+
+mod mix;
+
+pub use mix::mix;
 
 use filestone_model::load::{Generation, Mismatch};
 use filestone_model::measure::replay_record::{
@@ -442,6 +446,7 @@ mod tests {
             interrupted(),
             replayed(),
             replayed_with_mismatches(),
+            mix(),
         ] {
             assert_eq!(record.check(), Ok(()));
         }

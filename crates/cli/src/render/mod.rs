@@ -10,6 +10,11 @@ pub mod gnuplot;
 pub mod hdr;
 pub mod json;
 pub mod layers;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the face that prints it comes with `mix`")
+)]
+pub mod nhfsstone;
 pub mod replay;
 pub mod rows;
 pub mod summary;

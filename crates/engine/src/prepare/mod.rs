@@ -2,9 +2,11 @@
 //! operations are about, make a directory of our own where things are changed,
 //! and take it away again.
 
+pub mod file_set;
 mod listing;
 pub mod mount;
 mod own_directory;
+mod pipeline;
 mod session;
 
 pub use session::Session;

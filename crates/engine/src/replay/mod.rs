@@ -4,7 +4,7 @@ mod board;
 mod client;
 pub mod layer;
 pub mod local;
-mod marker;
+pub(crate) mod marker;
 mod mismatches;
 pub mod nfs3;
 mod open;

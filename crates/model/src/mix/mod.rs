@@ -4,6 +4,18 @@
 //! A mix is a count per procedure of NFSv3. Shares are exact: nothing is rounded to a percent,
 //! so an operation of 0.01 % is asked once in ten thousand.
 
+pub mod counters;
+pub mod deck;
+mod error;
+mod kernel;
+mod line;
+mod name;
+mod section;
+
+pub use counters::{Counters, Mount};
+pub use deck::Deck;
+pub use error::MixError;
+
 use crate::plan::{LeftOut, MixCount};
 
 /// A mix, read or built in.

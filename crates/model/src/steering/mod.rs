@@ -3,6 +3,9 @@
 //! virtual time.
 
 pub mod curve;
+pub mod objective;
+
+pub use objective::{LoadRange, ObjectiveSearch};
 
 use crate::measure::run_record::IntervalRecord;
 

@@ -37,7 +37,7 @@ impl Steering for Script {
         let load = observed.offered_load_ops_per_s;
         self.seen
             .push((load, observed.is_whole, observed.interval.clone()));
-        if self.seen.len() % self.intervals_each != 0 {
+        if !self.seen.len().is_multiple_of(self.intervals_each) {
             return Direction::Stay;
         }
         match self.loads.get(self.seen.len() / self.intervals_each) {
