@@ -37,6 +37,19 @@ impl Reading {
         self.sum_ns as f64 / self.ended.max(1) as f64
     }
 
+    /// The figure over the bound: 1 where the objective just holds. Of a quantile it is the
+    /// odds of a response above the bound over the odds that may be.
+    pub(super) fn excess(&self, law: Law, objective: &Objective) -> f64 {
+        let ended = self.ended.max(1) as f64;
+        match law {
+            Law::Share { target } => {
+                let above = self.above as f64;
+                above * (1.0 - target) / ((ended - above).max(0.5) * target)
+            }
+            Law::Mean => self.mean_ns() / objective.below_ns as f64,
+        }
+    }
+
     /// Whether this interval still worked off what an earlier load left.
     pub(super) fn is_draining(&self) -> bool {
         self.begun_more < 0 && self.begun_more.unsigned_abs() > self.ended / 10 + 20
@@ -129,17 +142,21 @@ impl Dwell {
     pub(super) fn kept_up(&self) -> bool {
         let seconds: f64 = self.readings.iter().map(Reading::seconds).sum();
         let offered = self.load * seconds;
-        self.total.ok as f64 >= KEPT_UP * offered - 2.0 * offered.sqrt()
+        self.total.ok as f64 >= KEPT_UP * offered - 4.0 * offered.sqrt()
     }
 
-    /// The figure over the bound: 1 where the objective just holds. Of a quantile it is the
-    /// share of responses above the bound over the share that may be.
+    /// How far the objective is from just holding, as [`Reading::excess`].
     pub(super) fn excess(&self, law: Law, objective: &Objective) -> f64 {
-        let ended = self.total.ended.max(1) as f64;
-        match law {
-            Law::Share { target } => self.total.above as f64 / ended / target,
-            Law::Mean => self.total.mean_ns() / objective.below_ns as f64,
-        }
+        self.total.excess(law, objective)
+    }
+
+    /// Whether a short look is enough to say that the objective does not hold here.
+    pub(super) fn clearly_fails(&self, law: Law, objective: &Objective) -> bool {
+        let excess_max = match law {
+            Law::Share { .. } => 10.0,
+            Law::Mean => 4.0,
+        };
+        !self.kept_up() || self.excess(law, objective) > excess_max
     }
 
     pub(super) fn figure_ns(&self, figure: Figure) -> u64 {

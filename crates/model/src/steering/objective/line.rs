@@ -32,10 +32,10 @@ impl Law {
     }
 
     /// How far from the target, in the linear predictor, it is worth measuring: shares of
-    /// half and twice the target, means of 0.8 and 1.25 times the bound.
+    /// 0.6 and 1.6 times the target, means of 0.8 and 1.25 times the bound.
     fn reach(self) -> f64 {
         match self {
-            Law::Share { .. } => 0.7,
+            Law::Share { .. } => 0.5,
             Law::Mean => 0.22,
         }
     }
@@ -53,13 +53,15 @@ impl Law {
     ///
     /// The variance of the mean of a queue's response times grows with the fourth power of
     /// the mean as the load comes near the capacity (Whitt, *Planning queueing simulations*,
-    /// Management Science 35, 1989).
+    /// Management Science 35, 1989). Responses above a bound come in bursts that grow with the
+    /// load, so that the scatter of a share relative to itself hardly falls as it grows: not
+    /// the binomial variance, but its square. With both, all responses weigh the same.
     fn at(self, predictor: f64) -> (f64, f64, f64) {
         match self {
             Law::Share { .. } => {
                 let share = 1.0 / (1.0 + (-predictor).exp());
                 let slope = share * (1.0 - share);
-                (share, slope, slope)
+                (share, slope, slope * slope)
             }
             Law::Mean => {
                 let mean = -1.0 / predictor;
@@ -182,7 +184,7 @@ impl Line {
         })
     }
 
-    /// How far a point is from the line, in standard deviations of independent responses.
+    /// How far a point is from the line, in units of the standard deviation.
     pub(super) fn residual(&self, point: &Point) -> f64 {
         let (value, _, variance) = self.law.at(self.predictor(point.load));
         (point.total - point.count * value) / (point.count * variance).sqrt()
@@ -213,10 +215,7 @@ impl Line {
         let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let alike = (products / squares.max(f64::MIN_POSITIVE)).clamp(0.0, 0.6);
         let inflation = (1.0 + alike) / (1.0 - alike);
-        let mut factor = squares / (batches - 2.0);
-        if let Law::Share { .. } = self.law {
-            factor = factor.max(1.0);
-        }
+        let factor = squares / (batches - 2.0);
         let sums = self.sums(points);
         let scale = factor * inflation / sums.determinant();
         self.covariance = [sums.wxx * scale, -sums.wx * scale, sums.w * scale];
