@@ -22,6 +22,8 @@ pub(super) struct Reading {
     pub above: u64,
     /// Sum of their response times.
     pub sum_ns: u64,
+    /// The longest of them.
+    pub max_ns: u64,
     /// Operations that succeeded.
     pub ok: u64,
     /// Operations that began and did not end here, less those that ended and began earlier.
@@ -84,6 +86,7 @@ pub(super) fn read(interval: &IntervalRecord, objective: &Objective) -> (Reading
             continue;
         };
         reading.ended += times.count;
+        reading.max_ns = reading.max_ns.max(times.max);
         reading.sum_ns = reading.sum_ns.saturating_add(times.sum);
         for step in histogram.iter_recorded() {
             let value = step.value_iterated_to();
@@ -150,13 +153,11 @@ impl Dwell {
         self.total.excess(law, objective)
     }
 
-    /// Whether a short look is enough to say that the objective does not hold here.
-    pub(super) fn clearly_fails(&self, law: Law, objective: &Objective) -> bool {
-        let excess_max = match law {
-            Law::Share { .. } => 10.0,
-            Law::Mean => 4.0,
-        };
-        !self.kept_up() || self.excess(law, objective) > excess_max
+    /// Whether this dwell left more in the server than an interval will work off: it was
+    /// not kept up with, or its end was far from what is asked.
+    pub(super) fn overloads(&self, law: Law, objective: &Objective) -> bool {
+        let last = self.readings.last();
+        !self.kept_up() || last.is_some_and(|last| last.excess(law, objective) > 30.0)
     }
 
     pub(super) fn figure_ns(&self, figure: Figure) -> u64 {
@@ -191,6 +192,7 @@ impl Dwell {
                     Law::Share { .. } => reading.above as f64,
                     Law::Mean => reading.sum_ns as f64 / bound_ns.max(1) as f64,
                 },
+                longest: reading.max_ns as f64 / bound_ns.max(1) as f64,
                 batch: 2 * number + u32::from(index >= half),
             })
             .collect()

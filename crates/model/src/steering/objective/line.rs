@@ -32,11 +32,11 @@ impl Law {
     }
 
     /// How far from the target, in the linear predictor, it is worth measuring: shares of
-    /// 0.6 and 1.6 times the target, means of 0.8 and 1.25 times the bound.
+    /// 0.6 and 1.6 times the target, means of 0.89 and 1.14 times the bound.
     fn reach(self) -> f64 {
         match self {
             Law::Share { .. } => 0.5,
-            Law::Mean => 0.22,
+            Law::Mean => 0.12,
         }
     }
 
@@ -70,6 +70,16 @@ impl Law {
         }
     }
 
+    /// The longest response time to be expected, in units of the bound: of exponential
+    /// response times that just keep the objective, one in 10¹⁸ is longer.
+    pub(super) fn longest(self) -> f64 {
+        let tail = 1e18_f64.ln();
+        match self {
+            Law::Share { target } => tail / -target.ln(),
+            Law::Mean => tail,
+        }
+    }
+
     fn predictor_of(self, value: f64) -> f64 {
         self.clamp(match self {
             Law::Share { .. } => {
@@ -90,6 +100,8 @@ pub(super) struct Point {
     pub count: f64,
     /// Of these above the bound; or the sum of response times in units of the bound.
     pub total: f64,
+    /// The longest response time in units of the bound.
+    pub longest: f64,
     /// Points of one batch, which follow each other, count as one observation.
     pub batch: u32,
 }
@@ -223,6 +235,11 @@ impl Line {
         Some(())
     }
 
+    /// How uncertain the line's height is, in the linear predictor.
+    pub(super) fn uncertainty(&self) -> f64 {
+        self.covariance[0].sqrt()
+    }
+
     /// The load at which the line meets the objective.
     pub(super) fn root(&self) -> f64 {
         self.centre * (1.0 + (self.law.target() - self.height) / self.slope)
@@ -301,6 +318,7 @@ mod tests {
                         load,
                         count: 1e5,
                         total: 1e5 * value,
+                        longest: 1.0,
                         batch: index,
                     }
                 })
@@ -318,6 +336,7 @@ mod tests {
             load: 100.0,
             count: 1000.0,
             total: 10.0,
+            longest: 1.0,
             batch,
         };
         let points: Vec<Point> = (0..10).map(point).collect();

@@ -48,6 +48,12 @@ const DWELL_NS: u64 = 2_000_000_000;
 /// was not the load's doing.
 const ACCIDENT: f64 = 8.0;
 
+/// Stretches near the answer before it is trusted.
+const DWELLS_MIN: usize = 8;
+/// How uncertain the figure may be, as a share of itself, before its logarithm or reciprocal
+/// is distributed too unevenly for an interval.
+const UNCERTAINTY_MAX: f64 = 0.25;
+
 /// Where the search is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -112,7 +118,7 @@ impl ObjectiveSearch {
             holds: None,
             fails: None,
             centre: first,
-            reach: 0.1,
+            reach: 0.05,
             started_ns: None,
             end: None,
         }
@@ -180,7 +186,7 @@ impl ObjectiveSearch {
         let is_same = load == self.dwell.load;
         let last = self.dwells.last();
         self.draining =
-            !is_same && last.is_some_and(|last| last.clearly_fails(self.law, self.objective()));
+            !is_same && last.is_some_and(|last| last.overloads(self.law, self.objective()));
         self.dwell = Dwell::new(load);
         match (is_same, self.draining) {
             (true, _) => Direction::Stay,
@@ -265,18 +271,18 @@ impl ObjectiveSearch {
                 self.stage = Stage::Refine;
                 if let Some((held, failed)) = held.zip(failed) {
                     self.centre = 0.5 * (held + failed);
+                    self.reach = (0.5 * (failed / held - 1.0)).clamp(0.01, 0.05);
                 }
-                self.reach = 0.05;
                 self.aim()
             }
         }
     }
 
-    /// What says something about the line: all but the loads at which the objective clearly
-    /// fails, where the line is none any more.
+    /// What says something about the line: all but overloads, where the line is none any
+    /// more. What was merely slow stays in: near the capacity slow operations come in rare
+    /// bursts, and to leave them out would find too high a load.
     fn points(&self) -> Vec<Point> {
-        let fails = |dwell: &&Dwell| dwell.clearly_fails(self.law, self.objective());
-        let dwells = self.dwells.iter().filter(|dwell| !fails(dwell));
+        let dwells = self.dwells.iter().filter(|dwell| dwell.kept_up());
         let bound_ns = self.objective().below_ns;
         (0..)
             .zip(dwells)
@@ -304,12 +310,12 @@ impl ObjectiveSearch {
     }
 
     fn fit_near(&self, points: &[Point], centre: f64, reach: f64) -> Option<Line> {
-        let mut window = (3.0 * reach).max(0.012);
+        let mut window = (2.5 * reach).max(0.012);
         loop {
             let near = |point: &&Point| (point.load / centre - 1.0).abs() <= window;
             let mut near: Vec<Point> = points.iter().filter(near).copied().collect();
             let line = Line::fit(self.law, centre, &near).map(|line| {
-                if leave_out_accidents(&line, &mut near) {
+                if leave_out_accidents(&line, self.law.longest(), &mut near) {
                     Line::fit(self.law, centre, &near).unwrap_or(line)
                 } else {
                     line
@@ -322,14 +328,13 @@ impl ObjectiveSearch {
         }
     }
 
-    /// The lowest load at which the objective clearly failed, and how often it did, unless
-    /// it was seen to do better later: an accident may look like an overload.
+    /// The lowest load that was not kept up with, and how often it was not, unless one as
+    /// high was later: an accident may look like an overload.
     fn ceiling(&self) -> Option<(f64, usize)> {
-        let fails = |dwell: &Dwell| dwell.clearly_fails(self.law, self.objective());
         let mut lowest: Option<(f64, usize)> = None;
         for dwell in &self.dwells {
             let at = |(load, _): (f64, usize)| dwell.load / load;
-            lowest = match (fails(dwell), lowest) {
+            lowest = match (!dwell.kept_up(), lowest) {
                 (true, Some(low)) if at(low) > 1.0001 => lowest,
                 (true, Some((load, times))) if at((load, times)) > 0.9999 => {
                     Some((load, times + 1))
@@ -342,8 +347,8 @@ impl ObjectiveSearch {
         lowest
     }
 
-    /// Moves the centre and how far from it is measured, but not into where the objective
-    /// clearly fails; a single failure is looked at again first.
+    /// Moves the centre and how far from it is measured, but not into an overload; a single
+    /// one is looked at again first.
     fn aim_at(&mut self, centre: f64, reach: f64) -> Direction {
         let centre = centre.clamp(0.8 * self.centre, 1.25 * self.centre);
         self.centre = centre.clamp(self.range.lowest, self.range.highest);
@@ -381,7 +386,7 @@ impl ObjectiveSearch {
         let last = self.dwell.readings.last();
         let interval_ns = last.map_or(0, |last| last.end_ns.saturating_sub(last.start_ns));
         let taken = self.dwell.readings.len();
-        let is_far = taken >= 2 && self.dwell.clearly_fails(self.law, self.objective());
+        let is_far = taken >= 2 && !self.dwell.kept_up();
         if taken < self.dwell_intervals(interval_ns) && !is_far {
             return Direction::Stay;
         }
@@ -416,7 +421,8 @@ impl ObjectiveSearch {
         let near = self.dwells.iter().rev();
         let near = near.take_while(|dwell| (dwell.load / line.root() - 1.0).abs() < 0.4);
         let interval = line.interval();
-        near.count() >= 6
+        near.count() >= DWELLS_MIN
+            && line.uncertainty() <= UNCERTAINTY_MAX
             && interval
                 .is_some_and(|(lower, upper)| upper - lower <= self.plan.precision * line.root())
     }
@@ -505,9 +511,10 @@ impl Steering for ObjectiveSearch {
 }
 
 /// Leaves out intervals in which something happened once, such as a server that stood still:
-/// they are further from the line than the scatter of all others explains. Repeated, it is
-/// no accident but the server's way, and stays in. Says whether anything was left out.
-fn leave_out_accidents(line: &Line, points: &mut Vec<Point>) -> bool {
+/// they are further from the line than the scatter of all others explains, and hold longer
+/// response times than any queue near the objective would make (`longest`, in units of the
+/// bound). Repeated, it is no accident but the server's way, and stays in. Says whether anything was left out.
+fn leave_out_accidents(line: &Line, longest: f64, points: &mut Vec<Point>) -> bool {
     const AROUND: usize = 4;
     if points.len() < 20 {
         return false;
@@ -517,6 +524,7 @@ fn leave_out_accidents(line: &Line, points: &mut Vec<Point>) -> bool {
     let accidents_max = 1 + points.len() / 60;
     for found in 0..=accidents_max {
         let kept = (0..points.len()).filter(|index| keep[*index]);
+        let kept = kept.filter(|index| points[*index].longest > longest);
         let Some(worst) = kept.max_by(|a, b| residuals[*a].total_cmp(&residuals[*b])) else {
             break;
         };
