@@ -9,8 +9,7 @@ use filestone_model::file_set::Layout;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{MixPlan, NfsRun, NfsTarget, TargetPlan};
-use filestone_model::workload::{FileTable, ObjectKind};
-use filestone_wire::nfs3::Handle;
+use filestone_model::workload::ObjectKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
