@@ -195,6 +195,7 @@ fn show_one(
     let shown = if is_text {
         let mut printed = match &record.replay {
             Some(_) => replay::render(record, show.detail),
+            None if record.mix.is_some() => text::mix_of_any_kind(record, show.detail),
             None => text::render(record),
         };
         if count > 1 {

@@ -1,6 +1,7 @@
 //! One definition per option, shared by the faces; clap makes help, man page
 //! and completions of them. What the values mean together is `planning`'s.
 
+use crate::mix_options::MixOptions;
 use crate::option_values::{
     Processors, address, count, file_size, mark, operation_parser, port, port_or_any, processors,
     seed, size, within,
@@ -65,6 +66,9 @@ pub enum Face {
     Probe(Box<ProbeOptions>),
     /// Replay a load file on a local file system, bare TCP or NFSv3, or on each in turn
     Replay(Box<ReplayOptions>),
+    /// Measure a mix of NFSv3 operations at an offered load, its load-response curve, or the
+    /// highest load that keeps an objective
+    Mix(Box<MixOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
     Run(RunOptions),
     /// Say what load files contain, and what each layer would refuse of them
@@ -479,6 +483,9 @@ pub enum Ancestor {
     /// The other end of tbench, on port 7003: tbench_srv [-t options]
     #[command(name = "tbench_srv", disable_help_flag = true)]
     TbenchSrv(AncestorArguments),
+    /// nhfsstone 1.22: nhfsstone [-v] [[-t secs] | [-c calls]] [-l load] [-p nprocs] [-m mixfile] [dir]...
+    #[command(disable_help_flag = true)]
+    Nhfsstone(AncestorArguments),
 }
 
 /// What an ancestor's command line holds.
