@@ -56,13 +56,13 @@ impl CheckedMix {
 pub fn list() -> String {
     let mut text = String::new();
     for mix in names().filter_map(built_in) {
-        let doubt = if mix.verified {
-            ""
+        let source = if mix.verified {
+            "source"
         } else {
-            " (not compared with that source)"
+            "source, not verified"
         };
         text.push_str(&format!(
-            "{:<16}{}\n{:<16}source: {}{doubt}\n",
+            "{:<16}{}\n{:<16}{source}: {}\n",
             mix.name, mix.about, "", mix.source
         ));
     }
