@@ -13,7 +13,7 @@ pub(crate) use check::check_pin;
 use crate::backend::sockets::Sockets;
 use crate::clock::Clock;
 use crate::error::RunError;
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, prepare, prepare_mix};
 use crate::worker::{Offer, Signals, Worker};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker};
 use filestone_model::measure::Caveat;
@@ -116,12 +116,7 @@ pub fn run_steered(
     check::check(plan)?;
     let mut prepared = match plan.asked {
         Asked::Probe(_) => prepare(&probe_run(plan)?, built_in, stop, observer)?,
-        Asked::Mix(_) => {
-            return Err(RunError::Unsuitable(
-                "mixes are not carried out yet".into(),
-                None,
-            ));
-        }
+        Asked::Mix(mix) => prepare_mix(plan, mix, built_in, (stop, observer))?,
     };
     observer.prepared(&prepared.target);
     let measured = measure(plan, &mut prepared, (stop, observer), steering);

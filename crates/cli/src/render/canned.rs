@@ -2,8 +2,10 @@
 //! companions, an open loop that was interrupted, replays, and a mix.
 
 mod mix;
+mod steered;
 
 pub use mix::mix;
+pub use steered::{curve, mix_through_mount, objective};
 
 use filestone_model::load::{Generation, Mismatch};
 use filestone_model::measure::replay_record::{
@@ -447,6 +449,9 @@ mod tests {
             replayed(),
             replayed_with_mismatches(),
             mix(),
+            mix_through_mount(),
+            curve(),
+            objective(),
         ] {
             assert_eq!(record.check(), Ok(()));
         }

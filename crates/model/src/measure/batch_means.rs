@@ -65,8 +65,7 @@ fn correlation(values: &[f64]) -> f64 {
 /// Whether neighbours are more alike than chance makes them in 19 of 20 series.
 fn is_correlated(values: &[f64]) -> bool {
     let count = values.len() as f64;
-    count > 2.0
-        && correlation(values) > ONE_SIDED * ((count - 2.0) / (count * count - 1.0)).sqrt()
+    count > 2.0 && correlation(values) > ONE_SIDED * ((count - 2.0) / (count * count - 1.0)).sqrt()
 }
 
 /// The quantile of Student's distribution at the probability whose normal quantile is `z`.

@@ -41,8 +41,7 @@ impl CurveRecord {
                 achieved_load_ops_per_s: first.achieved_load_ops_per_s,
             });
         }
-        if let Some((points, first)) =
-            such(&|point| point.kept_up && waited(point) > WAITED_SHARE)
+        if let Some((points, first)) = such(&|point| point.kept_up && waited(point) > WAITED_SHARE)
         {
             doubts.push(Caveat::PointsWaited {
                 points,

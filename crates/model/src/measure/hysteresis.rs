@@ -59,10 +59,7 @@ pub fn hysteresis(points: &[CurvePointRecord]) -> Option<HysteresisRecord> {
     let between = line(&|pair| pair.difference());
     let largest = pairs.iter().max_by(|one, other| {
         let by_chance = one.beyond_chance().total_cmp(&other.beyond_chance());
-        let by_size = one
-            .difference()
-            .abs()
-            .total_cmp(&other.difference().abs());
+        let by_size = one.difference().abs().total_cmp(&other.difference().abs());
         by_chance.then(by_size)
     })?;
     Some(HysteresisRecord {

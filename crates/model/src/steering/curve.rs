@@ -212,8 +212,7 @@ impl Steering for CurveSteering {
         // An interval may end that began before the last decision was carried out.
         let is_wanted =
             (observed.offered_load_ops_per_s - wanted).abs() <= SAME_LOAD * wanted.abs();
-        let is_whole =
-            observed.is_whole && is_wanted && observed.interval.phase == Phase::Measure;
+        let is_whole = observed.is_whole && is_wanted && observed.interval.phase == Phase::Measure;
         match self.stage {
             Stage::Search(_) => self.search(observed, is_whole),
             Stage::WarmUp => self.warm_up(observed, is_whole),

@@ -165,7 +165,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
     }
 
     /// The handle of an object that was made, or where to get it.
-    fn made(&mut self, index: u32, handle: Option<FileHandle<'_>>) {
+    fn learn(&mut self, index: u32, handle: Option<FileHandle<'_>>) {
         match handle {
             Some(handle) => self.learnt(index, handle.into()),
             None => self.follow_up.push_back(Call::LookUp(index)),
@@ -257,7 +257,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         };
         let handle = made.map_err(|status| self.fail(&call, status))?;
         match call {
-            Call::Make(index) | Call::LookUp(index) => self.made(index, handle),
+            Call::Make(index) | Call::LookUp(index) => self.learn(index, handle),
             _ => self.done(),
         }
         Ok(())

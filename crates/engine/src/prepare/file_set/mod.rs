@@ -367,10 +367,27 @@ impl FileSet {
     /// Takes the set away, unless somebody else has taken it over. What has a name in it that
     /// we do not give stays, and is an error.
     pub fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
+        match self.claims.remove(session, stop) {
+            Ok(()) => {
+                self.record.removed = true;
+                Ok(())
+            }
+            Err(error) => {
+                // What could not be removed is not in use any more, all the same.
+                let _ = self.claims.release(session);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Claims {
+    /// Removes all that is claimed.
+    fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
         let mut nfs = connect(session)?;
         let mut pipeline = pipeline(session)?;
-        for home in &self.claims.homes {
-            if !home.is_ours(&mut nfs, &self.claims.host)? {
+        while let Some(home) = self.homes.last() {
+            if !home.is_ours(&mut nfs, &self.host)? {
                 return Err(RunError::Unsuitable(
                     format!(
                         "{}: is not ours any more: it has not been removed",
@@ -386,8 +403,8 @@ impl FileSet {
             };
             remover.empty(&home.path, &home.handle)?;
             home.remove(&mut nfs)?;
+            self.homes.pop();
         }
-        self.record.removed = true;
         Ok(())
     }
 }

@@ -15,6 +15,20 @@ use std::sync::atomic::AtomicBool;
 
 /// Names kept in memory before they are removed.
 pub const BATCH: usize = 100_000;
+/// Times that a directory is listed and emptied of so many: then its server lists what it has
+/// removed.
+const PASSES_MAX: u32 = 1000;
+
+/// An error if a directory has been listed and emptied too often.
+pub fn never_empty(pass: u32, path: &str) -> Result<(), RunError> {
+    match pass < PASSES_MAX {
+        true => Ok(()),
+        false => Err(RunError::Unsuitable(
+            format!("{path}: the server lists what it has removed"),
+            None,
+        )),
+    }
+}
 
 /// A directory in a client's directory, by its name.
 #[derive(Clone, Copy)]
@@ -56,11 +70,18 @@ pub struct Remover<'a> {
 impl Remover<'_> {
     /// Takes away the directories of all clients, in the set's directory.
     pub fn empty(&mut self, path: &str, home: &Handle) -> Result<(), RunError> {
-        let clients = self.directories(path, home, |name| client_of(name).is_some())?;
-        for (name, handle) in &clients {
-            self.empty_client(&join(path, name), handle)?;
+        for pass in 0.. {
+            let clients = self.directories(path, home, |name| client_of(name).is_some())?;
+            if clients.is_empty() {
+                break;
+            }
+            never_empty(pass, path)?;
+            for (name, handle) in &clients {
+                self.empty_client(&join(path, name), handle)?;
+            }
+            self.remove_directories(path, home, clients)?;
         }
-        self.remove_directories(path, home, clients)
+        Ok(())
     }
 
     fn empty_client(&mut self, path: &str, client: &Handle) -> Result<(), RunError> {
@@ -70,8 +91,12 @@ impl Remover<'_> {
             let Some(kind) = Kind::of(name) else { continue };
             let path = join(path, name);
             // A directory may have more names than are kept in memory at once.
-            while self.collect(&path, handle, |name| kind.gives(name), &mut doomed)? {
+            for pass in 0.. {
+                if !self.collect(&path, handle, |name| kind.gives(name), &mut doomed)? {
+                    break;
+                }
                 self.remove(&mut doomed)?;
+                never_empty(pass, &path)?;
             }
         }
         self.remove(&mut doomed)?;
@@ -90,7 +115,7 @@ impl Remover<'_> {
             if object.file_type == FileType::Directory {
                 directories.push((name.into(), object.handle));
             }
-            false
+            directories.len() >= BATCH
         })
         .map_err(|failure| error_at(path, "READDIRPLUS", failure))?;
         Ok(directories)
@@ -113,7 +138,7 @@ impl Remover<'_> {
 
     /// Adds the names of a directory to those that shall go; whether there may be more of
     /// them than that.
-    pub fn collect(
+    fn collect(
         &mut self,
         path: &str,
         handle: &Handle,

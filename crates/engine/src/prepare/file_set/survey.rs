@@ -4,7 +4,7 @@ use super::claim::error_at;
 use super::listing::{self, Object};
 use super::names::Doomed;
 use super::places::{Part, Places};
-use super::removal::{BATCH, Remover};
+use super::removal::{BATCH, Remover, never_empty};
 use crate::error::RunError;
 use crate::prepare::go_on;
 use crate::prepare::own_directory::join;
@@ -60,13 +60,15 @@ pub fn find_clients(
     for (home_index, home) in places.homes.iter().enumerate() {
         let clients = places.layout.clients();
         let mut seen = Vec::new();
+        let most = clients as usize;
         list(
             remover,
             &home.path,
             &home.handle,
             |name| client_of(name).is_some_and(|client| client < clients),
             |name, object| {
-                if let Some(client) = client_of(name) {
+                // A name is only once in a directory, unless the server lists it twice.
+                if let Some(client) = client_of(name).filter(|_| seen.len() < 2 * most) {
                     seen.push((client, *object));
                 }
             },
@@ -99,12 +101,17 @@ pub fn find_directories(
         }
     };
     let mut seen = Vec::new();
+    let most = directories as usize + places.changing.len();
     list(
         remover,
         &places.path(root),
         &places.handle(root),
         |name| part_of(name).is_some(),
-        |name, object| seen.extend(part_of(name).map(|part| (part, *object))),
+        |name, object| {
+            if seen.len() < 2 * most {
+                seen.extend(part_of(name).map(|part| (part, *object)));
+            }
+        },
     )?;
     for (part, object) in seen {
         learn(places, findings, (client, part), &object)?;
@@ -166,7 +173,6 @@ fn find_parts(
         &handle,
         |name| part_of(name).is_some(),
         |name, object| {
-            // A name is only once in a directory, unless the server lists it twice.
             if seen.len() < 2 * most {
                 seen.extend(part_of(name).map(|part| (part, *object)));
             }
@@ -223,7 +229,7 @@ fn find_spares(
     let (path, handle) = (places.path(index), places.handle(index));
     let wanted = places.layout.spare_names();
     let mut is_there = vec![false; wanted as usize];
-    loop {
+    for pass in 0.. {
         let mut surplus: Vec<Doomed> = Vec::new();
         let mut has_more = false;
         list(
@@ -254,6 +260,7 @@ fn find_spares(
         if !has_more {
             break;
         }
+        never_empty(pass, &path)?;
     }
     for (number, is_there) in (0..wanted).zip(is_there) {
         match is_there {

@@ -44,7 +44,10 @@ fn the_power_of_one_markov_server_is_greatest_at_half_its_capacity_in_twice_its_
             &curve(points, highest, |load| markov(1).response_mean(load)),
         );
         assert!((found.load_ops_per_s - 500.0).abs() < 1e-6, "{found:?}");
-        assert!((found.response_time_mean_ns - 2e6).abs() < 1e-3, "{found:?}");
+        assert!(
+            (found.response_time_mean_ns - 2e6).abs() < 1e-3,
+            "{found:?}"
+        );
     }
 }
 

@@ -22,7 +22,7 @@ const RATIO_END: f64 = 1.08;
 /// Operations that an interval should have while loads are doubled: the verdict is coarse.
 const OPERATIONS_COARSE: f64 = 50.0;
 /// Operations that decide near the peak.
-const OPERATIONS_FINE: f64 = 2000.0;
+const OPERATIONS_FINE: f64 = 20_000.0;
 /// One load takes no longer than this, when it is slow and one interval is not longer.
 const LOAD_NANOS_MAX: u64 = 10_000_000_000;
 /// The whole search takes no longer than this, unless the intervals are long.
@@ -97,6 +97,8 @@ pub struct PeakSearch {
     limit: Option<f64>,
     /// The highest load that was kept up with; 0 if none was.
     kept: f64,
+    /// What was achieved there, if enough was counted there to tell.
+    kept_achieved: Option<f64>,
     /// The lowest that was not.
     lost: Option<f64>,
     /// The most that was achieved at a load that was not kept up with.
@@ -121,6 +123,7 @@ impl PeakSearch {
             load: limit.map_or(FIRST_OPS_PER_S, |limit| limit.min(FIRST_OPS_PER_S)),
             limit,
             kept: 0.0,
+            kept_achieved: None,
             lost: None,
             capacity: 0.0,
             tried_below: false,
@@ -172,7 +175,11 @@ impl PeakSearch {
         let is_kept = at_load.keeps_up(self.load);
         if self.failed || (!is_kept && self.failed_once) {
             self.failed = true;
-            return if is_fine { self.lose(at_load) } else { Step::Stay };
+            return if is_fine {
+                self.lose(at_load)
+            } else {
+                Step::Stay
+            };
         }
         // Doubling needs no fine verdict; near the peak only a fine one counts.
         if !is_fine && self.lost.is_some() {
@@ -186,7 +193,10 @@ impl PeakSearch {
     }
 
     fn keep(&mut self, at_load: &Tally) -> Step {
-        self.kept = self.kept.max(self.load);
+        if self.load >= self.kept {
+            self.kept = self.load;
+            self.kept_achieved = self.lost.map(|_| at_load.achieved());
+        }
         if self.limit.is_some_and(|limit| self.load >= limit) {
             return Step::Found(self.found(self.load, PeakEnd::Generator));
         }
@@ -204,6 +214,11 @@ impl PeakSearch {
     fn lose(&mut self, at_load: &Tally) -> Step {
         self.capacity = self.capacity.max(at_load.achieved());
         self.lost = Some(self.lost.map_or(self.load, |lost| lost.min(self.load)));
+        if self.kept >= self.load {
+            // Doubling believed it too soon; the load before it was kept up with.
+            self.kept = self.load / 2.0;
+            self.kept_achieved = None;
+        }
         self.refine()
     }
 
@@ -225,6 +240,9 @@ impl PeakSearch {
             return self.try_load(self.kept * RATIO_END);
         }
         if self.kept > 0.0 && lost <= self.kept * RATIO_END * (1.0 + 1e-9) {
+            if self.kept_achieved.is_none() {
+                return self.try_load(self.kept);
+            }
             return Step::Found(self.found(self.kept, PeakEnd::Server));
         }
         // A first load that is too high already has nothing below it to halve towards.
@@ -245,14 +263,15 @@ impl PeakSearch {
     }
 
     /// A load just above the capacity may have seemed to be kept up with: the peak stays below
-    /// what is known to be the capacity, unless overload slowed the server down.
+    /// the most that was ever achieved, be it in overload or, of a server that overload slows
+    /// down, before.
     fn found(&self, load: f64, end: PeakEnd) -> Peak {
-        let below = BELOW_CAPACITY * self.capacity;
-        let is_slowed_down = self.capacity < BELOW_CAPACITY * load;
-        let load_ops_per_s = if self.lost.is_some() && !is_slowed_down {
-            if load > 0.0 { load.min(below) } else { below }
-        } else {
-            load
+        let most = self.capacity.max(self.kept_achieved.unwrap_or(0.0));
+        let below = BELOW_CAPACITY * most;
+        let load_ops_per_s = match self.lost {
+            Some(_) if load > 0.0 && most > 0.0 => load.min(below),
+            Some(_) => below,
+            None => load,
         };
         Peak {
             load_ops_per_s,

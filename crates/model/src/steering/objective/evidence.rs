@@ -22,6 +22,8 @@ pub(super) struct Reading {
     pub above: u64,
     /// Sum of their response times.
     pub sum_ns: u64,
+    /// The longest of them.
+    pub max_ns: u64,
     /// Operations that succeeded.
     pub ok: u64,
     /// Operations that began and did not end here, less those that ended and began earlier.
@@ -35,6 +37,19 @@ impl Reading {
 
     pub(super) fn mean_ns(&self) -> f64 {
         self.sum_ns as f64 / self.ended.max(1) as f64
+    }
+
+    /// The figure over the bound: 1 where the objective just holds. Of a quantile it is the
+    /// odds of a response above the bound over the odds that may be.
+    pub(super) fn excess(&self, law: Law, objective: &Objective) -> f64 {
+        let ended = self.ended.max(1) as f64;
+        match law {
+            Law::Share { target } => {
+                let above = self.above as f64;
+                above * (1.0 - target) / ((ended - above).max(0.5) * target)
+            }
+            Law::Mean => self.mean_ns() / objective.below_ns as f64,
+        }
     }
 
     /// Whether this interval still worked off what an earlier load left.
@@ -71,6 +86,7 @@ pub(super) fn read(interval: &IntervalRecord, objective: &Objective) -> (Reading
             continue;
         };
         reading.ended += times.count;
+        reading.max_ns = reading.max_ns.max(times.max);
         reading.sum_ns = reading.sum_ns.saturating_add(times.sum);
         for step in histogram.iter_recorded() {
             let value = step.value_iterated_to();
@@ -129,17 +145,19 @@ impl Dwell {
     pub(super) fn kept_up(&self) -> bool {
         let seconds: f64 = self.readings.iter().map(Reading::seconds).sum();
         let offered = self.load * seconds;
-        self.total.ok as f64 >= KEPT_UP * offered - 2.0 * offered.sqrt()
+        self.total.ok as f64 >= KEPT_UP * offered - 4.0 * offered.sqrt()
     }
 
-    /// The figure over the bound: 1 where the objective just holds. Of a quantile it is the
-    /// share of responses above the bound over the share that may be.
+    /// How far the objective is from just holding, as [`Reading::excess`].
     pub(super) fn excess(&self, law: Law, objective: &Objective) -> f64 {
-        let ended = self.total.ended.max(1) as f64;
-        match law {
-            Law::Share { target } => self.total.above as f64 / ended / target,
-            Law::Mean => self.total.mean_ns() / objective.below_ns as f64,
-        }
+        self.total.excess(law, objective)
+    }
+
+    /// Whether this dwell left more in the server than an interval will work off: it was
+    /// not kept up with, or its end was far from what is asked.
+    pub(super) fn overloads(&self, law: Law, objective: &Objective) -> bool {
+        let last = self.readings.last();
+        !self.kept_up() || last.is_some_and(|last| last.excess(law, objective) > 30.0)
     }
 
     pub(super) fn figure_ns(&self, figure: Figure) -> u64 {
@@ -174,6 +192,7 @@ impl Dwell {
                     Law::Share { .. } => reading.above as f64,
                     Law::Mean => reading.sum_ns as f64 / bound_ns.max(1) as f64,
                 },
+                longest: reading.max_ns as f64 / bound_ns.max(1) as f64,
                 batch: 2 * number + u32::from(index >= half),
             })
             .collect()

@@ -32,11 +32,11 @@ impl Law {
     }
 
     /// How far from the target, in the linear predictor, it is worth measuring: shares of
-    /// half and twice the target, means of 0.8 and 1.25 times the bound.
+    /// 0.6 and 1.6 times the target, means of 0.89 and 1.14 times the bound.
     fn reach(self) -> f64 {
         match self {
-            Law::Share { .. } => 0.7,
-            Law::Mean => 0.22,
+            Law::Share { .. } => 0.5,
+            Law::Mean => 0.12,
         }
     }
 
@@ -53,18 +53,30 @@ impl Law {
     ///
     /// The variance of the mean of a queue's response times grows with the fourth power of
     /// the mean as the load comes near the capacity (Whitt, *Planning queueing simulations*,
-    /// Management Science 35, 1989).
+    /// Management Science 35, 1989). Responses above a bound come in bursts that grow with the
+    /// load, so that the scatter of a share relative to itself hardly falls as it grows: not
+    /// the binomial variance, but its square. With both, all responses weigh the same.
     fn at(self, predictor: f64) -> (f64, f64, f64) {
         match self {
             Law::Share { .. } => {
                 let share = 1.0 / (1.0 + (-predictor).exp());
                 let slope = share * (1.0 - share);
-                (share, slope, slope)
+                (share, slope, slope * slope)
             }
             Law::Mean => {
                 let mean = -1.0 / predictor;
                 (mean, mean * mean, mean.powi(4))
             }
+        }
+    }
+
+    /// The longest response time to be expected, in units of the bound: of exponential
+    /// response times that just keep the objective, one in 10¹⁸ is longer.
+    pub(super) fn longest(self) -> f64 {
+        let tail = 1e18_f64.ln();
+        match self {
+            Law::Share { target } => tail / -target.ln(),
+            Law::Mean => tail,
         }
     }
 
@@ -88,6 +100,8 @@ pub(super) struct Point {
     pub count: f64,
     /// Of these above the bound; or the sum of response times in units of the bound.
     pub total: f64,
+    /// The longest response time in units of the bound.
+    pub longest: f64,
     /// Points of one batch, which follow each other, count as one observation.
     pub batch: u32,
 }
@@ -182,7 +196,7 @@ impl Line {
         })
     }
 
-    /// How far a point is from the line, in standard deviations of independent responses.
+    /// How far a point is from the line, in units of the standard deviation.
     pub(super) fn residual(&self, point: &Point) -> f64 {
         let (value, _, variance) = self.law.at(self.predictor(point.load));
         (point.total - point.count * value) / (point.count * variance).sqrt()
@@ -213,15 +227,17 @@ impl Line {
         let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let alike = (products / squares.max(f64::MIN_POSITIVE)).clamp(0.0, 0.6);
         let inflation = (1.0 + alike) / (1.0 - alike);
-        let mut factor = squares / (batches - 2.0);
-        if let Law::Share { .. } = self.law {
-            factor = factor.max(1.0);
-        }
+        let factor = squares / (batches - 2.0);
         let sums = self.sums(points);
         let scale = factor * inflation / sums.determinant();
         self.covariance = [sums.wxx * scale, -sums.wx * scale, sums.w * scale];
         self.freedom = (batches / inflation - 2.0).max(3.0);
         Some(())
+    }
+
+    /// How uncertain the line's height is, in the linear predictor.
+    pub(super) fn uncertainty(&self) -> f64 {
+        self.covariance[0].sqrt()
     }
 
     /// The load at which the line meets the objective.
@@ -302,6 +318,7 @@ mod tests {
                         load,
                         count: 1e5,
                         total: 1e5 * value,
+                        longest: 1.0,
                         batch: index,
                     }
                 })
@@ -319,6 +336,7 @@ mod tests {
             load: 100.0,
             count: 1000.0,
             total: 10.0,
+            longest: 1.0,
             batch,
         };
         let points: Vec<Point> = (0..10).map(point).collect();

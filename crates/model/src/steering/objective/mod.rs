@@ -14,7 +14,7 @@ mod tests;
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::plan::{Figure, Objective, ObjectivePlan};
 use crate::steering::{Direction, Observed, Steering};
-use evidence::{Dwell, Reading, read};
+use evidence::{Dwell, read};
 use line::{Law, Line, Point};
 
 /// Where a search may look, in operations per second.
@@ -39,9 +39,7 @@ impl Default for LoadRange {
 }
 
 /// Loads that differ by less than this share are not worth bisecting any more.
-const BRACKET: f64 = 1.2;
-/// A figure this many times over, or below, what is asked is near enough to begin the line.
-const NEAR: f64 = 3.0;
+const BRACKET: f64 = 1.15;
 /// Intervals that one load may be discarded for at most before it is measured as it is.
 const SETTLE_MAX: u32 = 12;
 /// How long one load is measured at a stretch once the answer is near.
@@ -49,6 +47,12 @@ const DWELL_NS: u64 = 2_000_000_000;
 /// An interval this many standard deviations from the line, by the scatter of all others,
 /// was not the load's doing.
 const ACCIDENT: f64 = 8.0;
+
+/// Stretches near the answer before it is trusted.
+const DWELLS_MIN: usize = 8;
+/// How uncertain the figure may be, as a share of itself, before its logarithm or reciprocal
+/// is distributed too unevenly for an interval.
+const UNCERTAINTY_MAX: f64 = 0.25;
 
 /// Where the search is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +78,9 @@ pub struct ObjectiveSearch {
     dwells: Vec<Dwell>,
     /// Intervals at this load that were discarded.
     discarded: u32,
-    /// An interval after an overload, until the next one says whether it was settled.
-    doubtful: Option<(Reading, Vec<(u64, u64)>)>,
+    /// Half of the load that comes next is offered first, until what an overload left in the
+    /// server is gone.
+    draining: bool,
     /// Highest load that held and lowest that did not, while bracketing.
     holds: Option<f64>,
     fails: Option<f64>,
@@ -109,11 +114,11 @@ impl ObjectiveSearch {
             dwell: Dwell::new(first),
             dwells: Vec::new(),
             discarded: 0,
-            doubtful: None,
+            draining: false,
             holds: None,
             fails: None,
             centre: first,
-            reach: 0.1,
+            reach: 0.05,
             started_ns: None,
             end: None,
         }
@@ -178,12 +183,16 @@ impl ObjectiveSearch {
     fn offer(&mut self, load: f64) -> Direction {
         let load = load.clamp(self.range.lowest, self.range.highest);
         self.discarded = 0;
-        self.doubtful = None;
-        if load == self.dwell.load {
-            return Direction::Stay;
-        }
+        let is_same = load == self.dwell.load;
+        let last = self.dwells.last();
+        self.draining =
+            !is_same && last.is_some_and(|last| last.overloads(self.law, self.objective()));
         self.dwell = Dwell::new(load);
-        Direction::Offer(load)
+        match (is_same, self.draining) {
+            (true, _) => Direction::Stay,
+            (false, true) => Direction::Offer(0.5 * load),
+            (false, false) => Direction::Offer(load),
+        }
     }
 
     fn finish(&mut self, end: SearchEnd) -> Direction {
@@ -191,41 +200,30 @@ impl ObjectiveSearch {
         Direction::Finish
     }
 
-    /// Takes the interval if the effect of the last load is gone from it.
-    fn take(&mut self, observed: &Observed<'_>) -> bool {
+    /// Takes the interval if the effect of the last load is gone from it; otherwise says
+    /// what to do until it is.
+    fn take(&mut self, observed: &Observed<'_>) -> Option<Direction> {
         let (reading, steps) = read(observed.interval, &self.plan.objective);
-        let at_load = (observed.offered_load_ops_per_s / self.dwell.load - 1.0).abs() < 1e-6;
-        let is_first = self.dwells.is_empty() && self.dwell.readings.is_empty();
-        let warms_up = is_first && self.discarded == 0;
-        if !observed.is_whole || !at_load || warms_up {
-            self.discarded += 1;
-            return false;
+        let is_first = self.dwells.is_empty() && self.discarded == 0;
+        let expected = if self.draining { 0.5 } else { 1.0 } * self.dwell.load;
+        let at_load = (observed.offered_load_ops_per_s / expected - 1.0).abs() < 1e-6;
+        self.discarded += 1;
+        if !observed.is_whole || !at_load || (is_first && self.dwell.readings.is_empty()) {
+            return Some(Direction::Stay);
         }
         let may_discard = self.dwell.readings.is_empty() && self.discarded < SETTLE_MAX;
-        if may_discard && reading.is_draining() {
-            self.discarded += 1;
-            return false;
+        if self.draining {
+            if may_discard && reading.excess(self.law, &self.plan.objective) > 1.0 {
+                return Some(Direction::Stay);
+            }
+            self.draining = false;
+            return Some(Direction::Offer(self.dwell.load));
         }
-        // After an overload response times may fall for a while; an interval counts when
-        // the next one is not much faster.
-        let after_overload = self.dwells.last().is_some_and(|last| {
-            last.load > self.dwell.load && last.excess(self.law, &self.plan.objective) > 10.0
-        });
-        match self.doubtful.take() {
-            Some((before, _)) if may_discard && reading.mean_ns() < 0.5 * before.mean_ns() => {
-                self.discarded += 1;
-                self.doubtful = Some((reading, steps));
-                return false;
-            }
-            Some((before, before_steps)) => self.dwell.take(before, &before_steps),
-            None if may_discard && after_overload && self.stage != Stage::Bracket => {
-                self.doubtful = Some((reading, steps));
-                return false;
-            }
-            None => {}
+        if may_discard && reading.is_draining() {
+            return Some(Direction::Stay);
         }
         self.dwell.take(reading, &steps);
-        true
+        None
     }
 
     /// After another interval while bracketing.
@@ -233,7 +231,6 @@ impl ObjectiveSearch {
         let excess = self.dwell.excess(self.law, &self.plan.objective);
         let kept_up = self.dwell.kept_up();
         let taken = self.dwell.readings.len();
-        let is_near = kept_up && (NEAR.recip()..=NEAR).contains(&excess);
         let is_hopeless = excess > 10.0 || self.dwell.achieved() < 0.8 * self.dwell.load;
         let holds = kept_up && excess <= 1.0;
         let load = self.dwell.load;
@@ -267,29 +264,28 @@ impl ObjectiveSearch {
         match (self.holds, self.fails) {
             (Some(held), None) => self.offer(2.0 * held),
             (None, Some(failed)) => self.offer(0.25 * failed),
-            (Some(held), Some(failed)) if !is_near && failed > BRACKET * held => {
+            (Some(held), Some(failed)) if failed > BRACKET * held => {
                 self.offer((held * failed).sqrt())
             }
             (held, failed) => {
                 self.stage = Stage::Refine;
-                let between = held.zip(failed);
-                self.centre = match between {
-                    _ if is_near => load,
-                    Some((held, failed)) => 0.5 * (held + failed),
-                    None => load,
-                };
-                self.reach = 0.05;
+                if let Some((held, failed)) = held.zip(failed) {
+                    self.centre = 0.5 * (held + failed);
+                    self.reach = (0.5 * (failed / held - 1.0)).clamp(0.01, 0.05);
+                }
                 self.aim()
             }
         }
     }
 
-    /// The loads that say something about the line: those that were kept up with.
+    /// What says something about the line: all but overloads, where the line is none any
+    /// more. What was merely slow stays in: near the capacity slow operations come in rare
+    /// bursts, and to leave them out would find too high a load.
     fn points(&self) -> Vec<Point> {
-        let kept_up = self.dwells.iter().filter(|dwell| dwell.kept_up());
+        let dwells = self.dwells.iter().filter(|dwell| dwell.kept_up());
         let bound_ns = self.objective().below_ns;
         (0..)
-            .zip(kept_up)
+            .zip(dwells)
             .flat_map(|(number, dwell)| dwell.points(self.law, bound_ns, number))
             .collect()
     }
@@ -314,12 +310,12 @@ impl ObjectiveSearch {
     }
 
     fn fit_near(&self, points: &[Point], centre: f64, reach: f64) -> Option<Line> {
-        let mut window = (3.0 * reach).max(0.012);
+        let mut window = (2.5 * reach).max(0.012);
         loop {
             let near = |point: &&Point| (point.load / centre - 1.0).abs() <= window;
             let mut near: Vec<Point> = points.iter().filter(near).copied().collect();
             let line = Line::fit(self.law, centre, &near).map(|line| {
-                if leave_out_accidents(&line, &mut near) {
+                if leave_out_accidents(&line, self.law.longest(), &mut near) {
                     Line::fit(self.law, centre, &near).unwrap_or(line)
                 } else {
                     line
@@ -332,27 +328,65 @@ impl ObjectiveSearch {
         }
     }
 
+    /// The lowest load that was not kept up with, and how often it was not, unless one as
+    /// high was later: an accident may look like an overload.
+    fn ceiling(&self) -> Option<(f64, usize)> {
+        let mut lowest: Option<(f64, usize)> = None;
+        for dwell in &self.dwells {
+            let at = |(load, _): (f64, usize)| dwell.load / load;
+            lowest = match (!dwell.kept_up(), lowest) {
+                (true, Some(low)) if at(low) > 1.0001 => lowest,
+                (true, Some((load, times))) if at((load, times)) > 0.9999 => {
+                    Some((load, times + 1))
+                }
+                (true, _) => Some((dwell.load, 1)),
+                (false, Some(low)) if at(low) > 0.9999 => None,
+                (false, _) => lowest,
+            };
+        }
+        lowest
+    }
+
+    /// Moves the centre and how far from it is measured, but not into an overload; a single
+    /// one is looked at again first.
+    fn aim_at(&mut self, centre: f64, reach: f64) -> Direction {
+        let centre = centre.clamp(0.8 * self.centre, 1.25 * self.centre);
+        self.centre = centre.clamp(self.range.lowest, self.range.highest);
+        self.reach = reach.clamp(0.004, 0.12);
+        if let Some((ceiling, times)) = self.ceiling() {
+            if self.centre > 0.985 * ceiling && times < 2 {
+                return self.offer(ceiling);
+            }
+            self.centre = self.centre.min(0.99 * ceiling);
+            self.reach = self.reach.min(0.6 * (ceiling / self.centre - 1.0));
+        }
+        self.aim()
+    }
+
     /// Offers the side of the centre of which less is known.
     fn aim(&mut self) -> Direction {
         let window = (2.0 * self.reach).max(0.01);
         let balance: f64 = self
-            .dwells
-            .iter()
-            .map(|dwell| (dwell.load / self.centre - 1.0, dwell.total.ended as f64))
-            .filter(|(off, _)| off.abs() <= window)
-            .map(|(off, ended)| off * ended)
+            .near_centre(window)
+            .map(|(off, dwell)| off * dwell.total.ended as f64)
             .sum();
         let side = if balance > 0.0 { -1.0 } else { 1.0 };
         self.offer(self.centre * (1.0 + side * self.reach))
+    }
+
+    /// What was measured so near to the centre, and how far from it.
+    fn near_centre(&self, window: f64) -> impl Iterator<Item = (f64, &Dwell)> {
+        let dwells = self.dwells.iter();
+        let off = dwells.map(|dwell| (dwell.load / self.centre - 1.0, dwell));
+        off.filter(move |(off, _)| off.abs() <= window)
     }
 
     /// After another interval near the answer.
     fn refine(&mut self) -> Direction {
         let last = self.dwell.readings.last();
         let interval_ns = last.map_or(0, |last| last.end_ns.saturating_sub(last.start_ns));
-        let excess = self.dwell.excess(self.law, &self.plan.objective);
         let taken = self.dwell.readings.len();
-        let is_far = taken >= 2 && (!self.dwell.kept_up() || excess > 10.0);
+        let is_far = taken >= 2 && !self.dwell.kept_up();
         if taken < self.dwell_intervals(interval_ns) && !is_far {
             return Direction::Stay;
         }
@@ -360,27 +394,35 @@ impl ObjectiveSearch {
         if let Some(direction) = self.check_keep_up() {
             return direction;
         }
-        let Some(line) = self.fit() else {
-            // No line yet: go where the last figure points, and look from further apart.
-            let step = if excess > 1.0 { -1.0 } else { 1.0 };
-            self.centre *= 1.0 + step * self.reach;
-            self.reach = (1.5 * self.reach).min(0.15);
-            return self.aim();
+        let line = self.fit().filter(|line| line.interval().is_some());
+        let Some(line) = line else {
+            // No line yet: go where the figures near the centre point, and look further.
+            let window = (2.0 * self.reach).max(0.01);
+            let near = self.near_centre(window);
+            let off: f64 = near
+                .map(|(_, dwell)| {
+                    let excess = dwell.excess(self.law, self.objective());
+                    (excess.min(4.0) - 1.0) * dwell.total.ended as f64
+                })
+                .sum();
+            let step = if off > 0.0 { -1.0 } else { 1.0 };
+            return self.aim_at(
+                self.centre * (1.0 + 0.7 * step * self.reach),
+                1.2 * self.reach,
+            );
         };
         if self.is_precise(&line) {
             return self.finish(SearchEnd::Precise);
         }
-        let root = line.root().clamp(0.8 * self.centre, 1.25 * self.centre);
-        self.centre = root.clamp(self.range.lowest, self.range.highest);
-        self.reach = line.reach().clamp(0.004, 0.12);
-        self.aim()
+        self.aim_at(line.root(), line.reach())
     }
 
     fn is_precise(&self, line: &Line) -> bool {
         let near = self.dwells.iter().rev();
         let near = near.take_while(|dwell| (dwell.load / line.root() - 1.0).abs() < 0.4);
         let interval = line.interval();
-        near.count() >= 6
+        near.count() >= DWELLS_MIN
+            && line.uncertainty() <= UNCERTAINTY_MAX
             && interval
                 .is_some_and(|(lower, upper)| upper - lower <= self.plan.precision * line.root())
     }
@@ -437,13 +479,13 @@ impl Steering for ObjectiveSearch {
             return Direction::Finish;
         }
         let started_ns = *self.started_ns.get_or_insert(observed.interval.start_ns);
-        let taken = self.take(observed);
+        let waits = self.take(observed);
         let elapsed_ns = observed.interval.end_ns.saturating_sub(started_ns);
         if elapsed_ns >= self.plan.search_max_ns {
             return self.finish(SearchEnd::TimeOver);
         }
-        if !taken {
-            return Direction::Stay;
+        if let Some(direction) = waits {
+            return direction;
         }
         match self.stage {
             Stage::Bracket => self.bracket(),
@@ -469,9 +511,10 @@ impl Steering for ObjectiveSearch {
 }
 
 /// Leaves out intervals in which something happened once, such as a server that stood still:
-/// they are further from the line than the scatter of all others explains. Repeated, it is
-/// no accident but the server's way, and stays in. Says whether anything was left out.
-fn leave_out_accidents(line: &Line, points: &mut Vec<Point>) -> bool {
+/// they are further from the line than the scatter of all others explains, and hold longer
+/// response times than any queue near the objective would make (`longest`, in units of the
+/// bound). Repeated, it is no accident but the server's way, and stays in. Says whether anything was left out.
+fn leave_out_accidents(line: &Line, longest: f64, points: &mut Vec<Point>) -> bool {
     const AROUND: usize = 4;
     if points.len() < 20 {
         return false;
@@ -481,6 +524,7 @@ fn leave_out_accidents(line: &Line, points: &mut Vec<Point>) -> bool {
     let accidents_max = 1 + points.len() / 60;
     for found in 0..=accidents_max {
         let kept = (0..points.len()).filter(|index| keep[*index]);
+        let kept = kept.filter(|index| points[*index].longest > longest);
         let Some(worst) = kept.max_by(|a, b| residuals[*a].total_cmp(&residuals[*b])) else {
             break;
         };
