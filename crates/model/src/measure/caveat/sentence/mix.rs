@@ -36,13 +36,9 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             of,
         } => few_above(*operation, *quantile, (*above, *ended), (*operations, *of)),
         Caveat::CompanionLoad { calls, all_calls } => format!(
-            "{}, {:.1} %",
-            of_all(
-                *calls,
-                *all_calls,
-                "calls are no part of the mix: they keep the file set in its proportions"
-            ),
-            percent(*calls, *all_calls)
+            "{:.1} % of the calls are no part of the mix: {}",
+            percent(*calls, *all_calls),
+            of_all(*calls, *all_calls, "keep the file set in its proportions")
         ),
         Caveat::CompanionsUnsuccessful {
             count,
@@ -89,8 +85,9 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
 }
 
 fn off(operation: OpKind, want: f64, got: f64, (operations, of): (u64, u64)) -> String {
+    let are = if operations == 1 { "is" } else { "are" };
     format!(
-        "{operations} of {of} operations are off the mix by more than 2 % of their share; the worst is {}, {got:.2} % instead of {want:.2} %",
+        "{operations} of {of} operations {are} off the mix by more than 2 % of their share; the worst is {}, {got:.2} % instead of {want:.2} %",
         operation.name()
     )
 }
