@@ -292,14 +292,13 @@ impl ObjectiveSearch {
     /// The line through what was seen near its own root.
     fn fit(&self) -> Option<Line> {
         let points = self.points();
-        let (mut centre, mut reach) = (self.centre, self.reach);
+        let mut centre = self.centre;
         let mut found = None;
         for _ in 0..5 {
-            let line = self.fit_near(&points, centre, reach)?;
+            let line = self.fit_near(&points, centre, self.reach)?;
             let root = line.root();
             let moved = (root / centre - 1.0).abs();
             centre = root.clamp(0.8 * centre, 1.25 * centre);
-            reach = line.reach().clamp(0.004, 0.12);
             found = Some(line);
             if moved < 1e-3 {
                 break;
@@ -309,7 +308,7 @@ impl ObjectiveSearch {
     }
 
     fn fit_near(&self, points: &[Point], centre: f64, reach: f64) -> Option<Line> {
-        let mut window = (2.0 * reach).max(0.012);
+        let mut window = (2.5 * reach).max(0.012);
         loop {
             let near = |point: &&Point| (point.load / centre - 1.0).abs() <= window;
             let mut near: Vec<Point> = points.iter().filter(near).copied().collect();
@@ -416,10 +415,13 @@ impl ObjectiveSearch {
         if self.is_precise(&line) {
             return self.finish(SearchEnd::Precise);
         }
-        // Points that are closer together than the answer is known tell nothing of the slope.
+        // No line is straight: the more is known of its slope, the closer together the loads
+        // may be. But closer together than the answer is known they tell nothing of it.
+        let known = self.near_centre(2.0 * self.reach).count().max(1) as f64;
+        let closer = (4.0 / known).sqrt().clamp(0.35, 1.0);
         let interval = line.interval();
         let width = interval.map_or(0.0, |(lower, upper)| (upper - lower) / line.root());
-        self.aim_at(line.root(), line.reach().max(0.3 * width))
+        self.aim_at(line.root(), (closer * line.reach()).max(0.4 * width))
     }
 
     fn is_precise(&self, line: &Line) -> bool {
