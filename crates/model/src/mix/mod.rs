@@ -4,6 +4,8 @@
 //! A mix is a count per procedure of NFSv3. Shares are exact: nothing is rounded to a percent,
 //! so an operation of 0.01 % is asked once in ten thousand.
 
+pub mod feedback;
+
 use crate::plan::{LeftOut, MixCount};
 
 /// A mix, read or built in.
