@@ -14,11 +14,37 @@
 //!                            lin/ dir/ nod/       LINK, MKDIR and RMDIR, MKNOD
 //! ```
 
+mod changing;
+mod layout;
+mod lengths;
+mod popularity;
+mod recipe;
+mod refusal;
+mod sizes_text;
+
+pub use changing::Changing;
+pub use layout::{
+    Layout, Totals, client_directory, client_of, file_name, file_of, files_directory,
+    files_directory_of, link_name, link_of,
+};
+pub use lengths::Lengths;
+pub use popularity::Chooser;
+pub use recipe::Recipe;
+pub use refusal::Refusal;
+
 use crate::operation::FileId;
 use core::ops::Range;
 
 /// Data files in one directory at most.
 pub const FILES_PER_DIRECTORY: u32 = 1000;
+/// The longest data file: 1 TiB.
+pub const LENGTH_MAX: u64 = 1 << 40;
+/// Data files of each client at most.
+pub const FILES_MAX: u32 = 10_000_000;
+/// Objects of all clients together at most: each takes about a hundred bytes of memory.
+pub const OBJECTS_MAX: u64 = 100_000_000;
+/// Classes of file sizes at most.
+pub const CLASSES_MAX: usize = 64;
 
 /// Where a client finds its part of the set in the [`FileTable`](crate::workload::FileTable).
 ///
@@ -37,7 +63,7 @@ pub struct ClientSet {
     pub names: Range<u32>,
     /// How many of the data files, from the first one on, are worked on.
     pub working_files: u32,
-    /// Symbolic links that are always there, in `sym`.
+    /// Symbolic links that are always there, in `sym`; none if nothing reads them.
     pub symbolic_links: Range<u32>,
     /// What comes and goes, by kind.
     pub changing: ChangingDirectories,
@@ -47,6 +73,9 @@ pub struct ClientSet {
 }
 
 /// The directories in which names come and go.
+///
+/// A directory that no operation of the mix needs is not made, and stands here as the
+/// client's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangingDirectories {
     /// `new`: files made by CREATE. Letter `f`.
