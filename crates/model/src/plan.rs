@@ -3,8 +3,8 @@
 mod mix;
 
 pub use mix::{
-    Access, CurvePlan, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix, MixCount, MixPlan,
-    Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
+    Access, CurvePlan, FeedbackArithmetic, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix,
+    MixCount, MixPlan, Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
 };
 
 use crate::load::Generation;

@@ -188,8 +188,17 @@ impl Group {
         self.count.is_some_and(|count| sum(&self.seen) >= count)
     }
 
-    /// Takes what the kernel has counted since the beginning, `at_ns` after it.
-    pub fn correct(&mut self, at_ns: u64, seen: &Calls) -> CorrectionRecord {
+    /// Begins to count anew, when the measured window opens; what was learnt is kept.
+    pub fn restart(&mut self) {
+        self.seen = Calls::default();
+        self.claimed = Calls::default();
+        self.asked = Calls::default();
+    }
+
+    /// Takes what the kernel has counted since the beginning, `at_ns` after it. `waiting` are
+    /// claimed calls that are due and wait because their client is not free: a server that
+    /// cannot keep up is not offered more for it.
+    pub fn correct(&mut self, at_ns: u64, seen: &Calls, waiting: f64) -> CorrectionRecord {
         for place in 0..seen.len() {
             let (now, before) = (seen[place], self.seen[place]);
             let told = (now.saturating_sub(before), self.claimed[place]);
@@ -204,7 +213,8 @@ impl Group {
         if let Some(mean) = self.mean_pause_ns {
             let load = self.clients / mean;
             let want = at_ns as f64 * load;
-            let lead = (got as f64 - want) / (load * LEAD_SECONDS * 1e9);
+            let lead = got as f64 + waiting * self.worth_of_all - want;
+            let lead = lead / (load * LEAD_SECONDS * 1e9);
             let factor = (1.0 + lead).clamp(1.0 / PAUSE_FACTOR_MAX, PAUSE_FACTOR_MAX);
             self.pause_ns = mean * self.worth_of_all * factor;
             wanted = want.round() as u64;

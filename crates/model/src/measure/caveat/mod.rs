@@ -80,6 +80,8 @@ pub enum Caveat {
     },
     /// A load was replayed over bare TCP: what it expects is not checked there.
     NothingChecked,
+    /// A mix of system calls was not compared with the kernel's counters.
+    NotSeenOnTheWire { directory: String },
     /// The measured window is shorter than a scheduler's whims.
     ShortRun { window_ns: u64 },
 }

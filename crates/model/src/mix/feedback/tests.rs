@@ -110,7 +110,7 @@ fn run_group(goal: &Goal<'_>, mut kernel: Kernel, seed: u64, seconds: u64) -> (C
             return (kernel.calls, end);
         }
         if now >= sample_at || group.seems_complete() {
-            group.correct(now, &kernel.calls);
+            group.correct(now, &kernel.calls, 0.0);
             sample_at = now + CORRECTION_NS;
             if group.is_complete() {
                 return (kernel.calls, now);
@@ -244,7 +244,7 @@ fn a_kind_that_never_comes_to_the_wire_does_not_stop_the_others() {
             seen[kind.index()] += 1;
         }
         if round.is_multiple_of(500) {
-            group.correct(round * MS, &seen);
+            group.correct(round * MS, &seen, 0.0);
         }
     }
     assert!(sum(&seen) > 500, "{seen:?}");
@@ -266,24 +266,27 @@ fn a_correction_is_told_as_it_was_made() {
     group.claim(OpKind::Read, 1000);
     let mut seen = Calls::default();
     seen[OpKind::Read.index()] = 1000;
-    let correction = group.correct(5 * SECOND, &seen);
+    let correction = group.correct(5 * SECOND, &seen, 0.0);
     assert_eq!((correction.seen, correction.wanted), (1000, 1000));
     assert_eq!(correction.pause_ns, 20 * MS);
     // 200 calls ahead, a second of the load: a tenth of what ten seconds make.
     group.claim(OpKind::Read, 1200);
     seen[OpKind::Read.index()] = 2200;
-    let correction = group.correct(10 * SECOND, &seen);
+    let correction = group.correct(10 * SECOND, &seen, 0.0);
     assert_eq!((correction.seen, correction.wanted), (2200, 2000));
     assert_eq!(correction.pause_ns, 22 * MS);
     // Half of what was claimed came to the wire: a claimed call is worth three quarters
     // of one, by what was known before and this. 300 behind: 20 ms × 3/4 × 0.85.
     group.claim(OpKind::Read, 1000);
     seen[OpKind::Read.index()] = 2700;
-    let correction = group.correct(15 * SECOND, &seen);
+    let correction = group.correct(15 * SECOND, &seen, 0.0);
     assert_eq!((correction.seen, correction.wanted), (2700, 3000));
     assert_eq!(correction.pause_ns, 12_750_000);
+    // What is due and waits for the server is no reason to offer more: 400 × 3/4.
+    let correction = group.clone().correct(15 * SECOND, &seen, 400.0);
+    assert_eq!(correction.pause_ns, 15 * MS);
     // However far it is behind, the load is never more than four times what it should be.
-    let correction = group.correct(1000 * SECOND, &seen);
+    let correction = group.correct(1000 * SECOND, &seen, 0.0);
     assert_eq!(correction.pause_ns, 15 * MS / 4);
     assert_eq!(group.asked()[OpKind::Read.index()], 3200);
 }
