@@ -9,8 +9,13 @@
 //! Nothing between a due moment and its completion allocates, locks, formats or
 //! logs (`tests/allocations.rs`).
 
+mod client;
+mod offer;
+
+pub use offer::Offer;
+
 use crate::backend::{Backend, BackendError};
-use filestone_model::arrivals::Arrivals;
+use client::ClientState;
 use filestone_model::completions::{Completions, for_slot};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{Completion, OpKind, Operation, Outcome, Ticket};
@@ -18,7 +23,7 @@ use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long a worker may sleep without looking whether somebody stopped the run.
@@ -85,41 +90,6 @@ pub struct WorkerEnd {
     pub unusable_nanos: u64,
 }
 
-/// One simulated client as its worker sees it.
-struct ClientState {
-    workload: Box<dyn Workload>,
-    /// Whether the workload wants to hear of completions at all.
-    restores: bool,
-    /// Whether it is a closed loop whose operations are all the same.
-    is_constant: bool,
-    arrivals: Arrivals,
-    /// When its next operation is due, in an open loop.
-    next_due: Moment,
-    /// Whether `next_due` has passed and every slot was taken.
-    is_starved: bool,
-    /// Measured operations that it may still begin.
-    remaining: u64,
-    /// Slots without work, the one that was freed first in front.
-    free: VecDeque<u32>,
-    slots: Vec<SlotState>,
-    /// When the operation in each slot was due: the one thing that every
-    /// operation of a constant closed loop touches.
-    due: Vec<Moment>,
-}
-
-/// The operation in a slot. When it is due stands apart, in
-/// [`ClientState::due`].
-#[derive(Debug, Clone, Copy)]
-struct SlotState {
-    free_at: Moment,
-    /// When the slot was free for it, in an open loop; a closed loop's operation
-    /// is due when its slot is free.
-    ready: Moment,
-    kind: OpKind,
-    role: Role,
-    is_busy: bool,
-}
-
 /// One thread's share of a run.
 pub struct Worker<'run, B, S> {
     backend: B,
@@ -142,20 +112,37 @@ pub struct Worker<'run, B, S> {
     waited_mark: u64,
     late_mark: u64,
     is_window_open: bool,
-    stop: &'run AtomicBool,
-    halt: &'run AtomicBool,
+    /// Up to when operations in flight are counted, and what was counted since the
+    /// last buffer was handed over.
+    in_flight_mark: Moment,
+    in_flight_nanos: u128,
+    /// Which worker this is, and of how many clients of the run each of its own is.
+    index: u32,
+    workers: u32,
+    all_clients: u32,
+    signals: Signals<'run>,
+}
+
+/// What reaches a worker from outside while it runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Signals<'run> {
+    /// Somebody stopped the run.
+    pub stop: &'run AtomicBool,
+    /// The run is over: another worker has lost the server, or the answer that was
+    /// looked for is there.
+    pub halt: &'run AtomicBool,
+    /// The offered load, if it is steered.
+    pub offer: Option<&'run Offer>,
 }
 
 impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
-    /// Worker `index` of `plan`; `workload` makes the workload of a client. The run
-    /// ends early when somebody sets `stop`, or when a worker that has lost its
-    /// server sets `halt`.
+    /// Worker `index` of `plan`; `workload` makes the workload of a client.
     pub fn new(
         plan: &Plan,
         index: u32,
         backend: B,
         mut sink: S,
-        (stop, halt): (&'run AtomicBool, &'run AtomicBool),
+        signals: Signals<'run>,
         mut workload: impl FnMut(u32) -> Box<dyn Workload>,
     ) -> Self {
         let schedule = Schedule::of(plan);
@@ -185,8 +172,12 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             waited_mark: 0,
             late_mark: 0,
             is_window_open: false,
-            stop,
-            halt,
+            in_flight_mark: schedule.window_start,
+            in_flight_nanos: 0,
+            index,
+            workers: plan.workers.max(1),
+            all_clients: plan.clients,
+            signals,
         }
     }
 
@@ -204,12 +195,14 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         self.open_window(now);
         self.begin(now);
         while !self.is_over(now) {
+            self.follow_offer(now);
             self.start_due(now);
             let until = self.wake_up_at(now);
             if let Err(error) = self.backend.wait(until, &mut completed) {
                 lost = Some(error);
             }
             now = self.backend.recent();
+            self.count_in_flight(now);
             self.complete_all(&completed);
             completed.clear();
             self.keep_time(now);
@@ -454,11 +447,14 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     #[inline]
     fn keep_time(&mut self, now: Moment) {
         self.open_window(now);
-        if self.stop.load(Ordering::Relaxed) {
+        if self.signals.stop.load(Ordering::Relaxed) {
             self.interrupt(now);
-        } else if self.halt.load(Ordering::Relaxed) {
-            // Another worker has lost the server: there is nothing left to measure.
-            self.close(now.min(self.schedule.window_end));
+        } else if self.signals.halt.load(Ordering::Relaxed) {
+            // Another worker has lost the server, or the run has its answer: there is
+            // nothing left to measure.
+            let at = now.min(self.schedule.window_end);
+            self.recorder.close_window(at);
+            self.close(at);
         }
         if self.end.is_none() {
             if now > self.schedule.window_end {
@@ -500,18 +496,60 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         }
         self.note_costs();
         self.end = Some(at);
-        let kind = self.measured_kind;
+        self.skip_due(at);
+    }
+
+    /// Counts as skipped what was due before `end` and never started.
+    fn skip_due(&mut self, end: Moment) {
         let opened = self.schedule.window_start;
+        let buffer = self.recorder.buffer();
         for client in &mut self.clients {
-            if client.arrivals.is_open() && client.next_due < at {
-                let first = u64::from(self.recorder.is_measured(client.next_due));
-                let skipped = first + client.arrivals.count_due(opened, at);
-                client.next_due = Moment::NEVER;
-                self.recorder
-                    .buffer()
-                    .skip(kind, Role::Measured, skipped.min(client.remaining));
-            }
+            client.skip_due(opened, end, |kind, times| {
+                let kind = kind.unwrap_or(self.measured_kind);
+                buffer.skip(kind, Role::Measured, times);
+            });
         }
+    }
+
+    /// Goes on with another offered load if somebody has asked for one.
+    #[inline]
+    fn follow_offer(&mut self, now: Moment) {
+        let Some(offer) = self.signals.offer else {
+            return;
+        };
+        if self.end.is_none()
+            && let Some(load) = offer.news(self.index)
+        {
+            self.change_load(load, now);
+            offer.follow(self.index, now);
+        }
+    }
+
+    /// From now on so many operations are due per second, of all clients of the run.
+    #[cold]
+    fn change_load(&mut self, load: f64, now: Moment) {
+        self.skip_due(now);
+        self.due.clear();
+        for place in 0..self.clients.len() as u32 {
+            let client = self.index + place * self.workers;
+            let state = &mut self.clients[place as usize];
+            if !state.arrivals.is_open() {
+                continue;
+            }
+            state.change_load(load, (client, self.all_clients), now);
+            self.due.push(Reverse((state.next_due, place)));
+        }
+    }
+
+    /// Adds up how many operations were in flight since the last look, within the window.
+    #[inline]
+    fn count_in_flight(&mut self, now: Moment) {
+        let to = now
+            .min(self.schedule.window_end)
+            .min(self.end.unwrap_or(now));
+        let nanos = to.nanos_since(self.in_flight_mark);
+        self.in_flight_mark = self.in_flight_mark.max(to);
+        self.in_flight_nanos += u128::from(self.busy) * u128::from(nanos);
     }
 
     fn is_over(&self, now: Moment) -> bool {
@@ -555,6 +593,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         }
         let late = self.backend.late_replies();
         let buffer = self.recorder.buffer();
+        buffer.in_flight_nanos += std::mem::take(&mut self.in_flight_nanos);
         buffer.late_replies += late - self.late_mark;
         self.late_mark = late;
         // What the drain costs is no cost of the window.
@@ -593,31 +632,6 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             lost,
             reconnections,
             unusable_nanos,
-        }
-    }
-}
-
-impl ClientState {
-    fn new(plan: &Plan, client: u32, workload: Box<dyn Workload>) -> Self {
-        let idle = SlotState {
-            free_at: Moment::ZERO,
-            ready: Moment::ZERO,
-            kind: plan.measured_kind(),
-            role: Role::Measured,
-            is_busy: false,
-        };
-        let arrivals = Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed);
-        Self {
-            restores: workload.restores(),
-            is_constant: workload.is_constant() && !arrivals.is_open(),
-            workload,
-            arrivals,
-            next_due: Moment::NEVER,
-            is_starved: false,
-            remaining: plan.count_of_client(client).unwrap_or(u64::MAX),
-            free: VecDeque::with_capacity(plan.in_flight as usize + 1),
-            slots: vec![idle; plan.in_flight as usize],
-            due: vec![Moment::ZERO; plan.in_flight as usize],
         }
     }
 }

@@ -7,7 +7,7 @@ mod support;
 
 use filestone_engine::backend::simulated::{ServiceTime, Simulated, SimulatedServer};
 use filestone_engine::backend::{Backend, BackendError};
-use filestone_engine::worker::{IntervalSink, Worker, new_buffer};
+use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
 use filestone_model::completions::Completions;
 use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target, Tool};
 use filestone_model::measure::{Assembly, IntervalBuffer, RunRecord};
@@ -205,7 +205,11 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
                 worker,
                 backend,
                 sink,
-                (&stop, &AtomicBool::new(false)),
+                Signals {
+                    stop: &stop,
+                    halt: &AtomicBool::new(false),
+                    offer: None,
+                },
                 |client| {
                     Box::new(Probe::new(
                         plan.probe().expect("a probe"),
@@ -263,6 +267,9 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         end: RunEnd::Finished,
         window_ns: window_end.nanos_since(window_start),
         replay: None,
+        mix: None,
+        curve: None,
+        objective: None,
         totals,
         intervals,
         ticks,

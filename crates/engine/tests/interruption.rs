@@ -5,7 +5,7 @@ mod support;
 
 use filestone_engine::backend::simulated::{ServiceTime, Simulated};
 use filestone_engine::backend::{Backend, BackendError};
-use filestone_engine::worker::{IntervalSink, Worker, WorkerEnd, new_buffer};
+use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buffer};
 use filestone_model::completions::Completions;
 use filestone_model::measure::{IntervalBuffer, Ledger};
 use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
@@ -51,7 +51,11 @@ fn interrupted(plan: &Plan, backend: impl Backend) -> (WorkerEnd, Ledger, Moment
         0,
         backend,
         sink,
-        (&stop, &AtomicBool::new(false)),
+        Signals {
+            stop: &stop,
+            halt: &AtomicBool::new(false),
+            offer: None,
+        },
         |_| Box::new(Nulls),
     )
     .run();

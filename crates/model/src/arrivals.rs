@@ -63,6 +63,31 @@ impl Arrivals {
         }
     }
 
+    /// Goes on from `now` with another offered load of all clients together; this is
+    /// client `client` of `clients`. A closed loop has none.
+    pub fn change_load(&mut self, load_ops_per_s: f64, (client, clients): (u32, u32), now: Moment) {
+        let new_period = 1e9 * f64::from(clients.max(1)) / load_ops_per_s;
+        match self {
+            Arrivals::Closed => {}
+            Arrivals::Constant {
+                first,
+                period,
+                next,
+            } => {
+                let offset = 1e9 * f64::from(client) / load_ops_per_s;
+                *first = now.after_nanos(offset.round() as u64);
+                *period = new_period;
+                *next = 0;
+            }
+            // The exponential distribution has no memory: what remains until the next
+            // arrival is distributed as if the last one had been now.
+            Arrivals::Poisson { last, mean, .. } => {
+                *last = now.nanos() as f64;
+                *mean = new_period;
+            }
+        }
+    }
+
     /// Whether operations are due whatever the server does.
     pub fn is_open(&self) -> bool {
         !matches!(self, Arrivals::Closed)
@@ -173,6 +198,39 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn another_load_begins_at_once_and_interleaves_as_the_first_did() {
+        let plan = ArrivalsPlan::Constant {
+            offered_load_ops_per_s: 1000.0,
+        };
+        let mut due: Vec<u64> = (0..4)
+            .flat_map(|client| {
+                let mut arrivals = Arrivals::of_client(&plan, client, 4, 1);
+                arrivals.next_due();
+                arrivals.change_load(500.0, (client, 4), Moment::from_nanos(7_000_000));
+                (0..3)
+                    .filter_map(move |_| arrivals.next_due())
+                    .map(Moment::nanos)
+            })
+            .collect();
+        due.sort_unstable();
+        let expected: Vec<u64> = (0..12).map(|k| 7_000_000 + k * 2_000_000).collect();
+        assert_eq!(due, expected);
+        let mut poisson = Arrivals::of_client(
+            &ArrivalsPlan::Poisson {
+                offered_load_ops_per_s: 1.0,
+            },
+            0,
+            1,
+            3,
+        );
+        poisson.change_load(1000.0, (0, 1), Moment::from_nanos(5_000_000_000));
+        let last = (0..100_000).filter_map(|_| poisson.next_due()).last();
+        let seconds = last.map_or(0.0, |due| due.nanos() as f64 / 1e9 - 5.0);
+        // 100,000 of 1,000 per second: 100 s, with a standard error of 0.3 %.
+        assert!((seconds / 100.0 - 1.0).abs() < 0.02, "{seconds}");
     }
 
     #[test]

@@ -452,6 +452,20 @@ impl Plan {
         })
     }
 
+    /// This plan as what the event loop runs, if that is what it is.
+    pub fn as_nfs_run(&self) -> Option<NfsRun<'_>> {
+        let asked = match &self.workload {
+            WorkloadPlan::Probe(probe) => Asked::Probe(probe),
+            WorkloadPlan::Mix(mix) => Asked::Mix(mix),
+            WorkloadPlan::LoadFile(_) => return None,
+        };
+        Some(NfsRun {
+            plan: self,
+            asked,
+            target: self.target.nfs3()?,
+        })
+    }
+
     /// Offered load of one client, for open loops.
     pub fn offered_load_per_client(&self) -> Option<f64> {
         self.arrivals
@@ -472,7 +486,36 @@ impl Plan {
     }
 }
 
-/// A plan that is known to be the probe of an NFS server: what the event loop runs.
+/// What a run of the event loop asks.
+#[derive(Debug, Clone, Copy)]
+pub enum Asked<'plan> {
+    /// One operation, repeated.
+    Probe(&'plan ProbePlan),
+    /// Operations drawn from a mix.
+    Mix(&'plan MixPlan),
+}
+
+/// A plan that is known to go to an NFS server, one operation per call: what the event
+/// loop runs.
+#[derive(Debug, Clone, Copy)]
+pub struct NfsRun<'plan> {
+    /// The whole plan.
+    pub plan: &'plan Plan,
+    /// What is asked.
+    pub asked: Asked<'plan>,
+    /// Where operations go.
+    pub target: &'plan NfsTarget,
+}
+
+impl core::ops::Deref for NfsRun<'_> {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        self.plan
+    }
+}
+
+/// A plan that is known to be the probe of an NFS server.
 #[derive(Debug, Clone, Copy)]
 pub struct ProbeRun<'plan> {
     /// The whole plan.

@@ -11,7 +11,7 @@ use crate::backend::null::Null;
 use crate::clock::{Clock, ClockPrecision};
 use crate::error::RunError;
 use crate::run::{Unobserved, run};
-use crate::worker::{IntervalSink, Worker};
+use crate::worker::{IntervalSink, Signals, Worker};
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::{Distribution, IntervalBuffer};
 use filestone_model::operation::{Completion, OpKind, Operation, Stability};
@@ -285,7 +285,12 @@ fn measure_lateness(starts_per_s: f64, time: Duration, stop: &AtomicBool) -> Lat
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     let halt = AtomicBool::new(false);
     let backend = Null::sleeping(Clock::start(), 1024);
-    let mut worker = Worker::new(&plan, 0, backend, sink, (stop, &halt), |_| Box::new(Nulls));
+    let signals = Signals {
+        stop,
+        halt: &halt,
+        offer: None,
+    };
+    let mut worker = Worker::new(&plan, 0, backend, sink, signals, |_| Box::new(Nulls));
     // Setting the worker up took time that is not lateness.
     *worker.backend_mut() = Null::sleeping(Clock::start(), 1024);
     worker.run();

@@ -3,7 +3,7 @@
 
 use filestone_engine::backend::Backend;
 use filestone_engine::backend::simulated::{ServiceTime, Simulated, SimulatedServer};
-use filestone_engine::worker::{IntervalSink, Worker, WorkerEnd, new_buffer};
+use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buffer};
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
 use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::operation::{Completion, OpKind, Operation, Stability};
@@ -128,7 +128,11 @@ pub fn run_on(plan: &Plan, backend: impl Backend) -> Run {
         0,
         backend,
         sink,
-        (&stop, &AtomicBool::new(false)),
+        Signals {
+            stop: &stop,
+            halt: &AtomicBool::new(false),
+            offer: None,
+        },
         |_| Box::new(Nulls),
     )
     .run();

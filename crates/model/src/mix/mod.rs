@@ -5,6 +5,15 @@
 //! so an operation of 0.01 % is asked once in ten thousand.
 
 pub mod feedback;
+pub mod counters;
+mod error;
+mod kernel;
+mod line;
+mod name;
+mod section;
+
+pub use counters::{Counters, Mount};
+pub use error::MixError;
 
 use crate::plan::{LeftOut, MixCount};
 

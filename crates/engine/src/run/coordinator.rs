@@ -1,0 +1,187 @@
+//! The calling thread's part of a run: it merges what the workers hand over, and makes
+//! the record.
+
+use super::steered::Steered;
+use super::{Observer, tool};
+use crate::clock::Clock;
+use crate::host;
+use crate::worker::{IntervalSink, WorkerEnd, new_buffer};
+use filestone_model::client::nfs3::failure;
+use filestone_model::measure::run_record::{self, RunEnd, RunRecord, Target};
+use filestone_model::measure::{Assembly, IntervalBuffer, caveat};
+use filestone_model::plan::Plan;
+use filestone_model::time::Moment;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, SystemTime};
+
+/// Interval buffers per worker: one being filled, the others on their way.
+pub const BUFFERS_PER_WORKER: usize = 3;
+
+/// What a worker sends to the coordinator.
+pub enum FromWorker {
+    Interval(usize, Box<IntervalBuffer>),
+    Done(usize, WorkerEnd),
+}
+
+/// A worker's side of the exchange of buffers. Both channels have room for all
+/// buffers there are, so nothing here waits or allocates.
+pub struct Exchange {
+    worker: usize,
+    full: SyncSender<FromWorker>,
+    empty: Receiver<Box<IntervalBuffer>>,
+}
+
+impl IntervalSink for Exchange {
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
+        self.empty.try_recv().ok()
+    }
+
+    fn full(&mut self, buffer: Box<IntervalBuffer>) {
+        // The coordinator outlives the workers; were it gone, nobody would want it.
+        let _ = self.full.send(FromWorker::Interval(self.worker, buffer));
+    }
+}
+
+/// Merges what the workers hand over.
+pub struct Coordinator {
+    assembly: Assembly,
+    /// Empty buffers that each worker has, and how to give it more; `None` when it
+    /// has finished.
+    spares: Vec<Option<(usize, SyncSender<Box<IntervalBuffer>>)>>,
+    ends: Vec<WorkerEnd>,
+}
+
+impl Coordinator {
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            assembly: Assembly::new(plan),
+            spares: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// A worker's side of the exchange, with its first empty buffers.
+    pub fn exchange(
+        &mut self,
+        plan: &Plan,
+        worker: usize,
+        full: SyncSender<FromWorker>,
+    ) -> Exchange {
+        let (give, empty) = sync_channel(plan.workers as usize * BUFFERS_PER_WORKER);
+        for _ in 0..BUFFERS_PER_WORKER {
+            let _ = give.send(Box::new(new_buffer(plan)));
+        }
+        self.spares.push(Some((BUFFERS_PER_WORKER, give)));
+        Exchange {
+            worker,
+            full,
+            empty,
+        }
+    }
+
+    pub fn collect(
+        &mut self,
+        from_workers: &Receiver<FromWorker>,
+        workers: usize,
+        (halt, mut steered): (&AtomicBool, Option<&mut Steered<'_>>),
+        observer: &mut dyn Observer,
+    ) {
+        while self.ends.len() < workers {
+            let Ok(message) = from_workers.recv() else {
+                return;
+            };
+            match message {
+                FromWorker::Interval(worker, buffer) => {
+                    if let Some(Some((spares, _))) = self.spares.get_mut(worker) {
+                        *spares = spares.saturating_sub(1);
+                    }
+                    let merged = self.assembly.take(worker, buffer);
+                    merged.into_iter().for_each(|buffer| self.give_back(buffer));
+                }
+                FromWorker::Done(worker, end) => {
+                    // The others' intervals must not wait for one that has
+                    // nothing more to say.
+                    self.assembly.finish(worker);
+                    if let Some(spares) = self.spares.get_mut(worker) {
+                        *spares = None;
+                    }
+                    if end.lost.is_some() {
+                        halt.store(true, Ordering::Relaxed);
+                    }
+                    self.ends.push(end);
+                }
+            }
+            while let Some((record, buffer)) = self.assembly.complete() {
+                observer.interval(&record);
+                if let Some(steered) = &mut steered {
+                    steered.take(&record, halt, observer);
+                }
+                self.give_back(buffer);
+            }
+        }
+    }
+
+    /// Gives an empty buffer to the worker that has the fewest.
+    fn give_back(&mut self, mut buffer: Box<IntervalBuffer>) {
+        buffer.reset(Moment::ZERO);
+        let running = self.spares.iter_mut().flatten();
+        if let Some((spares, give)) = running.min_by_key(|(spares, _)| *spares) {
+            *spares += 1;
+            // A worker that finishes meanwhile needs none.
+            let _ = give.try_send(buffer);
+        }
+    }
+
+    pub fn into_record(
+        self,
+        plan: &Plan,
+        target: &Target,
+        driver: &str,
+        clock: &Clock,
+        started_at: SystemTime,
+    ) -> RunRecord {
+        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        let window_end = self
+            .ends
+            .iter()
+            .map(|end| end.window_end)
+            .max()
+            .unwrap_or(window_start);
+        let (intervals, ticks, mut totals) =
+            self.assembly.conclude(plan, window_end, failure::name);
+        totals.reconnections = self.ends.iter().map(|end| end.reconnections).sum();
+        totals.unusable_ns = self.ends.iter().map(|end| end.unusable_nanos).sum();
+        let lost = self.ends.iter().find_map(|end| end.lost.as_ref());
+        let end = match lost {
+            Some(error) => RunEnd::TargetLost {
+                message: error.to_string(),
+            },
+            None if self.ends.iter().any(|end| end.is_interrupted) => RunEnd::Interrupted,
+            None => RunEnd::Finished,
+        };
+        let window_at = started_at + Duration::from_nanos(plan.warm_up_ns);
+        let mut record = RunRecord {
+            format: run_record::FORMAT,
+            method: run_record::METHOD,
+            tool: tool(),
+            started_at: humantime::format_rfc3339_millis(window_at).to_string(),
+            plan: plan.clone(),
+            host: host::describe(clock, driver),
+            target: target.clone(),
+            headroom: None,
+            replay: None,
+            mix: None,
+            curve: None,
+            objective: None,
+            end,
+            window_ns: window_end.nanos_since(window_start),
+            totals,
+            intervals,
+            ticks,
+            caveats: Vec::new(),
+        };
+        record.caveats = caveat::find(&record);
+        record
+    }
+}

@@ -1,0 +1,134 @@
+//! What all workers need, made once before they start.
+
+use crate::backend::sockets::{SocketOptions, Sockets};
+use crate::clock::Clock;
+use crate::error::RunError;
+use crate::prepare::mount::Caller;
+use crate::prepare::{Prepared, go_on, mount};
+use filestone_model::client::Nfs3Client;
+use filestone_model::client::nfs3::{Shared, Templates, Verify};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Asked, NfsRun};
+use filestone_model::random::{Purpose, stream};
+use filestone_model::workload::{FileTable, Probe, Workload};
+use filestone_wire::pattern;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+/// How long one connection may take to be made before the run.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What all workers need, made once.
+pub struct Materials {
+    shared: Shared,
+    table: Arc<FileTable>,
+    options: SocketOptions,
+}
+
+impl Materials {
+    pub fn of(plan: &NfsRun<'_>, prepared: &mut Prepared) -> Self {
+        let pattern: Arc<[u8]> = pattern::table().into();
+        let table = Arc::new(std::mem::take(&mut prepared.table));
+        let shared = Shared {
+            templates: Arc::new(Templates::new(&mount::credentials(&Caller::new(
+                plan,
+                plan.target,
+            )))),
+            table: Arc::clone(&table),
+            pattern: Arc::clone(&pattern),
+            timeout_nanos: plan.timeout_ns,
+            transport: plan.target.transport,
+        };
+        let options = SocketOptions {
+            dial: prepared.dial,
+            pattern,
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+        };
+        Self {
+            shared,
+            table,
+            options,
+        }
+    }
+
+    fn client(&self, plan: &NfsRun<'_>, client: u32) -> Nfs3Client {
+        let (verify, read_len) = match plan.asked {
+            Asked::Probe(probe) if probe.operation == OpKind::Read => {
+                let verify = probe.verify.then(|| {
+                    Box::new(Verify::new(
+                        Arc::clone(&self.table),
+                        Arc::clone(&self.shared.pattern),
+                        probe.size_bytes,
+                    ))
+                });
+                (verify, probe.size_bytes)
+            }
+            Asked::Probe(_) => (None, 0),
+            Asked::Mix(mix) => (None, mix.transfer_bytes),
+        };
+        let mut xids = stream(plan.seed ^ xid_salt(), Purpose::Xid, u64::from(client));
+        Nfs3Client::new(
+            self.shared.clone(),
+            plan.in_flight,
+            read_len,
+            verify,
+            &mut xids,
+        )
+    }
+
+    /// What one client asks.
+    pub fn workload(&self, plan: &NfsRun<'_>, client: u32) -> Box<dyn Workload> {
+        let table = Arc::clone(&self.table);
+        match plan.asked {
+            Asked::Probe(probe) => {
+                Box::new(Probe::new(probe, table, client, plan.in_flight, plan.seed))
+            }
+            Asked::Mix(_) => unreachable!("mixes are refused before"),
+        }
+    }
+
+    /// The clients of one worker, connected.
+    fn connect(
+        &self,
+        plan: &NfsRun<'_>,
+        worker: u32,
+        stop: &AtomicBool,
+    ) -> Result<Vec<(Nfs3Client, std::os::fd::OwnedFd)>, RunError> {
+        let dial = self.options.dial;
+        plan.clients_of_worker(worker)
+            .map(|client| {
+                go_on(stop)?;
+                match dial.connect(CONNECT_TIMEOUT) {
+                    Ok(socket) => Ok((self.client(plan, client), socket)),
+                    Err(source) => Err(RunError::Connect {
+                        address: dial.address,
+                        source,
+                    }),
+                }
+            })
+            .collect()
+    }
+
+    /// The connected clients of one worker, as what its loop runs on.
+    pub fn backend(
+        &self,
+        plan: &NfsRun<'_>,
+        worker: u32,
+        clock: &Clock,
+        stop: &AtomicBool,
+    ) -> Result<Sockets<Nfs3Client>, RunError> {
+        let clients = self.connect(plan, worker, stop)?;
+        Ok(Sockets::new(clock.clone(), self.options.clone(), clients)?)
+    }
+}
+
+/// First xids must differ between runs, even of one plan: a server's
+/// duplicate-request cache may remember the last one.
+fn xid_salt() -> u64 {
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    now.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
+}

@@ -1,0 +1,56 @@
+//! A run whose offered load is decided on while it lasts: after every interval somebody
+//! is asked, and the workers follow.
+
+use super::Observer;
+use crate::worker::Offer;
+use filestone_model::measure::run_record::{IntervalRecord, Phase};
+use filestone_model::steering::{Direction, Observed, Steering};
+use filestone_model::time::Moment;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Who decides, and how the workers hear of it.
+pub struct Steered<'run> {
+    steering: &'run mut dyn Steering,
+    offer: &'run Offer,
+    window_start: Moment,
+    is_finished: bool,
+}
+
+impl<'run> Steered<'run> {
+    /// `window_start` is when the first interval begins.
+    pub fn new(steering: &'run mut dyn Steering, offer: &'run Offer, window_start: Moment) -> Self {
+        Self {
+            steering,
+            offer,
+            window_start,
+            is_finished: false,
+        }
+    }
+
+    /// Decides after an interval. `halt` ends the run.
+    pub fn take(
+        &mut self,
+        interval: &IntervalRecord,
+        halt: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) {
+        if self.is_finished || interval.phase == Phase::Drain {
+            return;
+        }
+        let begun = self.window_start.after_nanos(interval.start_ns);
+        let observed = Observed {
+            offered_load_ops_per_s: self.offer.load_ops_per_s(),
+            is_whole: self.offer.followed_since() <= begun,
+            interval,
+        };
+        match self.steering.next(&observed) {
+            Direction::Stay => {}
+            Direction::Offer(load) => self.offer.change(load),
+            Direction::Finish => {
+                self.is_finished = true;
+                halt.store(true, Ordering::Relaxed);
+            }
+        }
+        observer.steering(&self.steering.progress());
+    }
+}

@@ -1,0 +1,118 @@
+//! Lines and words of a text, each knowing where it stands.
+
+use super::error::MixError;
+
+/// How many lines are looked at: nfsstat prints fifty, a host with a thousand mounts has
+/// a hundred thousand lines of mountstats.
+pub(super) const LINES_MAX: usize = 1_000_000;
+
+/// How much of a word a message shows.
+const SHOWN: usize = 60;
+
+/// One line, without its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'a> {
+    /// From 1.
+    pub(super) number: u32,
+    pub(super) text: &'a str,
+}
+
+/// One word of a line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word<'a> {
+    pub(super) line: u32,
+    /// First byte, from 1.
+    pub(super) column: u32,
+    pub(super) text: &'a str,
+}
+
+/// The lines of a text.
+pub(super) fn lines(text: &str) -> Result<Vec<Line<'_>>, MixError> {
+    let found: Vec<Line<'_>> = text
+        .lines()
+        .take(LINES_MAX + 1)
+        .zip(1..)
+        .map(|(text, number)| Line { number, text })
+        .collect();
+    if found.len() > LINES_MAX {
+        let what = format!("more than {LINES_MAX} lines");
+        let help = "a mix file is a few lines: the output of nfsstat, or `read 18`";
+        return Err(MixError::at(LINES_MAX as u32, 1, what).help(help));
+    }
+    Ok(found)
+}
+
+impl<'a> Line<'a> {
+    /// The words between blanks.
+    pub(super) fn words(self) -> impl Iterator<Item = Word<'a>> + Clone {
+        let mut rest = self.text;
+        let mut column = 1;
+        std::iter::from_fn(move || {
+            let trimmed = rest.trim_start();
+            column += (rest.len() - trimmed.len()) as u32;
+            let len = trimmed.find(char::is_whitespace).unwrap_or(trimmed.len());
+            let (text, after) = trimmed.split_at(len);
+            let word = Word {
+                line: self.number,
+                column,
+                text,
+            };
+            rest = after;
+            column += len as u32;
+            (len > 0).then_some(word)
+        })
+    }
+
+    /// The first word, if there is any.
+    pub(super) fn first_word(self) -> Option<Word<'a>> {
+        self.words().next()
+    }
+
+    /// A problem with this line, as a whole.
+    pub(super) fn error(self, what: impl Into<String>) -> MixError {
+        let column = self.first_word().map_or(1, |word| word.column);
+        MixError::at(self.number, column, what)
+    }
+
+    /// A problem behind the last word of this line.
+    pub(super) fn error_at_end(self, what: impl Into<String>) -> MixError {
+        let column = self.text.trim_end().len() as u32 + 1;
+        MixError::at(self.number, column, what)
+    }
+}
+
+impl Word<'_> {
+    /// A problem with this word.
+    pub(super) fn error(&self, what: impl Into<String>) -> MixError {
+        MixError::at(self.line, self.column, what)
+    }
+
+    /// The word as a count.
+    pub(super) fn count(&self) -> Result<u64, MixError> {
+        let is_number =
+            !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number {
+            let what = format!("\"{}\" is not a count", self.shown());
+            return Err(self.error(what).help("a count is decimal digits only"));
+        }
+        self.text.parse().map_err(|_| {
+            let what = format!("the count {} does not fit into 64 bits", self.shown());
+            self.error(what)
+                .help(format!("the largest is {}", u64::MAX))
+        })
+    }
+
+    /// The word as a message shows it: cut and made printable.
+    pub(super) fn shown(&self) -> String {
+        let mut shown: String = self
+            .text
+            .chars()
+            .take(SHOWN)
+            .flat_map(char::escape_debug)
+            .collect();
+        if self.text.chars().nth(SHOWN).is_some() {
+            shown.push('…');
+        }
+        shown
+    }
+}
