@@ -4,7 +4,7 @@ mod board;
 mod client;
 pub mod layer;
 pub mod local;
-mod marker;
+pub(crate) mod marker;
 mod mismatches;
 pub mod nfs3;
 mod open;
@@ -14,7 +14,7 @@ mod round_robin;
 mod run;
 pub mod site;
 pub mod tcp;
-mod time;
+pub(crate) mod time;
 mod watch;
 
 pub use layer::{Layer, LayerLost, Reply, StopSign};

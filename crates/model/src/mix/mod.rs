@@ -4,9 +4,9 @@
 //! A mix is a count per procedure of NFSv3. Shares are exact: nothing is rounded to a percent,
 //! so an operation of 0.01 % is asked once in ten thousand.
 
-pub mod feedback;
 pub mod counters;
 mod error;
+pub mod feedback;
 mod kernel;
 mod line;
 mod name;
