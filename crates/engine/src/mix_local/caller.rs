@@ -17,7 +17,7 @@ use filestone_model::plan::{Access, FeedbackArithmetic, MixPlan, Popularity};
 use filestone_model::random::{Generator, Purpose, RngExt, stream};
 use filestone_wire::pattern;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{Advice, AtFlags, Mode, OFlags, SeekFrom};
+use rustix::fs::{Advice, AtFlags, Mode, SeekFrom};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::num::NonZeroU64;

@@ -317,7 +317,9 @@ impl Client<'_> {
             if self.company.is_over.load(Ordering::Relaxed) || self.is_stopped() {
                 return false;
             }
-            if self.course.counts_by_itself() || !self.company.group().seems_complete() {
+            let counts =
+                !self.course.counts_by_itself() && self.free_at >= self.shared.window_start;
+            if !counts || !self.company.group().seems_complete() {
                 return true;
             }
             std::thread::sleep(COUNT_NAP);

@@ -92,7 +92,7 @@ impl Course {
     /// Counts what operations have claimed, those included that kept the set in its proportions,
     /// and goes on to the next.
     pub fn end(&mut self, claimed: &[Done], pause_ns: f64) {
-        let calls = claimed.iter().map(Done::sum).sum();
+        let calls: u64 = claimed.iter().map(Done::sum).sum();
         self.operations += 1;
         self.calls += calls;
         self.advance(calls as f64 * pause_ns);

@@ -49,8 +49,9 @@ pub fn run_local(
         return Err(RunError::Internal("the plan is no mix".into()));
     };
     let counts = askable(mix)?;
-    let layout = Layout::of(&mix.file_set, plan.clients)
-        .map_err(|refusal| RunError::Unsuitable(refusal.to_string(), refusal.help()))?;
+    let layout = Layout::of(&mix.file_set, plan.clients).map_err(|refusal| {
+        RunError::Unsuitable(refusal.to_string(), Some(refusal.help().into()))
+    })?;
     let sites = Sites::find(plan, mix)?;
     allow_open_files(OPEN_FILES_WANTED);
     let claims = sites.claim(mix)?;

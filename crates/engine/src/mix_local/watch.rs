@@ -4,7 +4,7 @@
 use super::client::{Board, ClientEnd, Company, Shared};
 use crate::error::RunError;
 use crate::run::Observer;
-use filestone_model::measure::{Assembly, IntervalBuffer, Recorder, Sample};
+use filestone_model::measure::{Assembly, IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
 use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan, TICK_NANOS};
@@ -36,6 +36,7 @@ pub(super) struct Coordinator<'run> {
     /// Which company each client belongs to.
     places: &'run [usize],
     shared: &'run Shared<'run>,
+    /// Whether correcting is the coordinator's: by nhfsstone's arithmetic each client does it.
     corrects: bool,
     recorder: Recorder,
     pub assembly: Assembly,
@@ -66,7 +67,8 @@ impl<'run> Coordinator<'run> {
             boards,
             places,
             shared,
-            corrects: mix.local.arithmetic == FeedbackArithmetic::Exact,
+            corrects: mix.local.arithmetic == FeedbackArithmetic::Exact
+                || plan.arrivals.offered_load().is_none(),
             recorder,
             assembly,
             interval_start: shared.window_start,
@@ -111,7 +113,7 @@ impl<'run> Coordinator<'run> {
         let is_due = now >= self.next_correction;
         for place in 0..self.companies.len() {
             let seems_complete = self.companies[place].group().seems_complete();
-            if self.corrects && self.is_measuring | is_due && (is_due || seems_complete) {
+            if self.corrects && (is_due || self.is_measuring && seems_complete) {
                 self.correct(place, now)?;
             }
         }
@@ -220,8 +222,7 @@ impl<'run> Coordinator<'run> {
         self.enter(Moment::NEVER);
         for end in ends {
             let (kind, count) = (self.plan.measured_kind(), end.skipped);
-            let role = filestone_model::measure::Role::Measured;
-            self.recorder.buffer().skip(kind, role, count);
+            self.recorder.buffer().skip(kind, Role::Measured, count);
         }
         let end = done_at.max(self.interval_start);
         let mut full = self.recorder.hand_over(buffer(self.plan), end);
