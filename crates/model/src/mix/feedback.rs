@@ -199,10 +199,9 @@ impl Group {
     /// claimed calls that are due and wait because their client is not free: a server that
     /// cannot keep up is not offered more for it.
     pub fn correct(&mut self, at_ns: u64, seen: &Calls, waiting: f64) -> CorrectionRecord {
-        for place in 0..seen.len() {
-            let (now, before) = (seen[place], self.seen[place]);
-            let told = (now.saturating_sub(before), self.claimed[place]);
-            self.worth[place] = learnt(self.worth[place], told);
+        let before = self.seen.iter().zip(&self.claimed);
+        for ((worth, now), (before, claimed)) in self.worth.iter_mut().zip(seen).zip(before) {
+            *worth = learnt(*worth, (now.saturating_sub(*before), *claimed));
         }
         let news = sum(seen).saturating_sub(sum(&self.seen));
         self.worth_of_all = learnt(self.worth_of_all, (news, sum(&self.claimed)));
