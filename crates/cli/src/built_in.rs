@@ -4,7 +4,7 @@
 use crate::error::{Error, reason};
 use filestone_engine::replay::tcp::SocketOptions;
 use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
-use filestone_server::{Options, Running, Server};
+use filestone_server::{Options, QueueOptions, Running, Server};
 use std::io;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -12,9 +12,25 @@ use std::str::FromStr;
 /// One thing that goes wrong on purpose.
 pub type Fault = filestone_server::faults::Rule;
 
+/// How long a call takes a worker of the queue.
+pub type ServiceTime = filestone_server::ServiceTime;
+
 /// Reads a `--fault`.
 pub fn fault(text: &str) -> Result<Fault, String> {
     Fault::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Reads a `--service-time`.
+pub fn service_time(text: &str) -> Result<ServiceTime, String> {
+    ServiceTime::from_str(text).map_err(|error| error.to_string())
+}
+
+/// The built-in server as a queue, if calls are to take a time.
+pub fn queue(service_time: Option<ServiceTime>, workers: u32) -> Option<QueueOptions> {
+    service_time.map(|service_time| QueueOptions {
+        service_time,
+        workers,
+    })
 }
 
 /// Starts the server that is measured when no target is given: half the

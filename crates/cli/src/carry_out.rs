@@ -195,6 +195,7 @@ fn show_one(
     let shown = if is_text {
         let mut printed = match &record.replay {
             Some(_) => replay::render(record, show.detail),
+            None if record.mix.is_some() => text::mix_of_any_kind(record, show.detail),
             None => text::render(record),
         };
         if count > 1 {
@@ -261,7 +262,8 @@ fn measure_probe(
         false => None,
     };
     let address = server.as_ref().map(|server| server.address());
-    let mut record = filestone_engine::run::run(plan, address, stop, observer)?;
+    let mut record =
+        filestone_engine::run::run_within(headroom.as_ref(), plan, address, stop, observer)?;
     record.headroom = headroom;
     Ok(record)
 }

@@ -17,7 +17,12 @@ mod layer_targets;
 mod live;
 mod load_source;
 mod loads;
+mod mix_options;
+mod mix_planning;
+mod mix_source;
+mod mix_values;
 mod nct_command_line;
+mod nhfsstone_command_line;
 mod option_values;
 mod options;
 mod output_directory;
@@ -114,6 +119,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Face::Demo(options)) => faces::demo::run(&options),
         Some(Face::Probe(options)) => faces::probe::run(&options),
         Some(Face::Replay(options)) => faces::replay::run(&options),
+        Some(Face::Mix(options)) => faces::mix::run(&options),
         Some(Face::Run(options)) => faces::run::run(&options),
         Some(Face::Check(options)) => faces::check::run(&options),
         Some(Face::Serve(options)) => faces::serve::run(&options),
@@ -130,6 +136,7 @@ fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
         Ancestor::Nct(own) => faces::nct::run(&own.arguments),
         Ancestor::Dbench(own) => faces::dbench::run(Program::Dbench, &own.arguments),
         Ancestor::Tbench(own) => faces::dbench::run(Program::Tbench, &own.arguments),
+        Ancestor::Nhfsstone(own) => faces::nhfsstone::run(&own.arguments),
         Ancestor::TbenchSrv(own) => faces::tbench_srv::run(&own.arguments),
     }
 }
@@ -137,7 +144,7 @@ fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
 /// The arguments of a program that was called by an ancestor's name, as a link to
 /// it may be: those of `filestone as` that ancestor.
 fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    const ANCESTORS: [&str; 4] = ["nct", "dbench", "tbench", "tbench_srv"];
+    const ANCESTORS: [&str; 5] = ["nct", "dbench", "tbench", "tbench_srv", "nhfsstone"];
     let called = arguments.first().map(Path::new).and_then(Path::file_name);
     let ancestor = ANCESTORS
         .iter()

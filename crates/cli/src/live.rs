@@ -2,7 +2,7 @@
 //! progress bar on a terminal.
 
 use crate::console::{self, Reader};
-use crate::quantity::{duration_text, grouped};
+use crate::quantity::{duration_text, grouped, time_text};
 use crate::render::dbench::{self, Form};
 use crate::render::rows::{Columns, Rows};
 use filestone_engine::replay::Progress;
@@ -35,6 +35,8 @@ pub struct Live<'run> {
     is_verbose: bool,
     /// Is said, on standard error, once the target has been found.
     announcement: Option<String>,
+    /// What a steered run is doing: it has no known end.
+    steering: Option<String>,
     /// Stands before the first row once the target has been found.
     released: Option<String>,
 }
@@ -89,7 +91,12 @@ impl<'run> Live<'run> {
             End::Nanos(length) | End::Count(length) => length,
         };
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {wide_msg}") {
+        let template = match plan.steering {
+            // What is looked for ends the run; nobody knows when that will be found.
+            Some(_) => "{spinner} {wide_msg}",
+            None => "{bar:30} {wide_msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         Self {
@@ -111,6 +118,7 @@ impl<'run> Live<'run> {
             operations: 0,
             is_verbose: false,
             announcement: None,
+            steering: None,
             released: None,
         }
     }
@@ -174,6 +182,10 @@ impl Observer for Live<'_> {
         self.bar.set_message(String::new());
     }
 
+    fn steering(&mut self, what: &str) {
+        self.steering = Some(what.into());
+    }
+
     fn progress(&mut self, progress: &Progress) {
         if let Shown::Progress(form) = self.shown
             && let Some(row) = dbench::row(form, progress)
@@ -195,6 +207,13 @@ impl Observer for Live<'_> {
         }
         let ended = record.ledger.ended();
         self.operations += ended;
+        let p99 = record.response_time().map_or(0, |times| times.p99);
+        if let Some(doing) = &self.steering {
+            let message = format!("{doing}, p99 {}", time_text(p99 as f64));
+            self.bar.set_message(message);
+            self.bar.tick();
+            return;
+        }
         let (position, of) = match self.end {
             End::Nanos(nanos) => (record.end_ns, duration_text(nanos)),
             End::Count(count) => (self.operations, format!("{} operations", grouped(count))),
@@ -202,7 +221,6 @@ impl Observer for Live<'_> {
         self.bar.set_position(position);
         let nanos = record.end_ns.saturating_sub(record.start_ns).max(1);
         let load = ended as f64 * 1e9 / nanos as f64;
-        let p99 = record.response_time().map_or(0, |times| times.p99);
         self.bar.set_message(format!(
             "of {of}: {} operations/s, p99 {:.1} usecs",
             grouped(load.round() as u64),

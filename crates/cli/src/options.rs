@@ -1,6 +1,7 @@
 //! One definition per option, shared by the faces; clap makes help, man page
 //! and completions of them. What the values mean together is `planning`'s.
 
+use crate::mix_options::MixOptions;
 use crate::option_values::{
     Processors, address, count, file_size, mark, operation_parser, port, port_or_any, processors,
     seed, size, within,
@@ -65,6 +66,9 @@ pub enum Face {
     Probe(Box<ProbeOptions>),
     /// Replay a load file on a local file system, bare TCP or NFSv3, or on each in turn
     Replay(Box<ReplayOptions>),
+    /// Measure a mix of NFSv3 operations at an offered load, its load-response curve, or the
+    /// highest load that keeps an objective
+    Mix(Box<MixOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
     Run(RunOptions),
     /// Say what load files contain, and what each layer would refuse of them
@@ -381,6 +385,7 @@ Examples:
   filestone serve --port 2049 --bind 0.0.0.0 --threads 4
   filestone serve --discard --memory 4G
   filestone serve --fault delay=exp:2ms,proc=read --fault freeze=1s@10s
+  filestone serve --threads 1 --service-time exp:1ms --service-workers 4
   filestone serve --tbench --bind 0.0.0.0")]
 pub struct ServeOptions {
     /// Port of NFS, MOUNT and the port mapper's answers, by TCP and UDP; 0 takes any [default:
@@ -402,7 +407,14 @@ pub struct ServeOptions {
     /// Let something go wrong, repeatable
     #[arg(long, value_name = "FAULT", value_parser = crate::built_in::fault)]
     pub fault: Vec<crate::built_in::Fault>,
-    /// Seed of the faults' chance
+    /// Let each call of NFS take TIME of a worker, or exp:MEAN, exponentially distributed: first
+    /// come, first served, so that response times are known beforehand
+    #[arg(long, value_name = "TIME", value_parser = crate::built_in::service_time)]
+    pub service_time: Option<crate::built_in::ServiceTime>,
+    /// Workers that serve calls in that time, of the whole server
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "service_time", value_parser = within::<1, 1_000_000>)]
+    pub service_workers: u32,
+    /// Seed of the faults' and the service times' chance
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Files in /export/files [default: 1000]
@@ -412,7 +424,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
-    #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "seed", "files", "file_size"])]
+    #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size"])]
     pub tbench: bool,
     /// Socket options, as dbench's -T takes them, such as SO_RCVBUF=65536 [default: TCP_NODELAY
     /// SO_REUSEADDR]
@@ -471,6 +483,9 @@ pub enum Ancestor {
     /// The other end of tbench, on port 7003: tbench_srv [-t options]
     #[command(name = "tbench_srv", disable_help_flag = true)]
     TbenchSrv(AncestorArguments),
+    /// nhfsstone 1.22: nhfsstone [-v] [[-t secs] | [-c calls]] [-l load] [-p nprocs] [-m mixfile] [dir]...
+    #[command(disable_help_flag = true)]
+    Nhfsstone(AncestorArguments),
 }
 
 /// What an ancestor's command line holds.

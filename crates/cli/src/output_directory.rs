@@ -6,7 +6,7 @@
 use crate::console;
 use crate::error::Error;
 use crate::render::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
-use crate::render::{gnuplot, hdr, json, ticks};
+use crate::render::{found, gnuplot, hdr, json, ticks};
 use filestone_model::measure::RunRecord;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -104,7 +104,7 @@ impl OutputDirectory {
                 )),
                 is_record_lost: false,
             })?;
-        self.draw(terminal);
+        self.draw(record, terminal);
         Ok(())
     }
 
@@ -123,7 +123,18 @@ impl OutputDirectory {
         for graph in &GRAPHS {
             self.write_file(&format!("{}.gnuplot", graph.name), &graph.script(terminal))?;
         }
-        Ok(())
+        self.write_found(record, terminal)
+    }
+
+    /// A curve or a search in values, as a script and as a picture that needs no gnuplot.
+    fn write_found(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
+        let Some(found) = found::files(record, terminal) else {
+            return Ok(());
+        };
+        let stem = found.stem;
+        self.write_file(&format!("{stem}.csv"), &found.csv)?;
+        self.write_file(&format!("{stem}.svg"), &found.svg)?;
+        self.write_file(&format!("{stem}.gnuplot"), &found.script)
     }
 
     fn write_file(&self, name: &str, text: &str) -> Result<(), Error> {
@@ -138,9 +149,14 @@ impl OutputDirectory {
 
     /// Has gnuplot draw the pictures. What goes wrong is said and is no error:
     /// everything that was measured is already kept.
-    fn draw(&self, terminal: &str) {
-        for graph in &GRAPHS {
-            let script = format!("{}.gnuplot", graph.name);
+    fn draw(&self, record: &RunRecord, terminal: &str) {
+        // Over a steered run's time there is nothing to see but its steps.
+        let names: Vec<&str> = match found::stem(record) {
+            Some(stem) => vec![stem],
+            None => GRAPHS.iter().map(|graph| graph.name).collect(),
+        };
+        for name in names {
+            let script = format!("{name}.gnuplot");
             match self.draw_one(&script) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -224,6 +240,7 @@ fn is_ours(name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     [RECORD_FILE, RAW_FILE, INTERVALS_FILE, INTERVAL_LOG_FILE].contains(&name)
         || GRAPHS.iter().any(|graph| graph.name == stem)
+        || found::STEMS.contains(&stem)
 }
 
 #[cfg(test)]

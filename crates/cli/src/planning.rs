@@ -73,13 +73,11 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
         arrivals: arrivals(load),
         clients,
         in_flight: load.in_flight.unwrap_or(if load.offered.is_some() {
-            OPEN_LOOP_IN_FLIGHT
-                .div_ceil(clients.max(1))
-                .max(OPEN_LOOP_IN_FLIGHT_MIN)
+            open_loop_in_flight(clients)
         } else {
             1
         }),
-        workers: workers(load, clients, target.host.is_none(), here)?,
+        workers: workers_of(load.workers, clients, target.host.is_none(), here)?,
         warm_up_ns: load.warm_up.unwrap_or(0),
         duration_ns: match (load.duration, load.count) {
             (None, Some(_)) => None,
@@ -238,10 +236,17 @@ fn arrivals(load: &LoadOptions) -> ArrivalsPlan {
     }
 }
 
+/// Calls in flight of each client of an open loop.
+pub fn open_loop_in_flight(clients: u32) -> u32 {
+    OPEN_LOOP_IN_FLIGHT
+        .div_ceil(clients.max(1))
+        .max(OPEN_LOOP_IN_FLIGHT_MIN)
+}
+
 /// A worker carries many clients, but a client belongs to one worker. The
 /// built-in server needs processors too.
-fn workers(
-    load: &LoadOptions,
+pub fn workers_of(
+    workers: Option<u32>,
     clients: u32,
     is_built_in: bool,
     here: &Surroundings,
@@ -251,7 +256,7 @@ fn workers(
     } else {
         here.processors
     };
-    match load.workers {
+    match workers {
         Some(workers) if workers > clients => Err(Error::usage(format!(
             "--workers {workers}: there must not be more workers than clients ({clients})"
         ))

@@ -168,6 +168,21 @@ pub fn duration_text(nanos: u64) -> String {
     }
 }
 
+/// A time to three figures: `87.3 µs`, `1.23 ms`, `12.3 s`.
+pub fn time_text(nanos: f64) -> String {
+    let (value, unit) = match nanos {
+        _ if nanos < 1e3 => (nanos, "ns"),
+        _ if nanos < 1e6 => (nanos / 1e3, "µs"),
+        _ if nanos < 1e9 => (nanos / 1e6, "ms"),
+        _ => (nanos / 1e9, "s"),
+    };
+    match value {
+        _ if value < 10.0 => format!("{value:.2} {unit}"),
+        _ if value < 100.0 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.0} {unit}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,5 +259,9 @@ mod tests {
         assert_eq!(bytes_text(700), "700 bytes");
         assert_eq!(duration_text(10_000_000_000), "10 s");
         assert_eq!(duration_text(500_000_000), "500 ms");
+        assert_eq!(time_text(87_340.0), "87.3 µs");
+        assert_eq!(time_text(1_234_000.0), "1.23 ms");
+        assert_eq!(time_text(123_400_000_000.0), "123 s");
+        assert_eq!(time_text(0.0), "0.00 ns");
     }
 }

@@ -1,5 +1,7 @@
 //! Reading run records and plans back from files.
 
+mod wrong_mix;
+
 use crate::carry_out::layer_name;
 use crate::error::Error;
 use crate::loads::LOADS_MAX;
@@ -107,6 +109,7 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
         (
             plan.duration_ns.is_none()
                 && plan.count.is_none()
+                && plan.steering.is_none()
                 && !plan.replay().is_some_and(|replay| replay.run_once),
             "\"duration_ns\" or \"count\" must end the run",
         ),
@@ -119,6 +122,10 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
                 .iter()
                 .any(|processor| *processor >= PROCESSORS_MAX),
             "\"pin\" names processors by numbers below 1024",
+        ),
+        (
+            plan.steering.is_some() && plan.mix().is_none(),
+            "\"steering\" is for mixes",
         ),
         (plan.timeout_ns == 0, "\"timeout_ns\" must be more than 0"),
         (
@@ -134,12 +141,14 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
             "\"offered_load_ops_per_s\" must be more than 0 and at most 1000000000",
         ),
     ];
-    let wrong_replay = match &plan.workload {
-        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => None,
-        WorkloadPlan::LoadFile(replay) => wrong_in_replay(&plan, replay),
-    };
     let wrong = wrong.iter().find(|(is_wrong, _)| *is_wrong);
-    match wrong.map(|(_, what)| *what).or(wrong_replay) {
+    let wrong = wrong.map(|(_, what)| (*what).to_string());
+    let wrong = wrong.or_else(|| match &plan.workload {
+        WorkloadPlan::Probe(_) => None,
+        WorkloadPlan::LoadFile(replay) => wrong_in_replay(&plan, replay).map(String::from),
+        WorkloadPlan::Mix(mix) => wrong_mix::find(&plan, mix),
+    });
+    match wrong {
         None => Ok(plan),
         Some(what) => Err(Error::usage(format!("{}: {what}", path.display()))),
     }
@@ -276,6 +285,10 @@ mod tests {
             canned::interrupted(),
             canned::replayed(),
             canned::replayed_with_mismatches(),
+            canned::mix(),
+            canned::mix_through_mount(),
+            canned::curve(),
+            canned::objective(),
         ] {
             let path = file("same", &json::render(&record).expect("JSON"));
             let plans = read_plans(&path).expect("our own");

@@ -184,6 +184,14 @@ impl RunError {
                 status: Status::ROFS,
                 ..
             } => Some("this operation changes things; the export is read-only".into()),
+            RunError::Nfs {
+                status: Status::NOSPC | Status::DQUOT,
+                ..
+            } => Some(
+                "the server's file system or quota is full: ask for fewer or shorter files, \
+                 or make room; what has been made is used by the next run"
+                    .into(),
+            ),
             RunError::Nfs { .. } | RunError::System { .. } | RunError::Backend(_) | RunError::Interrupted => None,
             RunError::Internal(_) => Some("please report this with the command line".into()),
         }

@@ -13,13 +13,14 @@ pub(crate) use check::check_pin;
 use crate::backend::sockets::Sockets;
 use crate::clock::Clock;
 use crate::error::RunError;
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, prepare, prepare_mix};
 use crate::worker::{Offer, Signals, Worker};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker};
 use filestone_model::measure::Caveat;
-use filestone_model::measure::run_record::{IntervalRecord, RunRecord, Target, Tool};
-use filestone_model::plan::{ArrivalsPlan, Asked, NfsRun, Plan, ProbeRun};
-use filestone_model::steering::Steering;
+use filestone_model::measure::run_record::{Headroom, IntervalRecord, RunRecord, Target, Tool};
+use filestone_model::plan::{ArrivalsPlan, Asked, NfsRun, Plan, ProbeRun, SteeringPlan};
+use filestone_model::steering::curve::CurveSteering;
+use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
 use filestone_model::time::Moment;
 use materials::Materials;
 use std::net::SocketAddr;
@@ -58,7 +59,42 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, RunError> {
-    run_steered(plan, built_in, stop, observer, None)
+    run_within(None, plan, built_in, stop, observer)
+}
+
+/// Makes the run of `plan`. `headroom` is what the load generator can do here, if that
+/// was measured: a steered run looks no further.
+pub fn run_within(
+    headroom: Option<&Headroom>,
+    plan: &Plan,
+    built_in: Option<SocketAddr>,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, RunError> {
+    let limit = headroom.map(|headroom| headroom.engine_ops_per_s);
+    let mut steer = |steering| run_steered(plan, built_in, stop, observer, steering);
+    match &plan.steering {
+        None => steer(None),
+        Some(SteeringPlan::Curve(curve)) => {
+            let mut steering = CurveSteering::new(curve, limit);
+            let mut record = steer(Some(&mut steering))?;
+            let curve = steering.conclude();
+            record.caveats.extend(curve.doubts());
+            record.curve = Some(curve);
+            Ok(record)
+        }
+        Some(SteeringPlan::Objective(objective)) => {
+            let default = LoadRange::default();
+            let range = LoadRange {
+                highest: limit.unwrap_or(default.highest),
+                ..default
+            };
+            let mut steering = ObjectiveSearch::new(objective, range);
+            let mut record = steer(Some(&mut steering))?;
+            record.objective = Some(steering.conclude());
+            Ok(record)
+        }
+    }
 }
 
 /// Makes the run of `plan`, and lets `steering` decide on the offered load after every
@@ -70,27 +106,24 @@ pub fn run_steered(
     observer: &mut dyn Observer,
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
-    let mut plan = plan.clone();
     let mut steering = steering;
+    let mut begun = plan.clone();
     if let Some(steering) = &mut steering {
-        plan.arrivals = offering(&plan.arrivals, steering.first())?;
+        begun.arrivals = offering(&plan.arrivals, steering.first())?;
     }
-    let plan = &nfs_run(&plan)?;
+    let asked = plan;
+    let plan = &nfs_run(&begun)?;
     check::check(plan)?;
     let mut prepared = match plan.asked {
         Asked::Probe(_) => prepare(&probe_run(plan)?, built_in, stop, observer)?,
-        Asked::Mix(_) => {
-            return Err(RunError::Unsuitable(
-                "mixes are not carried out yet".into(),
-                None,
-            ));
-        }
+        Asked::Mix(mix) => prepare_mix(plan, mix, built_in, (stop, observer))?,
     };
     observer.prepared(&prepared.target);
     let measured = measure(plan, &mut prepared, (stop, observer), steering);
     let own_path = prepared.own_path().unwrap_or_default().to_string();
     let cleaned = prepared.clean_up(observer);
     let mut record = measured?;
+    record.plan = asked.clone();
     if let Err(error) = cleaned {
         record.caveats.push(Caveat::LeftBehind {
             path: own_path,

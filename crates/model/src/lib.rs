@@ -17,6 +17,7 @@ pub mod measure;
 pub mod mix;
 pub mod operation;
 pub mod plan;
+pub mod queueing;
 pub mod random;
 pub mod steering;
 pub mod time;

@@ -1,11 +1,13 @@
 //! Everything decided before a run: a [`Plan`] can be printed, stored and run again.
 
 mod mix;
+mod objective;
 
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix,
     MixCount, MixPlan, Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
 };
+pub use objective::ObjectiveError;
 
 use crate::load::Generation;
 use crate::measure::sample::Role;

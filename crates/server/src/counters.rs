@@ -3,6 +3,7 @@
 //! Every thread counts for itself; [`Counters`] is the sum, taken when somebody asks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use filestone_wire::nfs3::Procedure;
 
@@ -22,6 +23,12 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Bytes sent.
     pub bytes_sent: u64,
+    /// Replies that had to wait, for a fault or in the queue.
+    pub held: u64,
+    /// How much later than they were due these had left, all together, in nanoseconds.
+    pub lateness_sum_ns: u64,
+    /// The most that one of them was late, in nanoseconds.
+    pub lateness_max_ns: u64,
 }
 
 impl Counters {
@@ -56,6 +63,9 @@ pub struct Tally {
     connections: AtomicU64,
     bytes_received: AtomicU64,
     bytes_sent: AtomicU64,
+    held: AtomicU64,
+    lateness_sum_ns: AtomicU64,
+    lateness_max_ns: AtomicU64,
 }
 
 #[inline]
@@ -93,6 +103,15 @@ impl Tally {
         add(&self.bytes_sent, bytes as u64);
     }
 
+    /// A reply that had to wait has left, so much later than it was due.
+    pub fn count_held(&self, lateness: Duration) {
+        let nanos = lateness.as_nanos() as u64;
+        add(&self.held, 1);
+        add(&self.lateness_sum_ns, nanos);
+        let max = self.lateness_max_ns.load(Ordering::Relaxed).max(nanos);
+        self.lateness_max_ns.store(max, Ordering::Relaxed);
+    }
+
     pub fn add_to(&self, sum: &mut Counters) {
         for (total, counter) in sum.nfs3.iter_mut().zip(&self.nfs3) {
             *total += counter.load(Ordering::Relaxed);
@@ -102,5 +121,9 @@ impl Tally {
         sum.connections += self.connections.load(Ordering::Relaxed);
         sum.bytes_received += self.bytes_received.load(Ordering::Relaxed);
         sum.bytes_sent += self.bytes_sent.load(Ordering::Relaxed);
+        sum.held += self.held.load(Ordering::Relaxed);
+        sum.lateness_sum_ns += self.lateness_sum_ns.load(Ordering::Relaxed);
+        let max = self.lateness_max_ns.load(Ordering::Relaxed);
+        sum.lateness_max_ns = sum.lateness_max_ns.max(max);
     }
 }

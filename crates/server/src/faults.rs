@@ -15,6 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 pub use self::parse::RuleParseError;
+pub(crate) use self::parse::time_of;
 
 /// One rule, as `--fault` gives it: see [`str::parse`] and [`RuleParseError`] for the syntax.
 #[derive(Debug, Clone, PartialEq)]
@@ -231,12 +232,12 @@ impl FaultSource {
 }
 
 /// Uniform in 0..1.
-fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+pub(crate) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// The inverse of the distribution: −mean · ln(1 − u). For u = 0.5 and a mean of 2 ms, 1.386 ms.
-fn exponential(mean: Duration, unit: f64) -> Duration {
+pub(crate) fn exponential(mean: Duration, unit: f64) -> Duration {
     mean.mul_f64(-(1.0 - unit).ln())
 }
 

@@ -18,6 +18,7 @@
 //! | `dispatch` | from the bytes of a call to those of its reply, without I/O |
 //! | `reply` | replies on their way out; file data are referred to, not copied |
 //! | [`faults`] | what goes wrong on purpose |
+//! | `queue` | calls that wait for workers, so that response times are known beforehand |
 //! | `worker` | a thread: sockets, waiting, sending |
 //! | `server` | starting and stopping them all |
 //! | [`tbench`] | a server of its own: the other end of bare TCP |
@@ -38,6 +39,7 @@ pub mod faults;
 mod framing;
 mod listen;
 mod options;
+mod queue;
 mod reply;
 mod responder;
 mod server;
@@ -47,6 +49,7 @@ mod worker;
 
 pub use counters::Counters;
 pub use options::Options;
+pub use queue::{QueueOptions, ServiceTime, ServiceTimeParseError};
 pub use server::{Running, Server};
 pub use tbench::{TbenchCounters, TbenchOptions, TbenchServer};
 pub use tree::InitialTree;

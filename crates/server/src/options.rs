@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::faults::Rule;
+use crate::queue::QueueOptions;
 use crate::tree::InitialTree;
 
 /// Options of [`Server::start`](crate::Server::start).
@@ -22,7 +23,11 @@ pub struct Options {
     pub discard: bool,
     /// What goes wrong on purpose.
     pub faults: Vec<Rule>,
-    /// Seed of the faults' chance. The write verifier also depends on the time of the start.
+    /// Let calls of NFS wait for workers, so that response times are known beforehand.
+    ///
+    /// What a call changes, it changes when it arrives; only its reply has to wait.
+    pub queue: Option<QueueOptions>,
+    /// Seed of the faults' and the queue's chance. The write verifier also depends on the time of the start.
     pub seed: u64,
     /// What is there at the start.
     pub initial_tree: InitialTree,
@@ -40,6 +45,7 @@ impl Default for Options {
             memory_limit: 1 << 30,
             discard: false,
             faults: Vec::new(),
+            queue: None,
             seed: 1,
             initial_tree: InitialTree::default(),
             strict_mount: false,

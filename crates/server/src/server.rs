@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -17,7 +17,8 @@ use crate::dispatch::Service;
 use crate::faults::FaultSource;
 use crate::listen::{self, Sockets};
 use crate::options::Options;
-use crate::responder::Responder;
+use crate::queue::Queue;
+use crate::responder::{Detour, Responder};
 use crate::worker::mailbox::Mailbox;
 use crate::worker::{Worker, WorkerSockets};
 
@@ -44,6 +45,8 @@ impl Server {
         let port = sockets.addresses.first().map_or(0, SocketAddr::port);
         let start = Instant::now();
         let service = Arc::new(service(&options, port));
+        let queue = options.queue.map(|queue| Queue::new(queue, options.seed));
+        let queue = queue.map(|queue| Arc::new(Mutex::new(queue)));
         let thread_count = options.threads.max(1);
         let mailboxes: Arc<[Mailbox]> = (0..thread_count)
             .map(|_| Mailbox::new())
@@ -58,7 +61,8 @@ impl Server {
             let tally = Arc::new(Tally::default());
             running.tallies.push(Arc::clone(&tally));
             let faults = FaultSource::new(&options.faults, options.seed + index as u64);
-            let responder = Responder::new(Arc::clone(&service), tally, faults, start);
+            let detour = Detour::new(faults, queue.clone());
+            let responder = Responder::new(Arc::clone(&service), tally, detour, start);
             let worker = Worker::new(index, Arc::clone(&mailboxes), sockets, responder)?;
             let processor = options.pin.get(index % options.pin.len().max(1)).copied();
             running.threads.push(spawn(index, worker, processor)?);

@@ -26,7 +26,7 @@ use crate::reply::ReplySink;
 use crate::responder::Responder;
 
 use self::connection::Connection;
-use self::held::{Destination, HeldReplies};
+use self::held::{Destination, HeldReplies, Released};
 use self::mailbox::Mailbox;
 
 /// The shared receive buffer. Larger ones fall out of the processor's cache.
@@ -125,7 +125,7 @@ impl Worker {
 
     /// Serves until the mailbox says stop.
     pub fn run(mut self) {
-        if self.responder.has_faults() {
+        if self.responder.has_detour() {
             // Delays are to be as long as asked, not up to 50 µs longer.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
@@ -165,7 +165,8 @@ impl Worker {
             .into_iter()
             .flatten()
             .min()?;
-        Timespec::try_from(due.saturating_sub(self.responder.since_start())).ok()
+        let sleep_until = due.saturating_sub(self.responder.spin());
+        Timespec::try_from(sleep_until.saturating_sub(self.responder.since_start())).ok()
     }
 
     /// A freeze is of the whole server: nothing but the mailbox is looked at.
@@ -250,8 +251,12 @@ impl Worker {
         if self.held.next_due().is_none() {
             return;
         }
-        let now = self.responder.since_start();
-        while let Some((destination, mut reply)) = self.held.take_due(now) {
+        while let Some(Released {
+            due,
+            destination,
+            mut reply,
+        }) = self.held.take_due(self.responder.since_start())
+        {
             match destination {
                 Destination::Connection(token) => {
                     self.with_connection(token, |worker, connection| {
@@ -268,6 +273,8 @@ impl Worker {
                 }
                 Destination::Datagram(index, peer) => self.send_datagrams(index, peer, &reply),
             }
+            let lateness = self.responder.since_start().saturating_sub(due);
+            self.responder.tally.count_held(lateness);
         }
     }
 }

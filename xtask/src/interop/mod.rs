@@ -9,6 +9,7 @@ mod checks;
 mod fixture;
 mod ganesha;
 mod loads;
+mod mixes;
 
 use crate::process::{self, Folder};
 use anyhow::{Context, Result, bail};
@@ -151,6 +152,7 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     let mut is_good = checks::procedures(&bed)?;
     is_good &= checks::situations(&bed, checks::SITUATIONS)?;
     is_good &= checks::situations(&bed, loads::SITUATIONS)?;
+    is_good &= checks::situations(&bed, mixes::SITUATIONS)?;
     if options.figures {
         checks::figures(&bed)?;
     }

@@ -23,6 +23,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         memory_limit: options.memory,
         discard: options.discard,
         faults: options.fault.clone(),
+        queue: built_in::queue(options.service_time, options.service_workers),
         seed: options.seed,
         ..Options::default()
     };
@@ -95,7 +96,23 @@ fn counted(counters: &Counters) -> String {
         ("bytes received", counters.bytes_received),
         ("bytes sent", counters.bytes_sent),
     ]));
+    if counters.held > 0 {
+        text.push_str(&lateness(counters));
+    }
     text
+}
+
+/// How exactly replies that had to wait have left: what this adds to each service time.
+fn lateness(counters: &Counters) -> String {
+    let mean = counters.lateness_sum_ns as f64 / counters.held.max(1) as f64;
+    let held = rows(&[("held back", counters.held)]);
+    format!(
+        "{held}{:<16}{:>13.1} µs\n{:<16}{:>13.1} µs\n",
+        "late, on average",
+        mean / 1e3,
+        "late, at most",
+        counters.lateness_max_ns as f64 / 1e3,
+    )
 }
 
 /// Exchanges, bytes, connections.

@@ -1,5 +1,11 @@
 //! Records made by hand, so that no time varies: a plain run, one with errors and
-//! companions, an open loop that was interrupted, and replays.
+//! companions, an open loop that was interrupted, replays, and a mix.
+
+mod mix;
+mod steered;
+
+pub use mix::mix;
+pub use steered::{curve, mix_through_mount, objective};
 
 use filestone_model::load::{Generation, Mismatch};
 use filestone_model::measure::replay_record::{
@@ -442,6 +448,10 @@ mod tests {
             interrupted(),
             replayed(),
             replayed_with_mismatches(),
+            mix(),
+            mix_through_mount(),
+            curve(),
+            objective(),
         ] {
             assert_eq!(record.check(), Ok(()));
         }

@@ -132,7 +132,7 @@ impl Graph {
 }
 
 /// nct's picture size in pixels; vector terminals count in inches.
-fn size_of(terminal: &str) -> &'static str {
+pub fn size_of(terminal: &str) -> &'static str {
     match terminal {
         "pdf" | "pdfcairo" | "eps" | "epscairo" | "postscript" => "15in,5in",
         "png" | "pngcairo" | "jpeg" | "gif" => "3840,1280 font \",28\"",

@@ -5,16 +5,25 @@
 
 pub mod census;
 pub mod csv;
+pub mod curve;
 pub mod dbench;
+pub mod found;
 pub mod gnuplot;
 pub mod hdr;
 pub mod json;
 pub mod layers;
+pub mod mix;
+pub mod mix_list;
+pub mod nhfsstone;
+pub mod objective;
+pub mod picture;
 pub mod replay;
 pub mod rows;
+pub mod sketch;
 pub mod summary;
 pub mod text;
 pub mod ticks;
+pub mod validity;
 
 #[cfg(test)]
 pub mod canned;
@@ -47,18 +56,25 @@ pub const REPORTS: &[Report] = &[
     },
     Report {
         name: "csv",
-        about: "A row per interval and kind of operation, and the totals",
-        render: |record| Ok(csv::render(record)),
+        about: "A row per interval and kind of operation, and the totals; of a curve or a search, a row per load",
+        render: |record| Ok(found::values(record).unwrap_or_else(|| csv::render(record))),
     },
     Report {
         name: "gnuplot",
-        about: "A script with its data: requests, latency, send and receive",
-        render: |record| Ok(gnuplot::render(record)),
+        about: "A script with its data: requests, latency, send and receive; of a curve or a search, that",
+        render: |record| {
+            Ok(found::script_with_data(record).unwrap_or_else(|| gnuplot::render(record)))
+        },
     },
     Report {
         name: "hdr",
         about: "HdrHistogram's interval log, format 1.3",
         render: hdr::render,
+    },
+    Report {
+        name: "svg",
+        about: "A picture of a load-response curve, or of a search for a load",
+        render: found::svg,
     },
 ];
 

@@ -16,14 +16,14 @@ const LISTED_MAX: usize = 4;
 /// Lost clients that are named.
 const LOST_MAX: usize = 10;
 
-/// How much of a replay is shown.
+/// How much of a replay or a mix is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// The throughput and what went wrong: the rest is in the table of layers.
     Brief,
     /// Every table.
     Whole,
-    /// Every table, and those of every client.
+    /// Every table there is: of a replay those of every client, too, of a mix nhfsstone's.
     Clients,
 }
 

@@ -1,6 +1,6 @@
 //! Tables for people: what was measured, how long it took, where operations went.
 
-use super::{micros, replay, summary};
+use super::{curve, micros, mix, objective, replay, summary};
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::target::bracketed;
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
@@ -15,6 +15,9 @@ pub fn render(record: &RunRecord) -> String {
     if record.replay.is_some() {
         return replay::render(record, replay::Detail::Whole);
     }
+    if record.mix.is_some() {
+        return mix_of_any_kind(record, replay::Detail::Whole);
+    }
     let mut text = heading(record);
     text.push_str(&summary::render(record));
     text.push_str(&percentiles(record));
@@ -26,6 +29,17 @@ pub fn render(record: &RunRecord) -> String {
     text.push_str(&companions(record));
     text.push_str(&ledger(&record.totals.ledger));
     text
+}
+
+/// The report of a mix, of the curve that it was steered along, or of what was looked for.
+pub fn mix_of_any_kind(record: &RunRecord, detail: replay::Detail) -> String {
+    if record.curve.is_some() {
+        curve::render(record)
+    } else if record.objective.is_some() {
+        objective::render(record)
+    } else {
+        mix::render(record, detail)
+    }
 }
 
 /// One line that says what was measured.
@@ -108,6 +122,7 @@ fn load(plan: &Plan) -> String {
         format!("{} clients", grouped(plan.clients.into()))
     };
     match plan.arrivals {
+        _ if plan.steering.is_some() => format!("{clients}, load by load"),
         ArrivalsPlan::Closed => format!("{clients}, {} in flight each", plan.in_flight),
         ArrivalsPlan::Constant {
             offered_load_ops_per_s,
@@ -177,15 +192,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     if let Some(kind) = record.measured() {
         facts.push(("wire bytes", wire_bytes(kind)));
     }
-    let window = record.window_ns.max(1) as f64;
-    facts.push((
-        "client CPU",
-        format!(
-            "{:.3} usecs per operation, {:.0} % of one processor",
-            totals.client_cpu_ns_per_op / 1000.0,
-            100.0 * totals.client_cpu_ns as f64 / window,
-        ),
-    ));
+    facts.push(("client CPU", client_cpu(record)));
     if let Some(headroom) = &record.headroom {
         facts.push((
             "headroom",
@@ -196,6 +203,17 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         ));
     }
     facts
+}
+
+/// What the load generator cost.
+pub fn client_cpu(record: &RunRecord) -> String {
+    let totals = &record.totals;
+    let window = record.window_ns.max(1) as f64;
+    format!(
+        "{:.3} usecs per operation, {:.0} % of one processor",
+        totals.client_cpu_ns_per_op / 1000.0,
+        100.0 * totals.client_cpu_ns as f64 / window,
+    )
 }
 
 /// A load.
@@ -213,12 +231,18 @@ pub fn bytes_per_second(rate: f64) -> String {
 }
 
 fn wire_bytes(kind: &KindRecord) -> String {
-    let ended = kind.ledger.ended().max(1) as f64;
+    wire_bytes_of(&[kind])
+}
+
+/// What went over the wire for the operations of several kinds, on average.
+pub fn wire_bytes_of(kinds: &[&KindRecord]) -> String {
+    let sum = |of: fn(&KindRecord) -> u64| kinds.iter().map(|kind| of(kind)).sum::<u64>() as f64;
+    let ended = sum(|kind| kind.ledger.ended()).max(1.0);
     format!(
         "{:.1} sent and {:.1} received per operation, in {:.2} calls",
-        kind.bytes_sent as f64 / ended,
-        kind.bytes_received as f64 / ended,
-        kind.calls as f64 / ended,
+        sum(|kind| kind.bytes_sent) / ended,
+        sum(|kind| kind.bytes_received) / ended,
+        sum(|kind| kind.calls) / ended,
     )
 }
 
@@ -254,10 +278,10 @@ fn errors(record: &RunRecord) -> String {
 }
 
 /// What had to be done so that the measured operation could be repeated.
-fn companions(record: &RunRecord) -> String {
+pub fn companions(record: &RunRecord) -> String {
     let mut text = String::new();
     let kinds = record.totals.kinds.iter();
-    for kind in kinds.filter(|kind| kind.role == Role::Companion) {
+    for kind in kinds.filter(|kind| kind.role == Role::Companion && kind.ledger.scheduled > 0) {
         if text.is_empty() {
             text.push_str(&format!(
                 "\n{:<16}{:>12}{:>12}{:>10}{:>10}{:>10}\n",

@@ -2,16 +2,21 @@
 //! operations are about, make a directory of our own where things are changed,
 //! and take it away again.
 
+pub mod file_set;
 mod listing;
+mod mix;
 pub mod mount;
 mod own_directory;
+mod pipeline;
 mod session;
 
+pub use mix::prepare_mix;
 pub use session::Session;
 
 use crate::error::RunError;
 use crate::run::Observer;
 use crate::transport::Dial;
+use file_set::FileSet;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::ProbeRun;
@@ -32,6 +37,8 @@ pub struct Prepared {
     pub target: Target,
     session: Session,
     own: Option<OwnDirectory>,
+    /// The file set of a mix, and whether it is removed at the end.
+    file_set: Option<(FileSet, bool)>,
 }
 
 /// Finds the target of a plan and looks up what its operations are about.
@@ -65,6 +72,7 @@ pub fn prepare(
             write_max_bytes: 0,
         },
         own: None,
+        file_set: None,
         session: session.again()?,
     };
     let (read_max, write_max) = session.transfer_limits(&mounted.handle);
@@ -357,10 +365,20 @@ impl Prepared {
         Ok(())
     }
 
-    /// Takes our own directory away, with everything in it.
+    /// Takes our own directory away, with everything in it, and gives up the file set, or
+    /// removes it if that was asked.
     ///
     /// The connection may have been lost with the server: it is made again.
     pub fn clean_up(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
+        match &mut self.file_set {
+            None => {}
+            Some((set, false)) => set.release(&self.session)?,
+            Some((set, true)) => {
+                observer.preparing("removing the file set");
+                // Whoever stops a run wants this done all the same.
+                set.remove(&self.session, &AtomicBool::new(false))?;
+            }
+        }
         let Some(own) = self.own.take() else {
             return Ok(());
         };
@@ -369,8 +387,15 @@ impl Prepared {
         own.remove(&mut session)
     }
 
+    /// The file set of a mix.
+    pub fn file_set(&self) -> Option<&FileSet> {
+        self.file_set.as_ref().map(|(set, _)| set)
+    }
+
     /// Where our own directory is, if there is one.
     pub fn own_path(&self) -> Option<&str> {
-        self.own.as_ref().map(OwnDirectory::path)
+        let set = self.file_set().and_then(|set| set.record.paths.first());
+        let own = self.own.as_ref().map(OwnDirectory::path);
+        own.or(set.map(String::as_str))
     }
 }

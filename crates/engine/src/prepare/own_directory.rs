@@ -16,7 +16,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::AtomicBool;
 
 /// The file that marks the directory as ours.
-const MARKER: &str = "made-by-filestone";
+pub(super) const MARKER: &str = "made-by-filestone";
 /// What the marker says.
 const MARKER_TEXT: &[u8] =
     b"This directory was made by filestone, a benchmark. It is removed at the end of a run.\n\

@@ -47,6 +47,16 @@ impl Session {
         self.channel.is_local()
     }
 
+    /// Whose calls these are.
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// How long a call may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// Where it is connected to.
     pub fn dial(&self) -> &Dial {
         self.channel.dial()
@@ -140,7 +150,7 @@ impl Session {
 }
 
 /// How an error names a call: `LOOKUP /export/file`, or `NULL`.
-fn name_of(procedure: Procedure, about: &str) -> String {
+pub(super) fn name_of(procedure: Procedure, about: &str) -> String {
     let name = procedure.name().to_uppercase();
     if about.is_empty() {
         name

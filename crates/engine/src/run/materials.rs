@@ -7,10 +7,11 @@ use crate::prepare::mount::Caller;
 use crate::prepare::{Prepared, go_on, mount};
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::nfs3::{Shared, Templates, Verify};
+use filestone_model::file_set::ClientSet;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Asked, NfsRun};
 use filestone_model::random::{Purpose, stream};
-use filestone_model::workload::{FileTable, Probe, Workload};
+use filestone_model::workload::{FileTable, MixWorkload, Probe, Workload};
 use filestone_wire::pattern;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,12 +25,16 @@ pub struct Materials {
     shared: Shared,
     table: Arc<FileTable>,
     options: SocketOptions,
+    /// The clients' parts of a mix's file set.
+    sets: Vec<ClientSet>,
 }
 
 impl Materials {
     pub fn of(plan: &NfsRun<'_>, prepared: &mut Prepared) -> Self {
         let pattern: Arc<[u8]> = pattern::table().into();
         let table = Arc::new(std::mem::take(&mut prepared.table));
+        let sets = prepared.file_set().map(|set| set.clients.clone());
+        let sets = sets.unwrap_or_default();
         let shared = Shared {
             templates: Arc::new(Templates::new(&mount::credentials(&Caller::new(
                 plan,
@@ -50,6 +55,7 @@ impl Materials {
             shared,
             table,
             options,
+            sets,
         }
     }
 
@@ -85,7 +91,19 @@ impl Materials {
             Asked::Probe(probe) => {
                 Box::new(Probe::new(probe, table, client, plan.in_flight, plan.seed))
             }
-            Asked::Mix(_) => unreachable!("mixes are refused before"),
+            Asked::Mix(mix) => {
+                let set = self.sets.get(client as usize).cloned();
+                // A set is prepared for every client of the plan.
+                let set = set.expect("every client has a part of the file set");
+                Box::new(MixWorkload::new(
+                    mix,
+                    table,
+                    set,
+                    client,
+                    plan.in_flight,
+                    plan.seed,
+                ))
+            }
         }
     }
 

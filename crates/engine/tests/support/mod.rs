@@ -17,6 +17,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 pub mod live;
+pub mod mixes;
 
 pub const SECOND: u64 = 1_000_000_000;
 

@@ -14,6 +14,9 @@ pub struct CurveRecord {
     pub points: Vec<CurvePointRecord>,
     /// The highest achieved load of a point that kept up.
     pub peak_ops_per_s: f64,
+    /// What decided on the highest load point.
+    #[serde(default)]
+    pub peak_end: PeakEnd,
     /// How the peak was found.
     pub peak_method: String,
     /// Area under the upward curve over the peak, as SPEC defines it for SFS.
@@ -22,6 +25,21 @@ pub struct CurveRecord {
     pub knee: Option<KneeRecord>,
     /// How far down and up differ.
     pub hysteresis: Option<HysteresisRecord>,
+}
+
+/// What decided on the highest load point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PeakEnd {
+    /// It was given.
+    #[default]
+    Given,
+    /// The server does not keep up with more.
+    Server,
+    /// The load generator cannot offer more.
+    Generator,
+    /// The search for it was broken off.
+    Unfinished,
 }
 
 /// Which way the points are visited.
@@ -85,7 +103,7 @@ pub struct HysteresisRecord {
     /// Area between the two ways over the area under the upward one, in percent; negative where
     /// the way down is faster.
     pub area_percent: f64,
-    /// The point where they differ most: its offered load.
+    /// The point where they differ most, measured against chance: its offered load.
     pub largest_at_ops_per_s: f64,
     /// Mean response time there on the way up.
     pub up_mean_ns: f64,

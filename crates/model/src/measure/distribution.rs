@@ -221,6 +221,24 @@ fn counts<C: Counter>(count: u64) -> C {
         .unwrap_or_else(C::one)
 }
 
+impl Distribution<u64> {
+    /// Adds all values of a record. Count, sum and extremes stay exact.
+    pub fn add_record(&mut self, record: &DistributionRecord) -> Result<(), HistogramError> {
+        if record.count == 0 {
+            return Ok(());
+        }
+        for step in record.decode()?.iter_recorded() {
+            self.histogram
+                .saturating_record_n(step.value_iterated_to(), step.count_at_value());
+        }
+        self.min = self.min.min(record.min);
+        self.max = self.max.max(record.max);
+        self.count = self.count.saturating_add(record.count);
+        self.sum = self.sum.saturating_add(record.sum);
+        Ok(())
+    }
+}
+
 impl<C: Counter> Default for Distribution<C> {
     fn default() -> Self {
         Self::new()
@@ -290,15 +308,8 @@ impl DistributionRecord {
     /// histograms.
     pub fn merged(records: &[&Self]) -> Result<Self, HistogramError> {
         let mut all = Distribution::<u64>::new();
-        for record in records.iter().filter(|record| record.count > 0) {
-            for step in record.decode()?.iter_recorded() {
-                all.histogram
-                    .saturating_record_n(step.value_iterated_to(), step.count_at_value());
-            }
-            all.min = all.min.min(record.min);
-            all.max = all.max.max(record.max);
-            all.count = all.count.saturating_add(record.count);
-            all.sum = all.sum.saturating_add(record.sum);
+        for record in records {
+            all.add_record(record)?;
         }
         Ok(all.to_record())
     }

@@ -2,16 +2,22 @@
 //! histograms → interval → run record. Every report is a function of the record.
 
 pub mod assembly;
+pub mod batch_means;
 pub mod caveat;
+pub mod curve_doubts;
 pub mod curve_record;
 pub mod distribution;
+pub mod hysteresis;
 pub mod interval;
+pub mod knee;
 pub mod ledger;
 pub mod mix_record;
+pub mod overall_response_time;
 pub mod recorder;
 pub mod replay_record;
 pub mod run_record;
 pub mod sample;
+pub mod warm_up;
 
 pub use assembly::Assembly;
 pub use caveat::Caveat;

@@ -19,11 +19,11 @@ const PER_OPERATION: usize = 8;
 
 /// Whether the line is one of `net/rpc/nfs` or `net/rpc/nfsd`.
 pub(super) fn is_rpc_line(line: Line<'_>) -> bool {
-    let first = line.first_word().map(|word| word.text);
-    let second = line.words().nth(1);
-    let is_counted = second.is_some_and(|word| word.text.bytes().all(|byte| byte.is_ascii_digit()));
-    first.is_some_and(|tag| rpc_table(tag, false).is_some() || ["net", "rc", "rpc"].contains(&tag))
-        && is_counted
+    let mut words = line.words();
+    let tag = words.next().map_or("", |word| word.text);
+    let is_number = |word: Word<'_>| word.text.bytes().all(|byte| byte.is_ascii_digit());
+    rpc_table(tag, false).is_some()
+        || (["net", "rc", "rpc"].contains(&tag) && words.next().is_some_and(is_number))
 }
 
 /// The version that a line counts, and what the counts are called.

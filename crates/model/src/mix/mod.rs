@@ -4,17 +4,26 @@
 //! A mix is a count per procedure of NFSv3. Shares are exact: nothing is rounded to a percent,
 //! so an operation of 0.01 % is asked once in ten thousand.
 
+mod built_in;
 pub mod counters;
+pub mod deck;
 mod error;
 pub mod feedback;
 mod kernel;
 mod line;
 mod name;
+mod nfsstat;
+mod parse;
+mod plain;
 mod section;
 
+pub use built_in::{BuiltInMix, DEFAULT, built_in, names};
 pub use counters::{Counters, Mount};
+pub use deck::Deck;
 pub use error::MixError;
+pub use parse::{parse, parse_mount};
 
+use crate::operation::OpKind;
 use crate::plan::{LeftOut, MixCount};
 
 /// A mix, read or built in.
@@ -26,4 +35,53 @@ pub struct Mix {
     pub counts: Vec<MixCount>,
     /// What its source counted and NFSv3 has nothing like.
     pub left_out: Vec<LeftOut>,
+    /// Where the counts come from, a sentence each: which table of the file was taken and
+    /// which were not, what must be known about them.
+    pub notes: Vec<String>,
+}
+
+impl Mix {
+    /// All counts together.
+    pub fn sum(&self) -> u128 {
+        self.counts
+            .iter()
+            .map(|count| u128::from(count.count))
+            .sum()
+    }
+
+    /// How often a kind is asked.
+    pub fn count(&self, kind: OpKind) -> u64 {
+        let of_kind = self.counts.iter().filter(|count| count.operation == kind);
+        of_kind.fold(0, |sum, count| sum.saturating_add(count.count))
+    }
+
+    /// The share of a kind, from 0 to 1.
+    pub fn share(&self, kind: OpKind) -> f64 {
+        match self.sum() {
+            0 => 0.0,
+            sum => self.count(kind) as f64 / sum as f64,
+        }
+    }
+
+    /// The operations and their shares in percent, the largest first, and of equals in the
+    /// order of the procedures.
+    pub fn percent_rows(&self) -> Vec<(OpKind, f64)> {
+        let asked = OpKind::PROCEDURES
+            .iter()
+            .filter(|kind| self.count(**kind) > 0);
+        let mut rows: Vec<(OpKind, u64)> = asked.map(|kind| (*kind, self.count(*kind))).collect();
+        rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let percent = |(kind, _): (OpKind, u64)| (kind, 100.0 * self.share(kind));
+        rows.into_iter().map(percent).collect()
+    }
+
+    /// The counts in the order of the procedures, without those that are never asked: what
+    /// a plan takes.
+    pub fn to_plan_counts(&self) -> Vec<MixCount> {
+        let asked = OpKind::PROCEDURES.iter().map(|kind| MixCount {
+            operation: *kind,
+            count: self.count(*kind),
+        });
+        asked.filter(|count| count.count > 0).collect()
+    }
 }

@@ -14,6 +14,17 @@ pub(super) enum Side {
     Unknown,
 }
 
+impl Side {
+    /// How titles call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Side::Server => "Server",
+            Side::Client => "Client",
+            Side::Unknown => "Host",
+        }
+    }
+}
+
 /// Counts of one side and one version.
 #[derive(Debug)]
 pub(super) struct Section<'a> {

@@ -51,6 +51,7 @@ impl MixPlan {
             (OpKind::Link, OpKind::Remove),
             (OpKind::MkNod, OpKind::Remove),
             (OpKind::Remove, OpKind::Create),
+            (OpKind::Rename, OpKind::Create),
         ];
         for (kind, counterpart) in counterparts {
             let companion = (counterpart, Role::Companion);

@@ -2,6 +2,11 @@
 //! target out. No clock and no thread: the engine asks after every interval, a test asks in
 //! virtual time.
 
+pub mod curve;
+pub mod objective;
+
+pub use objective::{LoadRange, ObjectiveSearch};
+
 use crate::measure::run_record::IntervalRecord;
 
 /// One interval of a steered run.

@@ -1,9 +1,11 @@
 //! What a client asks next, and nothing about when.
 
 pub mod file_table;
+pub mod mix;
 pub mod probe;
 
 pub use file_table::{FileEntry, FileTable, ObjectKind};
+pub use mix::MixWorkload;
 pub use probe::Probe;
 
 use crate::operation::{Completion, OpKind, Operation};

@@ -169,7 +169,7 @@ fn window_of(
 /// The longest time a rule may name; beyond it, sums of times could overflow.
 const TIME_MAX_S: f64 = 1e9;
 
-fn time_of(text: &str) -> Result<Duration, RuleParseError> {
+pub(crate) fn time_of(text: &str) -> Result<Duration, RuleParseError> {
     let unit_at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
     let scale = match unit {

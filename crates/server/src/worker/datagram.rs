@@ -33,6 +33,7 @@ impl Worker {
             else {
                 break;
             };
+            self.responder.note_arrival();
             self.responder.tally.count_received(count);
             let Some(peer) = from.and_then(|from| SocketAddr::try_from(from).ok()) else {
                 continue;
@@ -73,7 +74,7 @@ impl Worker {
         let Some(socket) = self.sockets.datagrams.get(index) else {
             return;
         };
-        let sent = if self.responder.has_faults() {
+        let sent = if self.responder.has_detour() {
             send_each(socket, peer, &replies.to_vec())
         } else {
             send_one(socket, peer, replies)

@@ -16,6 +16,14 @@ pub enum Destination {
     Datagram(usize, SocketAddr),
 }
 
+/// A reply whose time has come.
+#[derive(Debug)]
+pub struct Released {
+    pub due: Duration,
+    pub destination: Destination,
+    pub reply: Box<ReplySink>,
+}
+
 #[derive(Debug)]
 struct Held {
     due: Duration,
@@ -69,13 +77,15 @@ impl HeldReplies {
     }
 
     /// The next one that is due at `now`.
-    pub fn take_due(&mut self, now: Duration) -> Option<(Destination, Box<ReplySink>)> {
+    pub fn take_due(&mut self, now: Duration) -> Option<Released> {
         if self.next_due()? > now {
             return None;
         }
-        self.heap
-            .pop()
-            .map(|Reverse(held)| (held.destination, held.reply))
+        self.heap.pop().map(|Reverse(held)| Released {
+            due: held.due,
+            destination: held.destination,
+            reply: held.reply,
+        })
     }
 }
 
@@ -93,7 +103,10 @@ mod tests {
                 Box::default(),
             );
         }
-        let mut at = |ms| held.take_due(Duration::from_millis(ms)).map(|(to, _)| to);
+        let mut at = |ms| {
+            let released = held.take_due(Duration::from_millis(ms));
+            released.map(|released| released.destination)
+        };
         assert_eq!(at(9), None);
         let order: Vec<_> = std::iter::from_fn(|| at(25)).collect();
         assert_eq!(order, [2, 4, 3].map(Destination::Connection));

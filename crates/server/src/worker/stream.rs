@@ -121,6 +121,7 @@ impl Worker {
         if is_all && !until_end {
             connection.is_readable = false;
         }
+        self.responder.note_arrival();
         self.responder.tally.count_received(count);
         if connection.skip > 0 {
             return Ok(Fate::Keep);

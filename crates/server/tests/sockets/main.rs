@@ -4,4 +4,5 @@ mod client;
 mod faulty;
 mod hostile;
 mod listing;
+mod queueing;
 mod serving;

@@ -11,9 +11,9 @@ const PAGES_MAX: u64 = 1 << 20;
 
 /// Where a listing is.
 #[derive(Debug, Default)]
-struct Position {
-    cookie: u64,
-    cookieverf: Verifier,
+pub(crate) struct Position {
+    pub cookie: u64,
+    pub cookieverf: Verifier,
     pages: u64,
     /// An earlier cookie; one that comes again means a circle. It is replaced at
     /// every power of two of pages, so that a circle of any length is met.
@@ -22,7 +22,7 @@ struct Position {
 
 impl Position {
     /// Moves on to the next page; why not, if that leads nowhere.
-    fn advance(
+    pub fn advance(
         &mut self,
         last_cookie: Option<u64>,
         cookieverf: Verifier,

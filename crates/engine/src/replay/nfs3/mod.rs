@@ -15,12 +15,12 @@
 //!
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
-mod calls;
+pub(crate) mod calls;
 mod claim;
-mod connection;
+pub(crate) mod connection;
 mod incoming;
 mod layer;
-mod listing;
+pub(crate) mod listing;
 mod locks;
 mod lowering;
 mod names;

@@ -7,6 +7,7 @@ mod find;
 mod sentence;
 
 pub use find::find;
+pub(crate) use sentence::grouped;
 pub use sentence::quantile_name;
 
 use schemars::JsonSchema;
@@ -82,6 +83,30 @@ pub enum Caveat {
     NothingChecked,
     /// A mix of system calls was not compared with the kernel's counters.
     NotSeenOnTheWire { directory: String },
+    /// Load points of a curve were measured although their response time was not steady.
+    PointsNotSteady {
+        points: u64,
+        of: u64,
+        first_ops_per_s: f64,
+    },
+    /// Load points of a curve were not achieved.
+    PointsBelowOffered {
+        points: u64,
+        of: u64,
+        first_ops_per_s: f64,
+        achieved_load_ops_per_s: f64,
+    },
+    /// Operations of a load point waited long before they were sent.
+    PointsWaited {
+        points: u64,
+        of: u64,
+        first_ops_per_s: f64,
+        waited_percent: f64,
+    },
+    /// The load generator, not the server, set the peak of a curve.
+    PeakOfGenerator { peak_ops_per_s: f64 },
+    /// The search for the peak of a curve was broken off.
+    PeakUnfinished { peak_ops_per_s: f64 },
     /// The measured window is shorter than a scheduler's whims.
     ShortRun { window_ns: u64 },
 }

@@ -66,6 +66,26 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::NotSeenOnTheWire { directory } => format!(
             "{directory}: system calls were made and no counters looked at: what reached a server, if there is one, is not known"
         ),
+        Caveat::PointsNotSteady { points, of, first_ops_per_s } => {
+            of_points(*points, *of, *first_ops_per_s, "were measured before their response times had become steady")
+        }
+        Caveat::PointsBelowOffered { points, of, first_ops_per_s, achieved_load_ops_per_s } => format!(
+            "{}, which achieved {}",
+            of_points(*points, *of, *first_ops_per_s, "were offered more than was achieved"),
+            per_second(*achieved_load_ops_per_s)
+        ),
+        Caveat::PointsWaited { points, of, first_ops_per_s, waited_percent } => format!(
+            "{}, where that was {waited_percent:.0} % of the response time",
+            of_points(*points, *of, *first_ops_per_s, "had operations wait before they were sent")
+        ),
+        Caveat::PeakOfGenerator { peak_ops_per_s } => format!(
+            "the server kept up with all that the load generator can offer: the peak of {} is not the server's",
+            per_second(*peak_ops_per_s)
+        ),
+        Caveat::PeakUnfinished { peak_ops_per_s } => format!(
+            "the search for the peak was broken off; {} is the highest load known to be kept up with",
+            per_second(*peak_ops_per_s)
+        ),
         Caveat::ShortRun { window_ns } => {
             format!("the measured window is only {:.3} s long", seconds(*window_ns))
         }
@@ -122,6 +142,19 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::NotSeenOnTheWire { .. } => {
             "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
         }
+        Caveat::PointsNotSteady { .. } => {
+            "allow a longer warm-up, or lower the peak if these points are above the server's capacity"
+        }
+        Caveat::PointsBelowOffered { .. } => {
+            "they are left out of the knee and of the overall response time; lower the peak"
+        }
+        Caveat::PointsWaited { .. } => {
+            "allow more calls in flight (--in-flight), and leave a processor to the load generator"
+        }
+        Caveat::PeakOfGenerator { .. } => {
+            "use more workers (--workers) or a second host; compare with `filestone calibrate`"
+        }
+        Caveat::PeakUnfinished { .. } => "give the peak, or let the run go on for longer",
         Caveat::ShortRun { .. } => "run for at least a second",
     })
 }
@@ -158,12 +191,24 @@ fn of_all(count: u64, all: u64, what: &str) -> String {
     format!("{} of {} {what}", grouped(count), grouped(all))
 }
 
+/// `3 of 10 load points …, the first of them 12,000/s`.
+fn of_points(points: u64, of: u64, first_ops_per_s: f64, what: &str) -> String {
+    format!(
+        "{points} of {of} load points {what}, the first of them {}",
+        per_second(first_ops_per_s)
+    )
+}
+
+fn per_second(load: f64) -> String {
+    format!("{}/s", grouped(load.max(0.0).round() as u64))
+}
+
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
 /// A count with its thousands apart: `17,312`.
-fn grouped(count: u64) -> String {
+pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -1,0 +1,38 @@
+//! `filestone mix`: operations drawn from a mix, at an offered load, on a file set of
+//! our own; the successor of nhfsstone.
+
+use crate::carry_out::{Calibration, Job, Presentation, carry_out};
+use crate::error::Error;
+use crate::mix_options::MixOptions;
+use crate::planning::Surroundings;
+use crate::render::mix_list;
+use crate::render::replay::Detail;
+use crate::{Exit, console, mix_planning, mix_source};
+
+/// The mix without a name on the command line.
+pub const MIX_DEFAULT: &str = "nhfsstone";
+
+/// Reads the mix, plans and runs.
+pub fn run(options: &MixOptions) -> Result<Exit, Error> {
+    if options.mix.list {
+        console::result(&mix_list::render())?;
+        return Ok(Exit::Done);
+    }
+    let mix = mix_source::read(options.mix.mix.as_deref().unwrap_or(MIX_DEFAULT))?;
+    let plan = mix_planning::plan(options, mix, &Surroundings::here())?;
+    let calibration = match options.target.on {
+        // What the event loop can do says nothing about system calls.
+        Some(_) => Calibration::Omit,
+        None => Calibration::unless(options.calibration.no_calibrate),
+    };
+    let show = Presentation {
+        report: &options.report,
+        calibration,
+        detail: if options.verbose {
+            Detail::Clients
+        } else {
+            Detail::Whole
+        },
+    };
+    carry_out(&[Job::new(plan)?], &show)
+}

@@ -1,0 +1,354 @@
+//! The report of a load-response curve: its points, its picture, and what follows of them.
+//!
+//! What `nhfsrun`, `nhfsnums` and `nhfsgraph` were for nhfsstone.
+
+use super::picture::{Axis, Line, Mark, Picture, Style};
+use super::{mix, sketch, text};
+use crate::quantity::{grouped, time_text};
+use filestone_model::measure::curve_record::{
+    CurveLeg, CurvePointRecord, CurveRecord, HysteresisRecord,
+};
+use filestone_model::measure::{Ledger, RunRecord};
+
+/// The report; nothing if the record has no curve.
+pub fn render(record: &RunRecord) -> String {
+    let Some(curve) = &record.curve else {
+        return String::new();
+    };
+    let mut text = text::heading(record);
+    text.push_str(&table(curve));
+    text.push_str(&sketch::render(&picture(record, curve)));
+    text.push('\n');
+    for (name, value) in facts(record, curve) {
+        text.push_str(&format!("{name:<16}{value}\n"));
+    }
+    text.push_str(&mix::errors(record));
+    text.push_str(&text::ledger(&record.totals.ledger));
+    text
+}
+
+/// One row per load point, in the order in which they were visited.
+fn table(curve: &CurveRecord) -> String {
+    let mut text = format!(
+        "\n{:<8}{:>10}{:>10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}  {}\n",
+        "",
+        "OFFERED/S",
+        "DONE/S",
+        "MEAN usecs",
+        "±",
+        "P50",
+        "P90",
+        "P99",
+        "IN FLIGHT",
+        "WARM-UP s",
+        "MARKS"
+    );
+    for point in &curve.points {
+        let times = &point.response_time_ns;
+        let columns = match times.count {
+            0 => ["-", "-", "-", "-", "-"].map(String::from),
+            _ => [
+                micros(times.mean),
+                point
+                    .response_time_mean_half_width_ns
+                    .map_or("-".into(), micros),
+                micros(times.p50 as f64),
+                micros(times.p90 as f64),
+                micros(times.p99 as f64),
+            ],
+        };
+        let [mean, half_width, p50, p90, p99] = columns;
+        let row = format!(
+            "{:<8}{:>10}{:>10}{mean:>11}{half_width:>10}{p50:>10}{p90:>10}{p99:>10}{:>10.2}{:>10.1}  {}",
+            leg_name(point.leg),
+            load(point.offered_load_ops_per_s),
+            load(point.achieved_load_ops_per_s),
+            point.in_flight_mean,
+            point.warm_up_ns as f64 / 1e9,
+            marks(curve, point).join(", "),
+        );
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn micros(nanos: f64) -> String {
+    super::micros(nanos)
+}
+
+fn load(load: f64) -> String {
+    if load < 1000.0 {
+        format!("{load:.1}")
+    } else {
+        grouped(load.round() as u64)
+    }
+}
+
+/// What a part of the curve is called.
+pub const fn leg_name(leg: CurveLeg) -> &'static str {
+    match leg {
+        CurveLeg::Search => "search",
+        CurveLeg::Up => "up",
+        CurveLeg::Down => "down",
+    }
+}
+
+/// What is to be said of a point.
+fn marks(curve: &CurveRecord, point: &CurvePointRecord) -> Vec<&'static str> {
+    let mut marks = Vec::new();
+    if point.leg == CurveLeg::Up && is_knee(curve, point) {
+        marks.push("knee");
+    }
+    if point.leg != CurveLeg::Search
+        && point.kept_up
+        && point.achieved_load_ops_per_s >= curve.peak_ops_per_s
+    {
+        marks.push("peak");
+    }
+    if !point.kept_up {
+        marks.push("did not keep up");
+    }
+    if !point.is_steady {
+        marks.push("not steady");
+    }
+    if unsuccessful(&point.ledger) > 0 {
+        marks.push("errors");
+    }
+    marks
+}
+
+/// Whether the knee is nearer to this point than to any other of the upward leg.
+fn is_knee(curve: &CurveRecord, point: &CurvePointRecord) -> bool {
+    let Some(knee) = &curve.knee else {
+        return false;
+    };
+    let distance =
+        |point: &CurvePointRecord| (point.achieved_load_ops_per_s - knee.load_ops_per_s).abs();
+    let own = distance(point);
+    upward(curve).all(|other| distance(other) >= own)
+}
+
+fn upward(curve: &CurveRecord) -> impl Iterator<Item = &CurvePointRecord> {
+    of_leg(curve, CurveLeg::Up)
+}
+
+fn of_leg(curve: &CurveRecord, leg: CurveLeg) -> impl Iterator<Item = &CurvePointRecord> {
+    curve.points.iter().filter(move |point| point.leg == leg)
+}
+
+const fn unsuccessful(ledger: &Ledger) -> u64 {
+    ledger.failed + ledger.timed_out + ledger.disconnected
+}
+
+/// What the points come to.
+fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)> {
+    let mut facts = vec![(
+        "peak",
+        format!(
+            "{}: {}",
+            text::operations_per_second(curve.peak_ops_per_s),
+            curve.peak_method
+        ),
+    )];
+    if let Some(nanos) = curve.overall_response_time_ns {
+        facts.push((
+            "overall",
+            format!(
+                "{} overall response time: area under the upward curve over the peak (SPEC SFS)",
+                time_text(nanos)
+            ),
+        ));
+    }
+    facts.push((
+        "knee",
+        match &curve.knee {
+            None => "none: the points do not bend away from a line".into(),
+            Some(knee) => format!(
+                "{} at a mean of {}: {}",
+                text::operations_per_second(knee.load_ops_per_s),
+                time_text(knee.response_time_mean_ns),
+                knee.method
+            ),
+        },
+    ));
+    if let Some(hysteresis) = &curve.hysteresis {
+        facts.push(("hysteresis", hysteresis_text(hysteresis)));
+    }
+    if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
+        facts.extend(mix::what_was_asked(record, plan, &mix.file_set));
+    }
+    facts
+}
+
+/// One sentence about the two ways along the curve.
+fn hysteresis_text(hysteresis: &HysteresisRecord) -> String {
+    let chance = if hysteresis.is_significant {
+        "more than chance explains"
+    } else {
+        "no more than chance explains"
+    };
+    let direction = if hysteresis.area_percent < 0.0 {
+        "faster"
+    } else {
+        "slower"
+    };
+    format!(
+        "downwards {:.1} % {direction} by area; at {} the mean was {} up and {} down, {chance}",
+        hysteresis.area_percent.abs(),
+        text::operations_per_second(hysteresis.largest_at_ops_per_s),
+        time_text(hysteresis.up_mean_ns),
+        time_text(hysteresis.down_mean_ns),
+    )
+}
+
+/// The curve as a picture: mean and p99 upwards, the mean downwards, knee and peak.
+pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
+    let points = |leg, figure: fn(&CurvePointRecord) -> f64| {
+        let timed = of_leg(curve, leg).filter(|point| point.response_time_ns.count > 0);
+        timed
+            .map(|point| (point.achieved_load_ops_per_s, figure(point) / 1e9))
+            .collect::<Vec<_>>()
+    };
+    let mean = |point: &CurvePointRecord| point.response_time_ns.mean;
+    let p99 = |point: &CurvePointRecord| point.response_time_ns.p99 as f64;
+    let mut lines = vec![
+        Line::new("mean, upwards", Style::First, points(CurveLeg::Up, mean)),
+        Line::new(
+            "mean, downwards",
+            Style::FirstAgain,
+            points(CurveLeg::Down, mean),
+        ),
+        Line::new("p99, upwards", Style::Second, points(CurveLeg::Up, p99)),
+    ];
+    lines.retain(|line| !line.points.is_empty());
+    let mut marks = Vec::new();
+    if let Some(knee) = &curve.knee {
+        marks.push(Mark {
+            x: knee.load_ops_per_s,
+            text: "knee".into(),
+        });
+    }
+    if curve.peak_ops_per_s > 0.0 {
+        marks.push(Mark {
+            x: curve.peak_ops_per_s,
+            text: "peak".into(),
+        });
+    }
+    Picture {
+        title: format!(
+            "Load-response curve of {}",
+            text::place_of(&record.plan.target)
+        ),
+        subtitle: subtitle(record),
+        x: Axis::load("achieved load (operations/s)"),
+        y: Axis::time("response time"),
+        lines,
+        marks,
+    }
+}
+
+/// Mix, clients and date: what makes a picture quotable.
+pub fn subtitle(record: &RunRecord) -> String {
+    let mix = record.plan.mix().map_or("no mix", |mix| &mix.name);
+    format!(
+        "mix {mix}, {} clients, seed {}, {}, filestone {}",
+        grouped(record.plan.clients.into()),
+        record.plan.seed,
+        record.started_at,
+        record.tool.version
+    )
+}
+
+/// The points as comma-separated values, units in the names of the columns.
+pub fn csv(curve: &CurveRecord) -> String {
+    let mut text = String::from(
+        "leg,offered_load_ops_per_s,achieved_load_ops_per_s,scheduled,ok,failed,timed_out,\
+         disconnected,skipped,in_flight_at_end,response_time_mean_ns,\
+         response_time_mean_half_width_ns,response_time_min_ns,response_time_p50_ns,\
+         response_time_p90_ns,response_time_p95_ns,response_time_p99_ns,response_time_p99_9_ns,\
+         response_time_max_ns,service_time_mean_ns,service_time_p50_ns,service_time_p99_ns,\
+         in_flight_mean,start_ns,end_ns,warm_up_ns,is_steady,kept_up\n",
+    );
+    for point in &curve.points {
+        text.push_str(&csv_row(point));
+    }
+    text
+}
+
+fn csv_row(point: &CurvePointRecord) -> String {
+    let (ledger, response) = (&point.ledger, &point.response_time_ns);
+    let timed = |text: String| {
+        if response.count == 0 {
+            String::new()
+        } else {
+            text
+        }
+    };
+    let mut columns = vec![
+        leg_name(point.leg).to_string(),
+        format!("{:.3}", point.offered_load_ops_per_s),
+        format!("{:.3}", point.achieved_load_ops_per_s),
+    ];
+    columns.extend(
+        [
+            ledger.scheduled,
+            ledger.ok,
+            ledger.failed,
+            ledger.timed_out,
+            ledger.disconnected,
+            ledger.skipped,
+            ledger.in_flight,
+        ]
+        .map(|count| count.to_string()),
+    );
+    columns.push(timed(format!("{:.1}", response.mean)));
+    let half_width = point.response_time_mean_half_width_ns;
+    columns.push(half_width.map_or_else(String::new, |nanos| format!("{nanos:.1}")));
+    columns.extend(
+        [
+            response.min,
+            response.p50,
+            response.p90,
+            response.p95,
+            response.p99,
+            response.p99_9,
+            response.max,
+        ]
+        .map(|nanos| timed(nanos.to_string())),
+    );
+    let service = &point.service_time_ns;
+    columns.push(timed(format!("{:.1}", service.mean)));
+    columns.extend([service.p50, service.p99].map(|nanos| timed(nanos.to_string())));
+    columns.push(format!("{:.4}", point.in_flight_mean));
+    columns.extend([point.start_ns, point.end_ns, point.warm_up_ns].map(|nanos| nanos.to_string()));
+    columns.extend([point.is_steady, point.kept_up].map(|flag| u8::from(flag).to_string()));
+    columns.join(",") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::canned;
+
+    #[test]
+    fn a_curve_up_and_down() {
+        insta::assert_snapshot!(render(&canned::curve()));
+    }
+
+    #[test]
+    fn every_row_of_the_values_has_as_many_columns_as_the_header() {
+        let record = canned::curve();
+        let text = csv(record.curve.as_ref().expect("a curve"));
+        let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_curve_without_a_point_is_no_panic() {
+        let mut record = canned::curve();
+        record.curve = Some(CurveRecord::default());
+        assert!(render(&record).contains("knee            none"));
+    }
+}

@@ -1,0 +1,340 @@
+//! The report of a mix: nhfsstone's line first, as scripts expect it, then whether the
+//! run counts, and what nhfsstone never told: percentiles, waits, the wire.
+
+use super::replay::Detail;
+use super::{micros, nhfsstone, text, validity};
+use crate::quantity::{bytes_text, duration_text, grouped};
+use filestone_model::measure::mix_record::{
+    FileSetRecord, MixOperationRecord, MixRecord, WireRecord,
+};
+use filestone_model::measure::run_record::KindRecord;
+use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Access, MixPlan, Popularity};
+
+/// Operations above a percentile before it is quoted without a mark.
+const ABOVE_MIN: u64 = 100;
+/// Who says in nhfsstone's words that a mix came out wrong.
+const PROGRAM: &str = "filestone";
+/// Stands behind a percentile that too few operations lie above.
+const FEW: char = '~';
+/// What the mix's source counted and nobody asks that is named.
+const LEFT_OUT_MAX: usize = 8;
+
+/// The report; nothing if the record is not a mix's. Caveats are told apart from it, on
+/// standard error.
+pub fn render(record: &RunRecord, detail: Detail) -> String {
+    let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) else {
+        return String::new();
+    };
+    let mut text = nhfsstone::line(record, mix);
+    let invalid = nhfsstone::invalid(PROGRAM, mix);
+    if invalid.is_some() || detail == Detail::Clients {
+        text.push_str(&invalid.unwrap_or_default());
+        text.push_str(&nhfsstone::table(record, mix));
+    }
+    text.push_str(&format!("\n{}", text::heading(record)));
+    text.push_str(&validity::render(record, mix));
+    text.push_str(&operations(record, mix));
+    if let Some(wire) = &mix.wire {
+        text.push_str(&on_the_wire(wire));
+    }
+    text.push_str(&text::percentiles(record));
+    text.push('\n');
+    for (name, value) in facts(record, plan, mix) {
+        text.push_str(&format!("{name:<16}{value}\n"));
+    }
+    text.push_str(&errors(record));
+    text.push_str(&text::companions(record));
+    text.push_str(&text::ledger(&record.totals.ledger));
+    text
+}
+
+/// The measured row of a kind.
+pub fn row_of(record: &RunRecord, operation: OpKind) -> Option<&KindRecord> {
+    let mut kinds = record.totals.kinds.iter();
+    kinds.find(|kind| kind.role == Role::Measured && kind.operation == operation)
+}
+
+fn operations(record: &RunRecord, mix: &MixRecord) -> String {
+    let mut text = format!(
+        "\n{:<44}{:^40}{:^20}\n{:<12}{:>8}{:>8}{:>10}{:>9}{:>9}{:>9}{:>10}{:>10}{:>9}{:>10}{:>9}\n",
+        "",
+        "response time (usecs)",
+        "service time (usecs)",
+        "operation",
+        "WANT %",
+        "GOT %",
+        "CALLS",
+        "CALLS/S",
+        "P50",
+        "P90",
+        "P99",
+        "MAX",
+        "P50",
+        "P99",
+        "ERRORS"
+    );
+    let seconds = record.window_ns.max(1) as f64 / 1e9;
+    let mut has_few = false;
+    for row in &mix.operations {
+        text.push_str(&format!(
+            "{:<12}{:>8.2}{:>8.2}{:>10}{:>9.1}",
+            row.operation.name(),
+            row.want_percent,
+            row.got_percent,
+            grouped(row.count),
+            row.count as f64 / seconds,
+        ));
+        let kind = row_of(record, row.operation);
+        let (columns, is_few) = times(kind);
+        has_few |= is_few;
+        text.push_str(&columns);
+        let errors = kind.map_or(0, |kind| unsuccessful(&kind.ledger));
+        text.push_str(&format!("{:>9}\n", grouped(errors)));
+    }
+    text.push_str(&totals_row(record, mix, seconds));
+    if has_few {
+        text.push_str(&format!(
+            "{FEW} fewer than {ABOVE_MIN} operations lie above it\n"
+        ));
+    }
+    text
+}
+
+/// Response and service time of a kind, and whether too few operations lie above one.
+fn times(kind: Option<&KindRecord>) -> (String, bool) {
+    let Some(kind) = kind.filter(|kind| kind.response_time_ns.count > 0) else {
+        let columns = [9, 9, 10, 10, 9, 10].map(|width| format!("{:>width$}", "-"));
+        return (columns.concat(), false);
+    };
+    let (response, service) = (&kind.response_time_ns, &kind.service_time_ns);
+    let mut has_few = false;
+    let mut quantile = |row: &DistributionRecord, nanos: u64, per: u64, width: usize| {
+        let is_few = row.count / per < ABOVE_MIN;
+        has_few |= is_few;
+        let mark = if is_few { FEW } else { ' ' };
+        let width = width - 1;
+        format!("{:>width$}{mark}", micros(nanos as f64))
+    };
+    let columns = [
+        quantile(response, response.p50, 2, 9),
+        quantile(response, response.p90, 10, 9),
+        quantile(response, response.p99, 100, 10),
+        format!("{:>9} ", micros(response.max as f64)),
+        quantile(service, service.p50, 2, 9),
+        quantile(service, service.p99, 100, 10),
+    ];
+    (columns.concat(), has_few)
+}
+
+/// All kinds together, in the same columns.
+fn totals_row(record: &RunRecord, mix: &MixRecord, seconds: f64) -> String {
+    let totals = &record.totals;
+    let sum =
+        |share: fn(&MixOperationRecord) -> f64| -> f64 { mix.operations.iter().map(share).sum() };
+    let count: u64 = mix.operations.iter().map(|row| row.count).sum();
+    let (response, service) = (&totals.response_time_ns, &totals.service_time_ns);
+    let columns = [
+        (response.p50, 8),
+        (response.p90, 9),
+        (response.p99, 10),
+        (response.max, 10),
+        (service.p50, 9),
+        (service.p99, 10),
+    ]
+    .map(|(nanos, width)| format!("{:>width$}", micros(nanos as f64)));
+    format!(
+        "{:<12}{:>8.2}{:>8.2}{:>10}{:>9.1}{}{:>10}\n",
+        "all",
+        sum(|row| row.want_percent),
+        sum(|row| row.got_percent),
+        grouped(count),
+        count as f64 / seconds,
+        columns.concat(),
+        grouped(unsuccessful(&totals.ledger)),
+    )
+}
+
+fn unsuccessful(ledger: &Ledger) -> u64 {
+    ledger.failed + ledger.timed_out + ledger.disconnected
+}
+
+/// What was asked of the mount, and what its client called: the difference is what the
+/// client's caches swallowed, or added.
+fn on_the_wire(wire: &WireRecord) -> String {
+    let mut text = format!(
+        "\n{:<12}{:>8}{:>12}{:>14}{:>10}{:>16}\n",
+        "wire", "WANT %", "ASKED", "ON THE WIRE", "GOT %", "WIRE/ASKED %"
+    );
+    for row in &wire.operations {
+        let share = match row.asked {
+            0 => "-".into(),
+            asked => format!("{:.1}", 100.0 * row.seen as f64 / asked as f64),
+        };
+        text.push_str(&format!(
+            "{:<12}{:>8.2}{:>12}{:>14}{:>10.2}{share:>16}\n",
+            row.operation.name(),
+            row.want_percent,
+            grouped(row.asked),
+            grouped(row.seen),
+            row.got_percent,
+        ));
+    }
+    text.push_str(&format!(
+        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {} times\n",
+        grouped(wire.calls),
+        wire.source,
+        wire.background_calls_per_s,
+        grouped(wire.corrections.len() as u64)
+    ));
+    text
+}
+
+/// Load, bytes, cost and what was worked on, one fact per line.
+fn facts(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<(&'static str, String)> {
+    let totals = &record.totals;
+    let mut facts = Vec::new();
+    if let Some(offered) = totals.offered_load_ops_per_s {
+        facts.push(("offered load", text::operations_per_second(offered)));
+    }
+    facts.push((
+        "achieved load",
+        text::operations_per_second(totals.achieved_load_ops_per_s),
+    ));
+    if totals.goodput_bytes_per_s > 0.0 {
+        facts.push((
+            "goodput",
+            text::bytes_per_second(totals.goodput_bytes_per_s),
+        ));
+    }
+    if mix.wire.is_none() {
+        let kinds = totals.kinds.iter();
+        let measured: Vec<&KindRecord> = kinds.filter(|kind| kind.role == Role::Measured).collect();
+        facts.push(("wire bytes", text::wire_bytes_of(&measured)));
+    }
+    facts.push(("client CPU", text::client_cpu(record)));
+    facts.extend(what_was_asked(record, plan, &mix.file_set));
+    facts
+}
+
+/// The mix, its file set and its seed: what it takes to ask the same again.
+pub fn what_was_asked(
+    record: &RunRecord,
+    plan: &MixPlan,
+    set: &FileSetRecord,
+) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("file set", file_set(plan, set)),
+        ("access", access(plan, set)),
+    ];
+    if !plan.left_out.is_empty() {
+        facts.push(("left out", left_out(plan)));
+    }
+    facts.push(("seed", record.plan.seed.to_string()));
+    facts
+}
+
+fn file_set(plan: &MixPlan, set: &FileSetRecord) -> String {
+    let place = match set.paths.as_slice() {
+        [] => plan.file_set.name.clone(),
+        [path] => path.clone(),
+        [path, more @ ..] => format!("{path} and {} more", grouped(more.len() as u64)),
+    };
+    let end = if set.removed {
+        ", removed at the end"
+    } else {
+        ""
+    };
+    format!(
+        "{place}: {} files of {} together, {} other objects; {} found, {} made, in {}{end}",
+        grouped(set.files),
+        bytes_text(set.bytes),
+        grouped(set.other_objects),
+        grouped(set.found),
+        grouped(set.made),
+        duration_text(set.prepared_ns),
+    )
+}
+
+fn access(plan: &MixPlan, set: &FileSetRecord) -> String {
+    let order = match plan.access {
+        Access::Whole => "whole files",
+        Access::Random => "transfers at random",
+    };
+    let popularity = match plan.file_set.popularity {
+        Popularity::Uniform => String::new(),
+        Popularity::Zipf { exponent } => format!(", by Zipf's law with exponent {exponent}"),
+    };
+    let working = if set.working_files == set.files {
+        String::new()
+    } else {
+        format!(
+            ", of {} files of {} together",
+            grouped(set.working_files),
+            bytes_text(set.working_bytes)
+        )
+    };
+    format!(
+        "{order} in transfers of {} at most{working}{popularity}",
+        bytes_text(plan.transfer_bytes.into())
+    )
+}
+
+fn left_out(plan: &MixPlan) -> String {
+    let named = plan.left_out.iter().take(LEFT_OUT_MAX);
+    let names: Vec<String> = named
+        .map(|left| format!("{} ({})", left.operation, grouped(left.count)))
+        .collect();
+    let more = match plan.left_out.len().saturating_sub(LEFT_OUT_MAX) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    format!("{}{more}: NFSv3 has nothing like it", names.join(", "))
+}
+
+/// What did not succeed, by kind and status; nothing if all did.
+pub fn errors(record: &RunRecord) -> String {
+    let mut rows: Vec<(String, u64, u64)> = Vec::new();
+    let kinds = record.totals.kinds.iter();
+    for kind in kinds.filter(|kind| kind.role == Role::Measured) {
+        let ledger = &kind.ledger;
+        let name = kind.operation.name();
+        let mut add = |what: &str, count: u64| {
+            if count > 0 {
+                rows.push((format!("{name}: {what}"), count, ledger.scheduled));
+            }
+        };
+        for failure in &kind.failures {
+            add(&failure.failure, failure.count);
+        }
+        add("timed out", ledger.timed_out);
+        add("disconnected", ledger.disconnected);
+        add("skipped: due, but never sent", ledger.skipped);
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{:<44}{:>12}{:>10}\n", "errors", "COUNT", "SHARE");
+    for (name, count, scheduled) in rows {
+        let share = 100.0 * count as f64 / scheduled.max(1) as f64;
+        text.push_str(&format!("{name:<44}{:>12}{share:>8.3} %\n", grouped(count)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::canned;
+
+    #[test]
+    fn a_mix_that_counts() {
+        insta::assert_snapshot!(render(&canned::mix(), Detail::Whole));
+    }
+
+    #[test]
+    fn a_mix_through_a_mount_that_does_not_count() {
+        insta::assert_snapshot!(render(&canned::mix_through_mount(), Detail::Clients));
+    }
+}

@@ -1,0 +1,240 @@
+//! The report of a search: the highest load that keeps an objective, as an interval, and
+//! the loads that were tried.
+
+use super::curve::subtitle;
+use super::picture::{Axis, Line, Mark, Picture, Style};
+use super::{micros, mix, sketch, text};
+use crate::quantity::grouped;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
+
+/// The report; nothing if the record is not a search's.
+pub fn render(record: &RunRecord) -> String {
+    let Some(objective) = &record.objective else {
+        return String::new();
+    };
+    let mut text = text::heading(record);
+    text.push_str(&format!("\n{}\n", answer(objective)));
+    text.push_str(&table(objective));
+    text.push_str(&sketch::render(&picture(record, objective)));
+    if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
+        text.push('\n');
+        for (name, value) in mix::what_was_asked(record, plan, &mix.file_set) {
+            text.push_str(&format!("{name:<16}{value}\n"));
+        }
+    }
+    text.push_str(&mix::errors(record));
+    text.push_str(&text::ledger(&record.totals.ledger));
+    text
+}
+
+/// What was found, in one sentence.
+fn answer(record: &ObjectiveRecord) -> String {
+    let objective = record.objective;
+    let per_second = |load: Option<f64>| load.map(|load| format!("{} operations/s", amount(load)));
+    let found = per_second(record.load_ops_per_s);
+    let lower = per_second(record.lower_ops_per_s);
+    let upper = per_second(record.upper_ops_per_s);
+    let confidence = "with 95 % confidence";
+    match (record.end, found, lower, upper) {
+        (SearchEnd::NeverHolds, _, _, upper) => {
+            let below = upper.map_or_else(String::new, |upper| {
+                format!(": the highest load is below {upper}, {confidence}")
+            });
+            format!("{objective} does not even hold at the lowest load that was tried{below}")
+        }
+        (SearchEnd::AlwaysHolds, _, lower, _) => {
+            let above = lower.map_or_else(String::new, |lower| {
+                format!(": the highest load is above {lower}, {confidence}")
+            });
+            format!("{objective} holds at all that the load generator can offer{above}")
+        }
+        (end, Some(found), Some(lower), Some(upper)) => format!(
+            "{objective} holds up to {found}: between {lower} and {upper}, {confidence}{}",
+            because(end)
+        ),
+        (end, found, lower, upper) => {
+            let parts = [
+                found.map(|found| format!("about {found}")),
+                lower.map(|lower| format!("at least {lower}")),
+                upper.map(|upper| format!("at most {upper}")),
+            ];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            match parts.as_slice() {
+                [] => format!("{objective}: no load was found{}", because(end)),
+                parts => format!(
+                    "{objective} holds up to {}{}",
+                    parts.join(", "),
+                    because(end)
+                ),
+            }
+        }
+    }
+}
+
+/// Why it is not known better.
+const fn because(end: SearchEnd) -> &'static str {
+    match end {
+        SearchEnd::TimeOver => "; time was over before it was known as precisely as was asked",
+        SearchEnd::Interrupted => "; somebody stopped the search",
+        SearchEnd::Precise | SearchEnd::NeverHolds | SearchEnd::AlwaysHolds => "",
+    }
+}
+
+fn amount(load: f64) -> String {
+    if load < 1000.0 {
+        format!("{load:.1}")
+    } else {
+        grouped(load.round() as u64)
+    }
+}
+
+/// One row per load that was tried, in order.
+fn table(record: &ObjectiveRecord) -> String {
+    let figure = record.objective.figure.to_string().to_uppercase();
+    let mut text = format!(
+        "\n{:>10}{:>10}{:>12}{:>14}{:>12}{:>10}{:>10}  OBJECTIVE\n",
+        "OFFERED/S",
+        "DONE/S",
+        "OPERATIONS",
+        format!("{figure} usecs"),
+        "ABOVE",
+        "ABOVE %",
+        "TIME s"
+    );
+    for tried in &record.tried {
+        let percent = 100.0 * tried.above as f64 / tried.ended.max(1) as f64;
+        let holds = if holds(record, tried) {
+            "holds"
+        } else {
+            "broken"
+        };
+        text.push_str(&format!(
+            "{:>10}{:>10}{:>12}{:>14}{:>12}{percent:>10.3}{:>10.1}  {holds}\n",
+            amount(tried.offered_load_ops_per_s),
+            amount(tried.achieved_load_ops_per_s),
+            grouped(tried.ended),
+            micros(tried.figure_ns as f64),
+            grouped(tried.above),
+            tried.end_ns.saturating_sub(tried.start_ns) as f64 / 1e9,
+        ));
+    }
+    text
+}
+
+const fn holds(record: &ObjectiveRecord, tried: &TriedRecord) -> bool {
+    tried.figure_ns < record.objective.below_ns
+}
+
+/// The loads that were tried as a picture, in order of load, with what was found.
+pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
+    let timed = objective.tried.iter().filter(|tried| tried.ended > 0);
+    let mut points: Vec<(f64, f64)> = timed
+        .map(|tried| (tried.offered_load_ops_per_s, tried.figure_ns as f64 / 1e9))
+        .collect();
+    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let below = objective.objective.below_ns as f64 / 1e9;
+    let ends = points.first().zip(points.last());
+    let bound = ends.map_or_else(Vec::new, |(first, last)| {
+        vec![(first.0, below), (last.0, below)]
+    });
+    let name = objective.objective.figure.to_string();
+    let mut lines = vec![
+        Line::new(&format!("{name} of the loads tried"), Style::First, points),
+        Line::new(&objective.objective.to_string(), Style::Bound, bound),
+    ];
+    lines.retain(|line| !line.points.is_empty());
+    let found = [
+        (objective.lower_ops_per_s, "at least"),
+        (objective.load_ops_per_s, "most likely"),
+        (objective.upper_ops_per_s, "at most"),
+    ];
+    Picture {
+        title: format!(
+            "Highest load with {} of {}",
+            objective.objective,
+            text::place_of(&record.plan.target)
+        ),
+        subtitle: subtitle(record),
+        x: Axis::load("offered load (operations/s)"),
+        y: Axis::time(&format!("{name} of the response time")),
+        lines,
+        marks: found
+            .into_iter()
+            .filter_map(|(x, text)| {
+                Some(Mark {
+                    x: x?,
+                    text: text.into(),
+                })
+            })
+            .collect(),
+    }
+}
+
+/// The loads that were tried as comma-separated values.
+pub fn csv(record: &ObjectiveRecord) -> String {
+    let mut text = String::from(
+        "offered_load_ops_per_s,achieved_load_ops_per_s,ended,figure_ns,above,start_ns,end_ns,\
+         holds\n",
+    );
+    for tried in &record.tried {
+        text.push_str(&format!(
+            "{:.3},{:.3},{},{},{},{},{},{}\n",
+            tried.offered_load_ops_per_s,
+            tried.achieved_load_ops_per_s,
+            tried.ended,
+            tried.figure_ns,
+            tried.above,
+            tried.start_ns,
+            tried.end_ns,
+            u8::from(holds(record, tried)),
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::canned;
+
+    #[test]
+    fn a_search_that_found_its_load() {
+        insta::assert_snapshot!(render(&canned::objective()));
+    }
+
+    #[test]
+    fn every_end_of_a_search_has_its_sentence() {
+        let mut record = canned::objective().objective.expect("a search");
+        let mut text = String::new();
+        for end in [
+            SearchEnd::Precise,
+            SearchEnd::TimeOver,
+            SearchEnd::NeverHolds,
+            SearchEnd::AlwaysHolds,
+            SearchEnd::Interrupted,
+        ] {
+            record.end = end;
+            match end {
+                SearchEnd::NeverHolds => {
+                    record.load_ops_per_s = None;
+                    record.lower_ops_per_s = None;
+                }
+                SearchEnd::AlwaysHolds => {
+                    record.lower_ops_per_s = Some(90_000.0);
+                    record.upper_ops_per_s = None;
+                }
+                SearchEnd::Interrupted => record.lower_ops_per_s = None,
+                SearchEnd::Precise | SearchEnd::TimeOver => {}
+            }
+            text.push_str(&answer(&record));
+            text.push('\n');
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_values_have_a_row_per_load() {
+        insta::assert_snapshot!(csv(&canned::objective().objective.expect("a search")));
+    }
+}

@@ -1,0 +1,320 @@
+//! Whose the directory of a file set is, and which run works in it now.
+//!
+//! The directory carries a marker with the recipe of the set and the process that uses it.
+//! A directory without one is somebody else's: nothing in it is touched. The marker is never
+//! missing while there is anything else: it is replaced by RENAME, and taken away last.
+
+use super::listing::{self, Object};
+use crate::error::RunError;
+use crate::prepare::own_directory::{MARKER, join};
+use crate::replay::marker::{self, LeftOver, MARKER_MAX_BYTES};
+use crate::replay::nfs3::calls::{Failure, Nfs, Outcome, permissions};
+use filestone_model::file_set::Recipe;
+use filestone_model::load::Status as LoadStatus;
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{FileType, Handle, Status};
+
+/// What the next marker is called until it takes the place of the last one. Whoever makes
+/// it is the only one who changes the marker.
+const NEXT_MARKER: &str = "made-by-filestone.next";
+
+/// The directory of a set, and the directory that it is in.
+#[derive(Debug, Clone)]
+pub struct Home {
+    /// Where it is.
+    pub path: String,
+    parent: Handle,
+    name: String,
+    /// Its handle.
+    pub handle: Handle,
+}
+
+/// What stands where the set shall be.
+enum Found {
+    Nothing,
+    Somebodys(FileType),
+    Ours(Handle, LeftOver, Option<Recipe>),
+}
+
+/// What was there when the directory was claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing, or a set of the same recipe.
+    Welcome,
+    /// A set of another recipe, to be removed.
+    Other,
+}
+
+/// A failure with its place.
+pub fn error_at(path: &str, procedure: &'static str, failure: Failure) -> RunError {
+    match failure {
+        Failure::Lost(lost) => RunError::Unsuitable(
+            lost.what.to_string(),
+            Some("is the server still there?".into()),
+        ),
+        Failure::Answered(LoadStatus::Nfs(number)) => RunError::Nfs {
+            path: path.into(),
+            procedure,
+            status: Status(number),
+        },
+        Failure::Answered(other) => RunError::Internal(format!("{procedure}: {other:?}")),
+    }
+}
+
+fn unsuitable(what: String, help: String) -> RunError {
+    RunError::Unsuitable(what, Some(help))
+}
+
+/// The object of this name with its attributes; `None` if there is none.
+fn find(nfs: &mut Nfs, directory: &Handle, name: &str) -> Outcome<Option<Object>> {
+    listing::find(nfs, directory, name.as_bytes())
+}
+
+/// What our marker in `directory` says; `None` if there is none.
+fn read_marker(nfs: &mut Nfs, directory: &Handle, name: &str) -> Outcome<Option<String>> {
+    let Some(marker) = find(nfs, directory, name)? else {
+        return Ok(None);
+    };
+    if marker.file_type != FileType::Regular {
+        return Ok(None);
+    }
+    let text = nfs.read_text(&marker.handle, MARKER_MAX_BYTES)?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
+fn look(nfs: &mut Nfs, parent: &Handle, name: &str, path: &str) -> Outcome<Found> {
+    let Some(found) = find(nfs, parent, name)? else {
+        return Ok(Found::Nothing);
+    };
+    let somebodys = Found::Somebodys(found.file_type);
+    if found.file_type != FileType::Directory {
+        return Ok(somebodys);
+    }
+    let Some(text) = read_marker(nfs, &found.handle, MARKER)? else {
+        return Ok(somebodys);
+    };
+    Ok(match LeftOver::read(path.into(), text.as_bytes()) {
+        Some(run) => Found::Ours(found.handle, run, Recipe::find(&text)),
+        None => somebodys,
+    })
+}
+
+fn not_ours(path: &str, file_type: FileType) -> RunError {
+    let is = match file_type {
+        FileType::Directory => "was not made by filestone",
+        _ => "is no directory",
+    };
+    unsuitable(
+        format!("{path}: {is}: nothing has been touched"),
+        "move it away, or give the file set another name or directory".into(),
+    )
+}
+
+/// An error unless the run that the marker names is certainly over.
+fn check_over(run: &LeftOver, host: &str, path: &str) -> Result<(), RunError> {
+    let (process, started) = (run.process_in_words(), run.started_in_words());
+    match run.is_going_on(host) {
+        Some(false) => Ok(()),
+        Some(true) => Err(unsuitable(
+            format!("{path}: another run is using this file set ({process})"),
+            "wait for its end, or give the file set another name or directory".into(),
+        )),
+        None => Err(unsuitable(
+            format!(
+                "{path}: this file set is left over, or in use, by {process}, \
+                 whose run began {started}"
+            ),
+            format!(
+                "if that run is over, add a line \"given up\" to {MARKER} in it; \
+                 or give the file set another name or directory"
+            ),
+        )),
+    }
+}
+
+impl Home {
+    /// Makes the directory `name` in `parent`, which is at `path`, or takes over the one that
+    /// is there, if it is ours and no run works in it.
+    pub fn claim(
+        nfs: &mut Nfs,
+        (path, parent): (&str, Handle),
+        name: &str,
+        host: &str,
+        recipe: &Recipe,
+    ) -> Result<(Self, Before), RunError> {
+        let path = join(path, name.as_bytes());
+        let found = look(nfs, &parent, name, &path);
+        let mut home = Self {
+            parent,
+            name: name.into(),
+            handle: Handle::EMPTY,
+            path,
+        };
+        match found.map_err(|failure| error_at(&home.path, "LOOKUP", failure))? {
+            Found::Nothing => {
+                home.make(nfs, host, recipe)?;
+                Ok((home, Before::Welcome))
+            }
+            Found::Somebodys(file_type) => Err(not_ours(&home.path, file_type)),
+            Found::Ours(handle, run, theirs) => {
+                check_over(&run, host, &home.path)?;
+                home.handle = handle;
+                let before = match theirs.as_ref() == Some(recipe) {
+                    true => Before::Welcome,
+                    false => Before::Other,
+                };
+                // The old recipe stays until the last of the old set is gone.
+                home.take_over(nfs, host, theirs.as_ref())?;
+                Ok((home, before))
+            }
+        }
+    }
+
+    fn make(&mut self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
+        let name = self.name.as_bytes();
+        let made = nfs
+            .make_directory(&self.parent, name, 0o755)
+            .map_err(|failure| error_at(&self.path, "MKDIR", failure))?;
+        self.handle = match made {
+            Some(handle) => handle,
+            None => nfs
+                .lookup(&self.parent, name)
+                .map(|found| found.handle)
+                .map_err(|failure| error_at(&self.path, "LOOKUP", failure))?,
+        };
+        let text = format!("{}{recipe}", marker::text(host, false));
+        self.write(nfs, MARKER, &text).map_err(|failure| {
+            // It was made a moment ago, and nothing is in it but perhaps the marker.
+            nfs.remove(&self.handle, MARKER.as_bytes()).ok();
+            nfs.remove_directory(&self.parent, name).ok();
+            error_at(&join(&self.path, MARKER.as_bytes()), "CREATE", failure)
+        })
+    }
+
+    fn write(&self, nfs: &mut Nfs, name: &str, text: &str) -> Outcome<()> {
+        let how = CreateHow::Guarded(permissions(0o644));
+        let file = match nfs.create(&self.handle, name.as_bytes(), how)? {
+            Some(handle) => handle,
+            None => nfs.lookup(&self.handle, name.as_bytes())?.handle,
+        };
+        let bytes = text.as_bytes();
+        let written = nfs.write(&file, 0, bytes, StableHow::FileSync)?;
+        match written.count as usize == bytes.len() {
+            true => Ok(()),
+            false => Err(Status::NOSPC.into()),
+        }
+    }
+
+    /// Enters this process into the marker, unless another run is faster.
+    fn take_over(
+        &self,
+        nfs: &mut Nfs,
+        host: &str,
+        recipe: Option<&Recipe>,
+    ) -> Result<(), RunError> {
+        self.replace(nfs, host, false, recipe, |nfs| {
+            let text = read_marker(nfs, &self.handle, MARKER)
+                .map_err(|failure| error_at(&self.path, "READ", failure))?
+                .unwrap_or_default();
+            match LeftOver::read(self.path.clone(), text.as_bytes()) {
+                Some(run) => check_over(&run, host, &self.path),
+                None => Err(not_ours(&self.path, FileType::Directory)),
+            }
+        })
+    }
+
+    /// Says in the marker that this process made the set by this recipe.
+    pub fn enter_recipe(&self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
+        self.replace(nfs, host, false, Some(recipe), |_| Ok(()))
+    }
+
+    /// Gives the claim up; the set stays. Of a set that is not ours any more, nothing is changed.
+    pub fn release(&self, nfs: &mut Nfs, host: &str) -> Result<(), RunError> {
+        if !self.is_ours(nfs, host)? {
+            return Ok(());
+        }
+        let text = read_marker(nfs, &self.handle, MARKER)
+            .map_err(|failure| error_at(&self.path, "READ", failure))?;
+        let recipe = text.as_deref().and_then(Recipe::find);
+        self.replace(nfs, host, true, recipe.as_ref(), |_| Ok(()))
+    }
+
+    /// Whether the marker says that this process uses the set.
+    pub fn is_ours(&self, nfs: &mut Nfs, host: &str) -> Result<bool, RunError> {
+        let text = read_marker(nfs, &self.handle, MARKER)
+            .map_err(|failure| error_at(&self.path, "READ", failure))?
+            .unwrap_or_default();
+        let run = LeftOver::read(self.path.clone(), text.as_bytes());
+        Ok(run.is_some_and(|run| {
+            run.process == Some(std::process::id())
+                && run.host.as_deref() == Some(host)
+                && run.is_going_on(host) == Some(true)
+        }))
+    }
+
+    /// Puts another marker in the place of the one that is there, if `check` says that it may
+    /// be while nobody else can.
+    fn replace(
+        &self,
+        nfs: &mut Nfs,
+        host: &str,
+        is_given_up: bool,
+        recipe: Option<&Recipe>,
+        check: impl FnOnce(&mut Nfs) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let mut text = marker::text(host, is_given_up);
+        if let Some(recipe) = recipe {
+            text.push_str(&recipe.to_string());
+        }
+        let next = NEXT_MARKER.as_bytes();
+        let at = |procedure| {
+            let path = join(&self.path, next);
+            move |failure| error_at(&path, procedure, failure)
+        };
+        match self.write(nfs, NEXT_MARKER, &text) {
+            Err(failure) if failure.is(Status::EXIST) => {
+                self.clear_next(nfs, host)?;
+                self.write(nfs, NEXT_MARKER, &text).map_err(at("CREATE"))?;
+            }
+            written => written.map_err(at("CREATE"))?,
+        }
+        if let Err(error) = check(nfs) {
+            nfs.remove(&self.handle, next).ok();
+            return Err(error);
+        }
+        let from = (&self.handle, next);
+        nfs.rename(from, (&self.handle, MARKER.as_bytes()))
+            .map_err(at("RENAME"))
+    }
+
+    /// Takes away a marker that a run did not put into its place before its end.
+    fn clear_next(&self, nfs: &mut Nfs, host: &str) -> Result<(), RunError> {
+        let path = join(&self.path, NEXT_MARKER.as_bytes());
+        let text = read_marker(nfs, &self.handle, NEXT_MARKER)
+            .map_err(|failure| error_at(&path, "READ", failure))?
+            .unwrap_or_default();
+        // Without a word in it, the run ended between two calls.
+        if let Some(run) = LeftOver::read(path.clone(), text.as_bytes()) {
+            check_over(&run, host, &self.path)?;
+        } else if !text.is_empty() {
+            return Err(not_ours(&path, FileType::Directory));
+        }
+        nfs.remove(&self.handle, NEXT_MARKER.as_bytes())
+            .map_err(|failure| error_at(&path, "REMOVE", failure))
+    }
+
+    /// Takes the marker and the directory away, of which everything else is gone.
+    pub fn remove(&self, nfs: &mut Nfs) -> Result<(), RunError> {
+        for name in [NEXT_MARKER, MARKER] {
+            match nfs.remove(&self.handle, name.as_bytes()) {
+                Err(failure) if failure.is(Status::NOENT) => {}
+                removed => removed.map_err(|failure| {
+                    error_at(&join(&self.path, name.as_bytes()), "REMOVE", failure)
+                })?,
+            }
+        }
+        nfs.remove_directory(&self.parent, self.name.as_bytes())
+            .map_err(|failure| error_at(&self.path, "RMDIR", failure))
+    }
+}

@@ -1,0 +1,410 @@
+//! The file set of a mix on an NFS server: found and checked, made and mended, removed.
+//!
+//! | module | what is there |
+//! |---|---|
+//! | `claim` | whose the set's directory is, and which run works in it |
+//! | `places` | where each object is in the file table and on the server |
+//! | `listing`, `survey` | what is there already, and right |
+//! | `making`, `writing` | the calls that make the rest |
+//! | `names`, `removal` | taking names, and whole sets, away |
+//!
+//! What a set consists of is `filestone_model::file_set`'s. The layout of the tree, and what
+//! is checked of it, is in docs/reference/file-set.md.
+
+mod claim;
+mod listing;
+mod making;
+mod names;
+mod places;
+mod removal;
+mod survey;
+mod writing;
+
+use super::Session;
+use super::pipeline::Pipeline;
+use crate::error::RunError;
+use crate::replay::nfs3::calls::Nfs;
+use crate::replay::nfs3::connection::{Connection, Program};
+use crate::run::Observer;
+use crate::transport::Dial;
+use claim::{Before, Home};
+use filestone_model::file_set::{Changing, ClientSet, Layout, Recipe, file_name};
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{FileSetPlan, TransportKind};
+use filestone_model::workload::FileTable;
+use filestone_wire::nfs3::{Handle, PROGRAM, VERSION};
+use filestone_wire::pattern;
+use making::{Making, Progress, Step};
+use places::{Part, Places};
+use removal::Remover;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use survey::Findings;
+
+/// Most bytes of a WRITE: the period of the pattern.
+const TRANSFER_MAX: u64 = pattern::PERIOD as u64;
+/// What is taken of a server that does not say: what the oldest servers take.
+const TRANSFER_UNKNOWN: u32 = 8192;
+/// The largest reply to a single call: a page of a directory, and room.
+const RECORD_MAX: usize = 1 << 20;
+
+/// What shall be there.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'a> {
+    /// The directories that the clients' sets are in, with their paths: client i uses
+    /// directory i modulo their number.
+    pub roots: &'a [(String, Handle)],
+    /// What the set consists of.
+    pub layout: &'a Layout,
+    /// What it is called, and the recipe that it is made by.
+    pub plan: &'a FileSetPlan,
+    /// The kinds of operation of the run: what none of them needs is not made.
+    pub kinds: &'a [OpKind],
+    /// wtmax of FSINFO; 0 of a server that does not say.
+    pub write_max_bytes: u64,
+}
+
+/// A file set that is there, right, and claimed by this process.
+#[derive(Debug)]
+pub struct FileSet {
+    /// All objects, and the names of the data files.
+    pub table: FileTable,
+    /// Where each client finds its own.
+    pub clients: Vec<ClientSet>,
+    /// What is said of it in the record.
+    pub record: FileSetRecord,
+    claims: Claims,
+}
+
+/// The directories that this process has claimed.
+#[derive(Debug, Default)]
+struct Claims {
+    homes: Vec<Home>,
+    host: String,
+}
+
+/// Finds, checks and completes the file set, or makes it.
+///
+/// The set stays claimed until [`FileSet::release`] or [`FileSet::remove`]; after an error it is
+/// given up at once. What was half made stays, and is completed by the next run.
+pub fn prepare(
+    session: &Session,
+    order: &Order<'_>,
+    (stop, observer): (&AtomicBool, &mut dyn Observer),
+) -> Result<FileSet, RunError> {
+    let started = Instant::now();
+    let mut claims = Claims {
+        homes: Vec::new(),
+        host: crate::host::name(),
+    };
+    let completed = complete(session, order, &mut claims, (stop, observer));
+    match completed {
+        Ok((table, clients, mut record)) => {
+            let elapsed = started.elapsed().as_nanos();
+            record.prepared_ns = u64::try_from(elapsed).unwrap_or(u64::MAX);
+            Ok(FileSet {
+                table,
+                clients,
+                record,
+                claims,
+            })
+        }
+        Err(error) => {
+            // The first error is the one to report. Whatever cannot be given up is taken over
+            // by the next run, once this process is gone.
+            let _ = claims.release(session);
+            Err(error)
+        }
+    }
+}
+
+/// A connection for calls one at a time, by TCP.
+fn connect(session: &Session) -> Result<Nfs, RunError> {
+    let dial = Dial {
+        transport: TransportKind::Tcp,
+        ..*session.dial()
+    };
+    let program = Program {
+        number: PROGRAM,
+        version: VERSION,
+    };
+    let credentials = session.credentials().clone();
+    Connection::open(&dial, program, credentials, session.timeout(), RECORD_MAX)
+        .map(Nfs)
+        .map_err(|source| RunError::Connect {
+            address: dial.address,
+            source,
+        })
+}
+
+fn pipeline(session: &Session) -> Result<Pipeline, RunError> {
+    Pipeline::connect(session.dial(), session.credentials(), session.timeout())
+}
+
+type Completed = (FileTable, Vec<ClientSet>, FileSetRecord);
+
+fn complete(
+    session: &Session,
+    order: &Order<'_>,
+    claims: &mut Claims,
+    (stop, observer): (&AtomicBool, &mut dyn Observer),
+) -> Result<Completed, RunError> {
+    super::go_on(stop)?;
+    let mut nfs = connect(session)?;
+    let mut pipeline = pipeline(session)?;
+    let mut remover = Remover {
+        nfs: &mut nfs,
+        pipeline: &mut pipeline,
+        stop,
+    };
+    let home_of_root = claims.claim(&mut remover, order, observer)?;
+    let mut builder = Builder {
+        places: Places::new(order.layout, order.kinds, &claims.homes, &home_of_root),
+        findings: Findings::default(),
+        made: 0,
+        pattern: pattern::table(),
+        transfer: match order.write_max_bytes {
+            0 => TRANSFER_UNKNOWN,
+            bytes => bytes.min(TRANSFER_MAX) as u32,
+        },
+        remover,
+        observer,
+        steps_files_done: 0,
+    };
+    builder.build()?;
+    let totals = order.layout.totals();
+    let record = FileSetRecord {
+        paths: claims.homes.iter().map(|home| home.path.clone()).collect(),
+        files: totals.files,
+        bytes: totals.bytes,
+        working_files: totals.working_files,
+        working_bytes: totals.working_bytes,
+        other_objects: order.layout.other_objects(order.kinds),
+        found: builder.findings.found,
+        made: builder.made,
+        prepared_ns: 0,
+        removed: false,
+    };
+    let (entries, clients) = builder.places.finish();
+    let mut table = FileTable::default();
+    for entry in entries {
+        table.add(entry);
+    }
+    for file in 0..order.layout.files_per_client() {
+        table.add_name(file_name(file).as_bytes());
+    }
+    Ok((table, clients, record))
+}
+
+impl Claims {
+    /// Claims the set's directory in each of the given ones; which of them each has. Sets of
+    /// another recipe are removed.
+    fn claim(
+        &mut self,
+        remover: &mut Remover<'_>,
+        order: &Order<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<usize>, RunError> {
+        let recipe = Recipe::of(order.plan);
+        let mut seen: Vec<Handle> = Vec::new();
+        let mut home_of_root = Vec::new();
+        for (path, root) in order.roots {
+            // A directory that is given twice has one set.
+            if let Some(home) = seen.iter().position(|handle| handle == root) {
+                home_of_root.push(home);
+                continue;
+            }
+            let place = (path.as_str(), *root);
+            let name = &order.plan.name;
+            let claimed = Home::claim(remover.nfs, place, name, &self.host, &recipe)?;
+            let (home, before) = claimed;
+            self.homes.push(home.clone());
+            seen.push(*root);
+            home_of_root.push(self.homes.len() - 1);
+            if before == Before::Other {
+                observer.preparing(&format!("removing another file set in {}", home.path));
+                remover.empty(&home.path, &home.handle)?;
+                home.enter_recipe(remover.nfs, &self.host, &recipe)?;
+            }
+        }
+        Ok(home_of_root)
+    }
+
+    /// Gives all claims up.
+    fn release(&self, session: &Session) -> Result<(), RunError> {
+        if self.homes.is_empty() {
+            return Ok(());
+        }
+        let mut nfs = connect(session)?;
+        let released = self
+            .homes
+            .iter()
+            .map(|home| home.release(&mut nfs, &self.host));
+        // One that fails does not keep the others.
+        released.fold(Ok(()), |sum, one| sum.and(one))
+    }
+}
+
+/// What completes a claimed set.
+struct Builder<'a> {
+    places: Places<'a>,
+    findings: Findings,
+    made: u64,
+    pattern: Vec<u8>,
+    transfer: u32,
+    remover: Remover<'a>,
+    observer: &'a mut dyn Observer,
+    steps_files_done: u64,
+}
+
+impl Builder<'_> {
+    /// From the clients' directories down to what is in them. What was not there is made
+    /// before anything is looked for in it, and then nothing needs to be looked for.
+    fn build(&mut self) -> Result<(), RunError> {
+        let paths: Vec<&str> = self.places.homes.iter().map(|home| &*home.path).collect();
+        self.observer
+            .preparing(&format!("checking the file set in {}", paths.join(", ")));
+        survey::find_clients(&mut self.remover, &mut self.places, &mut self.findings)?;
+        let clients = 0..self.places.layout.clients();
+        let roots = clients
+            .clone()
+            .map(|client| self.places.index(client, Part::Root));
+        let roots: Vec<u32> = roots.collect();
+        let old_roots: Vec<bool> = roots
+            .iter()
+            .map(|root| self.places.is_there(*root))
+            .collect();
+        self.make_missing(&roots)?;
+        for (client, is_old) in clients.zip(old_roots) {
+            if is_old {
+                let (places, findings) = (&mut self.places, &mut self.findings);
+                survey::find_directories(&mut self.remover, places, findings, client)?;
+            }
+        }
+        let directories = self.directories();
+        let is_old = directories.iter().map(|one| self.places.is_there(*one));
+        let is_old: Vec<bool> = is_old.collect();
+        self.make_missing(&directories)?;
+        for (directory, is_old) in directories.into_iter().zip(is_old) {
+            let (places, findings) = (&mut self.places, &mut self.findings);
+            match is_old {
+                true => survey::find_contents(&mut self.remover, places, findings, directory)?,
+                false => survey::all_spares(places, findings, directory),
+            }
+        }
+        self.make_contents()
+    }
+
+    /// The directories in the clients' directories.
+    fn directories(&self) -> Vec<u32> {
+        let mut directories = Vec::new();
+        for client in 0..self.places.layout.clients() {
+            let of_files = (0..self.places.layout.file_directories()).map(Part::Files);
+            let changing = self.places.changing.iter().copied().map(Part::Changing);
+            let parts = of_files.chain(changing);
+            directories.extend(parts.map(|part| self.places.index(client, part)));
+        }
+        directories
+    }
+
+    fn make_missing(&mut self, objects: &[u32]) -> Result<(), RunError> {
+        let missing = objects
+            .iter()
+            .filter(|object| !self.places.is_there(**object));
+        let steps: Vec<Step> = missing.map(|object| Step::Object(*object)).collect();
+        self.make(steps.into_iter())
+    }
+
+    /// Files, links, pipes and the names that come and go.
+    fn make_contents(&mut self) -> Result<(), RunError> {
+        let wrong = std::mem::take(&mut self.findings.wrong);
+        let (links, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.findings.spares)
+            .into_iter()
+            .partition(|spare| spare.changing == Changing::Links);
+        let objects = 0..self.places.len();
+        let missing = objects.filter(|object| !self.places.is_there(*object));
+        let missing: Vec<u32> = missing.collect();
+        let is_file = |object: &&u32| matches!(self.places.part(**object).1, Part::File(_));
+        let files = missing.iter().filter(is_file).count() + wrong.len();
+        self.steps_files_done = self.places.layout.totals().files - files as u64;
+        let steps = wrong
+            .into_iter()
+            .map(Step::Wrong)
+            .chain(missing.into_iter().map(Step::Object))
+            .chain(others.into_iter().map(Step::Spare));
+        self.make(steps)?;
+        // Hard links need the files that they are to.
+        self.make(links.into_iter().map(Step::Spare))
+    }
+
+    fn make(&mut self, steps: impl Iterator<Item = Step>) -> Result<(), RunError> {
+        let homes = self.places.homes;
+        let progress = Progress {
+            observer: &mut *self.observer,
+            path: homes
+                .first()
+                .map(|home| home.path.clone())
+                .unwrap_or_default(),
+            files_done: self.steps_files_done,
+            files: self.places.layout.totals().files,
+            last: Instant::now(),
+        };
+        let data = (self.pattern.as_slice(), self.transfer);
+        let mut making = Making::new(&mut self.places, steps, data, progress);
+        let result = self.remover.pipeline.run(&mut making, self.remover.stop);
+        self.made += making.made;
+        result
+    }
+}
+
+impl FileSet {
+    /// Gives the set up; it stays on the server.
+    pub fn release(&self, session: &Session) -> Result<(), RunError> {
+        self.claims.release(session)
+    }
+
+    /// Takes the set away, unless somebody else has taken it over. What has a name in it that
+    /// we do not give stays, and is an error.
+    pub fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
+        match self.claims.remove(session, stop) {
+            Ok(()) => {
+                self.record.removed = true;
+                Ok(())
+            }
+            Err(error) => {
+                // What could not be removed is not in use any more, all the same.
+                let _ = self.claims.release(session);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Claims {
+    /// Removes all that is claimed.
+    fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
+        let mut nfs = connect(session)?;
+        let mut pipeline = pipeline(session)?;
+        while let Some(home) = self.homes.last() {
+            if !home.is_ours(&mut nfs, &self.host)? {
+                return Err(RunError::Unsuitable(
+                    format!(
+                        "{}: is not ours any more: it has not been removed",
+                        home.path
+                    ),
+                    Some("did somebody change the file made-by-filestone in it?".into()),
+                ));
+            }
+            let mut remover = Remover {
+                nfs: &mut nfs,
+                pipeline: &mut pipeline,
+                stop,
+            };
+            remover.empty(&home.path, &home.handle)?;
+            home.remove(&mut nfs)?;
+            self.homes.pop();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! A file set taken away: what is in its directories and has a name that we give, and the
+//! directories. What has another name stays, and so do the directories that it is in.
+
+use super::claim::error_at;
+use super::listing;
+use super::names::{Doomed, Removal};
+use crate::error::RunError;
+use crate::prepare::go_on;
+use crate::prepare::own_directory::join;
+use crate::prepare::pipeline::Pipeline;
+use crate::replay::nfs3::calls::Nfs;
+use filestone_model::file_set::{Changing, client_of, file_of, files_directory_of, link_of};
+use filestone_wire::nfs3::{FileType, Handle};
+use std::sync::atomic::AtomicBool;
+
+/// Names kept in memory before they are removed.
+pub const BATCH: usize = 100_000;
+/// Times that a directory is listed and emptied of so many: then its server lists what it has
+/// removed.
+const PASSES_MAX: u32 = 1000;
+
+/// An error if a directory has been listed and emptied too often.
+pub fn never_empty(pass: u32, path: &str) -> Result<(), RunError> {
+    match pass < PASSES_MAX {
+        true => Ok(()),
+        false => Err(RunError::Unsuitable(
+            format!("{path}: the server lists what it has removed"),
+            None,
+        )),
+    }
+}
+
+/// A directory in a client's directory, by its name.
+#[derive(Clone, Copy)]
+enum Kind {
+    Files,
+    Changing(Changing),
+}
+
+impl Kind {
+    fn of(name: &[u8]) -> Option<Self> {
+        if files_directory_of(name).is_some() {
+            return Some(Kind::Files);
+        }
+        let mut all = Changing::ALL.into_iter();
+        all.find(|changing| changing.directory().as_bytes() == name)
+            .map(Kind::Changing)
+    }
+
+    /// Whether we give such a name in it.
+    fn gives(self, name: &[u8]) -> bool {
+        match self {
+            Kind::Files => file_of(name).is_some(),
+            Kind::Changing(Changing::SymbolicLinks) if link_of(name).is_some() => true,
+            Kind::Changing(changing) => changing.number_of(name).is_some(),
+        }
+    }
+}
+
+/// Directories with their names and handles.
+type Directories = Vec<(Box<[u8]>, Handle)>;
+
+/// What takes a set away.
+pub struct Remover<'a> {
+    pub nfs: &'a mut Nfs,
+    pub pipeline: &'a mut Pipeline,
+    pub stop: &'a AtomicBool,
+}
+
+impl Remover<'_> {
+    /// Takes away the directories of all clients, in the set's directory.
+    pub fn empty(&mut self, path: &str, home: &Handle) -> Result<(), RunError> {
+        for pass in 0.. {
+            let clients = self.directories(path, home, |name| client_of(name).is_some())?;
+            if clients.is_empty() {
+                break;
+            }
+            never_empty(pass, path)?;
+            for (name, handle) in &clients {
+                self.empty_client(&join(path, name), handle)?;
+            }
+            self.remove_directories(path, home, clients)?;
+        }
+        Ok(())
+    }
+
+    fn empty_client(&mut self, path: &str, client: &Handle) -> Result<(), RunError> {
+        let directories = self.directories(path, client, |name| Kind::of(name).is_some())?;
+        let mut doomed = Vec::new();
+        for (name, handle) in &directories {
+            let Some(kind) = Kind::of(name) else { continue };
+            let path = join(path, name);
+            // A directory may have more names than are kept in memory at once.
+            for pass in 0.. {
+                if !self.collect(&path, handle, |name| kind.gives(name), &mut doomed)? {
+                    break;
+                }
+                self.remove(&mut doomed)?;
+                never_empty(pass, &path)?;
+            }
+        }
+        self.remove(&mut doomed)?;
+        self.remove_directories(path, client, directories)
+    }
+
+    fn directories(
+        &mut self,
+        path: &str,
+        handle: &Handle,
+        is_ours: impl Fn(&[u8]) -> bool,
+    ) -> Result<Directories, RunError> {
+        go_on(self.stop)?;
+        let mut directories = Directories::new();
+        listing::list(self.nfs, handle, is_ours, |name, object| {
+            if object.file_type == FileType::Directory {
+                directories.push((name.into(), object.handle));
+            }
+            directories.len() >= BATCH
+        })
+        .map_err(|failure| error_at(path, "READDIRPLUS", failure))?;
+        Ok(directories)
+    }
+
+    fn remove_directories(
+        &mut self,
+        path: &str,
+        parent: &Handle,
+        directories: Directories,
+    ) -> Result<(), RunError> {
+        let doomed = directories.into_iter().map(|(name, _)| Doomed {
+            directory: *parent,
+            path: path.into(),
+            name,
+            is_directory: true,
+        });
+        self.remove(&mut doomed.collect())
+    }
+
+    /// Adds the names of a directory to those that shall go; whether there may be more of
+    /// them than that.
+    fn collect(
+        &mut self,
+        path: &str,
+        handle: &Handle,
+        is_doomed: impl Fn(&[u8]) -> bool,
+        doomed: &mut Vec<Doomed>,
+    ) -> Result<bool, RunError> {
+        go_on(self.stop)?;
+        let mut has_more = false;
+        listing::list(self.nfs, handle, is_doomed, |name, object| {
+            has_more = doomed.len() >= BATCH;
+            if !has_more {
+                doomed.push(Doomed {
+                    directory: *handle,
+                    path: path.into(),
+                    name: name.into(),
+                    is_directory: object.file_type == FileType::Directory,
+                });
+            }
+            has_more
+        })
+        .map_err(|failure| error_at(path, "READDIRPLUS", failure))?;
+        Ok(has_more)
+    }
+
+    /// Takes names away.
+    pub fn remove(&mut self, doomed: &mut Vec<Doomed>) -> Result<(), RunError> {
+        self.pipeline.run(&mut Removal::new(doomed), self.stop)?;
+        doomed.clear();
+        Ok(())
+    }
+}

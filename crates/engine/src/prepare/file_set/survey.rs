@@ -1,0 +1,320 @@
+//! What of a set is there already, and right.
+
+use super::claim::error_at;
+use super::listing::{self, Object};
+use super::names::Doomed;
+use super::places::{Part, Places};
+use super::removal::{BATCH, Remover, never_empty};
+use crate::error::RunError;
+use crate::prepare::go_on;
+use crate::prepare::own_directory::join;
+use filestone_model::file_set::{
+    Changing, FILES_PER_DIRECTORY, client_of, file_of, files_directory_of, link_of,
+};
+use filestone_wire::nfs3::{FileType, Handle};
+
+/// A name that comes and goes, of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spare {
+    pub client: u32,
+    pub changing: Changing,
+    pub number: u32,
+}
+
+/// What has to be done besides making what has no handle.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Objects that are there, and right.
+    pub found: u64,
+    /// Data files of a wrong length.
+    pub wrong: Vec<u32>,
+    /// Names that are not there.
+    pub spares: Vec<Spare>,
+}
+
+fn unexpected(path: String, expected: &str) -> RunError {
+    RunError::Unsuitable(
+        format!("{path}: is no {expected} any more: it was not filestone that changed it"),
+        Some("move it away, or remove the file set".into()),
+    )
+}
+
+fn expect(object: &Object, file_type: FileType, path: impl Fn() -> String) -> Result<(), RunError> {
+    let word = match file_type {
+        FileType::Directory => "directory",
+        FileType::Symlink => "symbolic link",
+        _ => "file",
+    };
+    match object.file_type == file_type {
+        true => Ok(()),
+        false => Err(unexpected(path(), word)),
+    }
+}
+
+/// Looks for the directories of the clients.
+pub fn find_clients(
+    remover: &mut Remover<'_>,
+    places: &mut Places<'_>,
+    findings: &mut Findings,
+) -> Result<(), RunError> {
+    for (home_index, home) in places.homes.iter().enumerate() {
+        let clients = places.layout.clients();
+        let mut seen = Vec::new();
+        let most = clients as usize;
+        list(
+            remover,
+            &home.path,
+            &home.handle,
+            |name| client_of(name).is_some_and(|client| client < clients),
+            |name, object| {
+                // A name is only once in a directory, unless the server lists it twice.
+                if let Some(client) = client_of(name).filter(|_| seen.len() < 2 * most) {
+                    seen.push((client, *object));
+                }
+            },
+        )?;
+        for (client, object) in seen {
+            if places.home_index(client) == home_index {
+                learn(places, findings, (client, Part::Root), &object)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Looks for the directories in the directory of a client.
+pub fn find_directories(
+    remover: &mut Remover<'_>,
+    places: &mut Places<'_>,
+    findings: &mut Findings,
+    client: u32,
+) -> Result<(), RunError> {
+    let root = places.index(client, Part::Root);
+    let directories = places.layout.file_directories();
+    let part_of = |name: &[u8]| match files_directory_of(name) {
+        Some(directory) => (directory < directories).then_some(Part::Files(directory)),
+        None => {
+            let mut changing = places.changing.iter();
+            changing
+                .find(|changing| changing.directory().as_bytes() == name)
+                .map(|changing| Part::Changing(*changing))
+        }
+    };
+    let mut seen = Vec::new();
+    let most = directories as usize + places.changing.len();
+    list(
+        remover,
+        &places.path(root),
+        &places.handle(root),
+        |name| part_of(name).is_some(),
+        |name, object| {
+            if seen.len() < 2 * most {
+                seen.extend(part_of(name).map(|part| (part, *object)));
+            }
+        },
+    )?;
+    for (part, object) in seen {
+        learn(places, findings, (client, part), &object)?;
+    }
+    Ok(())
+}
+
+/// Looks for what is in one of these directories, and takes surplus names away.
+pub fn find_contents(
+    remover: &mut Remover<'_>,
+    places: &mut Places<'_>,
+    findings: &mut Findings,
+    index: u32,
+) -> Result<(), RunError> {
+    match places.part(index) {
+        (client, Part::Files(directory)) => {
+            let first = directory * FILES_PER_DIRECTORY;
+            let end = places
+                .layout
+                .files_per_client()
+                .min(first + FILES_PER_DIRECTORY);
+            let part_of = |name: &[u8]| {
+                let file = file_of(name).filter(|file| (first..end).contains(file))?;
+                Some(Part::File(file))
+            };
+            find_parts(remover, places, findings, (index, client), part_of)
+        }
+        (client, Part::Changing(changing)) => {
+            if changing == Changing::SymbolicLinks {
+                let links = places.links();
+                let part_of = |name: &[u8]| {
+                    let link = link_of(name).filter(|link| *link < links)?;
+                    Some(Part::Link(link))
+                };
+                find_parts(remover, places, findings, (index, client), part_of)?;
+            }
+            match places.changed.contains(&changing) {
+                true => find_spares(remover, places, findings, (index, client, changing)),
+                false => Ok(()),
+            }
+        }
+        (_, Part::Root | Part::File(_) | Part::Link(_)) => Ok(()),
+    }
+}
+
+fn find_parts(
+    remover: &mut Remover<'_>,
+    places: &mut Places<'_>,
+    findings: &mut Findings,
+    (directory, client): (u32, u32),
+    part_of: impl Fn(&[u8]) -> Option<Part>,
+) -> Result<(), RunError> {
+    let mut seen = Vec::new();
+    let most = FILES_PER_DIRECTORY.max(places.links()) as usize;
+    let (path, handle) = (places.path(directory), places.handle(directory));
+    list(
+        remover,
+        &path,
+        &handle,
+        |name| part_of(name).is_some(),
+        |name, object| {
+            if seen.len() < 2 * most {
+                seen.extend(part_of(name).map(|part| (part, *object)));
+            }
+        },
+    )?;
+    for (part, object) in seen {
+        learn(places, findings, (client, part), &object)?;
+    }
+    Ok(())
+}
+
+/// Enters an object that is there.
+fn learn(
+    places: &mut Places<'_>,
+    findings: &mut Findings,
+    (client, part): (u32, Part),
+    object: &Object,
+) -> Result<(), RunError> {
+    let index = places.index(client, part);
+    let file_type = match part {
+        Part::Root | Part::Files(_) | Part::Changing(_) => FileType::Directory,
+        Part::File(_) => FileType::Regular,
+        Part::Link(_) => FileType::Symlink,
+    };
+    expect(object, file_type, || places.path(index))?;
+    if places.is_there(index) {
+        return Ok(());
+    }
+    places.learn(index, object.handle);
+    match file_type == FileType::Regular && object.len != places.len_of(index) {
+        true => findings.wrong.push(index),
+        false => findings.found += 1,
+    }
+    Ok(())
+}
+
+/// What the names of a changing directory stand for.
+fn file_type_of(changing: Changing) -> FileType {
+    match changing {
+        Changing::Created | Changing::Links => FileType::Regular,
+        Changing::SymbolicLinks => FileType::Symlink,
+        Changing::Nodes => FileType::Fifo,
+        Changing::Directories => FileType::Directory,
+    }
+}
+
+/// Looks for the names that are there at the start, and takes away what a run has left besides.
+fn find_spares(
+    remover: &mut Remover<'_>,
+    places: &Places<'_>,
+    findings: &mut Findings,
+    (index, client, changing): (u32, u32, Changing),
+) -> Result<(), RunError> {
+    let (path, handle) = (places.path(index), places.handle(index));
+    let wanted = places.layout.spare_names();
+    let mut is_there = vec![false; wanted as usize];
+    for pass in 0.. {
+        let mut surplus: Vec<Doomed> = Vec::new();
+        let mut has_more = false;
+        list(
+            remover,
+            &path,
+            &handle,
+            |name| changing.number_of(name).is_some(),
+            |name, object| {
+                let number = changing
+                    .number_of(name)
+                    .and_then(|n| usize::try_from(n).ok());
+                let spare = number.and_then(|number| is_there.get_mut(number));
+                match spare {
+                    Some(is_there) if object.file_type == file_type_of(changing) => {
+                        *is_there = true;
+                    }
+                    _ if surplus.len() >= BATCH => has_more = true,
+                    _ => surplus.push(Doomed {
+                        directory: handle,
+                        path: path.clone(),
+                        name: name.into(),
+                        is_directory: object.file_type == FileType::Directory,
+                    }),
+                }
+            },
+        )?;
+        remover.remove(&mut surplus)?;
+        if !has_more {
+            break;
+        }
+        never_empty(pass, &path)?;
+    }
+    for (number, is_there) in (0..wanted).zip(is_there) {
+        match is_there {
+            true => findings.found += 1,
+            false => findings.spares.push(Spare {
+                client,
+                changing,
+                number,
+            }),
+        }
+    }
+    Ok(())
+}
+
+/// All spare names of a directory that was made a moment ago.
+pub fn all_spares(places: &Places<'_>, findings: &mut Findings, index: u32) {
+    let (client, Part::Changing(changing)) = places.part(index) else {
+        return;
+    };
+    if !places.changed.contains(&changing) {
+        return;
+    }
+    let spares = (0..places.layout.spare_names()).map(|number| Spare {
+        client,
+        changing,
+        number,
+    });
+    findings.spares.extend(spares);
+}
+
+fn list(
+    remover: &mut Remover<'_>,
+    path: &str,
+    handle: &Handle,
+    is_ours: impl Fn(&[u8]) -> bool,
+    mut each: impl FnMut(&[u8], &Object),
+) -> Result<(), RunError> {
+    go_on(remover.stop)?;
+    listing::list(remover.nfs, handle, is_ours, |name, object| {
+        each(name, object);
+        false
+    })
+    .map_err(|failure| error_at(path, "READDIRPLUS", failure))
+}
+
+impl Spare {
+    /// Its path, for errors.
+    pub fn path(&self, places: &Places<'_>) -> String {
+        let directory = places.index(self.client, Part::Changing(self.changing));
+        join(&places.path(directory), self.name().as_bytes())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        format!("{}{:016x}", char::from(self.changing.letter()), self.number)
+    }
+}

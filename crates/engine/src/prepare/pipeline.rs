@@ -1,0 +1,276 @@
+//! Many calls in flight on one connection, before and after the measured run.
+//!
+//! What is called, and what becomes of the answers, is a [`Work`]'s. Not here: anything that
+//! is measured; calls one at a time are in `session`.
+
+use super::go_on;
+use super::session::name_of;
+use crate::error::RunError;
+use crate::transport::Dial;
+use crate::transport::rpc::CallError;
+use filestone_model::client::nfs3::Credentials;
+use filestone_model::plan::TransportKind;
+use filestone_wire::nfs3::{PROGRAM, Procedure, VERSION};
+use filestone_wire::record::{Assembler, RecordMark};
+use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, ReplyHeader};
+use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Calls in flight at most.
+pub const WINDOW: usize = 64;
+/// No further call is encoded while so many bytes wait to be sent.
+const UNSENT_MAX: usize = 256 << 10;
+/// The largest reply taken: none has file data in it.
+const RECORD_MAX: usize = 64 << 10;
+/// Bytes received at once.
+const RECEIVED_MAX: usize = 64 << 10;
+/// How often it is looked whether somebody has stopped the run.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Calls to be made, in an order that may depend on the answers.
+pub trait Work {
+    /// What is remembered of a call until its answer is here.
+    type Call: Copy;
+
+    /// The next call; `None` if there is none before another answer, or none at all.
+    fn next(&mut self) -> Option<Self::Call>;
+
+    /// Which procedure it calls.
+    fn procedure(&self, call: &Self::Call) -> Procedure;
+
+    /// Its arguments.
+    fn encode(&self, call: &Self::Call, out: &mut Writer<'_>);
+
+    /// The path that an error names.
+    fn about(&self, call: &Self::Call) -> String;
+
+    /// What came of it: the results, undecoded.
+    fn answered(&mut self, call: Self::Call, results: &[u8]) -> Result<(), WorkError>;
+}
+
+/// Why work cannot go on.
+#[derive(Debug)]
+pub enum WorkError {
+    /// The results cannot be decoded.
+    Undecodable(DecodeError),
+    /// What the server answered is no good.
+    Failed(RunError),
+}
+
+impl From<DecodeError> for WorkError {
+    fn from(error: DecodeError) -> Self {
+        WorkError::Undecodable(error)
+    }
+}
+
+impl From<RunError> for WorkError {
+    fn from(error: RunError) -> Self {
+        WorkError::Failed(error)
+    }
+}
+
+/// A connection with many calls in flight. After an error it is of no use any more.
+#[derive(Debug)]
+pub struct Pipeline {
+    socket: OwnedFd,
+    address: SocketAddr,
+    credentials: Credentials,
+    timeout: Duration,
+    xid: u32,
+    out: Vec<u8>,
+    sent: usize,
+    input: Box<[u8]>,
+    assembler: Assembler,
+}
+
+impl Pipeline {
+    /// Connects by TCP, whatever the measured calls travel by: what is lost of a datagram
+    /// that makes something cannot be told from what was carried out.
+    pub fn connect(
+        dial: &Dial,
+        credentials: &Credentials,
+        timeout: Duration,
+    ) -> Result<Self, RunError> {
+        let dial = Dial {
+            transport: TransportKind::Tcp,
+            ..*dial
+        };
+        let socket = dial.connect(timeout).map_err(|source| RunError::Connect {
+            address: dial.address,
+            source,
+        })?;
+        Ok(Self {
+            socket,
+            address: dial.address,
+            credentials: credentials.clone(),
+            timeout,
+            // A random start, so that a server that remembers what it answered does not take
+            // our first call for one of an earlier connection.
+            xid: RandomState::new().build_hasher().finish() as u32,
+            out: Vec::new(),
+            sent: 0,
+            input: vec![0; RECEIVED_MAX].into(),
+            assembler: Assembler::new(RECORD_MAX),
+        })
+    }
+
+    /// Makes all calls of `work`, up to [`WINDOW`] at a time, and waits for their answers.
+    pub fn run<W: Work>(&mut self, work: &mut W, stop: &AtomicBool) -> Result<(), RunError> {
+        let mut in_flight: HashMap<u32, W::Call> = HashMap::with_capacity(WINDOW);
+        let mut last_answer = Instant::now();
+        loop {
+            go_on(stop)?;
+            self.fill(work, &mut in_flight);
+            let Some(waiting) = in_flight.values().next().copied() else {
+                return Ok(());
+            };
+            let exchanged = self.exchange(work, &mut in_flight, &mut last_answer);
+            match exchanged {
+                Ok(()) if last_answer.elapsed() < self.timeout => {}
+                Ok(()) => {
+                    let timed_out = CallError::TimedOut(self.timeout);
+                    return Err(self.error(work, &waiting, timed_out));
+                }
+                Err(Failure::Connection(source)) => return Err(self.error(work, &waiting, source)),
+                Err(Failure::Work(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn error<W: Work>(&self, work: &W, call: &W::Call, source: CallError) -> RunError {
+        RunError::Call {
+            address: self.address,
+            call: name_of(work.procedure(call), &work.about(call)),
+            source,
+        }
+    }
+
+    /// Encodes calls while there is room for them.
+    fn fill<W: Work>(&mut self, work: &mut W, in_flight: &mut HashMap<u32, W::Call>) {
+        if self.sent == self.out.len() {
+            self.out.clear();
+            self.sent = 0;
+        }
+        while in_flight.len() < WINDOW && self.out.len() - self.sent < UNSENT_MAX {
+            let Some(call) = work.next() else { return };
+            self.xid = self.xid.wrapping_add(1);
+            let header = CallHeader {
+                xid: self.xid,
+                program: PROGRAM,
+                version: VERSION,
+                procedure: work.procedure(&call).number(),
+                credential: self.credentials.to_auth(),
+                verifier: OpaqueAuth::NONE,
+            };
+            let start = RecordMark::open(&mut self.out);
+            let mut writer = Writer::new(&mut self.out);
+            header.encode(&mut writer);
+            work.encode(&call, &mut writer);
+            RecordMark::close(&mut self.out, start, 0);
+            in_flight.insert(self.xid, call);
+        }
+    }
+
+    /// Sends and receives what is possible, after waiting for it a while.
+    fn exchange<W: Work>(
+        &mut self,
+        work: &mut W,
+        in_flight: &mut HashMap<u32, W::Call>,
+        last_answer: &mut Instant,
+    ) -> Result<(), Failure> {
+        let wanted = match self.sent < self.out.len() {
+            true => PollFlags::IN | PollFlags::OUT,
+            false => PollFlags::IN,
+        };
+        let mut ready = [PollFd::new(&self.socket, wanted)];
+        let wait = LOOK_EVERY.min(self.timeout);
+        let wait = Timespec {
+            tv_sec: 0,
+            tv_nsec: i64::from(wait.subsec_nanos()),
+        };
+        match poll(&mut ready, Some(&wait)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Failure::Connection(error.into())),
+        }
+        self.send().map_err(Failure::Connection)?;
+        self.receive(work, in_flight, last_answer)
+    }
+
+    fn send(&mut self) -> Result<(), CallError> {
+        while let Some(rest) = self.out.get(self.sent..).filter(|rest| !rest.is_empty()) {
+            match send(
+                &self.socket,
+                rest,
+                SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+            ) {
+                Ok(len) => self.sent += len,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive<W: Work>(
+        &mut self,
+        work: &mut W,
+        in_flight: &mut HashMap<u32, W::Call>,
+        last_answer: &mut Instant,
+    ) -> Result<(), Failure> {
+        let len = match recv(&self.socket, &mut self.input[..], RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => return Err(Failure::Connection(CallError::Closed)),
+            Ok((_, len)) => len,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(error) => return Err(Failure::Connection(error.into())),
+        };
+        let mut input = self.input.get(..len).unwrap_or_default();
+        while let Some(record) = self
+            .assembler
+            .next(&mut input)
+            .map_err(|error| Failure::Connection(error.into()))?
+        {
+            let mut reader = Reader::new(record);
+            let header = ReplyHeader::decode(&mut reader)
+                .map_err(|error| Failure::Connection(error.into()))?;
+            // A reply that nobody asked for is not ours to judge, and no sign of life either.
+            let Some(call) = in_flight.remove(&header.xid) else {
+                continue;
+            };
+            *last_answer = Instant::now();
+            let answer = match header.body {
+                ReplyBody::Accepted(AcceptStatus::Success) => {
+                    match work.answered(call, reader.rest()) {
+                        Ok(()) => continue,
+                        Err(WorkError::Failed(error)) => return Err(Failure::Work(error)),
+                        Err(WorkError::Undecodable(error)) => CallError::Decode(error),
+                    }
+                }
+                ReplyBody::Accepted(status) => CallError::Rejected(status),
+                ReplyBody::Denied(status) => CallError::Denied(status),
+            };
+            return Err(Failure::Work(RunError::Call {
+                address: self.address,
+                call: name_of(work.procedure(&call), &work.about(&call)),
+                source: answer,
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// How an exchange failed.
+enum Failure {
+    /// For all calls alike.
+    Connection(CallError),
+    /// For one of them.
+    Work(RunError),
+}

@@ -1,0 +1,9 @@
+//! The file set of a mix on the built-in server, over real sockets.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bench;
+mod claims;
+mod faults;
+mod reuse;

@@ -1,0 +1,127 @@
+//! What is to be doubted in a load–response curve.
+
+use crate::measure::caveat::Caveat;
+use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord, PeakEnd};
+
+/// Waiting before being sent, above this share of the response time, is worth a caveat.
+const WAITED_SHARE: f64 = 0.05;
+
+impl CurveRecord {
+    /// The reasons to doubt this curve. Operations that waited before they were sent count where
+    /// the server kept up, because there nothing should have had to wait.
+    pub fn doubts(&self) -> Vec<Caveat> {
+        let on_curve = self.points.iter();
+        let points: Vec<&CurvePointRecord> = on_curve
+            .filter(|point| point.leg != CurveLeg::Search)
+            .collect();
+        let of = points.len() as u64;
+        let such = |is_such: &dyn Fn(&CurvePointRecord) -> bool| {
+            let mut such = points.iter().filter(|point| is_such(point));
+            such.next().map(|first| (1 + such.count() as u64, *first))
+        };
+        let mut doubts = Vec::new();
+        let peak_ops_per_s = self.peak_ops_per_s;
+        match self.peak_end {
+            PeakEnd::Generator => doubts.push(Caveat::PeakOfGenerator { peak_ops_per_s }),
+            PeakEnd::Unfinished => doubts.push(Caveat::PeakUnfinished { peak_ops_per_s }),
+            PeakEnd::Given | PeakEnd::Server => {}
+        }
+        if let Some((points, first)) = such(&|point| !point.is_steady) {
+            doubts.push(Caveat::PointsNotSteady {
+                points,
+                of,
+                first_ops_per_s: first.offered_load_ops_per_s,
+            });
+        }
+        if let Some((points, first)) = such(&|point| !point.kept_up) {
+            doubts.push(Caveat::PointsBelowOffered {
+                points,
+                of,
+                first_ops_per_s: first.offered_load_ops_per_s,
+                achieved_load_ops_per_s: first.achieved_load_ops_per_s,
+            });
+        }
+        if let Some((points, first)) = such(&|point| point.kept_up && waited(point) > WAITED_SHARE)
+        {
+            doubts.push(Caveat::PointsWaited {
+                points,
+                of,
+                first_ops_per_s: first.offered_load_ops_per_s,
+                waited_percent: 100.0 * waited(first),
+            });
+        }
+        doubts
+    }
+}
+
+/// The share of the response time that passed before operations were sent: waiting for a slot, and
+/// lateness of our own.
+fn waited(point: &CurvePointRecord) -> f64 {
+    let response = point.response_time_ns.mean;
+    if response > 0.0 {
+        (response - point.service_time_ns.mean) / response
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::distribution::DistributionRecord;
+
+    fn times(mean: f64) -> DistributionRecord {
+        DistributionRecord {
+            mean,
+            ..DistributionRecord::default()
+        }
+    }
+
+    #[test]
+    fn each_doubt_counts_its_points_and_names_the_first() {
+        let good = CurvePointRecord {
+            offered_load_ops_per_s: 1000.0,
+            response_time_ns: times(100.0),
+            service_time_ns: times(99.0),
+            is_steady: true,
+            kept_up: true,
+            ..CurvePointRecord::default()
+        };
+        let searched = CurvePointRecord {
+            leg: CurveLeg::Search,
+            ..CurvePointRecord::default()
+        };
+        let overloaded = CurvePointRecord {
+            offered_load_ops_per_s: 2000.0,
+            achieved_load_ops_per_s: 1500.0,
+            is_steady: false,
+            kept_up: false,
+            ..good.clone()
+        };
+        let late = CurvePointRecord {
+            service_time_ns: times(80.0),
+            ..good.clone()
+        };
+        let mut curve = CurveRecord {
+            points: vec![searched, good],
+            ..CurveRecord::default()
+        };
+        assert_eq!(curve.doubts(), []);
+        curve.points.extend([overloaded, late]);
+        curve.peak_end = PeakEnd::Generator;
+        let sentences: Vec<String> = curve
+            .doubts()
+            .iter()
+            .map(|doubt| doubt.sentence().0)
+            .collect();
+        assert_eq!(
+            sentences,
+            [
+                "the server kept up with all that the load generator can offer: the peak of 0/s is not the server's",
+                "1 of 3 load points were measured before their response times had become steady, the first of them 2,000/s",
+                "1 of 3 load points were offered more than was achieved, the first of them 2,000/s, which achieved 1,500/s",
+                "1 of 3 load points had operations wait before they were sent, the first of them 1,000/s, where that was 20 % of the response time",
+            ]
+        );
+    }
+}

@@ -1,0 +1,354 @@
+//! What `nfsstat` prints on SunOS and 4.3BSD, Solaris, Linux and the BSDs.
+//!
+//! All of them print a line of names and below it a line of counts, some with percentages
+//! behind the counts. The percentages are rounded and ignored.
+
+use super::error::MixError;
+use super::line::{Line, Word};
+use super::name::{V2, Version};
+use super::section::{Entry, Section, Side};
+
+/// What FreeBSD prints among the calls and is none: how much of a state there is now.
+const STATES: [&str; 9] = [
+    "OpenOwner",
+    "Opens",
+    "LockOwner",
+    "Locks",
+    "Delegs",
+    "LocalOwn",
+    "LocalOpen",
+    "LocalLOwn",
+    "LocalLock",
+];
+
+/// How many operations each line of SunOS' nfsstat has.
+const SUNOS_ROWS: [usize; 3] = [7, 7, 4];
+
+/// Who counted, by the first word of a heading.
+fn side(line: Line<'_>) -> Option<Side> {
+    match line.first_word()?.text {
+        "Server" => Some(Side::Server),
+        "Client" => Some(Side::Client),
+        _ => None,
+    }
+}
+
+/// Whether the line is a heading such as `Server rpc stats:`.
+pub(super) fn is_heading(line: Line<'_>) -> bool {
+    side(line).is_some() && line.text.trim_end().ends_with(':')
+}
+
+/// The section of that side and version, made if there is none.
+fn section_of<'s, 'a>(
+    sections: &'s mut Vec<Section<'a>>,
+    side: Side,
+    version: Version,
+    line: Line<'_>,
+    title: &str,
+) -> &'s mut Section<'a> {
+    let is_same = |section: &Section<'_>| section.side == side && section.version == version;
+    let index = sections.iter().position(is_same).unwrap_or(sections.len());
+    if index == sections.len() {
+        sections.push(Section {
+            side,
+            version,
+            title: title.to_owned(),
+            line: line.number,
+            entries: Vec::new(),
+        });
+    }
+    sections
+        .get_mut(index)
+        .expect("one was added if there was none")
+}
+
+/// Reads pairs of lines, names above counts, as far as they go.
+fn table<'a>(lines: &[Line<'a>]) -> Result<Vec<Entry<'a>>, MixError> {
+    let mut entries = Vec::new();
+    for pair in lines.chunks(2) {
+        let [names, values @ ..] = pair else { break };
+        let text = names.text.trim();
+        if text.is_empty() || text.contains(':') || side(*names).is_some() {
+            break;
+        }
+        let count = names.words().count();
+        let Some(values) = values.first() else {
+            let what = format!("bad mix format: unexpected EOF: no values of '{text}'");
+            return Err(names
+                .error_at_end(what)
+                .help("the line of names is followed by its counts"));
+        };
+        for (name, value) in names.words().zip(counts(*values, count)?) {
+            if !STATES.contains(&name.text) {
+                entries.push(Entry::new(name.text, &value)?);
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// The counts of a line, without the percentages.
+fn counts(line: Line<'_>, expected: usize) -> Result<Vec<Word<'_>>, MixError> {
+    let mut counts: Vec<Word<'_>> = Vec::new();
+    let mut has_percent = true;
+    for mut word in line.words() {
+        if !word.text.ends_with('%') {
+            has_percent = false;
+            counts.push(word);
+        } else if !has_percent {
+            has_percent = true;
+        } else if let Some(count) = word
+            .text
+            .strip_suffix("100%")
+            .filter(|count| !count.is_empty())
+        {
+            // Linux leaves no blank between a count of more than seven digits and 100 %.
+            word.text = count;
+            counts.push(word);
+        } else {
+            let what = format!("can't find the count before {}", word.shown());
+            return Err(word
+                .error(what)
+                .help("a percentage stands behind its count: `26000 13%`"));
+        }
+    }
+    if counts.len() != expected {
+        let found = counts.len();
+        let what = format!("bad mix format: can't find {expected} op values: there are {found}");
+        let help = format!("the line above has {expected} names");
+        return Err(line.error(what).help(help));
+    }
+    Ok(counts)
+}
+
+/// Whether the line has the heading that nhfsstone looks for.
+pub(super) fn is_sunos(line: Line<'_>) -> bool {
+    line.words().any(|word| word.text.ends_with("nfs:"))
+}
+
+/// SunOS and 4.3BSD, as nhfsstone's parser takes them: behind `nfs:` a line is skipped,
+/// the next begins with the calls, then three times a line of names and one of counts.
+pub(super) fn sunos<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+    let mut sections: Vec<Section<'a>> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        if is_sunos(*line) {
+            let side = side(*line).unwrap_or(Side::Unknown);
+            let entries = sunos_entries(*line, lines.get(index + 1..).unwrap_or_default())?;
+            let title = line.text.trim().trim_end_matches(':');
+            let section = section_of(&mut sections, side, Version::V2, *line, title);
+            section.entries.extend(entries);
+        }
+    }
+    Ok(sections)
+}
+
+fn sunos_entries<'a>(heading: Line<'a>, rest: &[Line<'a>]) -> Result<Vec<Entry<'a>>, MixError> {
+    let [_, calls, rest @ ..] = rest else {
+        let end = rest.last().copied().unwrap_or(heading);
+        let what = "bad mix format: unexpected EOF after 'nfs:'";
+        return Err(end
+            .error_at_end(what)
+            .help("the line `calls badcalls` and its values follow"));
+    };
+    let Some(Ok(_)) = calls.first_word().map(|word| word.count()) else {
+        let what = "bad mix format: can't find 'calls' value";
+        let help = "two lines below 'nfs:' is how many calls there were, as `200000 0`";
+        return Err(calls.error(what).help(help));
+    };
+    if rest.is_empty() {
+        let what = "bad mix format: unexpected EOF after 'calls'";
+        let help = "18 operations follow, as `null getattr …` and below it `0 0% 26000 13% …`";
+        return Err(calls.error_at_end(what).help(help));
+    }
+    let mut entries = Vec::new();
+    let mut names = V2.iter().copied();
+    let mut rows = rest.chunks(2);
+    for row in SUNOS_ROWS {
+        let pair = rows.next().unwrap_or_default();
+        let [heading, values] = pair else {
+            let end = pair.first().or(rest.last()).copied().unwrap_or(*calls);
+            let what = "bad mix format: unexpected EOF";
+            let help = format!("a line of {row} counts is missing");
+            return Err(end.error_at_end(what).help(help));
+        };
+        let names: Vec<&'static str> = names.by_ref().take(row).collect();
+        check_order(*heading, &names)?;
+        for (name, value) in names.into_iter().zip(counts(*values, row)?) {
+            entries.push(Entry::new(name, &value)?);
+        }
+    }
+    Ok(entries)
+}
+
+/// nhfsstone does not look at the names; ours must not say that the counts mean another.
+fn check_order(heading: Line<'_>, names: &[&str]) -> Result<(), MixError> {
+    let known = |word: &Word<'_>| V2.iter().any(|name| word.text.eq_ignore_ascii_case(name));
+    for (word, name) in heading.words().zip(names) {
+        if known(&word) && !word.text.eq_ignore_ascii_case(name) {
+            let what = format!("the column of {name} is headed {}", word.shown());
+            let help = format!("the names of this line are {}", names.join(" "));
+            return Err(word.error(what).help(help));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the line is Solaris' `Version 3: (35 calls)`.
+pub(super) fn solaris_version(line: Line<'_>) -> Option<Version> {
+    let rest = line.text.trim().strip_prefix("Version ")?;
+    let (version, what) = rest.split_once(": (")?;
+    Some(match version {
+        "2" => Version::V2,
+        "3" => Version::V3,
+        "4" if what.contains("operations") => Version::V4Operations,
+        "4" => Version::V4,
+        _ => return None,
+    })
+}
+
+/// Solaris since 2.5, and illumos.
+pub(super) fn solaris<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+    let mut sections = Vec::new();
+    let mut heading = None;
+    for (index, line) in lines.iter().enumerate() {
+        if is_heading(*line) {
+            heading = Some(*line);
+        }
+        let Some(mut version) = solaris_version(*line) else {
+            continue;
+        };
+        // NFS_ACL is a program of its own with procedures of the same names.
+        if heading.is_some_and(|heading| heading.text.contains("acl")) {
+            continue;
+        }
+        let side = heading.and_then(side).unwrap_or(Side::Unknown);
+        if version == Version::V4 && side == Side::Server {
+            version = Version::V4Operations;
+        }
+        let entries = table(lines.get(index + 1..).unwrap_or_default())?;
+        let title = format!("{} {}", side.name(), version.name());
+        section_of(&mut sections, side, version, *line, &title)
+            .entries
+            .extend(entries);
+    }
+    Ok(sections)
+}
+
+/// Side and version of Linux' `Server nfs v3:`.
+pub(super) fn linux_heading(line: Line<'_>) -> Option<(Side, Version)> {
+    let side = side(line)?;
+    let text = line.text.trim();
+    let rest = text.get(6..)?.trim_start().strip_prefix("nfs v")?;
+    let version = match (side, rest) {
+        (_, "2:") => Version::V2,
+        (_, "3:") => Version::V3,
+        (Side::Server, "4:" | "4 operations:") => Version::V4Operations,
+        (_, "4:") => Version::V4,
+        _ => return None,
+    };
+    Some((side, version))
+}
+
+/// Linux: `nfsstat`, with `-s`, `-c`, `-2`, `-3`, `-4`, in columns of any number.
+pub(super) fn linux<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+    let mut sections = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some((side, version)) = linux_heading(*line) else {
+            continue;
+        };
+        let entries = table(lines.get(index + 1..).unwrap_or_default())?;
+        if entries.is_empty() {
+            let what = format!(
+                "bad mix format: unexpected EOF after '{}'",
+                line.text.trim()
+            );
+            return Err(line
+                .error_at_end(what)
+                .help("names and counts of operations follow"));
+        }
+        let title = line.text.trim().trim_end_matches(':');
+        section_of(&mut sections, side, version, *line, title)
+            .entries
+            .extend(entries);
+    }
+    Ok(sections)
+}
+
+/// Side and version of a line of Linux' `nfsstat -l`, such as `nfs v3 server getattr: 12`.
+pub(super) fn list_line(line: Line<'_>) -> Option<(Side, Version)> {
+    let mut words = line.words().map(|word| word.text);
+    if words.next() != Some("nfs") {
+        return None;
+    }
+    let version = words.next()?;
+    let side = words.next()?;
+    Some(match (version, side) {
+        ("v2", "server") => (Side::Server, Version::V2),
+        ("v2", "client") => (Side::Client, Version::V2),
+        ("v3", "server") => (Side::Server, Version::V3),
+        ("v3", "client") => (Side::Client, Version::V3),
+        ("v4", "server" | "servop") => (Side::Server, Version::V4Operations),
+        ("v4", "client") => (Side::Client, Version::V4),
+        _ => return None,
+    })
+}
+
+/// Linux: `nfsstat -l`, one operation per line.
+pub(super) fn linux_list<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+    let mut sections = Vec::new();
+    for line in lines {
+        let Some((side, version)) = list_line(*line) else {
+            continue;
+        };
+        let mut words = line.words().skip(3);
+        let name = words.next().and_then(|word| word.text.strip_suffix(':'));
+        let (Some(name), Some(value)) = (name, words.next()) else {
+            let what = "bad mix format: can't find the op and its value";
+            let help = "a line of the list is `nfs v3 server getattr: 26000`";
+            return Err(line.error_at_end(what).help(help));
+        };
+        let title = format!("{} {}", side.name(), version.name());
+        let section = section_of(&mut sections, side, version, *line, &title);
+        let entry = Entry::new(name, &value)?;
+        if name != "total" {
+            section.entries.push(entry);
+        }
+    }
+    Ok(sections)
+}
+
+/// Whether the line is `Server Info:` or `Client Info:`.
+pub(super) fn is_bsd(line: Line<'_>) -> bool {
+    is_heading(line) && line.words().nth(1).is_some_and(|word| word.text == "Info:")
+}
+
+/// FreeBSD and those that have its nfsstat: all versions under the names of NFSv3.
+pub(super) fn bsd<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+    let mut sections = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some(side) = side(*line).filter(|_| is_bsd(*line)) else {
+            continue;
+        };
+        let mut rest = lines.get(index + 1..).unwrap_or_default();
+        if let [first, after @ ..] = rest
+            && first.text.trim().eq_ignore_ascii_case("rpc counts:")
+        {
+            rest = after;
+        }
+        let entries = table(rest)?;
+        if entries.is_empty() {
+            let what = format!(
+                "bad mix format: unexpected EOF after '{}'",
+                line.text.trim()
+            );
+            return Err(line
+                .error_at_end(what)
+                .help("names and counts of operations follow"));
+        }
+        let title = line.text.trim().trim_end_matches(':');
+        section_of(&mut sections, side, Version::V3, *line, title)
+            .entries
+            .extend(entries);
+    }
+    Ok(sections)
+}

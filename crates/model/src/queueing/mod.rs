@@ -1,0 +1,17 @@
+//! Queues whose response times are known on paper, and a server in virtual time that
+//! behaves like them.
+//!
+//! What steers a run, such as the search for the highest load that keeps an objective, is
+//! held against both: the formulas say what must come out, [`SimulatedRun`] plays the run
+//! without a server, a clock or a thread. It is public so that anybody can ask the same.
+//! Nothing here measures a real server.
+
+mod deterministic;
+mod markov;
+mod simulated;
+
+pub use deterministic::DeterministicServers;
+pub use markov::MarkovServers;
+pub use simulated::{
+    Memory, Service, SimulatedArrivals, SimulatedEnd, SimulatedRun, SimulatedServer, Stall,
+};

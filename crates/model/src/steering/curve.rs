@@ -1,0 +1,241 @@
+//! The load–response curve: finds the peak, then visits evenly spaced load points up to it,
+//! and down again. What the figures mean is in `docs/reference/curve.md`.
+//!
+//! Every point has a warm-up that a test of its response times ends, see
+//! [`crate::measure::warm_up`]. What the test has seen is not measured: it would prefer quiet
+//! stretches.
+
+mod peak;
+mod point;
+mod tally;
+
+use self::peak::{Peak, PeakSearch, Step};
+use self::point::PointInProgress;
+use super::{Direction, Observed, Steering};
+use crate::measure::caveat::grouped;
+use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord};
+use crate::measure::hysteresis::hysteresis;
+use crate::measure::knee::{KneeMethod, upward_curve};
+use crate::measure::overall_response_time::overall_response_time;
+use crate::measure::run_record::{IntervalRecord, Phase};
+use crate::measure::warm_up;
+use crate::plan::CurvePlan;
+
+/// Load points of a curve at most.
+const POINTS_MAX: u32 = 1000;
+/// Loads that differ by less than this share are the same.
+const SAME_LOAD: f64 = 1e-6;
+
+/// What is being done.
+#[derive(Debug)]
+enum Stage {
+    Search(PeakSearch),
+    WarmUp,
+    Measure,
+    Done,
+}
+
+/// Steers a run along a load–response curve.
+#[derive(Debug)]
+pub struct CurveSteering {
+    plan: CurvePlan,
+    stage: Stage,
+    peak: Option<Peak>,
+    /// The number of the point that is being visited, from 0.
+    place: u32,
+    current: PointInProgress,
+    points: Vec<CurvePointRecord>,
+}
+
+impl CurveSteering {
+    /// A curve as planned. The search for the peak goes no higher than what the load
+    /// generator can offer, if that is known.
+    pub fn new(plan: &CurvePlan, generator_limit_ops_per_s: Option<f64>) -> Self {
+        let given = plan
+            .peak_ops_per_s
+            .filter(|peak| peak.is_finite() && *peak > 0.0);
+        let search = PeakSearch::new(generator_limit_ops_per_s);
+        let mut steering = Self {
+            plan: plan.clone(),
+            current: PointInProgress::new(CurveLeg::Search, search.load()),
+            stage: Stage::Search(search),
+            peak: None,
+            place: 0,
+            points: Vec::new(),
+        };
+        if let Some(peak) = given {
+            steering.climb(Peak::given(peak));
+        }
+        steering
+    }
+
+    fn points_up(&self) -> u32 {
+        self.plan.points.clamp(1, POINTS_MAX)
+    }
+
+    /// How many points are visited; the top point is visited once.
+    fn points_all(&self) -> u32 {
+        let up = self.points_up();
+        if self.plan.down { 2 * up - 1 } else { up }
+    }
+
+    /// The load and the leg of the point with this number.
+    fn itinerary(&self, place: u32) -> Option<(CurveLeg, f64)> {
+        let peak = self.peak?.load_ops_per_s;
+        let up = self.points_up();
+        let (leg, step) = if place < up {
+            (CurveLeg::Up, place + 1)
+        } else {
+            (CurveLeg::Down, self.points_all().checked_sub(place)?)
+        };
+        (step > 0).then(|| (leg, peak * f64::from(step) / f64::from(up)))
+    }
+
+    /// Begins with the points of the curve.
+    fn climb(&mut self, peak: Peak) -> Direction {
+        self.peak = Some(peak);
+        self.place = 0;
+        if peak.load_ops_per_s > 0.0 {
+            self.visit()
+        } else {
+            self.finish()
+        }
+    }
+
+    /// The curve is complete.
+    fn finish(&mut self) -> Direction {
+        self.stage = Stage::Done;
+        self.begin(self.current.leg(), self.current.offered_load());
+        Direction::Finish
+    }
+
+    /// Goes to the point at `place`, or ends.
+    fn visit(&mut self) -> Direction {
+        let Some((leg, load)) = self.itinerary(self.place) else {
+            return self.finish();
+        };
+        self.stage = Stage::WarmUp;
+        self.begin(leg, load);
+        Direction::Offer(load)
+    }
+
+    /// Closes the current point and begins another.
+    fn begin(&mut self, leg: CurveLeg, load: f64) {
+        let ended = std::mem::replace(&mut self.current, PointInProgress::new(leg, load));
+        self.points.extend(ended.conclude());
+    }
+
+    fn search(&mut self, observed: &Observed<'_>, is_whole: bool) -> Direction {
+        let Stage::Search(search) = &mut self.stage else {
+            return Direction::Stay;
+        };
+        let nanos = nanos_of(observed.interval);
+        let step = if is_whole {
+            self.current.measure(observed.interval);
+            search.observe(&self.current.tally, nanos)
+        } else {
+            search.pass(nanos)
+        };
+        match step {
+            Step::Stay => Direction::Stay,
+            Step::Again => {
+                let load = search.load();
+                self.begin(CurveLeg::Search, load);
+                Direction::Stay
+            }
+            Step::Try(load) => {
+                self.begin(CurveLeg::Search, load);
+                Direction::Offer(load)
+            }
+            Step::Found(peak) => self.climb(peak),
+        }
+    }
+
+    fn warm_up(&mut self, observed: &Observed<'_>, is_whole: bool) -> Direction {
+        if is_whole && self.current.warm_up_ns >= self.plan.warm_up_max_ns {
+            self.stage = Stage::Measure;
+            return self.measure(observed, true);
+        }
+        self.current.warm_up(observed.interval, is_whole);
+        if is_whole && warm_up::is_steady(&self.current.warm_up_means) {
+            self.current.is_steady = true;
+            self.stage = Stage::Measure;
+        }
+        Direction::Stay
+    }
+
+    fn measure(&mut self, observed: &Observed<'_>, is_whole: bool) -> Direction {
+        if is_whole {
+            self.current.measure(observed.interval);
+        }
+        if self.current.tally.nanos < self.plan.point_ns {
+            return Direction::Stay;
+        }
+        self.place += 1;
+        self.visit()
+    }
+
+    /// The curve, as far as it was measured.
+    pub fn conclude(self) -> CurveRecord {
+        let peak = match (&self.stage, self.peak) {
+            (Stage::Search(search), None) => search.unfinished(),
+            (_, peak) => peak.unwrap_or(Peak::given(0.0)),
+        };
+        let mut points = self.points;
+        points.extend(self.current.conclude());
+        let on_curve = points
+            .iter()
+            .filter(|point| point.leg != CurveLeg::Search && point.kept_up);
+        let peak_ops_per_s = on_curve
+            .map(|point| point.achieved_load_ops_per_s)
+            .fold(0.0, f64::max);
+        let curve = upward_curve(&points);
+        CurveRecord {
+            peak_ops_per_s,
+            peak_end: peak.end,
+            peak_method: peak.method(),
+            overall_response_time_ns: overall_response_time(&curve),
+            knee: KneeMethod::default().find(&curve),
+            hysteresis: hysteresis(&points),
+            points,
+        }
+    }
+}
+
+impl Steering for CurveSteering {
+    fn first(&mut self) -> f64 {
+        self.current.offered_load()
+    }
+
+    fn next(&mut self, observed: &Observed<'_>) -> Direction {
+        let wanted = self.current.offered_load();
+        // An interval may end that began before the last decision was carried out.
+        let is_wanted =
+            (observed.offered_load_ops_per_s - wanted).abs() <= SAME_LOAD * wanted.abs();
+        let is_whole = observed.is_whole && is_wanted && observed.interval.phase == Phase::Measure;
+        match self.stage {
+            Stage::Search(_) => self.search(observed, is_whole),
+            Stage::WarmUp => self.warm_up(observed, is_whole),
+            Stage::Measure => self.measure(observed, is_whole),
+            Stage::Done => Direction::Finish,
+        }
+    }
+
+    fn progress(&self) -> String {
+        let load = grouped(self.current.offered_load().round() as u64);
+        let (place, all) = (self.place + 1, self.points_all());
+        match self.stage {
+            Stage::Search(_) => format!("looking for the peak, {load}/s"),
+            Stage::WarmUp => format!("load point {place} of {all}, {load}/s, warming up"),
+            Stage::Measure => format!("load point {place} of {all}, {load}/s"),
+            Stage::Done => "curve complete".into(),
+        }
+    }
+}
+
+fn nanos_of(interval: &IntervalRecord) -> u64 {
+    interval.end_ns.saturating_sub(interval.start_ns)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,412 @@
+//! Operations drawn from a mix, each of them for real on a file set of the client's own.
+//!
+//! One operation is one call, and its kind comes from a [`Deck`]. What there is at the start
+//! stays as it is (data files, their directories, the symbolic links of READLINK); what
+//! operations make and take away lives in directories of its own, as queues of numbered names
+//! ([`changing`]). Where a mix makes more than it takes, or takes more than it makes, companions
+//! even it out; they are recorded, but are no part of the mix.
+//!
+//! What is asked follows from the mix, the file set, the client's number and the seed: the
+//! n-th operation of a client is the same however many slots share them and however fast the
+//! server is. Only the cookies of READDIR and READDIRPLUS are the server's.
+
+mod changing;
+mod pool;
+mod transfers;
+
+pub use changing::spare_names_needed;
+
+use crate::file_set::{Changing, Chooser, ClientSet, FILES_PER_DIRECTORY};
+use crate::mix::Deck;
+use crate::only_in_loads;
+use crate::operation::{
+    Answer, AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
+    Stability,
+};
+use crate::plan::{Access, MixPlan};
+use crate::random::{Generator, Purpose, stream};
+use crate::workload::{FileTable, Workload};
+use changing::{Change, ChangingNames};
+use std::sync::Arc;
+use transfers::{Place, with_data};
+
+/// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
+const ACCESS_ALL: u32 = 0x3f;
+/// What SETATTR sets: nhfsstone's fchmod.
+const MODE: u32 = 0o666;
+
+/// The operations of one client of a mix.
+#[derive(Debug)]
+pub struct MixWorkload {
+    settings: Settings,
+    table: Arc<FileTable>,
+    set: ClientSet,
+    deck: Deck,
+    chooser: Option<Chooser>,
+    /// Which files are chosen.
+    popularity: Generator,
+    /// Which transfers of them, with [`Access::Random`].
+    generator: Generator,
+    reading: Place,
+    writing: Place,
+    /// What COMMIT commits.
+    written: Option<FileId>,
+    /// Which symbolic link READLINK reads next, counted from the first.
+    link: u32,
+    /// Which directory READDIR and READDIRPLUS list next, and where each goes on.
+    listed: [u32; 2],
+    cursors: Vec<[DirectoryCursor; 2]>,
+    changing: ChangingNames,
+    slots: Vec<Pending>,
+    restores: bool,
+}
+
+/// What of a plan the operations need.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    transfer_bytes: u32,
+    listing_bytes: u32,
+    access: Access,
+    stability: Stability,
+}
+
+/// What the workload must know of a slot's operation when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    Change(Change),
+    /// A page of a directory, by READDIR (0) or READDIRPLUS (1).
+    Page {
+        directory: u32,
+        procedure: usize,
+    },
+}
+
+impl MixWorkload {
+    /// The workload of client `client` with `slots` slots, whose part of the file set is `set`.
+    pub fn new(
+        plan: &MixPlan,
+        table: Arc<FileTable>,
+        set: ClientSet,
+        client: u32,
+        slots: u32,
+        seed: u64,
+    ) -> Self {
+        let index = u64::from(client);
+        let asked = plan.kinds();
+        let restores = asked.iter().any(|(kind, _)| needs_to_know(*kind));
+        let working = set.working_files.min(set.files.end - set.files.start);
+        Self {
+            settings: Settings {
+                transfer_bytes: plan.transfer_bytes,
+                listing_bytes: plan.listing_bytes,
+                access: plan.access,
+                stability: plan.stability,
+            },
+            table,
+            deck: Deck::new(&plan.counts, client, seed),
+            chooser: Chooser::new(&plan.file_set.popularity, working).ok(),
+            popularity: stream(seed, Purpose::Popularity, index),
+            generator: stream(seed, Purpose::Workload, index),
+            reading: Place::default(),
+            writing: Place::default(),
+            written: None,
+            link: 0,
+            listed: [0; 2],
+            cursors: vec![Default::default(); set.directories.len()],
+            changing: ChangingNames::new(&set, &plan.counts, slots),
+            set,
+            slots: vec![Pending::Nothing; slots as usize],
+            restores,
+        }
+    }
+
+    /// A data file; the client's directory, where a set has none.
+    #[inline]
+    fn choose(&mut self) -> FileId {
+        let chosen = self.chooser.as_ref();
+        chosen.map_or(self.set.root, |chooser| {
+            FileId(self.set.files.start + chooser.choose(&mut self.popularity))
+        })
+    }
+
+    /// The operation of this kind, and what to remember until it ends.
+    fn operation(&mut self, kind: OpKind) -> Option<(Operation, Pending)> {
+        let operation = match kind {
+            OpKind::Null => Operation::Null,
+            OpKind::GetAttr => Operation::GetAttr {
+                file: self.choose(),
+            },
+            OpKind::SetAttr => Operation::SetAttr {
+                file: self.choose(),
+                change: AttributeChange::Mode(MODE),
+            },
+            OpKind::Access => Operation::Access {
+                file: self.choose(),
+                wanted: ACCESS_ALL,
+            },
+            OpKind::Lookup => self.lookup(),
+            OpKind::ReadLink => self.read_link(),
+            OpKind::Read => self.read(),
+            OpKind::Write => self.write(),
+            OpKind::Commit => Operation::Commit {
+                // Nothing is written yet at the very start.
+                file: self.written.unwrap_or_else(|| self.choose()),
+                offset: 0,
+                len: 0,
+            },
+            OpKind::FsStat => Operation::FileSystemStatus {
+                file: self.set.root,
+            },
+            OpKind::FsInfo => Operation::FileSystemInfo {
+                file: self.set.root,
+            },
+            OpKind::PathConf => Operation::PathConfiguration {
+                file: self.set.root,
+            },
+            OpKind::ReadDir | OpKind::ReadDirPlus => return Some(self.page(kind)),
+            OpKind::Create
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename
+            | OpKind::Link => return Some(self.change(kind)),
+            only_in_loads!() => return None,
+        };
+        Some((operation, Pending::Nothing))
+    }
+
+    fn lookup(&mut self) -> Operation {
+        let file = self.choose();
+        let index = file.0.saturating_sub(self.set.files.start);
+        Operation::Lookup {
+            directory: FileId(self.set.directories.start + index / FILES_PER_DIRECTORY),
+            name: Name::Listed(self.set.names.start + index),
+        }
+    }
+
+    /// The symbolic links in turn. A set without any is not what READLINK is asked on; were it,
+    /// the server would say that a directory is none.
+    fn read_link(&mut self) -> Operation {
+        let links = self.set.symbolic_links.clone();
+        let count = links.end.saturating_sub(links.start);
+        let link = if count == 0 {
+            self.set.root
+        } else {
+            FileId(links.start + self.link)
+        };
+        self.link = (self.link + 1).checked_rem(count).unwrap_or(0);
+        Operation::ReadLink { link }
+    }
+
+    fn read(&mut self) -> Operation {
+        let (set, popularity) = (&self.set, &mut self.popularity);
+        let chooser = self.chooser.as_ref();
+        let transfer = self.reading.next(
+            self.settings.access,
+            &self.table,
+            self.settings.transfer_bytes,
+            &mut self.generator,
+            || file_with_data(chooser, popularity, set, &self.table),
+        );
+        let (file, offset) = (transfer.file, transfer.offset);
+        // Where all files are empty, what is read is the end of one.
+        let len = if transfer.len == 0 {
+            self.settings.transfer_bytes
+        } else {
+            transfer.len
+        };
+        Operation::Read { file, offset, len }
+    }
+
+    fn write(&mut self) -> Operation {
+        let (set, popularity) = (&self.set, &mut self.popularity);
+        let chooser = self.chooser.as_ref();
+        let transfer = self.writing.next(
+            self.settings.access,
+            &self.table,
+            self.settings.transfer_bytes,
+            &mut self.generator,
+            || file_with_data(chooser, popularity, set, &self.table),
+        );
+        self.written = Some(transfer.file);
+        Operation::Write {
+            file: transfer.file,
+            offset: transfer.offset,
+            len: transfer.len,
+            stability: self.settings.stability,
+        }
+    }
+
+    /// A page of the next directory: from the start, or where its last page ended.
+    fn page(&mut self, kind: OpKind) -> (Operation, Pending) {
+        let procedure = usize::from(kind == OpKind::ReadDirPlus);
+        let index = self.listed[procedure];
+        let count = self.cursors.len() as u32;
+        self.listed[procedure] = (index + 1).checked_rem(count).unwrap_or(0);
+        let cursor = self
+            .cursors
+            .get(index as usize)
+            .map_or(DirectoryCursor::default(), |cursors| cursors[procedure]);
+        let directory = if count == 0 {
+            self.set.root
+        } else {
+            FileId(self.set.directories.start + index)
+        };
+        let len = self.settings.listing_bytes;
+        let operation = if kind == OpKind::ReadDirPlus {
+            Operation::ReadDirectoryPlus {
+                directory,
+                cursor,
+                len,
+            }
+        } else {
+            Operation::ReadDirectory {
+                directory,
+                cursor,
+                len,
+            }
+        };
+        let directory = index;
+        let pending = Pending::Page {
+            directory,
+            procedure,
+        };
+        (operation, pending)
+    }
+
+    /// An operation by which a name comes or goes.
+    fn change(&mut self, kind: OpKind) -> (Operation, Pending) {
+        let change = match kind {
+            OpKind::Create => self.changing.create(),
+            OpKind::MkDir => self.changing.make(Changing::Directories),
+            OpKind::SymLink => self.changing.make(Changing::SymbolicLinks),
+            OpKind::MkNod => self.changing.make(Changing::Nodes),
+            OpKind::Link => self.changing.make(Changing::Links),
+            OpKind::RmDir => self.changing.take(Changing::Directories),
+            OpKind::Rename => self.changing.rename(),
+            _ => self.changing.remove(),
+        };
+        let file = match kind {
+            OpKind::Link => self.choose(),
+            _ => self.set.root,
+        };
+        (
+            self.changing.operation(&change, file),
+            Pending::Change(change),
+        )
+    }
+
+    /// Notes what became of the operation in a slot.
+    fn settle(&mut self, slot: u32, completion: &Completion) {
+        let Some(place) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        match core::mem::replace(place, Pending::Nothing) {
+            Pending::Nothing => {}
+            Pending::Change(change) => self.changing.settle(&change, &completion.outcome),
+            Pending::Page {
+                directory,
+                procedure,
+            } => {
+                let Some(cursors) = self.cursors.get_mut(directory as usize) else {
+                    return;
+                };
+                match (completion.outcome, completion.answer) {
+                    (Outcome::Ok, Answer::Directory { cursor, end: false }) => {
+                        cursors[procedure] = cursor;
+                    }
+                    // The end is followed by the start, and so is a cookie that is no longer
+                    // good (NFS3ERR_BAD_COOKIE).
+                    (Outcome::Ok | Outcome::Failed(_), _) => {
+                        cursors[procedure] = DirectoryCursor::default();
+                    }
+                    (Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped, _) => {}
+                }
+            }
+        }
+    }
+
+    fn remember(&mut self, slot: u32, pending: Pending) {
+        if let Some(place) = self.slots.get_mut(slot as usize) {
+            *place = pending;
+        }
+    }
+}
+
+/// A chosen data file that is not empty, if there is one.
+fn file_with_data(
+    chooser: Option<&Chooser>,
+    popularity: &mut Generator,
+    set: &ClientSet,
+    table: &FileTable,
+) -> FileId {
+    chooser.map_or(set.root, |chooser| {
+        let first = set.files.start;
+        let working = first..set.files.end.min(first.saturating_add(set.working_files));
+        with_data(FileId(first + chooser.choose(popularity)), &working, table)
+    })
+}
+
+/// Whether the workload must hear how such operations end.
+const fn needs_to_know(kind: OpKind) -> bool {
+    match kind {
+        OpKind::Create
+        | OpKind::MkDir
+        | OpKind::SymLink
+        | OpKind::MkNod
+        | OpKind::Remove
+        | OpKind::RmDir
+        | OpKind::Rename
+        | OpKind::Link
+        | OpKind::ReadDir
+        | OpKind::ReadDirPlus => true,
+        OpKind::Null
+        | OpKind::GetAttr
+        | OpKind::SetAttr
+        | OpKind::Lookup
+        | OpKind::Access
+        | OpKind::ReadLink
+        | OpKind::Read
+        | OpKind::Write
+        | OpKind::FsStat
+        | OpKind::FsInfo
+        | OpKind::PathConf
+        | OpKind::Commit
+        | only_in_loads!() => false,
+    }
+}
+
+impl Workload for MixWorkload {
+    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
+        if let Some(completion) = after {
+            self.settle(slot, completion);
+        }
+        let change = self.changing.next_owed()?;
+        self.remember(slot, Pending::Change(change));
+        Some(self.changing.operation(&change, self.set.root))
+    }
+
+    fn restores(&self) -> bool {
+        self.restores
+    }
+
+    fn next(&mut self, slot: u32) -> Option<Operation> {
+        let kind = self.deck.draw()?;
+        let (operation, pending) = self.operation(kind)?;
+        if self.restores {
+            self.remember(slot, pending);
+        }
+        Some(operation)
+    }
+
+    /// The arrival's card is drawn and lost: what comes after it is what it would have been.
+    fn skip(&mut self) -> Option<OpKind> {
+        self.deck.draw()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,371 @@
+//! Operation mixes against nfs-ganesha and against ourselves: what comes out must be the
+//! mix, at the load, without an error, and the file set must be where and what it should.
+
+use super::checks::{Bed, Situation};
+use crate::process::{self, Running};
+use crate::record::Record;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::Output;
+use std::time::Duration;
+
+/// No single run here takes longer.
+const RUN_LIMIT: Duration = Duration::from_secs(120);
+/// The in-memory export of nfs-ganesha.
+const MEMORY: &str = "nfs://127.0.0.1/mem";
+/// How far an operation's share may be off, relative to what it should be.
+const MIX_LIMIT: f64 = 0.02;
+/// How far the achieved load may be off what was due.
+const LOAD_LIMIT: f64 = 0.005;
+/// Of how many operations of a kind a deck's grain is less than [`MIX_LIMIT`].
+const COUNTABLE: f64 = 500.0;
+
+/// Every procedure, some of them seldom.
+const ALL_22: &str = "null 2\ngetattr 10\nsetattr 5\nlookup 20\naccess 8\nreadlink 4\nread 14\n\
+    write 10\ncreate 3\nmkdir 2\nsymlink 2\nmknod 1\nremove 5\nrmdir 2\nrename 2\nlink 2\n\
+    readdir 2\nreaddirplus 2\nfsstat 1\nfsinfo 1\npathconf 1\ncommit 1\n";
+
+/// What mixes are put through.
+pub const SITUATIONS: &[Situation] = &[
+    ("the default mix, memory export", the_default_mix),
+    ("the default mix, ourselves", the_default_mix_to_ourselves),
+    ("every built-in mix", every_built_in_mix),
+    ("all 22 procedures in a mix", all_procedures),
+    ("a file set found again, mended, removed", a_file_set),
+    ("a directory that is not ours", a_foreign_directory),
+    ("two directories, three clients", two_directories),
+    ("a closed loop, by count", a_closed_loop),
+    ("as nhfsstone", as_nhfsstone),
+    ("a curve of a queue that is known", a_curve),
+    ("an objective of a queue that is known", an_objective),
+];
+
+fn run(bed: &Bed, arguments: &[&str]) -> Result<Output> {
+    process::run(&mut bed.command(arguments), &[], &bed.folder, RUN_LIMIT)
+        .with_context(|| format!("filestone {}", arguments.join(" ")))
+}
+
+fn mix(bed: &Bed, target: Option<&str>, options: &[&str]) -> Result<Record> {
+    let always = ["--as", "json", "--no-calibrate", "--timeout", "10s"];
+    let arguments = [&["mix"], target.as_slice(), &always, options].concat();
+    Record::read(&run(bed, &arguments)?)
+}
+
+/// A run without an error, with the shares that it should have, at its load.
+fn right(record: &Record) -> Result<String> {
+    let number = |pointer: &str| record.number(pointer);
+    let (scheduled, ok) = (
+        number("/totals/ledger/scheduled")?,
+        number("/totals/ledger/ok")?,
+    );
+    if ok != scheduled {
+        let failures: Vec<&Value> = record
+            .list("/totals/kinds")
+            .iter()
+            .filter(|kind| !kind["failures"].as_array().is_none_or(Vec::is_empty))
+            .collect();
+        bail!("{ok} of {scheduled} ok: {failures:?}");
+    }
+    let mut worst = 0.0_f64;
+    for operation in record.list("/mix/operations") {
+        let percent = |name: &str| operation[name].as_f64().unwrap_or_default();
+        let (want, got) = (percent("want_percent"), percent("got_percent"));
+        let expected = want / 100.0 * scheduled;
+        // A deck's grain: one card more or less for each client.
+        let off = (got - want).abs() / want;
+        if expected >= COUNTABLE {
+            worst = worst.max(off);
+        }
+        if expected >= COUNTABLE && off > MIX_LIMIT {
+            bail!(
+                "{}: {got:.3} % instead of {want:.3} %",
+                operation["operation"]
+            );
+        }
+    }
+    let window = number("/window_ns")? / 1e9;
+    let achieved = number("/totals/achieved_load_ops_per_s")?;
+    let due = scheduled / window;
+    if (achieved / due - 1.0).abs() > LOAD_LIMIT {
+        bail!("{achieved:.1} operations/s achieved, {due:.1} were due");
+    }
+    Ok(format!(
+        "{scheduled:.0} operations, {achieved:.0}/s of {due:.0} due, worst share off by {:.2} %, mix by {:.3}",
+        100.0 * worst,
+        number("/mix/off_by_percent")?
+    ))
+}
+
+fn the_default_mix(bed: &Bed) -> Result<String> {
+    let options = [
+        "--offered",
+        "2000",
+        "-d",
+        "5s",
+        "--clients",
+        "4",
+        "--remove-set",
+    ];
+    right(&mix(bed, Some(MEMORY), &options)?)
+}
+
+fn the_default_mix_to_ourselves(bed: &Bed) -> Result<String> {
+    right(&mix(
+        bed,
+        None,
+        &["--offered", "2000", "-d", "5s", "--clients", "4"],
+    )?)
+}
+
+fn every_built_in_mix(bed: &Bed) -> Result<String> {
+    let mixes = [
+        "nhfsstone",
+        "laddis",
+        "sfs97",
+        "sfs2008",
+        "metadata",
+        "read-mostly",
+        "write-mostly",
+    ];
+    for name in mixes {
+        let options = ["--mix", name, "--offered", "2000", "-d", "1s"];
+        right(&mix(bed, Some(MEMORY), &options)?).with_context(|| name.to_owned())?;
+        right(&mix(bed, None, &options)?).with_context(|| format!("{name}, ourselves"))?;
+    }
+    let gone = mix(bed, Some(MEMORY), &["--count", "10", "--remove-set"])?;
+    right(&gone)?;
+    Ok(format!("{} mixes on two servers", mixes.len()))
+}
+
+fn all_procedures(bed: &Bed) -> Result<String> {
+    let path = bed.folder.join("all.mix");
+    std::fs::write(&path, ALL_22)?;
+    let name = path.display().to_string();
+    let options = [
+        "--mix",
+        &name,
+        "--offered",
+        "2000",
+        "-d",
+        "3s",
+        "--remove-set",
+    ];
+    right(&mix(bed, None, &options)?)?;
+    // The in-memory export of ganesha has no MKNOD of pipes; the one on disk has.
+    right(&mix(bed, Some("nfs://127.0.0.1/export"), &options)?)
+}
+
+/// The directory behind the disk export.
+fn disk(bed: &Bed) -> PathBuf {
+    bed.folder.join("disk")
+}
+
+fn a_file_set(bed: &Bed) -> Result<String> {
+    let target = Some("nfs://127.0.0.1/export");
+    let options = ["--count", "500", "--set", "found-again", "--files", "30"];
+    let made = |record: &Record| record.number("/mix/file_set/made");
+    let first = mix(bed, target, &options)?;
+    let second = mix(bed, target, &options)?;
+    let tree = disk(bed).join("found-again");
+    let damaged = tree.join("client0000/files0");
+    let victim = std::fs::read_dir(&damaged)?
+        .next()
+        .context("the file set is empty")??;
+    std::fs::remove_file(victim.path())?;
+    let third = mix(bed, target, &options)?;
+    let removed = mix(bed, target, &[&options[..], &["--remove-set"]].concat())?;
+    for record in [&first, &second, &third, &removed] {
+        right(record)?;
+    }
+    if made(&first)? < 30.0 || made(&third)? < 1.0 {
+        bail!(
+            "{} made at first, {} after damage",
+            made(&first)?,
+            made(&third)?
+        );
+    }
+    if tree.exists() {
+        bail!("{} is still there", tree.display());
+    }
+    Ok(format!(
+        "made {}, then {}, after damage {}",
+        made(&first)?,
+        made(&second)?,
+        made(&third)?
+    ))
+}
+
+fn a_foreign_directory(bed: &Bed) -> Result<String> {
+    let foreign = disk(bed).join("somebodys");
+    std::fs::create_dir(&foreign)?;
+    std::fs::write(foreign.join("letter"), b"Dear Jane")?;
+    let arguments = [
+        "mix",
+        "nfs://127.0.0.1/export",
+        "--set",
+        "somebodys",
+        "--count",
+        "10",
+    ];
+    let output = run(
+        bed,
+        &[&arguments[..], &["--remove-set", "--no-calibrate"]].concat(),
+    )?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() || !said.contains("error: ") {
+        bail!("ended with {}: {said}", output.status);
+    }
+    if std::fs::read(foreign.join("letter"))? != b"Dear Jane" {
+        bail!("the letter was changed");
+    }
+    std::fs::remove_dir_all(&foreign)?;
+    Ok(said.lines().next().unwrap_or_default().to_owned())
+}
+
+fn two_directories(bed: &Bed) -> Result<String> {
+    let folders = ["one", "two"].map(|name| disk(bed).join(name));
+    for folder in &folders {
+        std::fs::create_dir(folder)?;
+    }
+    let arguments = [
+        "mix",
+        "nfs://127.0.0.1/export/one",
+        "nfs://127.0.0.1/export/two",
+        "--clients",
+        "3",
+        "--count",
+        "300",
+        "--as",
+        "json",
+        "--no-calibrate",
+    ];
+    right(&Record::read(&run(bed, &arguments)?)?)?;
+    let has =
+        |folder: usize, client: &str| folders[folder].join("filestone-set").join(client).exists();
+    let found = [(0, "client0000"), (1, "client0001"), (0, "client0002")];
+    if let Some((folder, client)) = found.iter().find(|(folder, client)| !has(*folder, client)) {
+        bail!("{client} is not in {}", folders[*folder].display());
+    }
+    let said = right(&Record::read(&run(
+        bed,
+        &[&arguments[..], &["--remove-set"]].concat(),
+    )?)?)?;
+    for folder in &folders {
+        std::fs::remove_dir(folder).context("something was left in it")?;
+    }
+    Ok(said)
+}
+
+fn a_closed_loop(bed: &Bed) -> Result<String> {
+    let options = [
+        "--arrivals",
+        "closed",
+        "--clients",
+        "8",
+        "--count",
+        "8000",
+        "--remove-set",
+    ];
+    right(&mix(bed, Some(MEMORY), &options)?)
+}
+
+fn as_nhfsstone(bed: &Bed) -> Result<String> {
+    let arguments = [
+        "as",
+        "nhfsstone",
+        "-v",
+        "-t",
+        "3",
+        "-l",
+        "300",
+        "-p",
+        "3",
+        MEMORY,
+    ];
+    let output = run(bed, &arguments)?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = said
+        .lines()
+        .find(|line| line.contains("msec/call") && line.contains(" sec "));
+    let Some(line) = line.filter(|_| output.status.success()) else {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        bail!("ended with {}: {said}{errors}", output.status);
+    };
+    Ok(line.to_owned())
+}
+
+/// Our server as a queue: so many workers, and so long a service.
+fn queue(bed: &Bed, service: &str, workers: &str) -> Result<(Running, String)> {
+    let port = process::free_port()?;
+    let text = port.to_string();
+    let arguments = [
+        "serve",
+        "--port",
+        &text,
+        "--bind",
+        "127.0.0.1",
+        "--service-time",
+        service,
+        "--service-workers",
+        workers,
+    ];
+    let mut server = Running::start(&mut bed.command(&arguments), &[])?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    server.wait_for(address, Duration::from_secs(10))?;
+    Ok((server, format!("nfs://127.0.0.1:{port}/export")))
+}
+
+/// Two workers of 1 ms each: 2,000 operations/s and no more.
+fn a_curve(bed: &Bed) -> Result<String> {
+    let (server, target) = queue(bed, "exp:1ms", "2")?;
+    let options = [
+        "--curve",
+        "--points",
+        "4",
+        "--point-duration",
+        "2s",
+        "--no-down",
+    ];
+    let record = mix(bed, Some(&target), &options)?;
+    server.interrupt()?;
+    server.wait(Duration::from_secs(10))?;
+    let peak = record.number("/curve/peak_ops_per_s")?;
+    if !(1700.0..2060.0).contains(&peak) {
+        bail!("a peak of {peak:.0} operations/s, of 2,000");
+    }
+    let up = record.list("/curve/points").iter();
+    let points = up.filter(|point| point["leg"] == "up").count();
+    if points != 4 {
+        bail!("{points} points instead of 4");
+    }
+    Ok(format!(
+        "peak {peak:.0}/s of 2,000, knee at {:.0}/s",
+        record.number("/curve/knee/load_ops_per_s")?
+    ))
+}
+
+fn an_objective(bed: &Bed) -> Result<String> {
+    let (server, target) = queue(bed, "exp:1ms", "2")?;
+    let options = [
+        "--slo",
+        "p90<5ms",
+        "--search-time",
+        "15s",
+        "--precision",
+        "5%",
+    ];
+    let record = mix(bed, Some(&target), &options)?;
+    server.interrupt()?;
+    server.wait(Duration::from_secs(10))?;
+    let load = record.number("/objective/load_ops_per_s")?;
+    if !(1000.0..2000.0).contains(&load) {
+        bail!("{load:.0} operations/s, of 2,000");
+    }
+    Ok(format!(
+        "{load:.0}/s, between {:.0} and {:.0}",
+        record.number("/objective/lower_ops_per_s")?,
+        record.number("/objective/upper_ops_per_s")?
+    ))
+}
