@@ -8,6 +8,7 @@ mod built_in;
 pub mod counters;
 pub mod deck;
 mod error;
+pub mod feedback;
 mod kernel;
 mod line;
 mod name;
