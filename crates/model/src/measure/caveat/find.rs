@@ -42,6 +42,8 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     find_errors(record, &mut caveats);
     match &record.replay {
         Some(replay) => find_in_replay(record, replay, &mut caveats),
+        // A steered run goes to the limits on purpose; what it found says how it went.
+        None if record.plan.steering.is_some() => find_waiting(record, &mut caveats),
         None => find_limits(record, &mut caveats),
     }
     if let Some(mix) = &record.mix {
@@ -162,16 +164,7 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             workers: plan.workers,
         });
     }
-    let starved = totals
-        .workers
-        .iter()
-        .max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
-    if let Some(worker) = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT) {
-        caveats.push(Caveat::WaitedForProcessor {
-            worker: worker.worker,
-            waited_percent: worker.waited_percent.min(100.0),
-        });
-    }
+    find_waiting(record, caveats);
     if let (Some(offered_load_ops_per_s), true) =
         (offered, is_below && record.end == RunEnd::Finished)
     {
@@ -192,6 +185,18 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         caveats.push(Caveat::DispatchDelay {
             mean_ns: delay,
             response_time_mean_ns: response,
+        });
+    }
+}
+
+/// Whether a worker was kept waiting for a processor.
+fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let workers = record.totals.workers.iter();
+    let starved = workers.max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
+    if let Some(worker) = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT) {
+        caveats.push(Caveat::WaitedForProcessor {
+            worker: worker.worker,
+            waited_percent: worker.waited_percent.min(100.0),
         });
     }
 }
