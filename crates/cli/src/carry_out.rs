@@ -14,6 +14,7 @@ use crate::render::{dbench, json, layers, replay, text};
 use crate::verdict::{FailingCaveats, exit_of};
 use crate::{Exit, built_in, interruption};
 use filestone_engine::calibrate::{Effort, calibrate};
+use filestone_engine::mix_local::run_local;
 use filestone_engine::replay::BuiltIn;
 use filestone_engine::run::Observer;
 use filestone_model::load::Load;
@@ -235,14 +236,18 @@ pub fn measure(
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
     match &job.plan.workload {
+        WorkloadPlan::Mix(_) if matches!(job.plan.target, TargetPlan::Local(_)) => {
+            Ok(run_local(&job.plan, stop, observer)?)
+        }
         WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => {
-            measure_probe(&job.plan, calibration, stop, observer)
+            measure_calls(&job.plan, calibration, stop, observer)
         }
         WorkloadPlan::LoadFile(replay) => measure_replay(job, replay, stop, observer),
     }
 }
 
-fn measure_probe(
+/// Probes and mixes: the event loop's runs, call by call.
+fn measure_calls(
     plan: &Plan,
     calibration: Calibration,
     stop: &AtomicBool,

@@ -17,8 +17,8 @@ use crate::planning::{
 };
 use filestone_model::mix::Mix;
 use filestone_model::plan::{
-    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount, MixPlan,
-    ObjectivePlan, Plan, SteeringPlan, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget,
+    MixCount, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, TransportKind, WorkloadPlan,
 };
 use filestone_model::workload::mix::spare_names_needed;
 
@@ -235,7 +235,8 @@ fn mix_plan(
         listing_bytes: LISTING_BYTES,
         remove_set: options.set.remove_set,
         local: if is_local {
-            local(at.proc.clone(), !at.no_feedback)
+            let arithmetic = FeedbackArithmetic::Exact;
+            local(at.proc.clone(), !at.no_feedback, arithmetic)
         } else {
             LocalMix::default()
         },
@@ -243,10 +244,15 @@ fn mix_plan(
 }
 
 /// How a mix goes through a kernel mount.
-pub fn local(proc_root: Option<String>, feedback: bool) -> LocalMix {
+pub fn local(
+    proc_root: Option<String>,
+    feedback: bool,
+    arithmetic: FeedbackArithmetic,
+) -> LocalMix {
     LocalMix {
         proc_root,
         feedback,
+        arithmetic,
         background_max_calls_per_s: BACKGROUND_MAX_CALLS_PER_S,
     }
 }

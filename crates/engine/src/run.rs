@@ -124,6 +124,9 @@ pub fn run_steered(
     let cleaned = prepared.clean_up(observer);
     let mut record = measured?;
     record.plan = asked.clone();
+    if let (Some(mix), Some(set)) = (&mut record.mix, prepared.file_set()) {
+        mix.file_set.removed = set.record.removed;
+    }
     if let Err(error) = cleaned {
         record.caveats.push(Caveat::LeftBehind {
             path: own_path,
@@ -242,7 +245,9 @@ fn measure(
         coordinator.collect(&from_workers, workers, (halt, steered.as_mut()), observer);
         Ok(started_at)
     })?;
-    Ok(coordinator.into_record(plan, &prepared.target, driver, &clock, started_at))
+    let file_set = prepared.file_set().map(|set| set.record.clone());
+    let found = (&prepared.target, driver);
+    Ok(coordinator.into_record(plan, found, file_set, &clock, started_at))
 }
 
 /// What made a record: this program.

@@ -17,8 +17,8 @@ use filestone_model::measure::run_record::RunEnd;
 use filestone_model::mix::Mix;
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    Access, ArrivalsPlan, LocalMix, LocalTarget, MixCount, MixPlan, Plan, TargetPlan,
-    TransportKind, WorkloadPlan,
+    Access, ArrivalsPlan, FeedbackArithmetic, LocalMix, LocalTarget, MixCount, MixPlan, Plan,
+    TargetPlan, TransportKind, WorkloadPlan,
 };
 
 /// nhfsstone's exit code for everything that is wrong.
@@ -136,7 +136,7 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
         listing_bytes: TRANSFER_BYTES,
         remove_set: false,
         local: if is_local {
-            mix_planning::local(None, true)
+            mix_planning::local(None, true, FeedbackArithmetic::Nhfsstone)
         } else {
             LocalMix::default()
         },

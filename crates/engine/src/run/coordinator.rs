@@ -7,6 +7,8 @@ use crate::clock::Clock;
 use crate::host;
 use crate::worker::{IntervalSink, WorkerEnd, new_buffer};
 use filestone_model::client::nfs3::failure;
+use filestone_model::measure::mix_figures::figures;
+use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::{self, RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, IntervalBuffer, caveat};
 use filestone_model::plan::Plan;
@@ -136,8 +138,8 @@ impl Coordinator {
     pub fn into_record(
         self,
         plan: &Plan,
-        target: &Target,
-        driver: &str,
+        (target, driver): (&Target, &str),
+        file_set: Option<FileSetRecord>,
         clock: &Clock,
         started_at: SystemTime,
     ) -> RunRecord {
@@ -160,6 +162,8 @@ impl Coordinator {
             None if self.ends.iter().any(|end| end.is_interrupted) => RunEnd::Interrupted,
             None => RunEnd::Finished,
         };
+        let window_ns = window_end.nanos_since(window_start);
+        let mix = file_set.map(|set| figures(plan, &totals, &intervals, window_ns, set));
         let window_at = started_at + Duration::from_nanos(plan.warm_up_ns);
         let mut record = RunRecord {
             format: run_record::FORMAT,
@@ -171,11 +175,11 @@ impl Coordinator {
             target: target.clone(),
             headroom: None,
             replay: None,
-            mix: None,
+            mix,
             curve: None,
             objective: None,
             end,
-            window_ns: window_end.nanos_since(window_start),
+            window_ns,
             totals,
             intervals,
             ticks,

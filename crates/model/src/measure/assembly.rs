@@ -188,7 +188,11 @@ impl Assembly {
         while self.complete().is_some() {}
         let window = window_end.nanos_since(self.window_start).max(1);
         let mut totals = self.totals.conclude(window, name);
-        totals.offered_load_ops_per_s = plan.arrivals.offered_load();
+        // Of a steered run, no one load is the offered one.
+        totals.offered_load_ops_per_s = match plan.steering {
+            None => plan.arrivals.offered_load(),
+            Some(_) => None,
+        };
         totals.client_cpu_ns = self.costs.iter().map(|(cpu, _)| cpu).sum();
         let ended: u64 = totals.kinds.iter().map(|kind| kind.ledger.ended()).sum();
         totals.client_cpu_ns_per_op = totals.client_cpu_ns as f64 / ended.max(1) as f64;

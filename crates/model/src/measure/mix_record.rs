@@ -69,7 +69,8 @@ pub struct ThirdRecord {
     pub ended: u64,
     /// Their mean response time.
     pub response_time_mean_ns: f64,
-    /// Standard error of that mean, from the means of the intervals in the third.
+    /// Standard error of that mean, from the means of the intervals in the third: 1.96 of them on
+    /// either side hold it with 95 % confidence. 0 where there are fewer than two intervals.
     pub standard_error_ns: f64,
 }
 

@@ -11,6 +11,7 @@ pub mod hysteresis;
 pub mod interval;
 pub mod knee;
 pub mod ledger;
+pub mod mix_figures;
 pub mod mix_record;
 pub mod overall_response_time;
 pub mod recorder;

@@ -11,6 +11,7 @@
 //! server is. Only the cookies of READDIR and READDIRPLUS are the server's.
 
 mod changing;
+mod listing;
 mod pool;
 mod transfers;
 
@@ -19,14 +20,12 @@ pub use changing::spare_names_needed;
 use crate::file_set::{Changing, Chooser, ClientSet, FILES_PER_DIRECTORY};
 use crate::mix::Deck;
 use crate::only_in_loads;
-use crate::operation::{
-    Answer, AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
-    Stability,
-};
+use crate::operation::{AttributeChange, Completion, FileId, Name, OpKind, Operation, Stability};
 use crate::plan::{Access, MixPlan};
 use crate::random::{Generator, Purpose, stream};
 use crate::workload::{FileTable, Workload};
 use changing::{Change, ChangingNames};
+use listing::{Listings, Page};
 use std::sync::Arc;
 use transfers::{Place, with_data};
 
@@ -53,9 +52,7 @@ pub struct MixWorkload {
     written: Option<FileId>,
     /// Which symbolic link READLINK reads next, counted from the first.
     link: u32,
-    /// Which directory READDIR and READDIRPLUS list next, and where each goes on.
-    listed: [u32; 2],
-    cursors: Vec<[DirectoryCursor; 2]>,
+    listings: Listings,
     changing: ChangingNames,
     slots: Vec<Pending>,
     restores: bool,
@@ -75,11 +72,7 @@ struct Settings {
 enum Pending {
     Nothing,
     Change(Change),
-    /// A page of a directory, by READDIR (0) or READDIRPLUS (1).
-    Page {
-        directory: u32,
-        procedure: usize,
-    },
+    Page(Page),
 }
 
 impl MixWorkload {
@@ -112,8 +105,7 @@ impl MixWorkload {
             writing: Place::default(),
             written: None,
             link: 0,
-            listed: [0; 2],
-            cursors: vec![Default::default(); set.directories.len()],
+            listings: Listings::new(&set),
             changing: ChangingNames::new(&set, &plan.counts, slots),
             set,
             slots: vec![Pending::Nothing; slots as usize],
@@ -164,7 +156,11 @@ impl MixWorkload {
             OpKind::PathConf => Operation::PathConfiguration {
                 file: self.set.root,
             },
-            OpKind::ReadDir | OpKind::ReadDirPlus => return Some(self.page(kind)),
+            OpKind::ReadDir | OpKind::ReadDirPlus => {
+                let len = self.settings.listing_bytes;
+                let (operation, page) = self.listings.next(kind, &self.set, len);
+                return Some((operation, Pending::Page(page)));
+            }
             OpKind::Create
             | OpKind::MkDir
             | OpKind::SymLink
@@ -240,43 +236,6 @@ impl MixWorkload {
         }
     }
 
-    /// A page of the next directory: from the start, or where its last page ended.
-    fn page(&mut self, kind: OpKind) -> (Operation, Pending) {
-        let procedure = usize::from(kind == OpKind::ReadDirPlus);
-        let index = self.listed[procedure];
-        let count = self.cursors.len() as u32;
-        self.listed[procedure] = (index + 1).checked_rem(count).unwrap_or(0);
-        let cursor = self
-            .cursors
-            .get(index as usize)
-            .map_or(DirectoryCursor::default(), |cursors| cursors[procedure]);
-        let directory = if count == 0 {
-            self.set.root
-        } else {
-            FileId(self.set.directories.start + index)
-        };
-        let len = self.settings.listing_bytes;
-        let operation = if kind == OpKind::ReadDirPlus {
-            Operation::ReadDirectoryPlus {
-                directory,
-                cursor,
-                len,
-            }
-        } else {
-            Operation::ReadDirectory {
-                directory,
-                cursor,
-                len,
-            }
-        };
-        let directory = index;
-        let pending = Pending::Page {
-            directory,
-            procedure,
-        };
-        (operation, pending)
-    }
-
     /// An operation by which a name comes or goes.
     fn change(&mut self, kind: OpKind) -> (Operation, Pending) {
         let change = match kind {
@@ -307,25 +266,7 @@ impl MixWorkload {
         match core::mem::replace(place, Pending::Nothing) {
             Pending::Nothing => {}
             Pending::Change(change) => self.changing.settle(&change, &completion.outcome),
-            Pending::Page {
-                directory,
-                procedure,
-            } => {
-                let Some(cursors) = self.cursors.get_mut(directory as usize) else {
-                    return;
-                };
-                match (completion.outcome, completion.answer) {
-                    (Outcome::Ok, Answer::Directory { cursor, end: false }) => {
-                        cursors[procedure] = cursor;
-                    }
-                    // The end is followed by the start, and so is a cookie that is no longer
-                    // good (NFS3ERR_BAD_COOKIE).
-                    (Outcome::Ok | Outcome::Failed(_), _) => {
-                        cursors[procedure] = DirectoryCursor::default();
-                    }
-                    (Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped, _) => {}
-                }
-            }
+            Pending::Page(page) => self.listings.settle(page, completion),
         }
     }
 

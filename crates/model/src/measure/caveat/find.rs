@@ -2,7 +2,8 @@
 
 use super::Caveat;
 use crate::measure::replay_record::ReplayRecord;
-use crate::measure::run_record::{RunEnd, RunRecord};
+use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
+use crate::measure::sample::Role;
 use crate::operation::OpKind;
 use crate::plan::{ArrivalsPlan, TargetPlan};
 
@@ -41,7 +42,12 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     find_errors(record, &mut caveats);
     match &record.replay {
         Some(replay) => find_in_replay(record, replay, &mut caveats),
+        // A steered run goes to the limits on purpose; what it found says how it went.
+        None if record.plan.steering.is_some() => find_waiting(record, &mut caveats),
         None => find_limits(record, &mut caveats),
+    }
+    if let Some(mix) = &record.mix {
+        super::mix::find(record, mix, &mut caveats);
     }
     find_doubts(record, &mut caveats);
     caveats
@@ -57,7 +63,7 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         caveats.push(Caveat::Unsuccessful {
             count,
             ended: ledger.ended(),
-            most_frequent: most_frequent(record),
+            most_frequent: most_frequent(record, Role::Measured),
         });
     }
     let retransmissions: u64 = totals.kinds.iter().map(|kind| kind.retransmissions).sum();
@@ -81,21 +87,29 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-fn most_frequent(record: &RunRecord) -> String {
-    let ledger = &record.totals.ledger;
-    let failure = record.measured().and_then(|kind| kind.failures.first());
-    let causes = [
-        (
-            failure.map_or(0, |failure| failure.count),
-            failure.map_or("failed", |failure| failure.failure.as_str()),
-        ),
-        (ledger.timed_out, "timed out"),
-        (ledger.disconnected, "disconnected"),
-    ];
-    causes
-        .iter()
-        .max_by_key(|(count, _)| *count)
-        .map_or_else(String::new, |(_, cause)| (*cause).to_string())
+/// What went wrong most often with the operations of a role; where there are several kinds of
+/// them, with which.
+pub(super) fn most_frequent(record: &RunRecord, role: Role) -> String {
+    let kinds = record.totals.kinds.iter();
+    let kinds: Vec<&KindRecord> = kinds.filter(|kind| kind.role == role).collect();
+    let causes = kinds.iter().flat_map(|kind| {
+        let ledger = &kind.ledger;
+        let failures = kind.failures.iter();
+        failures
+            .map(|failure| (failure.count, failure.failure.as_str()))
+            .chain([
+                (ledger.timed_out, "timed out"),
+                (ledger.disconnected, "disconnected"),
+            ])
+            .map(|(count, cause)| (count, cause, kind.operation))
+    });
+    match causes.max_by_key(|(count, ..)| *count) {
+        Some((_, cause, operation)) if kinds.len() > 1 => {
+            format!("{cause} of {}", operation.name())
+        }
+        Some((_, cause, _)) => cause.to_string(),
+        None => String::new(),
+    }
 }
 
 /// What a replay did not do as its load file says. Its threads work in system
@@ -150,16 +164,7 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             workers: plan.workers,
         });
     }
-    let starved = totals
-        .workers
-        .iter()
-        .max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
-    if let Some(worker) = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT) {
-        caveats.push(Caveat::WaitedForProcessor {
-            worker: worker.worker,
-            waited_percent: worker.waited_percent.min(100.0),
-        });
-    }
+    find_waiting(record, caveats);
     if let (Some(offered_load_ops_per_s), true) =
         (offered, is_below && record.end == RunEnd::Finished)
     {
@@ -180,6 +185,18 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         caveats.push(Caveat::DispatchDelay {
             mean_ns: delay,
             response_time_mean_ns: response,
+        });
+    }
+}
+
+/// Whether a worker was kept waiting for a processor.
+fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let workers = record.totals.workers.iter();
+    let starved = workers.max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
+    if let Some(worker) = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT) {
+        caveats.push(Caveat::WaitedForProcessor {
+            worker: worker.worker,
+            waited_percent: worker.waited_percent.min(100.0),
         });
     }
 }

@@ -4,12 +4,14 @@
 //! to do.
 
 mod find;
+mod mix;
 mod sentence;
 
 pub use find::find;
 pub(crate) use sentence::grouped;
 pub use sentence::quantile_name;
 
+use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +83,8 @@ pub enum Caveat {
     },
     /// A load was replayed over bare TCP: what it expects is not checked there.
     NothingChecked,
+    /// A mix of system calls was not compared with the kernel's counters.
+    NotSeenOnTheWire { directory: String },
     /// Load points of a curve were measured although their response time was not steady.
     PointsNotSteady {
         points: u64,
@@ -105,6 +109,43 @@ pub enum Caveat {
     PeakOfGenerator { peak_ops_per_s: f64 },
     /// The search for the peak of a curve was broken off.
     PeakUnfinished { peak_ops_per_s: f64 },
+    /// nhfsstone's own rule: |got − want|, summed over all operations, is above 10 %.
+    MixInvalid { off_by_percent: f64 },
+    /// Operations of a mix are more than 2 % of their share away from it.
+    MixOff {
+        operation: OpKind,
+        want_percent: f64,
+        got_percent: f64,
+        operations: u64,
+        of: u64,
+    },
+    /// What was in flight is not what Little's law says.
+    LittlesLaw {
+        in_flight_mean: f64,
+        in_flight_by_littles_law: f64,
+    },
+    /// The first and the last third of the window differ.
+    Drift {
+        first_third_mean_ns: f64,
+        last_third_mean_ns: f64,
+    },
+    /// Fewer than 100 operations of some kind lie above a percentile that is shown.
+    FewAboveQuantileOf {
+        operation: OpKind,
+        quantile: f64,
+        above: u64,
+        ended: u64,
+        operations: u64,
+        of: u64,
+    },
+    /// What keeps the file set in its proportions is a load of its own.
+    CompanionLoad { calls: u64, all_calls: u64 },
+    /// Operations that keep the file set in its proportions did not succeed.
+    CompanionsUnsuccessful {
+        count: u64,
+        ended: u64,
+        most_frequent: String,
+    },
     /// The measured window is shorter than a scheduler's whims.
     ShortRun { window_ns: u64 },
 }

@@ -1,5 +1,8 @@
 //! Caveats as sentences, with their figures, and what to do about each.
 
+mod curve;
+mod mix;
+
 use super::Caveat;
 
 /// What is to be doubted, with its figures.
@@ -11,11 +14,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::WaitedForProcessor { worker, waited_percent } => format!(
             "worker {worker} was ready to run but had no processor for {waited_percent:.0} % of the time: other programs slowed the load generator"
         ),
-        Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => format!(
-            "calls asked for {} bytes, but the server says it moves at most {} at a time",
-            grouped(*size_bytes),
-            grouped(*server_max_bytes)
-        ),
+        Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => transfer(*size_bytes, *server_max_bytes),
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
         Caveat::AchievedBelowOffered { offered_load_ops_per_s, achieved_load_ops_per_s } => {
             achieved(*offered_load_ops_per_s, *achieved_load_ops_per_s)
@@ -36,20 +35,14 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::Loopback { built_in: false } => {
             "the server shares this host with the load generator: both compete for the processors and no wire is involved".into()
         }
-        Caveat::Unsuccessful { count, ended, most_frequent } => format!(
-            "{}, mostly {most_frequent}; their times are among those shown",
-            of_all(*count, *ended, "operations did not succeed")
-        ),
+        Caveat::Unsuccessful { count, ended, most_frequent } => unsuccessful(*count, *ended, most_frequent),
         Caveat::Retransmissions { count, calls } => {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
         Caveat::LateReplies { count } => {
             format!("{} replies came for calls that were already answered or given up", grouped(*count))
         }
-        Caveat::Reconnected { times, unusable_ns } => format!(
-            "connections were lost and made again {times} times; together they were unusable for {:.2} s",
-            seconds(*unusable_ns)
-        ),
+        Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
         Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),
         Caveat::TargetLost { message } => format!("the run ended early: {message}"),
         Caveat::LedgerOutOfBalance { missing, scheduled } => {
@@ -63,26 +56,21 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::NothingChecked => {
             "bare TCP only carries bytes: no result was compared with the load file".into()
         }
-        Caveat::PointsNotSteady { points, of, first_ops_per_s } => {
-            of_points(*points, *of, *first_ops_per_s, "were measured before their response times had become steady")
-        }
-        Caveat::PointsBelowOffered { points, of, first_ops_per_s, achieved_load_ops_per_s } => format!(
-            "{}, which achieved {}",
-            of_points(*points, *of, *first_ops_per_s, "were offered more than was achieved"),
-            per_second(*achieved_load_ops_per_s)
+        Caveat::NotSeenOnTheWire { directory } => format!(
+            "{directory}: system calls were made and no counters looked at: what reached a server, if there is one, is not known"
         ),
-        Caveat::PointsWaited { points, of, first_ops_per_s, waited_percent } => format!(
-            "{}, where that was {waited_percent:.0} % of the response time",
-            of_points(*points, *of, *first_ops_per_s, "had operations wait before they were sent")
-        ),
-        Caveat::PeakOfGenerator { peak_ops_per_s } => format!(
-            "the server kept up with all that the load generator can offer: the peak of {} is not the server's",
-            per_second(*peak_ops_per_s)
-        ),
-        Caveat::PeakUnfinished { peak_ops_per_s } => format!(
-            "the search for the peak was broken off; {} is the highest load known to be kept up with",
-            per_second(*peak_ops_per_s)
-        ),
+        Caveat::PointsNotSteady { .. }
+        | Caveat::PointsBelowOffered { .. }
+        | Caveat::PointsWaited { .. }
+        | Caveat::PeakOfGenerator { .. }
+        | Caveat::PeakUnfinished { .. } => curve::of(caveat).unwrap_or_default(),
+        Caveat::MixInvalid { .. }
+        | Caveat::MixOff { .. }
+        | Caveat::LittlesLaw { .. }
+        | Caveat::Drift { .. }
+        | Caveat::FewAboveQuantileOf { .. }
+        | Caveat::CompanionLoad { .. }
+        | Caveat::CompanionsUnsuccessful { .. } => mix::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => {
             format!("the measured window is only {:.3} s long", seconds(*window_ns))
         }
@@ -136,21 +124,45 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::ClientsLost { .. } => "its load is missing from the numbers after that",
         Caveat::NothingChecked => return None,
-        Caveat::PointsNotSteady { .. } => {
-            "allow a longer warm-up, or lower the peak if these points are above the server's capacity"
+        Caveat::NotSeenOnTheWire { .. } => {
+            "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
         }
-        Caveat::PointsBelowOffered { .. } => {
-            "they are left out of the knee and of the overall response time; lower the peak"
-        }
-        Caveat::PointsWaited { .. } => {
-            "allow more calls in flight (--in-flight), and leave a processor to the load generator"
-        }
-        Caveat::PeakOfGenerator { .. } => {
-            "use more workers (--workers) or a second host; compare with `filestone calibrate`"
-        }
-        Caveat::PeakUnfinished { .. } => "give the peak, or let the run go on for longer",
+        Caveat::PointsNotSteady { .. }
+        | Caveat::PointsBelowOffered { .. }
+        | Caveat::PointsWaited { .. }
+        | Caveat::PeakOfGenerator { .. }
+        | Caveat::PeakUnfinished { .. } => return curve::help_for(caveat),
+        Caveat::MixInvalid { .. }
+        | Caveat::MixOff { .. }
+        | Caveat::LittlesLaw { .. }
+        | Caveat::Drift { .. }
+        | Caveat::FewAboveQuantileOf { .. }
+        | Caveat::CompanionLoad { .. }
+        | Caveat::CompanionsUnsuccessful { .. } => return mix::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
     })
+}
+
+fn transfer(size_bytes: u64, server_max_bytes: u64) -> String {
+    format!(
+        "calls asked for {} bytes, but the server says it moves at most {} at a time",
+        grouped(size_bytes),
+        grouped(server_max_bytes)
+    )
+}
+
+fn unsuccessful(count: u64, ended: u64, most_frequent: &str) -> String {
+    format!(
+        "{}, mostly {most_frequent}; their times are among those shown",
+        of_all(count, ended, "operations did not succeed")
+    )
+}
+
+fn reconnected(times: u64, unusable_ns: u64) -> String {
+    format!(
+        "connections were lost and made again {times} times; together they were unusable for {:.2} s",
+        seconds(unusable_ns)
+    )
 }
 
 fn dispatch_delay(mean_ns: f64, response_time_mean_ns: f64) -> String {
@@ -186,13 +198,6 @@ fn of_all(count: u64, all: u64, what: &str) -> String {
 }
 
 /// `3 of 10 load points …, the first of them 12,000/s`.
-fn of_points(points: u64, of: u64, first_ops_per_s: f64, what: &str) -> String {
-    format!(
-        "{points} of {of} load points {what}, the first of them {}",
-        per_second(first_ops_per_s)
-    )
-}
-
 fn per_second(load: f64) -> String {
     format!("{}/s", grouped(load.max(0.0).round() as u64))
 }

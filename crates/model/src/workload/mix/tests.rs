@@ -2,7 +2,7 @@ mod tree;
 
 use super::*;
 use crate::measure::Role;
-use crate::operation::{Failure, Ticket};
+use crate::operation::{Answer, Failure, Outcome, Ticket};
 use crate::plan::{FileSetPlan, FileSizes, LocalMix, MixCount, Popularity};
 use crate::random::RngExt;
 use crate::time::Moment;
@@ -132,12 +132,14 @@ enum Server {
     BeforeItAnswers,
 }
 
+/// What a slot is busy with, and its answer if the server has carried it out.
+type Busy = (Operation, Option<(Outcome, Answer)>);
+
 /// A client, its slots and the server.
 struct Simulation {
     workload: MixWorkload,
     tree: Tree,
-    /// What each slot is busy with, and its answer if the server has carried it out.
-    slots: Vec<Option<(Operation, Option<(Outcome, Answer)>)>>,
+    slots: Vec<Option<Busy>>,
     server: Server,
     /// Who is answered next.
     order: Generator,

@@ -1,0 +1,254 @@
+use super::*;
+use crate::measure::mix_figures::figures;
+use crate::measure::mix_figures::tests::{interval, plan, times, totals};
+use crate::measure::mix_record::{FileSetRecord, WireOperationRecord, WireRecord};
+use crate::measure::run_record::{
+    FORMAT, FailureCount, Host, IntervalRecord, METHOD, RunEnd, Target, Tool, Totals,
+};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A run of 30 s with these totals and intervals.
+fn record(totals: Totals, intervals: Vec<IntervalRecord>) -> RunRecord {
+    let plan = plan();
+    let window_ns = 30 * SECOND;
+    let mix = figures(
+        &plan,
+        &totals,
+        &intervals,
+        window_ns,
+        FileSetRecord::default(),
+    );
+    RunRecord {
+        format: FORMAT,
+        method: METHOD,
+        tool: Tool {
+            name: "filestone".into(),
+            version: "0".into(),
+            profile: "release".into(),
+        },
+        started_at: String::new(),
+        plan,
+        host: Host::default(),
+        target: Target::default(),
+        headroom: None,
+        end: RunEnd::Finished,
+        window_ns,
+        replay: None,
+        mix: Some(mix),
+        curve: None,
+        objective: None,
+        totals,
+        intervals,
+        ticks: vec![],
+        caveats: vec![],
+    }
+}
+
+fn found(record: &RunRecord) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mix = record.mix.as_ref().expect("a mix");
+    find(record, mix, &mut caveats);
+    caveats
+}
+
+/// 3,000,000 operations of which all have enough for a p99, in the right proportions.
+fn sound() -> Totals {
+    let mut totals = totals(870_000, 2_100_000, 30_000, 0);
+    totals.in_flight_mean = 100.0;
+    totals
+}
+
+#[test]
+fn a_sound_run_gives_no_reason_to_doubt_it() {
+    let intervals = (0..30).map(|s| interval(s, 100, 2_000_000)).collect();
+    let record = record(sound(), intervals);
+    assert_eq!(found(&record), []);
+    assert_eq!(super::super::find(&record), []);
+}
+
+#[test]
+fn an_operation_may_be_off_by_2_percent_of_its_share_and_no_more() {
+    let of_create = |create| {
+        let mut totals = totals(870_000, 2_130_000 - create, create, 0);
+        totals.in_flight_mean = 100.0;
+        found(&record(totals, vec![]))
+    };
+    assert_eq!(of_create(29_500), []);
+    assert_eq!(of_create(30_500), []);
+    for create in [29_300, 30_700] {
+        let caveats = of_create(create);
+        let [
+            Caveat::MixOff {
+                operation,
+                operations,
+                of,
+                ..
+            },
+        ] = caveats.as_slice()
+        else {
+            panic!("{create}: {caveats:?}");
+        };
+        assert_eq!((*operation, *operations, *of), (OpKind::Create, 1, 3));
+    }
+}
+
+#[test]
+fn in_a_short_run_the_grain_of_the_decks_is_allowed_for() {
+    let off = |create| {
+        let caveats = found(&record(totals(290, 710 - create, create, 0), vec![]));
+        let mut shares = caveats.iter();
+        shares.any(|caveat| matches!(caveat, Caveat::MixOff { .. }))
+    };
+    // Ten of a thousand, from two clients: σ² = 2 · 2 · (100 · 0.01 · 0.99 / 6 + 1/3) = 1.99.
+    assert!(!off(10) && !off(6) && !off(14));
+    assert!(off(5) && off(15));
+}
+
+#[test]
+fn nhfsstones_rule_is_10_percent_over_all_operations() {
+    let off_by = |shift: u64| {
+        let all = totals(870_000 + shift, 2_100_000 - shift, 30_000, 0);
+        let mut caveats = found(&record(all, vec![])).into_iter();
+        caveats.find_map(|caveat| match caveat {
+            Caveat::MixInvalid { off_by_percent } => Some(off_by_percent.round()),
+            _ => None,
+        })
+    };
+    assert_eq!(off_by(149_000), None);
+    assert_eq!(off_by(180_000), Some(12.0));
+}
+
+#[test]
+fn what_was_seen_on_the_wire_is_judged_where_it_was_seen() {
+    let mut record = record(sound(), vec![]);
+    let row = |operation, seen, want_percent| WireOperationRecord {
+        operation,
+        asked: 1000,
+        seen,
+        want_percent,
+        got_percent: seen as f64 / 10_000.0,
+    };
+    let wire = WireRecord {
+        operations: vec![
+            row(OpKind::GetAttr, 700_000, 50.0),
+            row(OpKind::Read, 300_000, 50.0),
+        ],
+        ..WireRecord::default()
+    };
+    record.mix.as_mut().expect("a mix").wire = Some(wire);
+    let caveats = found(&record);
+    assert!(matches!(
+        caveats.as_slice(),
+        [
+            Caveat::MixInvalid { .. },
+            Caveat::MixOff { operations: 2, .. }
+        ]
+    ));
+}
+
+#[test]
+fn in_flight_is_held_against_littles_law() {
+    let is_off = |counted: f64, dispatch_delay_ns: u64| {
+        // 3,000,000 operations of 1 ms in 30 s: 100 are in flight.
+        let mut totals = sound();
+        totals.in_flight_mean = counted;
+        totals.dispatch_delay_ns = times(3_000_000, dispatch_delay_ns);
+        let caveats = found(&record(totals, vec![]));
+        caveats
+            .iter()
+            .any(|caveat| matches!(caveat, Caveat::LittlesLaw { .. }))
+    };
+    assert!(!is_off(96.0, 0) && !is_off(104.0, 0));
+    assert!(is_off(94.0, 0) && is_off(106.0, 0));
+    // Lateness of our own may be in what was counted, but need not.
+    assert!(!is_off(96.0, 100_000) && !is_off(115.0, 100_000));
+    assert!(is_off(116.0, 100_000));
+    assert!(!is_off(0.0, 0), "nobody counted");
+}
+
+#[test]
+fn a_drift_is_10_percent_and_more_than_chance() {
+    let drifts = |last: u64, noise: u64| {
+        let response = |second: u64| match second {
+            0..20 => 1_000_000 + noise * (second * 7 % 3),
+            _ => last + noise * (second * 7 % 3),
+        };
+        let intervals = (0..30).map(|s| interval(s, 100, response(s))).collect();
+        let caveats = found(&record(sound(), intervals));
+        caveats
+            .iter()
+            .any(|caveat| matches!(caveat, Caveat::Drift { .. }))
+    };
+    assert!(!drifts(1_090_000, 0));
+    assert!(drifts(1_110_000, 0) && drifts(890_000, 0));
+    assert!(drifts(1_300_000, 100_000));
+    assert!(!drifts(1_300_000, 1_000_000), "chance explains that");
+}
+
+#[test]
+fn a_steered_or_very_short_run_is_not_asked_to_be_steady() {
+    let five = (0..5).map(|s| interval(6 * s, 100, 1_000_000 * (s + 1)));
+    let short = record(sound(), five.collect());
+    assert_eq!(found(&short), []);
+}
+
+#[test]
+fn one_caveat_names_the_kind_with_the_fewest_operations() {
+    let caveats = found(&record(totals(8_700, 21_000, 300, 0), vec![]));
+    let expected = Caveat::FewAboveQuantileOf {
+        operation: OpKind::Create,
+        quantile: 0.9,
+        above: 30,
+        ended: 300,
+        operations: 2,
+        of: 3,
+    };
+    assert_eq!(caveats, [expected]);
+}
+
+#[test]
+fn companions_above_2_percent_and_those_that_fail_are_told() {
+    let mut totals = totals(870_000, 2_100_000, 30_000, 70_000);
+    totals.in_flight_mean = 102.3;
+    let failed = FailureCount {
+        failure: "NFS3ERR_NOENT (2)".into(),
+        count: 7,
+    };
+    if let Some(row) = totals.kinds.last_mut() {
+        row.ledger.ok -= 7;
+        row.ledger.failed = 7;
+        row.failures.push(failed);
+    }
+    assert_eq!(
+        found(&record(totals, vec![])),
+        [
+            Caveat::CompanionLoad {
+                calls: 70_000,
+                all_calls: 3_070_000
+            },
+            Caveat::CompanionsUnsuccessful {
+                count: 7,
+                ended: 70_000,
+                most_frequent: "NFS3ERR_NOENT (2)".into()
+            }
+        ]
+    );
+}
+
+#[test]
+fn errors_are_told_with_the_operation_that_had_them() {
+    let mut totals = sound();
+    let row = &mut totals.kinds[0];
+    (row.ledger.ok, row.ledger.failed) = (row.ledger.ok - 3, 3);
+    let failure = "NFS3ERR_STALE (70)".into();
+    row.failures.push(FailureCount { failure, count: 3 });
+    (totals.ledger.ok, totals.ledger.failed) = (totals.ledger.ok - 3, 3);
+    let caveats = super::super::find(&record(totals, vec![]));
+    let expected = Caveat::Unsuccessful {
+        count: 3,
+        ended: 3_000_000,
+        most_frequent: "NFS3ERR_STALE (70) of read".into(),
+    };
+    assert_eq!(caveats, [expected]);
+}

@@ -1,0 +1,84 @@
+//! The caveats of a load–response curve.
+
+use super::{Caveat, per_second};
+
+/// What is to be doubted, if it is about a curve.
+pub(super) fn of(caveat: &Caveat) -> Option<String> {
+    Some(match caveat {
+        Caveat::PointsNotSteady {
+            points,
+            of,
+            first_ops_per_s,
+        } => of_points(
+            *points,
+            *of,
+            *first_ops_per_s,
+            "were measured before their response times had become steady",
+        ),
+        Caveat::PointsBelowOffered {
+            points,
+            of,
+            first_ops_per_s,
+            achieved_load_ops_per_s,
+        } => format!(
+            "{}, which achieved {}",
+            of_points(
+                *points,
+                *of,
+                *first_ops_per_s,
+                "were offered more than was achieved"
+            ),
+            per_second(*achieved_load_ops_per_s)
+        ),
+        Caveat::PointsWaited {
+            points,
+            of,
+            first_ops_per_s,
+            waited_percent,
+        } => format!(
+            "{}, where that was {waited_percent:.0} % of the response time",
+            of_points(
+                *points,
+                *of,
+                *first_ops_per_s,
+                "had operations wait before they were sent"
+            )
+        ),
+        Caveat::PeakOfGenerator { peak_ops_per_s } => format!(
+            "the server kept up with all that the load generator can offer: the peak of {} is not the server's",
+            per_second(*peak_ops_per_s)
+        ),
+        Caveat::PeakUnfinished { peak_ops_per_s } => format!(
+            "the search for the peak was broken off; {} is the highest load known to be kept up with",
+            per_second(*peak_ops_per_s)
+        ),
+        _ => return None,
+    })
+}
+
+/// What to do about it.
+pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
+    Some(match caveat {
+        Caveat::PointsNotSteady { .. } => {
+            "allow a longer warm-up, or lower the peak if these points are above the server's capacity"
+        }
+        Caveat::PointsBelowOffered { .. } => {
+            "they are left out of the knee and of the overall response time; lower the peak"
+        }
+        Caveat::PointsWaited { .. } => {
+            "allow more calls in flight (--in-flight), and leave a processor to the load generator"
+        }
+        Caveat::PeakOfGenerator { .. } => {
+            "use more workers (--workers) or a second host; compare with `filestone calibrate`"
+        }
+        Caveat::PeakUnfinished { .. } => "give the peak, or let the run go on for longer",
+        _ => return None,
+    })
+}
+
+fn of_points(points: u64, of: u64, first_ops_per_s: f64, what: &str) -> String {
+    format!(
+        "{points} of {of} load points {what}, the first of them {}",
+        per_second(first_ops_per_s)
+    )
+}

@@ -1,0 +1,194 @@
+//! The caveats of a mix.
+
+use super::{Caveat, grouped, micros, of_all, quantile_name};
+use crate::operation::OpKind;
+
+/// What is to be doubted, if it is about a mix.
+pub(super) fn of(caveat: &Caveat) -> Option<String> {
+    Some(match caveat {
+        // nhfsstone's words.
+        Caveat::MixInvalid { off_by_percent } => {
+            format!("INVALID RUN, mix generated is off by {off_by_percent:.2}%")
+        }
+        Caveat::MixOff {
+            operation,
+            want_percent,
+            got_percent,
+            operations,
+            of,
+        } => off(*operation, *want_percent, *got_percent, (*operations, *of)),
+        Caveat::LittlesLaw {
+            in_flight_mean,
+            in_flight_by_littles_law,
+        } => format!(
+            "{in_flight_mean:.2} operations were in flight on average, but achieved load times service time gives {in_flight_by_littles_law:.2} (Little's law)"
+        ),
+        Caveat::Drift {
+            first_third_mean_ns,
+            last_third_mean_ns,
+        } => drift(*first_third_mean_ns, *last_third_mean_ns),
+        Caveat::FewAboveQuantileOf {
+            operation,
+            quantile,
+            above,
+            ended,
+            operations,
+            of,
+        } => few_above(*operation, *quantile, (*above, *ended), (*operations, *of)),
+        Caveat::CompanionLoad { calls, all_calls } => format!(
+            "{:.1} % of the calls are no part of the mix: {}",
+            percent(*calls, *all_calls),
+            of_all(*calls, *all_calls, "keep the file set in its proportions")
+        ),
+        Caveat::CompanionsUnsuccessful {
+            count,
+            ended,
+            most_frequent,
+        } => format!(
+            "{}, mostly {most_frequent}",
+            of_all(
+                *count,
+                *ended,
+                "operations that keep the file set in its proportions did not succeed"
+            )
+        ),
+        _ => return None,
+    })
+}
+
+/// What to do about it.
+pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
+    Some(match caveat {
+        Caveat::MixInvalid { .. } => {
+            "this is not the mix that was asked for; look for operations that failed or were skipped, or run longer"
+        }
+        Caveat::MixOff { .. } => {
+            "run longer; if operations were skipped, offer less or allow more calls in flight (--in-flight)"
+        }
+        Caveat::LittlesLaw { .. } => {
+            "times or counts are not what they seem: look for a load generator that was held up, or a load that changed"
+        }
+        Caveat::Drift { .. } => {
+            "no single figure describes a load that is not steady: warm up for longer (--warm-up), or look at the intervals"
+        }
+        Caveat::FewAboveQuantileOf { .. } => {
+            "run longer (--duration) before quoting it; 100 or more make it worth quoting"
+        }
+        Caveat::CompanionLoad { .. } => {
+            "the server does them besides; a mix that makes as much as it takes away needs none"
+        }
+        Caveat::CompanionsUnsuccessful { .. } => {
+            "without them names run out or pile up; see the table of errors"
+        }
+        _ => return None,
+    })
+}
+
+fn off(operation: OpKind, want: f64, got: f64, (operations, of): (u64, u64)) -> String {
+    let are = if operations == 1 { "is" } else { "are" };
+    format!(
+        "{operations} of {of} operations {are} off the mix by more than 2 % of their share; the worst is {}, {got:.2} % instead of {want:.2} %",
+        operation.name()
+    )
+}
+
+fn drift(first_ns: f64, last_ns: f64) -> String {
+    let change = 100.0 * (last_ns - first_ns) / first_ns.max(1.0);
+    format!(
+        "the mean response time went from {} in the first third to {} in the last ({change:+.0} %), more than chance explains",
+        micros(first_ns),
+        micros(last_ns)
+    )
+}
+
+fn few_above(
+    operation: OpKind,
+    quantile: f64,
+    (above, ended): (u64, u64),
+    (operations, of): (u64, u64),
+) -> String {
+    let name = quantile_name(quantile);
+    let whose = match above {
+        0 => format!(
+            "none of {} {} operations lies",
+            grouped(ended),
+            operation.name()
+        ),
+        1 => format!(
+            "only 1 of {} {} operations lies",
+            grouped(ended),
+            operation.name()
+        ),
+        above => format!(
+            "only {above} of {} {} operations lie",
+            grouped(ended),
+            operation.name()
+        ),
+    };
+    format!(
+        "{whose} above their p{name}: it is a guess, and so is all above it; {operations} of {of} operations have too few for their p99"
+    )
+}
+
+fn percent(count: u64, all: u64) -> f64 {
+    100.0 * count as f64 / all.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    #[test]
+    fn the_caveats_of_a_mix_are_sentences_with_their_figures() {
+        let caveats = [
+            Caveat::MixInvalid {
+                off_by_percent: 12.345,
+            },
+            Caveat::MixOff {
+                operation: OpKind::SetAttr,
+                want_percent: 1.0,
+                got_percent: 0.9,
+                operations: 2,
+                of: 10,
+            },
+            Caveat::LittlesLaw {
+                in_flight_mean: 8.0,
+                in_flight_by_littles_law: 6.5,
+            },
+            Caveat::Drift {
+                first_third_mean_ns: 100_000.0,
+                last_third_mean_ns: 150_000.0,
+            },
+            few(60),
+            few(1),
+            few(0),
+            Caveat::CompanionLoad {
+                calls: 5000,
+                all_calls: 100_000,
+            },
+            Caveat::CompanionsUnsuccessful {
+                count: 3,
+                ended: 5000,
+                most_frequent: "NFS3ERR_NOENT (2) of remove".into(),
+            },
+        ];
+        let mut text = String::new();
+        for caveat in caveats {
+            let (what, help) = caveat.sentence();
+            writeln!(text, "{what}\n    {}", help.unwrap_or("-")).unwrap();
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    fn few(above: u64) -> Caveat {
+        Caveat::FewAboveQuantileOf {
+            operation: OpKind::FsStat,
+            quantile: 0.9,
+            above,
+            ended: 1600,
+            operations: 7,
+            of: 10,
+        }
+    }
+}
