@@ -18,10 +18,27 @@ const LOADS: &[&str] = &[
     "RANDOMSTRING 1 \"/test[0123].file\"\nWRITEPATTERN abc\nCREATE3 $1 *\nWRITE3 $1 +child +num_children 2 0x0\nSETSP 1\nWAITSP 0 1\nSYMLINK3 \"/clients/client1/s\" \"$1\" 0x11\n",
 ];
 
+/// A mix file of every form.
+const MIXES: &[&str] = &[
+    "Server nfs:\ncalls badcalls\n9 0\nnull getattr setattr root lookup readlink read\n0 0% 1 13% 2 1% 0 0% 3 34% 0 0% 4 22%\nwrcache write create remove rename link symlink\n0 0% 5 15% 0 2% 0 1% 0 0% 0 0% 0 0%\nmkdir rmdir readdir fsstat\n0 0% 0 0% 6 3% 7 1%\n",
+    "Server rpc stats:\ncalls badcalls\n9 0\n\nClient nfs v4:\nnull read write commit open\n4 0% 123456789100% 5 1% 6 0% 7 0%\n\nServer nfs v4:\nnull compound\n1 0% 2 0%\n\nServer nfs v4 operations:\nop0-unused access putfh\n0 0% 8 9% 9 9%\n",
+    "nfs v3 server total: 100\n------------- ------------- --------\nnfs v3 server getattr: 90\nnfs v3 server read: 10\n",
+    "Server NFSv3:\ncalls badcalls\n3 0\nVersion 2: (3 calls)\nnull getattr setattr root lookup readlink read\n0 0% 1 0% 0 0% 0 0% 0 0% 0 0% 0 0%\nwrcache write create remove rename link symlink\n0 0% 1 0% 0 0% 0 0% 0 0% 0 0% 0 0%\nmkdir rmdir readdir statfs\n0 0% 0 0% 0 0% 1 0%\n",
+    "Client Info:\nRpc Counts:\n Getattr Setattr Lookup Readlink Read Write Create Remove\n 1 2 3 4 5 6 7 8\n Rename Link Symlink Mkdir Rmdir Readdir RdirPlus Access\n 1 2 3 4 5 6 7 8\n Mknod Fsstat Fsinfo PathConf Commit\n 1 2 3 4 5\nRpc Info:\n TimedOut X Replies\n 0 0\n",
+    "net 0 0 0 0\nrpc 9 0 0\nproc3 22 0 1 2 3 4 5 6 7 8 9 0 0 0 0 0 0 0 0 0 0 0 0\nproc4 5 0 1 2 3 4\n",
+    "rc 0 0 0\nproc4 2 1 2\nproc4ops 10 0 0 0 5 6 7 8 9 10 11\n",
+    "device /dev/sda1 mounted on / with fstype ext4\ndevice s:/a mounted on /a\\040b with fstype nfs statvers=1.1\n\topts:\trw,vers=3\n\tper-op statistics\n\tGETATTR: 1 1 0 1 1 0 1 1\n\tREAD: 2 2 0 1 1 0 1 1 0\n",
+    "# ours\n[mix]\nname = \"a # b\"\nread = 1_8.5\nwrite: 2 # two\nroot 0\n",
+    "read 22.5%\nlookup 77.5 %\n",
+];
+
 fn main() -> io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     for (number, load) in LOADS.iter().enumerate() {
         write(&corpus, "load_file", number, load.as_bytes())?;
+    }
+    for (number, mix) in MIXES.iter().enumerate() {
+        write(&corpus, "mix_file", number, mix.as_bytes())?;
     }
     for (number, message) in messages().iter().enumerate() {
         write(&corpus, "record", number, &record(message, number))?;

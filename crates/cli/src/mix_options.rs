@@ -1,13 +1,13 @@
 //! The options of `filestone mix`; those that other faces have, too, mean the same here.
 
 use crate::layer_targets::{self, LayerList};
-use crate::mix_values::{file_sizes, objective, percent, popularity, set_name};
+use crate::mix_values::{file_sizes, objective, percent, popularity, server_directory, set_name};
 use crate::option_values::{Processors, count, file_size, processors, seed, size, within};
 use crate::options::{
     CLIENTS_MAX, CalibrationOptions, IN_FLIGHT_MAX, NfsOptions, RunReportOptions, Stable, Transport,
 };
 use crate::quantity;
-use crate::target::{self, Target};
+use crate::target::Target;
 use clap::{Args, ValueEnum};
 use filestone_model::plan::{Access, FileSizes, Objective, Popularity};
 
@@ -23,17 +23,17 @@ pub const POINTS_MAX: u32 = 1000;
 #[command(
     after_help = "\
 Examples:
-  filestone mix                                      nhfsstone's mix, built-in server
-  filestone mix nfs://server/export --mix sfs3 --offered 2k -c 16 -d 1m
+  filestone mix                                      SPECsfs2008's mix, built-in server
+  filestone mix nfs://server/export --mix nhfsstone --offered 2k -c 16 -d 1m
   filestone mix server:/export --curve -o result     the load-response curve
   filestone mix server:/export --slo 'p99<2ms'       the highest load that keeps it
   nfsstat -s | filestone mix server:/export --mix -  what that server was asked so far",
     after_long_help = "\
 Examples:
   filestone mix
-      nhfsstone's mix at 1,000 operations/s against the built-in server for 10 seconds
-  filestone mix nfs://server/export --mix sfs3 --offered 2k -c 16 -d 1m
-      2,000 operations/s of SPEC SFS 3.0's mix by 16 clients, for a minute
+      SPECsfs2008's mix at 1,000 operations/s against the built-in server for 10 seconds
+  filestone mix nfs://server/export --mix nhfsstone --offered 2k -c 16 -d 1m
+      2,000 operations/s of nhfsstone's mix by 16 clients, for a minute
   filestone mix server:/a server:/b -c 8
       clients in turn in two directories of one server
   filestone mix server:/export --curve -o result
@@ -79,7 +79,7 @@ pub struct MixOptions {
 pub struct MixTargetOptions {
     /// nfs://host[:port]/path or host:/path; of several directories on one server client i uses
     /// number i modulo their number; without any, the built-in server
-    #[arg(value_name = "TARGET", value_parser = target::parse, help_heading = None::<&str>)]
+    #[arg(value_name = "TARGET", value_parser = server_directory, help_heading = None::<&str>)]
     pub targets: Vec<Target>,
     /// Go through this host's own NFS client: local:DIR, a directory on an NFS mount; several are
     /// joined by +
@@ -103,9 +103,12 @@ pub struct MixTargetOptions {
 #[command(next_help_heading = "Mix")]
 pub struct MixChoice {
     /// A mix of filestone's own, or a file: nfsstat's output, the kernel's counters, or lines such
-    /// as `read 18`; - is standard input [default: nhfsstone]
+    /// as `read 18`; - is standard input [default: sfs2008]
     #[arg(long, value_name = "NAME|FILE")]
     pub mix: Option<String>,
+    /// Of /proc/self/mountstats take only the mount at DIR [default: all together]
+    #[arg(long, value_name = "DIR", requires = "mix")]
+    pub mount: Option<String>,
     /// List the mixes that filestone has, with their sources
     #[arg(long)]
     pub list: bool,

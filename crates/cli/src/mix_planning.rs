@@ -50,6 +50,7 @@ const STEERED_INTERVAL: u64 = SECOND / 5;
 
 /// The plan of `filestone mix` with a mix that has been read.
 pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
+    let counts = mix.to_plan_counts();
     refusals::refuse(options)?;
     let targets = targets(options, here)?;
     let load = &options.load;
@@ -65,9 +66,12 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
         (None, ArrivalsPlan::Closed) => 1,
         (None, _) => open_loop_in_flight(clients),
     };
-    let file_set = file_set(&options.set, &mix.counts, in_flight);
+    let file_set = file_set(&options.set, &counts, in_flight);
     refusals::refuse_set(&file_set, clients)?;
-    let mix = mix_plan(options, mix, file_set, more_targets, is_local);
+    let mix = MixPlan {
+        counts,
+        ..mix_plan(options, mix, file_set, more_targets, is_local)
+    };
     Ok(Plan {
         face: "mix".into(),
         arrivals,

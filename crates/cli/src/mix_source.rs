@@ -4,7 +4,7 @@
 use crate::error::{Error, reason};
 use filestone_engine::Guilt;
 use filestone_model::load::diagnostic::suggestion;
-use filestone_model::mix::Mix;
+use filestone_model::mix::{self, Mix, MixError};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -14,47 +14,39 @@ const TEXT_MAX: u64 = 4 << 20;
 /// What standard input is called.
 const STANDARD_INPUT: &str = "-";
 
-/// Reads the mix that `word` means: the name of a mix of our own, then a file.
-pub fn read(word: &str) -> Result<Mix, Error> {
+/// Reads the mix that `word` means: the name of a mix of our own, then a file. Of the
+/// kernel's counters of several mounts `mount` names one.
+pub fn read(word: &str, mount: Option<&str>) -> Result<Mix, Error> {
     if word == STANDARD_INPUT {
-        return parse("standard input", io::stdin().lock());
+        return parse("standard input", io::stdin().lock(), mount);
     }
-    if let Some(mix) = built_in(word) {
-        return Ok(mix);
+    if let Some(named) = mix::built_in(word) {
+        return match mount {
+            None => Ok(named.mix),
+            Some(mount) => Err(Error::usage(format!(
+                "--mount {mount}: {word} is a mix of our own, and no file of counters"
+            ))
+            .with_help("it chooses a mount of --mix /proc/self/mountstats")),
+        };
     }
     let path = Path::new(word);
-    if !looks_like_a_path(word) && !path.exists() {
+    if !word.contains(['/', '.']) && !path.exists() {
         return Err(
             Error::usage(format!("{word}: no such file, and no such mix of our own"))
                 .with_help(advice(word)),
         );
     }
-    read_file(path)
+    read_file(path, mount)
 }
 
 /// Reads the mix in a file.
-pub fn read_file(path: &Path) -> Result<Mix, Error> {
+pub fn read_file(path: &Path, mount: Option<&str>) -> Result<Mix, Error> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
-    parse(&name, file)
+    parse(&name, file, mount)
 }
 
-/// Names of the mixes of our own, and their sources.
-pub fn own() -> Vec<(&'static str, &'static str)> {
-    vec![("nhfsstone", "nhfsstone 1.22")]
-}
-
-/// A mix of our own.
-pub fn built_in(word: &str) -> Option<Mix> {
-    stand_in::named(word)
-}
-
-/// Whether a word can only be meant as a file.
-fn looks_like_a_path(word: &str) -> bool {
-    word.contains(['/', '.'])
-}
-
-fn parse(name: &str, from: impl Read) -> Result<Mix, Error> {
+fn parse(name: &str, from: impl Read, mount: Option<&str>) -> Result<Mix, Error> {
     let mut bytes = Vec::new();
     let read = from.take(TEXT_MAX + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(name, &error))?;
@@ -64,7 +56,23 @@ fn parse(name: &str, from: impl Read) -> Result<Mix, Error> {
         )));
     }
     let text = String::from_utf8_lossy(&bytes);
-    stand_in::parse(name, &text)
+    let mix = match mount {
+        Some(mount) => mix::parse_mount(&text, name, mount),
+        None => mix::parse(&text, name),
+    };
+    mix.map_err(in_our_form)
+}
+
+/// `FILE:LINE:COLUMN: what is wrong`.
+fn in_our_form(error: MixError) -> Error {
+    let place = match error.line {
+        0 => error.file,
+        line => format!("{}:{line}:{}", error.file, error.column),
+    };
+    Error {
+        help: error.help,
+        ..Error::usage(format!("{place}: {}", error.what))
+    }
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Error {
@@ -75,37 +83,63 @@ fn unreadable(name: &str, error: &io::Error) -> Error {
 }
 
 fn advice(word: &str) -> String {
-    let names = stand_in::names();
-    match suggestion(word.as_bytes(), names.iter().copied()) {
+    let names = mix::names();
+    match suggestion(word.as_bytes(), names.clone()) {
         Some(name) => format!("did you mean {name}?"),
-        None => format!("our own mixes are {}", names.join(", ")),
+        None => {
+            let names: Vec<&str> = names.collect();
+            format!("our own mixes are {}", names.join(", "))
+        }
     }
 }
 
-mod stand_in {
+#[cfg(test)]
+mod tests {
     use super::*;
-    use filestone_model::operation::OpKind;
-    use filestone_model::plan::MixCount;
 
-    pub fn names() -> Vec<&'static str> {
-        vec!["nhfsstone"]
+    fn parsed(text: &str) -> Result<Mix, Error> {
+        parse("mix.txt", text.as_bytes(), None)
     }
 
-    pub fn named(word: &str) -> Option<Mix> {
-        (word == "nhfsstone").then(|| Mix {
-            name: word.into(),
-            counts: [
-                (OpKind::GetAttr, 13),
-                (OpKind::Lookup, 34),
-                (OpKind::Read, 22),
-            ]
-            .map(|(operation, count)| MixCount { operation, count })
-            .to_vec(),
-            left_out: vec![],
-        })
+    #[test]
+    fn every_mix_of_our_own_is_read_by_its_name() {
+        for name in mix::names() {
+            assert_eq!(read(name, None).map(|mix| mix.name), Ok(name.into()));
+        }
+        assert!(read(mix::DEFAULT, Some("/mnt")).is_err());
     }
 
-    pub fn parse(name: &str, _text: &str) -> Result<Mix, Error> {
-        Err(Error::usage(format!("{name}: cannot be read yet")))
+    #[test]
+    fn an_unknown_name_gets_a_suggestion() {
+        let error = read("nhfstone", None).expect_err("misspelt");
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.help.as_deref(), Some("did you mean nhfsstone?"));
+        let error = read("nothing-of-ours", None).expect_err("no such mix");
+        assert!(error.help.is_some_and(|help| help.contains(mix::DEFAULT)));
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_place() {
+        let mix = parsed("read 18\ngetattr 82\n").expect("our own format");
+        assert_eq!(mix.sum(), 100);
+        let error = parsed("read 18\nraed 3\n").expect_err("misspelt");
+        assert!(error.what.starts_with("mix.txt:2:1: "), "{}", error.what);
+        assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn what_never_ends_is_no_mix() {
+        let error = parse("zero", io::repeat(b' '), None).expect_err("endless");
+        assert_eq!(error.what, "zero: this is longer than 4 MiB, and so no mix");
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_the_users_mistake() {
+        let error = read("/nowhere/mix.txt", None).expect_err("no file");
+        assert_eq!(
+            error.what,
+            "/nowhere/mix.txt: no such file or directory (2)"
+        );
+        assert_eq!(error.exit_code(), 2);
     }
 }

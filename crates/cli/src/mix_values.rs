@@ -1,11 +1,23 @@
 //! Values of options that only `filestone mix` has.
 
+use crate::target::{self, Target};
 use filestone_model::plan::{FileSizes, Objective, Popularity};
 
 /// The longest name that file systems commonly take.
 const SET_NAME_MAX: usize = 255;
 /// How precise a search may be asked to be, as a share of the load.
 pub const PRECISION_RANGE: core::ops::RangeInclusive<f64> = 0.001..=0.5;
+
+/// A directory of a server.
+pub fn server_directory(text: &str) -> Result<Target, String> {
+    target::parse(text).map_err(|expected| {
+        if text.starts_with(['/', '.']) {
+            format!("a directory of this host is named by --on local:{text}")
+        } else {
+            expected
+        }
+    })
+}
 
 /// How long files are.
 pub fn file_sizes(text: &str) -> Result<FileSizes, String> {

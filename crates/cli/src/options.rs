@@ -71,7 +71,7 @@ pub enum Face {
     Mix(Box<MixOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
     Run(RunOptions),
-    /// Say what load files contain, and what each layer would refuse of them
+    /// Say what load files and mixes contain, and what each layer would refuse of loads
     Check(CheckOptions),
     /// Serve NFSv3 from memory, or be the other end of bare TCP
     Serve(ServeOptions),
@@ -333,10 +333,13 @@ Examples:
   filestone check office --layers
   filestone check *.load --as json | jq '.[].contents.tree.live_set_bytes'
 
-Nothing is sent and nothing is written. Exit code 2 if a file cannot be replayed.")]
+  filestone check sfs2008
+  filestone check /proc/net/rpc/nfsd
+
+Nothing is sent and nothing is written. Exit code 2 if a file cannot be used.")]
 pub struct CheckOptions {
-    /// Load files of dbench 1 to 5, tbench or smbtorture, plain or gzip; or names of filestone's own
-    /// loads
+    /// Load files of dbench 1 to 5, tbench or smbtorture, plain or gzip; mix files; or names of
+    /// filestone's own loads and mixes
     #[arg(value_name = "FILE", required = true)]
     pub loads: Vec<PathBuf>,
     /// What to print; json is a list with an object per load

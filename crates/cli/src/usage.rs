@@ -66,7 +66,9 @@ fn name(argument: &str) -> String {
         .split('[')
         .find(|part| !part.is_empty())
         .unwrap_or(name);
-    name.trim_matches(['<', '>', '[', ']']).to_string()
+    name.trim_end_matches('.')
+        .trim_matches(['<', '>', '[', ']'])
+        .to_string()
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
@@ -171,6 +173,22 @@ mod tests {
             "replay --trunc-io 0",
             "replay --on-mismatch ignore",
             "replay office mail",
+            "mix --offered 0",
+            "mix --arrivals bursts",
+            "mix --slo fast",
+            "mix --slo p99<2",
+            "mix --slo p99<2ms --curve",
+            "mix --points 3",
+            "mix --curve --points 1",
+            "mix --slo mean<1ms --precision 0",
+            "mix --file-size big",
+            "mix --popularity hot",
+            "mix --set a/b",
+            "mix --transfer 2M",
+            "mix --access backwards",
+            "mix --proc /tmp",
+            "mix /srv/test",
+            "mix s:/x --on local:/y",
             "serve --fault fire",
             "serve --bind here",
             "report x --as pdf",

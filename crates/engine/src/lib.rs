@@ -11,6 +11,7 @@ pub mod clock;
 pub mod error;
 pub mod host;
 pub mod load_file;
+pub mod mix_local;
 pub mod prepare;
 pub mod replay;
 pub mod run;

@@ -12,7 +12,7 @@ use filestone_model::steering::{LoadRange, ObjectiveSearch};
 /// Number of servers, capacity, utilisation at the answer.
 const SERVERS: [(u32, f64, f64); 8] = [
     (1, 20_000.0, 0.9),
-    (1, 5000.0, 0.8),
+    (1, 50_000.0, 0.8),
     (1, 20_000.0, 0.6),
     (2, 20_000.0, 0.85),
     (4, 20_000.0, 0.9),

@@ -4,8 +4,8 @@ mod mix;
 mod objective;
 
 pub use mix::{
-    Access, CurvePlan, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix, MixCount, MixPlan,
-    Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
+    Access, CurvePlan, FeedbackArithmetic, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix,
+    MixCount, MixPlan, Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
 };
 pub use objective::ObjectiveError;
 

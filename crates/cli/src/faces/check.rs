@@ -1,18 +1,27 @@
-//! `filestone check`: what load files contain, and what each layer would refuse of
-//! them. Nothing is sent.
+//! `filestone check`: what load files and mixes contain, and what each layer would refuse
+//! of loads. Nothing is sent.
 
 use crate::error::Error;
 use crate::load_source::{load_source, read_load};
 use crate::options::{CheckFormat, CheckOptions};
 use crate::render::census::{self, CheckedLoad, LayerVerdict};
-use crate::{Exit, console};
+use crate::render::json;
+use crate::render::mixes::{self, CheckedMix};
+use crate::{Exit, console, mix_source};
 use filestone_model::load::census::take;
 use filestone_model::load::refusals::{LayerKind, refusals};
+use filestone_model::mix;
+use serde::Serialize;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Random numbers of a census come from here, so that it is the same every time.
 const SEED: u64 = 1;
+
+/// How much of a file is looked at to tell what it was meant for.
+const BEGINNING: u64 = 4096;
 
 /// The layers that there are, as `--on` calls them.
 const LAYERS: [(&str, LayerKind); 3] = [
@@ -23,11 +32,11 @@ const LAYERS: [(&str, LayerKind); 3] = [
 
 /// Reads the loads and prints what is in those that can be replayed.
 pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
-    let mut checked = Vec::new();
+    let mut checked: Vec<Checked> = Vec::new();
     let mut exit = Exit::Done;
     for word in &options.loads {
         match check(word) {
-            Ok(load) => checked.push(load),
+            Ok(one) => checked.push(one),
             Err(errors) => {
                 errors.iter().for_each(console::error);
                 // The first load that is wrong decides.
@@ -38,7 +47,7 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
         }
     }
     let text = match (options.format, options.layers) {
-        (CheckFormat::Json, _) => census::document(&checked)?,
+        (CheckFormat::Json, _) => json::document(&checked)?,
         (CheckFormat::Text, true) => pages(&checked, census::layers),
         (CheckFormat::Text, false) => pages(&checked, census::page),
     };
@@ -46,12 +55,54 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-fn pages(checked: &[CheckedLoad], page: fn(&CheckedLoad) -> String) -> String {
-    let pages: Vec<String> = checked.iter().map(page).collect();
+fn pages(checked: &[Checked], page: fn(&CheckedLoad) -> String) -> String {
+    let pages: Vec<String> = checked
+        .iter()
+        .map(|one| match one {
+            Checked::Load(load) => page(load),
+            Checked::Mix(mix) => mixes::page(mix),
+        })
+        .collect();
     pages.join("\n\n")
 }
 
-fn check(word: &Path) -> Result<CheckedLoad, Vec<Error>> {
+/// What a word turned out to be.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Checked {
+    Load(Box<CheckedLoad>),
+    Mix(CheckedMix),
+}
+
+/// Loads and mixes are told apart by what they say: no load file is a mix, and no mix a
+/// load file. What is neither is told as the one that it looks like.
+fn check(word: &Path) -> Result<Checked, Vec<Error>> {
+    let name = word.to_str().filter(|name| mix::built_in(name).is_some());
+    let as_mix = match name {
+        Some(name) => mix_source::read(name, None),
+        None => mix_source::read_file(word, None),
+    };
+    let wrong_mix = match as_mix {
+        Ok(mix) => return Ok(Checked::Mix(CheckedMix::of(&mix))),
+        Err(error) => error,
+    };
+    match check_load(word) {
+        Ok(load) => Ok(Checked::Load(Box::new(load))),
+        Err(_) if looks_like_counters(word) => Err(vec![wrong_mix]),
+        Err(errors) => Err(errors),
+    }
+}
+
+/// Whether the beginning of a file holds words that only tables of calls have.
+fn looks_like_counters(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    let text = String::from_utf8_lossy(&beginning).to_ascii_lowercase();
+    let signs = ["nfs", "calls", "getattr", "per-op", "proc3"];
+    read.is_ok() && signs.into_iter().any(|sign| text.contains(sign)) && !text.contains("0x")
+}
+
+fn check_load(word: &Path) -> Result<CheckedLoad, Vec<Error>> {
     let source = load_source(word).map_err(|error| vec![error])?;
     let load = Arc::new(read_load(&source)?);
     Ok(CheckedLoad {

@@ -5,20 +5,22 @@ use crate::carry_out::{Calibration, Job, Presentation, carry_out};
 use crate::error::Error;
 use crate::mix_options::MixOptions;
 use crate::planning::Surroundings;
-use crate::render::mix_list;
+use crate::render::mixes;
 use crate::render::replay::Detail;
 use crate::{Exit, console, mix_planning, mix_source};
-
-/// The mix without a name on the command line.
-pub const MIX_DEFAULT: &str = "nhfsstone";
+use filestone_model::mix;
 
 /// Reads the mix, plans and runs.
 pub fn run(options: &MixOptions) -> Result<Exit, Error> {
     if options.mix.list {
-        console::result(&mix_list::render())?;
+        console::result(&mixes::list())?;
         return Ok(Exit::Done);
     }
-    let mix = mix_source::read(options.mix.mix.as_deref().unwrap_or(MIX_DEFAULT))?;
+    let word = options.mix.mix.as_deref().unwrap_or(mix::DEFAULT);
+    let mix = mix_source::read(word, options.mix.mount.as_deref())?;
+    if mix::built_in(word).is_none() {
+        mix.notes.iter().for_each(|note| console::note(note));
+    }
     let plan = mix_planning::plan(options, mix, &Surroundings::here())?;
     let calibration = match options.target.on {
         // What the event loop can do says nothing about system calls.

@@ -2,7 +2,6 @@
 
 use crate::carry_out::{Calibration, Job, measure};
 use crate::error::Error;
-use crate::faces::mix::MIX_DEFAULT;
 use crate::live::Live;
 use crate::mix_options::FileSetOptions;
 use crate::nhfsstone_command_line::{self, Directory, Request, Run, USAGE};
@@ -24,6 +23,8 @@ use filestone_model::plan::{
 
 /// nhfsstone's exit code for everything that is wrong.
 const FAILURE: u8 = 1;
+/// nhfsstone's own mix.
+const MIX_DEFAULT: &str = "nhfsstone";
 /// Who says that a run is invalid.
 const PROGRAM: &str = "nhfsstone";
 /// nhfsstone's reads and writes: NFSv2 had no longer ones (RFC 1094, section 2.3.1).
@@ -84,8 +85,8 @@ const fn exit_of(record: &RunRecord) -> Exit {
 fn mix(run: &Run) -> Result<Mix, Error> {
     match (run.only, &run.mix_file) {
         (Some(operation), _) => Ok(only(operation)),
-        (None, Some(path)) => mix_source::read_file(path),
-        (None, None) => mix_source::read(MIX_DEFAULT),
+        (None, Some(path)) => mix_source::read_file(path, None),
+        (None, None) => mix_source::read(MIX_DEFAULT, None),
     }
 }
 
@@ -97,6 +98,7 @@ fn only(operation: OpKind) -> Mix {
             count: 1,
         }],
         left_out: vec![],
+        notes: vec![],
     }
 }
 
@@ -119,10 +121,11 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
     } else {
         workers_of(None, clients, target.is_built_in(), here)?
     };
-    let file_set = mix_planning::file_set(&FileSetOptions::default(), &mix.counts, in_flight);
+    let counts = mix.to_plan_counts();
+    let file_set = mix_planning::file_set(&FileSetOptions::default(), &counts, in_flight);
     let mix = MixPlan {
         name: mix.name,
-        counts: mix.counts,
+        counts,
         left_out: mix.left_out,
         more_targets,
         file_set,

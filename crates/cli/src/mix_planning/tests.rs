@@ -25,6 +25,7 @@ fn three_kinds() -> Mix {
             operation: "open".into(),
             count: 3,
         }],
+        notes: vec![],
     }
 }
 

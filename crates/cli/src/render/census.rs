@@ -1,7 +1,5 @@
 //! What a load contains, as a page for people and as JSON.
 
-use super::json;
-use crate::error::Error;
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::load::Generation;
 use filestone_model::load::census::contents::{KindContents, OutcomeCount, Transfers};
@@ -54,11 +52,6 @@ const fn generation_text(generation: Generation) -> &'static str {
         Generation::Cifs => "a load of dbench 3 to 5, CIFS-style",
         Generation::Nfs => "a load of dbench 5, NFSv3",
     }
-}
-
-/// A list with an object per load.
-pub fn document(loads: &[CheckedLoad]) -> Result<String, Error> {
-    json::document(&loads)
 }
 
 /// The whole page.

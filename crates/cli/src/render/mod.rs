@@ -13,7 +13,7 @@ pub mod hdr;
 pub mod json;
 pub mod layers;
 pub mod mix;
-pub mod mix_list;
+pub mod mixes;
 pub mod nhfsstone;
 pub mod objective;
 pub mod picture;

@@ -14,7 +14,7 @@ mod round_robin;
 mod run;
 pub mod site;
 pub mod tcp;
-mod time;
+pub(crate) mod time;
 mod watch;
 
 pub use layer::{Layer, LayerLost, Reply, StopSign};

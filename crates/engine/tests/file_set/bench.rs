@@ -97,7 +97,7 @@ impl Bench {
         prepare(&self.session, &order, (stop, observer))
     }
 
-    fn call<'r>(&mut self, procedure: Procedure, arguments: &impl Encode) -> Vec<u8> {
+    fn call(&mut self, procedure: Procedure, arguments: &impl Encode) -> Vec<u8> {
         let bytes = arguments.to_bytes();
         let reply = self.session.call(procedure, "", &Raw(bytes));
         reply.expect("the server is there")

@@ -8,6 +8,7 @@ mod built_in;
 pub mod counters;
 pub mod deck;
 mod error;
+pub mod feedback;
 mod kernel;
 mod line;
 mod name;
@@ -70,7 +71,9 @@ impl Mix {
             .filter(|kind| self.count(**kind) > 0);
         let mut rows: Vec<(OpKind, u64)> = asked.map(|kind| (*kind, self.count(*kind))).collect();
         rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let percent = |(kind, _): (OpKind, u64)| (kind, 100.0 * self.share(kind));
+        // One division, so that 14 of 100 is 14 and not a little more.
+        let sum = self.sum() as f64;
+        let percent = |(kind, count): (OpKind, u64)| (kind, 100.0 * count as f64 / sum);
         rows.into_iter().map(percent).collect()
     }
 

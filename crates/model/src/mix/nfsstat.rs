@@ -7,6 +7,7 @@ use super::error::MixError;
 use super::line::{Line, Word};
 use super::name::{V2, Version};
 use super::section::{Entry, Section, Side};
+use crate::operation::OpKind;
 
 /// What FreeBSD prints among the calls and is none: how much of a state there is now.
 const STATES: [&str; 9] = [
@@ -62,27 +63,50 @@ fn section_of<'s, 'a>(
         .expect("one was added if there was none")
 }
 
-/// Reads pairs of lines, names above counts, as far as they go.
-fn table<'a>(lines: &[Line<'a>]) -> Result<Vec<Entry<'a>>, MixError> {
+/// How many operations every table of a version has. What is less was cut; what servers
+/// count of NFSv4 grows with its minor versions.
+fn least(version: Version) -> usize {
+    match version {
+        Version::V2 => V2.len(),
+        Version::V3 => OpKind::PROCEDURES.len(),
+        Version::V4 | Version::V4Operations => 1,
+    }
+}
+
+/// Reads pairs of lines below a heading, names above counts, as far as they go.
+fn table<'a>(
+    heading: Line<'a>,
+    lines: &[Line<'a>],
+    least: usize,
+) -> Result<Vec<Entry<'a>>, MixError> {
     let mut entries = Vec::new();
+    let mut end = heading;
     for pair in lines.chunks(2) {
         let [names, values @ ..] = pair else { break };
         let text = names.text.trim();
         if text.is_empty() || text.contains(':') || side(*names).is_some() {
             break;
         }
-        let count = names.words().count();
         let Some(values) = values.first() else {
-            let what = format!("bad mix format: unexpected EOF: no values of '{text}'");
-            return Err(names
-                .error_at_end(what)
-                .help("the line of names is followed by its counts"));
+            let what = "bad mix format: unexpected EOF: these names have no values";
+            let help = "a line of names is followed by its counts";
+            return Err(names.error(what).help(help));
         };
+        end = *values;
+        let count = names.words().count();
         for (name, value) in names.words().zip(counts(*values, count)?) {
             if !STATES.contains(&name.text) {
                 entries.push(Entry::new(name.text, &value)?);
             }
         }
+    }
+    if entries.len() < least {
+        let found = entries.len();
+        let heading = heading.text.trim();
+        let what =
+            format!("bad mix format: unexpected EOF after {found} operations of '{heading}'");
+        let help = format!("it has {least} or more: was the text cut?");
+        return Err(end.error_at_end(what).help(help));
     }
     Ok(entries)
 }
@@ -225,7 +249,8 @@ pub(super) fn solaris<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixErr
         if version == Version::V4 && side == Side::Server {
             version = Version::V4Operations;
         }
-        let entries = table(lines.get(index + 1..).unwrap_or_default())?;
+        let rest = lines.get(index + 1..).unwrap_or_default();
+        let entries = table(*line, rest, least(version))?;
         let title = format!("{} {}", side.name(), version.name());
         section_of(&mut sections, side, version, *line, &title)
             .entries
@@ -256,16 +281,8 @@ pub(super) fn linux<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError
         let Some((side, version)) = linux_heading(*line) else {
             continue;
         };
-        let entries = table(lines.get(index + 1..).unwrap_or_default())?;
-        if entries.is_empty() {
-            let what = format!(
-                "bad mix format: unexpected EOF after '{}'",
-                line.text.trim()
-            );
-            return Err(line
-                .error_at_end(what)
-                .help("names and counts of operations follow"));
-        }
+        let rest = lines.get(index + 1..).unwrap_or_default();
+        let entries = table(*line, rest, least(version))?;
         let title = line.text.trim().trim_end_matches(':');
         section_of(&mut sections, side, version, *line, title)
             .entries
@@ -294,8 +311,11 @@ pub(super) fn list_line(line: Line<'_>) -> Option<(Side, Version)> {
 }
 
 /// Linux: `nfsstat -l`, one operation per line.
+///
+/// Operations that were never asked are missing, so only the totals show that it is whole.
 pub(super) fn linux_list<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section<'a>> = Vec::new();
+    let mut totals: Vec<(Side, Version, Word<'a>, u128)> = Vec::new();
     for line in lines {
         let Some((side, version)) = list_line(*line) else {
             continue;
@@ -310,8 +330,27 @@ pub(super) fn linux_list<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, Mix
         let title = format!("{} {}", side.name(), version.name());
         let section = section_of(&mut sections, side, version, *line, &title);
         let entry = Entry::new(name, &value)?;
-        if name != "total" {
+        if name == "total" {
+            let before = totals
+                .iter_mut()
+                .find(|total| (total.0, total.1) == (side, version));
+            match before {
+                Some((.., sum)) => *sum += u128::from(entry.count),
+                None => totals.push((side, version, value, u128::from(entry.count))),
+            }
+        } else {
             section.entries.push(entry);
+        }
+    }
+    for (side, version, word, total) in totals {
+        let is_counted =
+            |section: &&Section<'_>| (section.side, section.version) == (side, version);
+        let counted = sections.iter().find(is_counted);
+        let entries = counted.map_or(&[][..], |section| &section.entries);
+        let sum: u128 = entries.iter().map(|entry| u128::from(entry.count)).sum();
+        if sum != total {
+            let what = format!("the total is {total}, and the operations sum to {sum}");
+            return Err(word.error(what).help("was the list cut? copy it again"));
         }
     }
     Ok(sections)
@@ -335,16 +374,8 @@ pub(super) fn bsd<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> 
         {
             rest = after;
         }
-        let entries = table(rest)?;
-        if entries.is_empty() {
-            let what = format!(
-                "bad mix format: unexpected EOF after '{}'",
-                line.text.trim()
-            );
-            return Err(line
-                .error_at_end(what)
-                .help("names and counts of operations follow"));
-        }
+        // The BSDs have no column for NULL.
+        let entries = table(*line, rest, least(Version::V3) - 1)?;
         let title = line.text.trim().trim_end_matches(':');
         section_of(&mut sections, side, Version::V3, *line, title)
             .entries

@@ -200,8 +200,22 @@ pub struct LocalMix {
     /// Whether the mix and the load are corrected, every five seconds, by what the kernel's
     /// client counters show on the wire.
     pub feedback: bool,
+    /// By whose arithmetic.
+    #[serde(default)]
+    pub arithmetic: FeedbackArithmetic,
     /// NFS calls of this host per second, before the run, above which it is not begun.
     pub background_max_calls_per_s: u32,
+}
+
+/// How a mix through a kernel mount is chosen, paced and corrected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeedbackArithmetic {
+    /// Exact shares, operations due at exact moments, what a call is worth learnt from the counters.
+    #[default]
+    Exact,
+    /// nhfsstone's: whole percents of the procedures of NFSv2, pauses of whole milliseconds.
+    Nhfsstone,
 }
 
 /// How the offered load is steered while the run lasts.

@@ -130,7 +130,9 @@ impl CurveSteering {
             return Direction::Stay;
         };
         let nanos = nanos_of(observed.interval);
-        let step = if is_whole {
+        let step = if search.is_resting() && is_whole {
+            search.rest(observed.interval, nanos)
+        } else if is_whole {
             self.current.measure(observed.interval);
             search.observe(&self.current.tally, nanos)
         } else {

@@ -76,7 +76,7 @@ fn what_layers_refuse_verb_by_verb() {
 #[test]
 fn the_json_of_a_load() {
     let loads = [checked(NFS)];
-    insta::assert_snapshot!(document(&loads).expect("it is JSON"));
+    insta::assert_snapshot!(crate::render::json::document(&loads).expect("it is JSON"));
 }
 
 #[test]

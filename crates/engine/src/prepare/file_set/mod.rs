@@ -237,12 +237,12 @@ impl Claims {
             return Ok(());
         }
         let mut nfs = connect(session)?;
-        let released = self
-            .homes
-            .iter()
-            .map(|home| home.release(&mut nfs, &self.host));
         // One that fails does not keep the others.
-        released.fold(Ok(()), |sum, one| sum.and(one))
+        let mut result = Ok(());
+        for home in &self.homes {
+            result = result.and(home.release(&mut nfs, &self.host));
+        }
+        result
     }
 }
 

@@ -19,7 +19,7 @@ const NAME_TRIES: u64 = 1000;
 
 /// Why a tree is still there.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotRemoved {
+pub(crate) enum NotRemoved {
     /// The operating system refused.
     #[error("cannot remove {name}: {errno}")]
     Refused {
@@ -101,7 +101,7 @@ pub(super) fn remove_tree(
 }
 
 /// Removes all that is in `top` but the entry `keep`.
-pub(super) fn empty(top: BorrowedFd<'_>, keep: &[u8], device: u64) -> Result<(), NotRemoved> {
+pub(crate) fn empty(top: BorrowedFd<'_>, keep: &[u8], device: u64) -> Result<(), NotRemoved> {
     let mut below = Below {
         top,
         device,

@@ -11,7 +11,7 @@ const BUFFER_BYTES: usize = 32 * 1024;
 
 /// The buffer.
 #[derive(Debug)]
-pub(super) struct Listing {
+pub(crate) struct Listing {
     entries: Vec<u8>,
 }
 
@@ -40,6 +40,6 @@ impl Listing {
 }
 
 /// Whether it is the directory itself or its parent.
-pub(super) fn is_dot(name: &[u8]) -> bool {
+pub(crate) fn is_dot(name: &[u8]) -> bool {
     name == b"." || name == b".."
 }

@@ -20,10 +20,10 @@
 mod answer;
 mod by_path;
 mod claim;
-mod deletion;
+pub(crate) mod deletion;
 mod dos_attributes;
 mod handles;
-mod listing;
+pub(crate) mod listing;
 mod locks;
 mod names;
 mod options;

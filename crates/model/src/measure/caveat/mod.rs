@@ -83,6 +83,8 @@ pub enum Caveat {
     },
     /// A load was replayed over bare TCP: what it expects is not checked there.
     NothingChecked,
+    /// A mix of system calls was not compared with the kernel's counters.
+    NotSeenOnTheWire { directory: String },
     /// Load points of a curve were measured although their response time was not steady.
     PointsNotSteady {
         points: u64,

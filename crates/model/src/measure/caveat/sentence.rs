@@ -56,6 +56,9 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::NothingChecked => {
             "bare TCP only carries bytes: no result was compared with the load file".into()
         }
+        Caveat::NotSeenOnTheWire { directory } => format!(
+            "{directory}: system calls were made and no counters looked at: what reached a server, if there is one, is not known"
+        ),
         Caveat::PointsNotSteady { .. }
         | Caveat::PointsBelowOffered { .. }
         | Caveat::PointsWaited { .. }
@@ -121,6 +124,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::ClientsLost { .. } => "its load is missing from the numbers after that",
         Caveat::NothingChecked => return None,
+        Caveat::NotSeenOnTheWire { .. } => {
+            "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
+        }
         Caveat::PointsNotSteady { .. }
         | Caveat::PointsBelowOffered { .. }
         | Caveat::PointsWaited { .. }

@@ -59,6 +59,14 @@ putfh            getattr          read             create           lookup
 Client nfs v3:
 null             getattr          setattr          lookup           access
 0         0%     123456789100%     0         0%     0         0%     0         0%
+readlink         read             write            create           mkdir
+0         0%     0         0%     0         0%     0         0%     0         0%
+symlink          mknod            remove           rmdir            rename
+0         0%     0         0%     0         0%     0         0%     0         0%
+link             readdir          readdirplus      fsstat           fsinfo
+0         0%     0         0%     0         0%     0         0%     0         0%
+pathconf         commit
+0         0%     0         0%
 ";
 
 /// FreeBSD 10 and its kin: no percentages, and other counters in the same columns.
@@ -313,13 +321,13 @@ fn our_own_format_takes_counts_and_shares_as_text_and_as_toml() {
 }
 
 #[test]
-fn twenty_five_damaged_files_give_as_many_clear_messages() {
+fn twenty_seven_damaged_files_give_as_many_clear_messages() {
     let lines = |text: &str, count: usize| -> String {
         text.lines()
             .take(count)
             .fold(String::new(), |text, line| text + line + "\n")
     };
-    let damaged: [(&str, String); 25] = [
+    let damaged: [(&str, String); 27] = [
         ("cut after nfs:", lines(SUNOS, 6)),
         ("cut after the names of calls", lines(SUNOS, 7)),
         (
@@ -355,6 +363,7 @@ fn twenty_five_damaged_files_give_as_many_clear_messages() {
         ),
         ("cut in Linux' section", lines(LINUX, 5)),
         ("cut after Linux' names", lines(LINUX, 8)),
+        ("cut in Linux' table", lines(LINUX, 11)),
         ("a table twice", LINUX.repeat(2)),
         ("rpc only", lines(LINUX, 4)),
         (
@@ -365,6 +374,7 @@ fn twenty_five_damaged_files_give_as_many_clear_messages() {
             "a list line is cut",
             LIST.replace("getattr:    99990", "getattr:"),
         ),
+        ("a list is cut", lines(LIST, 3)),
         (
             "proc3 is cut",
             NFSD.replace(" 60 10 0 0 0 0 0 0 0 0 0 0 0 0 0 0", ""),

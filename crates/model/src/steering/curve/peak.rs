@@ -8,17 +8,24 @@
 //! lowest that was not is halved until it is narrow.
 //!
 //! A load that seems too high is measured again before it is believed, so that one hiccup
-//! does not end the search.
+//! does not end the search. After an overload the server rests at a low load until the backlog
+//! is worked off: what is left of it would make the next load look better, or, of a server that
+//! a long queue slows down, worse.
 
-use super::tally::Tally;
+use super::tally::{Tally, is_working_off};
 use crate::measure::curve_record::PeakEnd;
+use crate::measure::run_record::IntervalRecord;
 
 /// What is tried first, in operations per second.
 pub const FIRST_OPS_PER_S: f64 = 100.0;
 /// The peak lies so far below the capacity that a queue is still short on average.
-const BELOW_CAPACITY: f64 = 0.97;
+const BELOW_CAPACITY: f64 = 0.98;
 /// The search ends when a load this much higher is too high.
 const RATIO_END: f64 = 1.08;
+/// What is offered while the server rests, as a share of what was too much.
+const REST_SHARE: f64 = 0.1;
+/// Intervals of rest at most.
+const REST_INTERVALS_MAX: u32 = 20;
 /// Operations that an interval should have while loads are doubled: the verdict is coarse.
 const OPERATIONS_COARSE: f64 = 50.0;
 /// Operations that decide near the peak.
@@ -54,7 +61,7 @@ pub struct Peak {
     pub load_ops_per_s: f64,
     /// What ended the search.
     pub end: PeakEnd,
-    /// What was achieved in overload, if that was seen.
+    /// What was surely achieved in overload, if that was seen.
     pub capacity_ops_per_s: Option<f64>,
     /// Loads that were tried.
     pub tried: u32,
@@ -80,7 +87,7 @@ impl Peak {
                 "highest load that the load generator can offer; the server kept up with all {tried} loads tried"
             ),
             (PeakEnd::Server, Some(capacity)) => format!(
-                "highest load kept up with, of {tried} tried; {capacity:.0}/s achieved in overload"
+                "highest load kept up with, of {tried} tried; at least {capacity:.0}/s achieved in overload"
             ),
             (PeakEnd::Server, None) => format!("highest load kept up with, of {tried} tried"),
             (PeakEnd::Unfinished, _) => format!(
@@ -97,11 +104,11 @@ pub struct PeakSearch {
     limit: Option<f64>,
     /// The highest load that was kept up with; 0 if none was.
     kept: f64,
-    /// What was achieved there, if enough was counted there to tell.
+    /// What was surely achieved there, if enough was counted there to tell.
     kept_achieved: Option<f64>,
     /// The lowest that was not.
     lost: Option<f64>,
-    /// The most that was achieved at a load that was not kept up with.
+    /// The most that was surely achieved at a load that was not kept up with.
     capacity: f64,
     /// Whether the load below the capacity was tried, and the one above it.
     tried_below: bool,
@@ -110,6 +117,10 @@ pub struct PeakSearch {
     failed_once: bool,
     /// Whether it failed again: more intervals only tell the capacity better.
     failed: bool,
+    /// Whether the server rests before the next load, and that load while it does.
+    is_rest_due: bool,
+    after_rest: Option<f64>,
+    rested: u32,
     intervals: u32,
     nanos: u64,
     tried: u32,
@@ -130,6 +141,9 @@ impl PeakSearch {
             tried_above: false,
             failed_once: false,
             failed: false,
+            is_rest_due: false,
+            after_rest: None,
+            rested: 0,
             intervals: 0,
             nanos: 0,
             tried: 1,
@@ -160,6 +174,24 @@ impl PeakSearch {
             Step::Stay
         } else {
             Step::Found(self.unfinished())
+        }
+    }
+
+    /// Whether the server rests: what is counted then belongs to no load.
+    pub fn is_resting(&self) -> bool {
+        self.after_rest.is_some()
+    }
+
+    /// Takes a whole interval of rest, of this length.
+    pub fn rest(&mut self, interval: &IntervalRecord, nanos: u64) -> Step {
+        self.rested += 1;
+        let has_rested = !is_working_off(interval) || self.rested >= REST_INTERVALS_MAX;
+        match (self.pass(nanos), self.after_rest) {
+            (Step::Stay, Some(load)) if has_rested => {
+                self.after_rest = None;
+                self.try_load(load)
+            }
+            (step, _) => step,
         }
     }
 
@@ -195,7 +227,7 @@ impl PeakSearch {
     fn keep(&mut self, at_load: &Tally) -> Step {
         if self.load >= self.kept {
             self.kept = self.load;
-            self.kept_achieved = self.lost.map(|_| at_load.achieved());
+            self.kept_achieved = self.lost.map(|_| at_load.achieved_at_least());
         }
         if self.limit.is_some_and(|limit| self.load >= limit) {
             return Step::Found(self.found(self.load, PeakEnd::Generator));
@@ -212,7 +244,8 @@ impl PeakSearch {
     }
 
     fn lose(&mut self, at_load: &Tally) -> Step {
-        self.capacity = self.capacity.max(at_load.achieved());
+        self.is_rest_due = true;
+        self.capacity = self.capacity.max(at_load.achieved_at_least());
         self.lost = Some(self.lost.map_or(self.load, |lost| lost.min(self.load)));
         if self.kept >= self.load {
             // Doubling believed it too soon; the load before it was kept up with.
@@ -255,6 +288,12 @@ impl PeakSearch {
     }
 
     fn try_load(&mut self, load: f64) -> Step {
+        if std::mem::take(&mut self.is_rest_due) {
+            self.after_rest = Some(load);
+            self.rested = 0;
+            self.load *= REST_SHARE;
+            return Step::Try(self.load);
+        }
         self.load = self.limit.map_or(load, |limit| load.min(limit));
         self.failed_once = false;
         self.failed = false;

@@ -1,14 +1,11 @@
 //! One load point while it is measured.
 
-use super::tally::Tally;
+use super::tally::{Tally, is_working_off};
 use crate::measure::batch_means;
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord};
 use crate::measure::distribution::Distribution;
 use crate::measure::run_record::IntervalRecord;
 use crate::measure::sample::Role;
-
-/// So many standard deviations more that end than begin are a backlog.
-const BACKLOG_DEVIATIONS: f64 = 4.0;
 
 /// What is known of a point so far.
 #[derive(Debug)]
@@ -60,13 +57,10 @@ impl PointInProgress {
 
     /// Counts an interval of the warm-up.
     ///
-    /// While more operations end than begin, by more than chance, the server is working off what
-    /// a higher load left behind; until that is over there is no series to judge.
+    /// Until what a higher load left behind is worked off, there is no series to judge.
     pub fn warm_up(&mut self, interval: &IntervalRecord, is_whole: bool) {
         self.warm_up_ns += interval.end_ns.saturating_sub(interval.start_ns);
-        let began = interval.ledger.scheduled as f64;
-        let ended = interval.ledger.ended() as f64;
-        if ended > began + BACKLOG_DEVIATIONS * began.max(1.0).sqrt() {
+        if is_working_off(interval) {
             self.warm_up_means.clear();
         } else if is_whole {
             self.warm_up_means.extend(mean_response_time(interval));

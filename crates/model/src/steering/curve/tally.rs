@@ -30,6 +30,13 @@ impl Tally {
         self.ledger.ok as f64 * 1e9 / self.nanos.max(1) as f64
     }
 
+    /// Operations per second that the server can surely do: one standard deviation less than what
+    /// was counted, which matters where little was.
+    pub fn achieved_at_least(&self) -> f64 {
+        let ok = self.ledger.ok as f64;
+        (ok - ok.sqrt()) * 1e9 / self.nanos.max(1) as f64
+    }
+
     /// Operations that should have been due in this time.
     pub fn expected(&self, offered_load_ops_per_s: f64) -> f64 {
         offered_load_ops_per_s * self.nanos as f64 / 1e9
@@ -49,6 +56,17 @@ impl Tally {
         let due = (expected - 2.0 * expected.sqrt()).max(began - began.sqrt());
         self.ledger.ok as f64 >= KEPT_UP_SHARE * due
     }
+}
+
+/// So many standard deviations more that end than begin are a backlog.
+const BACKLOG_DEVIATIONS: f64 = 4.0;
+
+/// Whether more operations ended than began, by more than chance: the server is working off what
+/// a higher load left behind.
+pub fn is_working_off(interval: &IntervalRecord) -> bool {
+    let began = interval.ledger.scheduled as f64;
+    let ended = interval.ledger.ended() as f64;
+    ended > began + BACKLOG_DEVIATIONS * began.max(1.0).sqrt()
 }
 
 #[cfg(test)]

@@ -153,6 +153,16 @@ impl Dwell {
         self.total.excess(law, objective)
     }
 
+    /// Whether chance does not explain that the objective failed here.
+    pub(super) fn clearly_fails(&self, law: Law, objective: &Objective) -> bool {
+        let ended = self.total.ended as f64;
+        let by_chance = match law {
+            Law::Share { target } => 4.0 / (ended * target).sqrt().max(0.1),
+            Law::Mean => 4.0 / ended.sqrt().max(1.0),
+        };
+        !self.kept_up() || self.excess(law, objective) > 1.0 + by_chance
+    }
+
     /// Whether this dwell left more in the server than an interval will work off: it was
     /// not kept up with, or its end was far from what is asked.
     pub(super) fn overloads(&self, law: Law, objective: &Objective) -> bool {

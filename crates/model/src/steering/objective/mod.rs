@@ -49,7 +49,7 @@ const DWELL_NS: u64 = 2_000_000_000;
 const ACCIDENT: f64 = 8.0;
 
 /// Stretches near the answer before it is trusted.
-const DWELLS_MIN: usize = 8;
+const DWELLS_MIN: usize = 12;
 /// How uncertain the figure may be, as a share of itself, before its logarithm or reciprocal
 /// is distributed too unevenly for an interval.
 const UNCERTAINTY_MAX: f64 = 0.25;
@@ -229,10 +229,9 @@ impl ObjectiveSearch {
     /// After another interval while bracketing.
     fn bracket(&mut self) -> Direction {
         let excess = self.dwell.excess(self.law, &self.plan.objective);
-        let kept_up = self.dwell.kept_up();
         let taken = self.dwell.readings.len();
         let is_hopeless = excess > 10.0 || self.dwell.achieved() < 0.8 * self.dwell.load;
-        let holds = kept_up && excess <= 1.0;
+        let holds = !self.dwell.clearly_fails(self.law, self.objective());
         let load = self.dwell.load;
         let at_end = load <= self.range.lowest || (load >= self.range.highest && holds);
         // One bad interval may be an accident, and the ends of the range are an answer.
@@ -293,14 +292,13 @@ impl ObjectiveSearch {
     /// The line through what was seen near its own root.
     fn fit(&self) -> Option<Line> {
         let points = self.points();
-        let (mut centre, mut reach) = (self.centre, self.reach);
+        let mut centre = self.centre;
         let mut found = None;
         for _ in 0..5 {
-            let line = self.fit_near(&points, centre, reach)?;
+            let line = self.fit_near(&points, centre, self.reach)?;
             let root = line.root();
             let moved = (root / centre - 1.0).abs();
             centre = root.clamp(0.8 * centre, 1.25 * centre);
-            reach = line.reach().clamp(0.004, 0.12);
             found = Some(line);
             if moved < 1e-3 {
                 break;
@@ -405,16 +403,25 @@ impl ObjectiveSearch {
                     (excess.min(4.0) - 1.0) * dwell.total.ended as f64
                 })
                 .sum();
-            let step = if off > 0.0 { -1.0 } else { 1.0 };
-            return self.aim_at(
-                self.centre * (1.0 + 0.7 * step * self.reach),
-                1.2 * self.reach,
-            );
+            // With nothing known above, small steps would take for ever.
+            let ceiling = self.ceiling().map_or(f64::INFINITY, |(ceiling, _)| ceiling);
+            let step = match (off > 0.0, ceiling > 1.6 * self.centre) {
+                (true, _) => -0.7 * self.reach,
+                (false, false) => 0.7 * self.reach,
+                (false, true) => 0.25,
+            };
+            return self.aim_at(self.centre * (1.0 + step), 1.2 * self.reach);
         };
         if self.is_precise(&line) {
             return self.finish(SearchEnd::Precise);
         }
-        self.aim_at(line.root(), line.reach())
+        // No line is straight: the more is known of its slope, the closer together the loads
+        // may be. But closer together than the answer is known they tell nothing of it.
+        let known = self.near_centre(2.0 * self.reach).count().max(1) as f64;
+        let closer = (4.0 / known).sqrt().clamp(0.35, 1.0);
+        let interval = line.interval();
+        let width = interval.map_or(0.0, |(lower, upper)| (upper - lower) / line.root());
+        self.aim_at(line.root(), (closer * line.reach()).max(0.4 * width))
     }
 
     fn is_precise(&self, line: &Line) -> bool {

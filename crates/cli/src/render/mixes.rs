@@ -1,0 +1,124 @@
+//! Mixes on paper: those of filestone's own with their sources, and what is in any of them.
+
+use crate::quantity::grouped;
+use filestone_model::mix::{Mix, built_in, names};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::LeftOut;
+use serde::Serialize;
+
+/// A mix in the words of `check --as json`.
+#[derive(Debug, Serialize)]
+pub struct CheckedMix {
+    /// The file, or the name of a mix of our own.
+    pub mix: String,
+    /// Calls that its source counted, or percentages.
+    pub sum: u128,
+    /// The operations, the largest share first.
+    pub operations: Vec<Share>,
+    /// What its source counted and NFSv3 has nothing like.
+    pub left_out: Vec<LeftOut>,
+    /// Where the counts come from, and what must be known about them.
+    pub notes: Vec<String>,
+}
+
+/// An operation's part of a mix.
+#[derive(Debug, Serialize)]
+pub struct Share {
+    /// Which operation.
+    pub operation: OpKind,
+    /// How often it was counted.
+    pub count: u64,
+    /// Its share of what is asked, in percent.
+    pub percent: f64,
+}
+
+impl CheckedMix {
+    /// What there is to say about a mix.
+    pub fn of(mix: &Mix) -> Self {
+        let rows = mix.percent_rows().into_iter();
+        Self {
+            mix: mix.name.clone(),
+            sum: mix.sum(),
+            operations: rows
+                .map(|(operation, percent)| Share {
+                    operation,
+                    count: mix.count(operation),
+                    percent,
+                })
+                .collect(),
+            left_out: mix.left_out.clone(),
+            notes: mix.notes.clone(),
+        }
+    }
+}
+
+/// The mixes of our own: name, what it is, where its figures come from.
+pub fn list() -> String {
+    let mut text = String::new();
+    for mix in names().filter_map(built_in) {
+        let source = if mix.verified {
+            "source"
+        } else {
+            "source, not verified"
+        };
+        text.push_str(&format!(
+            "{:<16}{}\n{:<16}{source}: {}\n",
+            mix.name, mix.about, "", mix.source
+        ));
+    }
+    text
+}
+
+/// A table of shares, then what was left out and what must be known.
+pub fn page(mix: &CheckedMix) -> String {
+    let mut text = format!("mix {}\n", mix.mix);
+    for note in &mix.notes {
+        text.push_str(&format!("  {note}\n"));
+    }
+    text.push_str(&format!(
+        "\n{:<16}{:>16}{:>10}\n",
+        "operation", "COUNT", "SHARE"
+    ));
+    for row in &mix.operations {
+        text.push_str(&format!(
+            "{:<16}{:>16}{:>8.3} %\n",
+            row.operation.name(),
+            grouped(row.count),
+            row.percent
+        ));
+    }
+    if !mix.left_out.is_empty() {
+        text.push_str(&format!("\n{:<16}{:>16}\n", "left out", "COUNT"));
+    }
+    for left in &mix.left_out {
+        text.push_str(&format!(
+            "{:<16}{:>16}\n",
+            left.operation,
+            grouped(left.count)
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mix_of_our_own_is_listed_with_its_source() {
+        insta::assert_snapshot!(list());
+    }
+
+    #[test]
+    fn a_mix_is_a_table_of_shares() {
+        let mut mix = built_in("nhfsstone").expect("a mix of our own").mix;
+        mix.left_out = vec![LeftOut {
+            operation: "open".into(),
+            count: 1234,
+        }];
+        let checked = CheckedMix::of(&mix);
+        insta::assert_snapshot!(page(&checked));
+        let text = serde_json::to_string_pretty(&checked).expect("JSON");
+        assert!(text.contains("\"percent\": 34.0"), "{text}");
+    }
+}

@@ -1,0 +1,195 @@
+//! Whose a file set is.
+//!
+//! A run makes the set's directory, and in it a marker that says which program made it, by
+//! what recipe, and which process uses it. The marker is locked (flock) as long as the run
+//! lives; where there are no locks, its text says whether the run has given it up. A
+//! directory without a marker is somebody else's.
+
+use crate::error::RunError;
+use crate::host;
+use crate::replay::LeftOver;
+use crate::replay::local::deletion;
+use crate::replay::marker::{self, MARKER_MAX_BYTES};
+use filestone_model::file_set::Recipe;
+use filestone_model::plan::FileSetPlan;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// The file that says whose the set is.
+const MARKER: &str = "made-by-filestone";
+/// Directories are opened so, and links are not followed.
+pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+/// Nobody else has business in it, and nobody else can put links there.
+const SET_MODE: Mode = Mode::from_raw_mode(0o700);
+
+/// A file set that this run may use.
+#[derive(Debug)]
+pub(super) struct Claim {
+    /// The directory under test.
+    target: OwnedFd,
+    name: String,
+    /// Where the set is.
+    pub path: PathBuf,
+    /// Its directory.
+    pub set: OwnedFd,
+    marker: OwnedFd,
+    recipe: Recipe,
+    /// The file system that it is on.
+    device: u64,
+}
+
+/// Something is wrong with the directory.
+fn unsuitable(path: &Path, what: &str, help: &str) -> RunError {
+    RunError::Unsuitable(format!("{}: {what}", path.display()), Some(help.into()))
+}
+
+/// A refusal of the operating system, in words.
+pub(super) fn refused(path: &Path, errno: Errno, doing: &str) -> RunError {
+    let help = match errno {
+        Errno::NOENT | Errno::NOTDIR => "the target of a mix is a directory that is there",
+        Errno::ACCESS | Errno::PERM => "the directory must be writable for who runs filestone",
+        Errno::ROFS => "a mix changes files; mount it read-write",
+        Errno::NOSPC | Errno::DQUOT => "make room, or ask for a smaller set (--files, --file-size)",
+        _ => "use another directory, or see what is wrong with this one",
+    };
+    let what = format!("{doing} failed: {}", std::io::Error::from(errno));
+    unsuitable(path, &what, help)
+}
+
+impl Claim {
+    /// Claims the set of `plan` in `directory`; the set's own directory is made if it is not there.
+    pub fn of(directory: &Path, plan: &FileSetPlan) -> Result<Self, RunError> {
+        // The one name that may be a link: the user gave it.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let target = rustix::fs::open(directory, flags, Mode::empty())
+            .map_err(|errno| refused(directory, errno, "opening it"))?;
+        let path = directory.join(&plan.name);
+        let is_new = match rustix::fs::mkdirat(&target, &plan.name, SET_MODE) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
+            Err(errno) => return Err(refused(&path, errno, "making it")),
+        };
+        let set = match rustix::fs::openat(&target, &plan.name, DIRECTORY, Mode::empty()) {
+            Ok(set) => set,
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(is_somebodys(&path)),
+            Err(errno) => return Err(refused(&path, errno, "opening it")),
+        };
+        let made = if is_new {
+            OFlags::CREATE | OFlags::EXCL
+        } else {
+            OFlags::empty()
+        };
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | made;
+        let marker = match rustix::fs::openat(&set, MARKER, flags, Mode::from_raw_mode(0o600)) {
+            Ok(marker) => marker,
+            Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) if !is_new => {
+                return Err(is_somebodys(&path));
+            }
+            Err(errno) => return Err(refused(&path, errno, "opening its marker")),
+        };
+        let device = rustix::fs::fstat(&set)
+            .map_err(|errno| refused(&path, errno, "looking at it"))?
+            .st_dev;
+        let claim = Self {
+            target,
+            name: plan.name.clone(),
+            path,
+            set,
+            marker,
+            recipe: Recipe::of(plan),
+            device,
+        };
+        claim.lock_and_check(is_new)?;
+        claim.mark(false)?;
+        Ok(claim)
+    }
+
+    fn lock_and_check(&self, is_new: bool) -> Result<(), RunError> {
+        let is_locked =
+            match rustix::fs::flock(&self.marker, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => true,
+                Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => false,
+                Err(Errno::AGAIN) => return Err(self.is_in_use("another run")),
+                Err(errno) => return Err(refused(&self.path, errno, "locking its marker")),
+            };
+        if is_new {
+            return Ok(());
+        }
+        let mut text = [0; MARKER_MAX_BYTES as usize];
+        let len = rustix::io::pread(&self.marker, &mut text, 0)
+            .map_err(|errno| refused(&self.path, errno, "reading its marker"))?;
+        let text = text.get(..len).unwrap_or_default();
+        let Some(run) = LeftOver::read(self.path.display().to_string(), text) else {
+            return Err(is_somebodys(&self.path));
+        };
+        if !is_locked && run.is_going_on(&host::name()) != Some(false) {
+            return Err(self.is_in_use(&run.process_in_words()));
+        }
+        match Recipe::find(&String::from_utf8_lossy(text)) {
+            Some(recipe) if recipe == self.recipe => Ok(()),
+            _ => Err(unsuitable(
+                &self.path,
+                "is a file set of another recipe",
+                "give this one a name of its own (--set), or remove that one with --remove-set \
+                 and the options that made it",
+            )),
+        }
+    }
+
+    fn is_in_use(&self, whom: &str) -> RunError {
+        unsuitable(
+            &self.path,
+            &format!("{whom} is using it, or has been broken off"),
+            "wait for its end, or give this run a set of its own (--set); without locks, as on \
+             some mounts, remove the set by hand",
+        )
+    }
+
+    /// Writes the marker: of a run that goes on, or of one that has given the set up.
+    fn mark(&self, is_given_up: bool) -> Result<(), RunError> {
+        let text = format!(
+            "{}{}",
+            marker::text(&host::name(), is_given_up),
+            self.recipe
+        );
+        rustix::fs::ftruncate(&self.marker, 0)
+            .and_then(|()| rustix::io::pwrite(&self.marker, text.as_bytes(), 0))
+            .and_then(|written| match written == text.len() {
+                true => Ok(()),
+                false => Err(Errno::NOSPC),
+            })
+            .map_err(|errno| refused(&self.path, errno, "writing its marker"))
+    }
+
+    /// Lets the set stay for another run.
+    pub fn give_up(self) -> Result<(), RunError> {
+        self.mark(true)
+    }
+
+    /// Takes the set away with all that is in it.
+    pub fn remove(self) -> Result<(), RunError> {
+        // The marker goes last: what an interruption leaves is still known as ours.
+        deletion::empty(self.set.as_fd(), MARKER.as_bytes(), self.device)
+            .map_err(|error| unsuitable(&self.path, &error.to_string(), "remove it by hand"))?;
+        rustix::fs::unlinkat(&self.set, MARKER, AtFlags::empty())
+            .and_then(|()| {
+                // A client of NFS keeps a removed file that is open under another name.
+                drop(self.marker);
+                rustix::fs::unlinkat(&self.target, &self.name, AtFlags::REMOVEDIR)
+            })
+            .map_err(|errno| refused(&self.path, errno, "removing it"))
+    }
+}
+
+fn is_somebodys(path: &Path) -> RunError {
+    unsuitable(
+        path,
+        "was not made by filestone: nothing has been touched",
+        "move it away, or give the set another name (--set)",
+    )
+}

@@ -1,0 +1,184 @@
+//! What a client asks next, and when.
+//!
+//! ```text
+//!   closed      at once
+//!   open        when it is due: the last one's moment and its calls' worth of pauses later
+//!   nhfsstone   after a pause that begins when the last one has ended
+//! ```
+
+use super::caller::Done;
+use filestone_model::measure::mix_record::CorrectionRecord;
+use filestone_model::mix::feedback::nhfsstone::{self, FIRST_SAMPLE_SECONDS, Next, Process, Task};
+use filestone_model::mix::feedback::{Calls, Group};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{ArrivalsPlan, FeedbackArithmetic, MixCount, MixPlan, Plan};
+use filestone_model::random::{Generator, Purpose, RngExt, stream};
+use filestone_model::time::Moment;
+
+/// Operations that are counted as due and not begun at most, for each client.
+const SKIPPED_MAX: u64 = 10_000_000;
+
+/// One client's course through the mix.
+pub(super) struct Course {
+    pace: Pace,
+    /// Distances of due moments.
+    arrivals: Generator,
+    /// Kinds.
+    deck: Generator,
+    /// Calls that an operation claimed, on average so far.
+    operations: u64,
+    calls: u64,
+}
+
+enum Pace {
+    Closed,
+    Open { due_ns: f64, is_poisson: bool },
+    Nhfsstone { process: Box<Process>, random: u64 },
+}
+
+impl Course {
+    /// That of one client of `plan`, whose group begins with this mean pause.
+    pub fn new(plan: &Plan, mix: &MixPlan, client: u32, pause_ns: f64) -> Self {
+        let mut arrivals = stream(plan.seed, Purpose::Arrivals, client.into());
+        let mut deck = stream(plan.seed, Purpose::Deck, client.into());
+        let load = plan.arrivals.offered_load();
+        let pace = match (mix.local.arithmetic, load, plan.arrivals) {
+            (_, None, _) | (_, _, ArrivalsPlan::Closed) => Pace::Closed,
+            (FeedbackArithmetic::Nhfsstone, Some(load), _) => {
+                let seconds = arrivals.random_range(0..FIRST_SAMPLE_SECONDS);
+                let process = Process::new(task(plan, &mix.counts, load), 1000 * seconds);
+                Pace::Nhfsstone {
+                    process: Box::new(process),
+                    random: number(&mut deck),
+                }
+            }
+            (FeedbackArithmetic::Exact, _, ArrivalsPlan::Constant { .. }) => Pace::Open {
+                due_ns: pause_ns * f64::from(client) / f64::from(plan.clients.max(1)),
+                is_poisson: false,
+            },
+            (FeedbackArithmetic::Exact, _, ArrivalsPlan::Poisson { .. }) => Pace::Open {
+                due_ns: pause_ns * exponential(&mut arrivals),
+                is_poisson: true,
+            },
+        };
+        Self {
+            pace,
+            arrivals,
+            deck,
+            operations: 0,
+            calls: 0,
+        }
+    }
+
+    /// When the next operation is due, of a client that came free at `free_at`.
+    pub fn due(&self, free_at: Moment) -> Moment {
+        match &self.pace {
+            Pace::Closed => free_at,
+            Pace::Open { due_ns, .. } => Moment::from_nanos(due_ns.round() as u64),
+            Pace::Nhfsstone { process, random } => {
+                free_at.after_nanos(process.sleep_ms(*random).saturating_mul(1_000_000))
+            }
+        }
+    }
+
+    /// Its kind.
+    pub fn choose(&mut self, group: &Group) -> Option<OpKind> {
+        match &self.pace {
+            Pace::Closed | Pace::Open { .. } => group.choose(self.deck.random()),
+            Pace::Nhfsstone { process, random } => process.choose(*random),
+        }
+    }
+
+    /// Counts what operations have claimed, those included that kept the set in its proportions,
+    /// and goes on to the next.
+    pub fn end(&mut self, claimed: &[Done], pause_ns: f64) {
+        let calls: u64 = claimed.iter().map(Done::sum).sum();
+        self.operations += 1;
+        self.calls += calls;
+        self.advance(calls as f64 * pause_ns);
+        if let Pace::Nhfsstone { process, random } = &mut self.pace {
+            for (kind, calls) in claimed.iter().flat_map(|done| done.claims) {
+                process.claim(kind, calls);
+            }
+            *random = number(&mut self.deck);
+        }
+    }
+
+    fn advance(&mut self, mean_ns: f64) {
+        if let Pace::Open { due_ns, is_poisson } = &mut self.pace {
+            *due_ns += match is_poisson {
+                true => mean_ns * exponential(&mut self.arrivals),
+                false => mean_ns,
+            };
+        }
+    }
+
+    /// Whether it notices the end of the run by itself.
+    pub fn counts_by_itself(&self) -> bool {
+        matches!(self.pace, Pace::Nhfsstone { .. })
+    }
+
+    /// By nhfsstone's arithmetic: whether, after an operation that ended at `now`, it is time
+    /// to look at the counters.
+    pub fn wants_counters(&mut self, now: Moment) -> bool {
+        match &mut self.pace {
+            Pace::Closed | Pace::Open { .. } => false,
+            Pace::Nhfsstone { process, .. } => {
+                process.end() == Next::Clock && process.is_due(milliseconds(now))
+            }
+        }
+    }
+
+    /// By nhfsstone's arithmetic: takes them; `None` when the run is over.
+    pub fn correct(&mut self, now: Moment, seen: &Calls) -> Option<CorrectionRecord> {
+        match &mut self.pace {
+            Pace::Closed | Pace::Open { .. } => None,
+            Pace::Nhfsstone { process, .. } => process.correct(milliseconds(now), seen),
+        }
+    }
+
+    /// How many operations are still due before `end`, from `opened` on. Uses them up.
+    pub fn skip(&mut self, opened: Moment, end: Moment, pause_ns: f64) -> u64 {
+        let mean_ns = pause_ns * self.calls.max(1) as f64 / self.operations.max(1) as f64;
+        let mut count = 0;
+        while mean_ns > 0.0 && count < SKIPPED_MAX {
+            let Pace::Open { due_ns, .. } = &self.pace else {
+                break;
+            };
+            let due = Moment::from_nanos(due_ns.round() as u64);
+            if due >= end {
+                break;
+            }
+            count += u64::from(due >= opened);
+            self.advance(mean_ns);
+        }
+        count
+    }
+}
+
+/// What nhfsstone would have been asked.
+fn task(plan: &Plan, counts: &[MixCount], load: f64) -> Task {
+    let seconds = plan.duration_ns.map(|nanos| nanos as f64 / 1e9);
+    let by_time = seconds.map_or(u64::MAX, |seconds| (seconds * load).round() as u64);
+    Task {
+        processes: plan.clients,
+        load: (load.round() as u32).max(1),
+        calls: plan.count.unwrap_or(by_time),
+        percents: nhfsstone::percents(counts),
+    }
+}
+
+/// As large as random(3) gives them.
+fn number(generator: &mut Generator) -> u64 {
+    generator.random::<u64>() >> 33
+}
+
+/// A distance of mean 1.
+fn exponential(generator: &mut Generator) -> f64 {
+    // 1 - u lies in (0, 1], so the logarithm is finite.
+    -(1.0 - generator.random::<f64>()).ln()
+}
+
+fn milliseconds(now: Moment) -> i64 {
+    i64::try_from(now.nanos() / 1_000_000).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,127 @@
+//! The kernel's counters of NFS calls: where they are, and reading them.
+//!
+//! Those of each mount (`/proc/self/mountstats`) count what goes to that mount; where a
+//! kernel has none, those of the whole host (`/proc/net/rpc/nfs`) do, and with them count
+//! all other NFS traffic of the host, as in nhfsstone.
+
+use super::mounted::Mounted;
+use crate::error::RunError;
+use crate::prepare::go_on;
+use filestone_model::mix::{Counters, MixError, counters};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// How long the traffic of others is watched before the run: nhfsstone's.
+const BACKGROUND: Duration = Duration::from_secs(2);
+/// How often somebody who stops the run is looked for meanwhile.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Counters of some mounts, or of the whole host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Kernel {
+    file: PathBuf,
+    /// Empty for the whole host.
+    mount_points: Vec<String>,
+}
+
+impl Kernel {
+    /// One for each different mount, or a single one for the whole host where mounts are not
+    /// counted; and for each of `mounts` which of them is its.
+    pub fn of_mounts(
+        proc_root: &Path,
+        mounts: &[Mounted],
+    ) -> Result<(Vec<Kernel>, Vec<usize>), RunError> {
+        let mut points: Vec<&str> = Vec::new();
+        let mut places = Vec::new();
+        for mounted in mounts {
+            let point = mounted.mount_point.as_str();
+            let known = points.iter().position(|known| *known == point);
+            places.push(known.unwrap_or(points.len()));
+            if known.is_none() {
+                points.push(point);
+            }
+        }
+        let of_mounts: Vec<Kernel> = points
+            .iter()
+            .map(|point| Kernel {
+                file: proc_root.join("self/mountstats"),
+                mount_points: vec![(*point).to_owned()],
+            })
+            .collect();
+        if of_mounts.iter().all(|kernel| kernel.read().is_ok()) {
+            return Ok((of_mounts, places));
+        }
+        let of_host = Kernel {
+            file: proc_root.join("net/rpc/nfs"),
+            mount_points: Vec::new(),
+        };
+        of_host.read()?;
+        Ok((vec![of_host], vec![0; mounts.len()]))
+    }
+
+    /// Those of all of `kernels` together.
+    pub fn together(kernels: &[Kernel]) -> Option<Kernel> {
+        let first = kernels.first()?;
+        let mount_points = kernels.iter().flat_map(|kernel| &kernel.mount_points);
+        Some(Kernel {
+            file: first.file.clone(),
+            mount_points: mount_points.cloned().collect(),
+        })
+    }
+
+    /// Where they are, for the record.
+    pub fn source(&self) -> String {
+        let file = self.file.display();
+        match self.mount_points.as_slice() {
+            [] => format!("{file}, of the whole host"),
+            points => format!("{file}, of {}", points.join(", ")),
+        }
+    }
+
+    /// Calls since the kernel began to count.
+    pub fn read(&self) -> Result<Counters, RunError> {
+        let text = std::fs::read_to_string(&self.file).map_err(|source| RunError::System {
+            what: format!("read {}", self.file.display()),
+            source,
+        })?;
+        if self.mount_points.is_empty() {
+            return counters::of_rpc_nfs(&text).map_err(unreadable);
+        }
+        let mut sum = Counters::default();
+        for point in &self.mount_points {
+            let of_mount = counters::of_mountstats(&text, point).map_err(unreadable)?;
+            sum = sum.plus(&of_mount);
+        }
+        Ok(sum)
+    }
+
+    /// Calls per second of others; refuses the run if there are too many.
+    pub fn background(&self, max_per_s: u32, stop: &AtomicBool) -> Result<f64, RunError> {
+        let began = Instant::now();
+        let before = self.read()?;
+        while began.elapsed() < BACKGROUND {
+            go_on(stop)?;
+            std::thread::sleep(NAP);
+        }
+        let calls = self.read()?.since(&before).total;
+        let per_s = calls as f64 / began.elapsed().as_secs_f64();
+        if calls <= u64::from(max_per_s) * BACKGROUND.as_secs() {
+            return Ok(per_s);
+        }
+        Err(RunError::Unsuitable(
+            format!("too much background activity ({per_s:.0} calls/sec)"),
+            Some(format!(
+                "{} grew by {calls} calls in {} s without us: end what else uses it, or run with \
+                 --no-feedback",
+                self.source(),
+                BACKGROUND.as_secs()
+            )),
+        ))
+    }
+}
+
+fn unreadable(error: MixError) -> RunError {
+    let help = error.help.clone();
+    RunError::Unsuitable(error.to_string(), help)
+}

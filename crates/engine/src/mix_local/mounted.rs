@@ -1,0 +1,134 @@
+//! Which file system a directory is on, by `/proc/self/mountinfo` (proc(5)).
+
+use crate::error::RunError;
+use std::path::{Path, PathBuf};
+
+/// A mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mounted {
+    /// Where.
+    pub mount_point: String,
+    /// `nfs`, `nfs4`, `ext4` …
+    pub file_system: String,
+    /// What: `server:/export`.
+    pub source: String,
+}
+
+impl Mounted {
+    /// Whether the kernel's NFS client is behind it.
+    pub fn is_nfs(&self) -> bool {
+        matches!(self.file_system.as_str(), "nfs" | "nfs4")
+    }
+}
+
+/// The mount that `directory` is on.
+pub(super) fn find(proc_root: &Path, directory: &Path) -> Result<Mounted, RunError> {
+    let file = proc_root.join("self/mountinfo");
+    let text = std::fs::read_to_string(&file).map_err(|source| RunError::System {
+        what: format!("read {}", file.display()),
+        source,
+    })?;
+    in_mountinfo(&text, directory).ok_or_else(|| {
+        RunError::Unsuitable(
+            format!(
+                "{}: {} does not say which file system it is on",
+                directory.display(),
+                file.display()
+            ),
+            Some("is it a directory of this host, and is that its /proc? (--proc)".into()),
+        )
+    })
+}
+
+/// Refuses a directory that is not on NFS: the original waited for ever for counters that
+/// nothing made grow.
+pub(super) fn must_be_nfs(mounted: &Mounted, directory: &Path) -> Result<(), RunError> {
+    if mounted.is_nfs() {
+        return Ok(());
+    }
+    Err(RunError::Unsuitable(
+        format!(
+            "{}: is on {}, mounted on {}, and not on NFS: no call would reach a server",
+            directory.display(),
+            mounted.file_system,
+            mounted.mount_point
+        ),
+        Some(
+            "use a directory of an NFS mount, or --no-feedback to make the system calls \
+             and look at no counters"
+                .into(),
+        ),
+    ))
+}
+
+/// The last of the longest mount points that `directory` is below: it hides the others.
+fn in_mountinfo(text: &str, directory: &Path) -> Option<Mounted> {
+    let mounts = text.lines().filter_map(line);
+    let around = mounts.filter(|mount| directory.starts_with(&mount.mount_point));
+    around.max_by_key(|mount| PathBuf::from(&mount.mount_point).components().count())
+}
+
+/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`: behind
+/// the options come any number of fields, then a hyphen.
+fn line(line: &str) -> Option<Mounted> {
+    let (mount, file_system) = line.split_once(" - ")?;
+    let mut file_system = file_system.split(' ');
+    Some(Mounted {
+        mount_point: unescaped(mount.split(' ').nth(4)?),
+        file_system: file_system.next()?.to_owned(),
+        source: unescaped(file_system.next().unwrap_or_default()),
+    })
+}
+
+/// Spaces, tabs, line ends and backslashes stand there as octal numbers.
+fn unescaped(text: &str) -> String {
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n")];
+    let text = escapes
+        .iter()
+        .fold(text.to_owned(), |text, (escape, byte)| {
+            text.replace(escape, byte)
+        });
+    text.replace("\\134", "\\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
+90 22 0:40 / /mnt/a rw,relatime shared:5 - nfs4 server:/export/a rw,vers=4.2\n\
+91 22 0:41 / /mnt/a\\040b rw - nfs server:/b rw,vers=3\n\
+92 90 0:42 / /mnt/a/sub rw - tmpfs tmpfs rw\n\
+93 92 0:43 / /mnt/a/sub rw master:7 propagate_from:2 - nfs server:/sub rw\n\
+nonsense\n";
+
+    fn of(directory: &str) -> Mounted {
+        in_mountinfo(TEXT, Path::new(directory)).expect("everything is below /")
+    }
+
+    #[test]
+    fn the_innermost_and_last_mount_is_the_one_that_counts() {
+        assert_eq!(of("/mnt/a/x").source, "server:/export/a");
+        assert_eq!(of("/mnt/ab").file_system, "ext4");
+        assert_eq!(of("/mnt/a b/c").mount_point, "/mnt/a b");
+        assert_eq!(of("/mnt/a/sub").source, "server:/sub");
+        assert!(of("/mnt/a").is_nfs() && !of("/home").is_nfs());
+        assert_eq!(in_mountinfo("", Path::new("/")), None);
+    }
+
+    #[test]
+    fn what_is_not_on_nfs_is_refused_with_what_it_is_on() {
+        let error = must_be_nfs(&of("/home"), Path::new("/home")).expect_err("ext4");
+        assert!(
+            error
+                .to_string()
+                .starts_with("/home: is on ext4, mounted on /,")
+        );
+        assert!(
+            error
+                .help()
+                .is_some_and(|help| help.contains("--no-feedback"))
+        );
+    }
+}

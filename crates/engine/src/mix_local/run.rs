@@ -1,0 +1,379 @@
+//! A run: places found and furnished, background watched, a thread for each client, and the
+//! set left as it was.
+
+use super::caller::Caller;
+use super::claim::Claim;
+use super::client::{Board, Client, ClientEnd, Company, Shared};
+use super::course::Course;
+use super::furnish::{Furnished, furnish, settle};
+use super::kernel::Kernel;
+use super::mounted::{self, Mounted};
+use super::place::Place;
+use super::record::{Measured, record};
+use super::watch::Coordinator;
+use crate::clock::Clock;
+use crate::error::RunError;
+use crate::prepare::go_on;
+use crate::run::{Observer, settle as settle_thread};
+use crate::transport::connect::allow_open_files;
+use filestone_model::file_set::Layout;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::run_record::Target;
+use filestone_model::mix::feedback::{Goal, Group};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{
+    FeedbackArithmetic, MixCount, MixPlan, Plan, TargetPlan, WorkloadPlan,
+};
+use filestone_model::time::Moment;
+use rustix::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::sync_channel;
+use std::time::{Instant, SystemTime};
+
+/// Stack of a client's thread: buffers are on the heap.
+const STACK_BYTES: usize = 256 << 10;
+/// Each client keeps some hundred files open.
+const OPEN_FILES_WANTED: u64 = 65_536;
+
+/// Makes the run of `plan`, a mix on directories of this host.
+///
+/// An interrupted run, and one whose mount was lost in the middle, give a record that says so.
+pub fn run_local(
+    plan: &Plan,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, RunError> {
+    let WorkloadPlan::Mix(mix) = &plan.workload else {
+        return Err(RunError::Internal("the plan is no mix".into()));
+    };
+    let counts = askable(mix)?;
+    let layout = Layout::of(&mix.file_set, plan.clients).map_err(|refusal| {
+        RunError::Unsuitable(refusal.to_string(), Some(refusal.help().into()))
+    })?;
+    let sites = Sites::find(plan, mix)?;
+    allow_open_files(OPEN_FILES_WANTED);
+    let claims = sites.claim(mix)?;
+    let target = sites.target();
+    let measured = prepare_and_measure(
+        (plan, mix, &counts),
+        &layout,
+        (&sites, &claims),
+        stop,
+        observer,
+        &target,
+    );
+    let left = leave(claims, mix.remove_set);
+    let mut measured = measured?;
+    measured.file_set.removed = mix.remove_set && left.is_ok();
+    Ok(record(plan, mix, target, measured, left))
+}
+
+/// What of the mix can be asked: no system call makes NULL, FSINFO or PATHCONF.
+fn askable(mix: &MixPlan) -> Result<Vec<MixCount>, RunError> {
+    let is_askable = |count: &&MixCount| {
+        let silent = [OpKind::Null, OpKind::FsInfo, OpKind::PathConf];
+        count.count > 0 && !silent.contains(&count.operation)
+    };
+    let counts: Vec<MixCount> = mix.counts.iter().filter(is_askable).copied().collect();
+    if counts.is_empty() {
+        return Err(RunError::Unsuitable(
+            format!(
+                "mix {}: no system call makes any of its operations",
+                mix.name
+            ),
+            Some(
+                "NULL, FSINFO and PATHCONF are made on mounting only; add others, or use nfs://"
+                    .into(),
+            ),
+        ));
+    }
+    match mix.local.arithmetic {
+        FeedbackArithmetic::Exact => Ok(counts),
+        FeedbackArithmetic::Nhfsstone => Ok(mix.counts.clone()),
+    }
+}
+
+/// The directories under test.
+struct Sites {
+    directories: Vec<PathBuf>,
+    /// What each is on; empty without feedback where that cannot be known.
+    mounts: Vec<Mounted>,
+    /// One for each mount; empty without feedback.
+    kernels: Vec<Kernel>,
+    /// Which of them is each directory's.
+    places: Vec<usize>,
+}
+
+impl Sites {
+    fn find(plan: &Plan, mix: &MixPlan) -> Result<Self, RunError> {
+        let proc_root = mix.local.proc_root.as_deref().unwrap_or("/proc");
+        let proc_root = Path::new(proc_root);
+        let targets = std::iter::once(&plan.target).chain(&mix.more_targets);
+        let directories = targets.map(directory).collect::<Result<Vec<_>, _>>()?;
+        let mounts = directories.iter().map(|at| mounted::find(proc_root, at));
+        if !mix.local.feedback {
+            return Ok(Self {
+                mounts: mounts.collect::<Result<_, _>>().unwrap_or_default(),
+                kernels: Vec::new(),
+                places: vec![0; directories.len()],
+                directories,
+            });
+        }
+        let mounts = mounts.collect::<Result<Vec<_>, _>>()?;
+        for (mounted, at) in mounts.iter().zip(&directories) {
+            mounted::must_be_nfs(mounted, at)?;
+        }
+        let (kernels, places) = Kernel::of_mounts(proc_root, &mounts)?;
+        Ok(Self {
+            directories,
+            mounts,
+            kernels,
+            places,
+        })
+    }
+
+    fn claim(&self, mix: &MixPlan) -> Result<Vec<Claim>, RunError> {
+        let claims = self.directories.iter();
+        claims.map(|at| Claim::of(at, &mix.file_set)).collect()
+    }
+
+    fn target(&self) -> Target {
+        let directories = self.directories.iter().map(|at| at.display().to_string());
+        let sources = self
+            .mounts
+            .iter()
+            .map(|mounted| format!("{} on {}", mounted.file_system, mounted.mount_point));
+        Target {
+            address: "local".into(),
+            local: !self.mounts.iter().any(Mounted::is_nfs),
+            export: directories.collect::<Vec<_>>().join(", "),
+            walked: sources.collect::<Vec<_>>().join(", "),
+            object: "directory".into(),
+            ..Target::default()
+        }
+    }
+
+    /// Which mount's a client is.
+    fn place(&self, client: u32) -> usize {
+        let index = client as usize % self.places.len().max(1);
+        self.places.get(index).copied().unwrap_or_default()
+    }
+}
+
+fn directory(target: &TargetPlan) -> Result<PathBuf, RunError> {
+    let TargetPlan::Local(local) = target else {
+        return Err(RunError::Internal(
+            "a target of the mix is no directory".into(),
+        ));
+    };
+    let Some(path) = &local.directory else {
+        return Err(RunError::Unsuitable(
+            "a mix through a mount needs a directory".into(),
+            Some("--on local:DIR, with a directory of an NFS mount".into()),
+        ));
+    };
+    std::fs::canonicalize(path).map_err(|source| {
+        RunError::Unsuitable(
+            format!("{path}: {source}"),
+            Some("the target of a mix is a directory that is there".into()),
+        )
+    })
+}
+
+/// Gives the sets up, or takes them away; the first that could not be, and why.
+fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), (String, String)> {
+    let mut first = Ok(());
+    for claim in claims {
+        let path = claim.path.display().to_string();
+        let left = match remove {
+            true => claim.remove(),
+            false => claim.give_up(),
+        };
+        if let Err(error) = left {
+            first = first.and(Err((path, error.to_string())));
+        }
+    }
+    first
+}
+
+fn prepare_and_measure(
+    (plan, mix, counts): (&Plan, &MixPlan, &[MixCount]),
+    layout: &Layout,
+    (sites, claims): (&Sites, &[Claim]),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+    target: &Target,
+) -> Result<Measured, RunError> {
+    let kinds: Vec<OpKind> = mix.kinds().into_iter().map(|(kind, _)| kind).collect();
+    observer.preparing("checking the file set");
+    let (callers, mut file_set) = furnish_all((plan, mix, &kinds), layout, claims, stop)?;
+    file_set.paths = claims
+        .iter()
+        .map(|claim| claim.path.display().to_string())
+        .collect();
+    // What is still to be written would be background traffic.
+    for claim in claims {
+        rustix::fs::syncfs(&claim.set).ok();
+    }
+    let mut background = 0.0;
+    let all = Kernel::together(&sites.kernels);
+    if let Some(all) = &all {
+        observer.preparing("watching the traffic of others for 2 s");
+        background = all.background(mix.local.background_max_calls_per_s, stop)?;
+    }
+    observer.prepared(target);
+    let companies = companies((plan, mix, counts), sites, all.as_ref())?;
+    let mut measured = measure((plan, mix), callers, (sites, &companies), stop, observer)?;
+    let mut furnished = Furnished::default();
+    for caller in measured.callers.drain(..) {
+        let settled = settle(caller.place(), layout, &kinds, &mut furnished);
+        if let Err(error) = settled {
+            measured.left_behind.get_or_insert(error.to_string());
+        }
+    }
+    measured.file_set = file_set;
+    measured.background = background;
+    Ok(measured)
+}
+
+/// Makes and checks the places of all clients.
+fn furnish_all(
+    (plan, mix, kinds): (&Plan, &MixPlan, &[OpKind]),
+    layout: &Layout,
+    claims: &[Claim],
+    stop: &AtomicBool,
+) -> Result<(Vec<Caller>, FileSetRecord), RunError> {
+    let began = Instant::now();
+    let totals = layout.totals();
+    let mut record = FileSetRecord {
+        files: totals.files,
+        bytes: totals.bytes,
+        working_files: totals.working_files,
+        working_bytes: totals.working_bytes,
+        other_objects: layout.other_objects(kinds),
+        ..FileSetRecord::default()
+    };
+    let mut callers = Vec::new();
+    for client in 0..plan.clients {
+        go_on(stop)?;
+        let Some(claim) = claims.get(client as usize % claims.len().max(1)) else {
+            return Err(RunError::Internal("a mix without a directory".into()));
+        };
+        let place = Place::open(claim.set.as_fd(), &claim.path, (client, layout), kinds)?;
+        let furnished = furnish(&place, layout, kinds, stop)?;
+        record.found += place.found + furnished.found;
+        record.made += place.made + furnished.made;
+        let path = place.path.clone();
+        let mut caller = Caller::new(place, layout, mix, kinds, plan.seed);
+        caller
+            .open_files()
+            .map_err(|errno| super::claim::refused(&path, errno, "opening its files"))?;
+        callers.push(caller);
+    }
+    record.prepared_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Ok((callers, record))
+}
+
+/// The clients of each mount, with their part of what is offered.
+fn companies(
+    (plan, mix, counts): (&Plan, &MixPlan, &[MixCount]),
+    sites: &Sites,
+    all: Option<&Kernel>,
+) -> Result<Vec<Company>, RunError> {
+    let before = all.map(Kernel::read).transpose()?;
+    let all = all.cloned().zip(before);
+    let number = sites.kernels.len().max(1);
+    let mut companies = Vec::with_capacity(number);
+    for place in 0..number {
+        let clients = (0..plan.clients).filter(|client| sites.place(*client) == place);
+        let clients = clients.count() as u32;
+        let share = f64::from(clients) / f64::from(plan.clients.max(1));
+        let group = Group::new(&Goal {
+            counts,
+            clients,
+            load: plan.arrivals.offered_load().map(|load| load * share),
+            calls: plan.count.map(|count| (count as f64 * share).ceil() as u64),
+        });
+        let kernel = sites.kernels.get(place).filter(|_| mix.local.feedback);
+        companies.push(Company::new(group, kernel.cloned(), all.clone()));
+    }
+    Ok(companies)
+}
+
+fn measure(
+    (plan, mix): (&Plan, &MixPlan),
+    callers: Vec<Caller>,
+    (sites, companies): (&Sites, &[Company]),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Measured, RunError> {
+    let boards: Vec<Board> = callers.iter().map(|_| Board::default()).collect();
+    let places: Vec<usize> = (0..plan.clients)
+        .map(|client| sites.place(client))
+        .collect();
+    let window_start = Moment::from_nanos(plan.warm_up_ns);
+    let courses: Vec<Course> = (0..plan.clients)
+        .zip(&places)
+        .map(|(client, place)| {
+            let pause_ns = companies
+                .get(*place)
+                .map_or(0.0, |company| company.group().pause_ns());
+            Course::new(plan, mix, client, pause_ns)
+        })
+        .collect();
+    observer.preparing("running");
+    let clock = Clock::start();
+    let started_at = SystemTime::now();
+    let shared = Shared {
+        stop,
+        clock: clock.restarted(),
+        window_start,
+        window_end: plan
+            .duration_ns
+            .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+        feedback: mix.local.feedback,
+    };
+    let mut coordinator = Coordinator::new((plan, mix), companies, (&boards, &places), &shared)?;
+    let (done, ends) = sync_channel::<(ClientEnd, Caller)>(boards.len().max(1));
+    let ends = std::thread::scope(|scope| {
+        let clients = callers
+            .into_iter()
+            .zip(courses)
+            .zip(boards.iter().zip(&places));
+        for (number, ((caller, course), (board, place))) in (0..).zip(clients) {
+            let Some(company) = companies.get(*place) else {
+                continue;
+            };
+            let client = Client {
+                number,
+                caller,
+                course,
+                company,
+                board,
+                shared: &shared,
+                free_at: Moment::ZERO,
+            };
+            let done = done.clone();
+            let body = move || {
+                settle_thread(plan, number as usize);
+                let _ = done.send(client.run());
+            };
+            let spawned = std::thread::Builder::new()
+                .name(format!("filestone-c{number}"))
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, body);
+            if let Err(source) = spawned {
+                companies.iter().for_each(Company::end);
+                return Err(RunError::System {
+                    what: format!("start a thread for client {number} of {}", plan.clients),
+                    source,
+                });
+            }
+        }
+        drop(done);
+        Ok(coordinator.watch(&ends, observer))
+    })?;
+    Measured::new(coordinator, (companies, &shared), started_at, ends)
+}

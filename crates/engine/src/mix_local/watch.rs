@@ -1,0 +1,255 @@
+//! The coordinator: it looks at the kernel's counters every five seconds, takes what clients
+//! have measured once per interval, and closes the books.
+
+use super::client::{Board, ClientEnd, Company, Shared};
+use crate::error::RunError;
+use crate::run::Observer;
+use filestone_model::measure::{Assembly, IntervalBuffer, Recorder, Role, Sample};
+use filestone_model::mix::Counters;
+use filestone_model::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
+use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan, TICK_NANOS};
+use filestone_model::time::Moment;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// How often the coordinator looks up.
+const NAP_NANOS: u64 = 20_000_000;
+/// The same when a number of calls ends the run.
+const COUNT_NAP_NANOS: u64 = 1_000_000;
+
+/// An empty buffer for the kinds of a plan.
+fn buffer(plan: &Plan) -> Box<IntervalBuffer> {
+    let ticks = plan.interval_ns.div_ceil(TICK_NANOS).max(1);
+    Box::new(IntervalBuffer::new(
+        &plan.kinds(),
+        ticks as usize + 1,
+        TICK_NANOS,
+    ))
+}
+
+/// Watches the clients of all mounts.
+pub(super) struct Coordinator<'run> {
+    plan: &'run Plan,
+    companies: &'run [Company],
+    boards: &'run [Board],
+    /// Which company each client belongs to.
+    places: &'run [usize],
+    shared: &'run Shared<'run>,
+    /// Whether correcting is the coordinator's: by nhfsstone's arithmetic each client does it.
+    corrects: bool,
+    recorder: Recorder,
+    pub assembly: Assembly,
+    interval_start: Moment,
+    is_measuring: bool,
+    /// Each company's counters when its counting began.
+    before: Vec<Counters>,
+    next_correction: Moment,
+    /// The counters could not be read any more.
+    pub failed: Option<String>,
+}
+
+impl<'run> Coordinator<'run> {
+    pub fn new(
+        (plan, mix): (&'run Plan, &MixPlan),
+        companies: &'run [Company],
+        (boards, places): (&'run [Board], &'run [usize]),
+        shared: &'run Shared<'run>,
+    ) -> Result<Self, RunError> {
+        let mut assembly = Assembly::new(plan);
+        // There is one recorder, whatever the plan says of workers.
+        (1..plan.workers as usize).for_each(|worker| assembly.finish(worker));
+        let recorder = Recorder::new(buffer(plan), shared.window_start, shared.window_end);
+        let before = companies.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Self {
+            plan,
+            companies,
+            boards,
+            places,
+            shared,
+            corrects: mix.local.arithmetic == FeedbackArithmetic::Exact
+                || plan.arrivals.offered_load().is_none(),
+            recorder,
+            assembly,
+            interval_start: shared.window_start,
+            is_measuring: false,
+            before,
+            next_correction: Moment::from_nanos(FIRST_CORRECTION_NS),
+            failed: None,
+        })
+    }
+
+    /// Waits for the threads' ends; corrects and takes intervals meanwhile.
+    pub fn watch<E>(&mut self, ends: &Receiver<E>, observer: &mut dyn Observer) -> Vec<E> {
+        let nap = match self.plan.count {
+            Some(_) => COUNT_NAP_NANOS,
+            None => NAP_NANOS,
+        };
+        let mut all = Vec::new();
+        loop {
+            match ends.recv_timeout(Duration::from_nanos(nap)) {
+                Ok(end) => all.push(end),
+                Err(RecvTimeoutError::Disconnected) => return all,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = self.shared.clock.now();
+            if let Err(error) = self.look(now) {
+                self.failed.get_or_insert(error.to_string());
+                self.companies.iter().for_each(Company::end);
+            }
+            while now >= self.next_boundary() && self.done_at().is_none() {
+                self.take_interval(self.next_boundary(), observer);
+            }
+        }
+    }
+
+    fn look(&mut self, now: Moment) -> Result<(), RunError> {
+        if !self.is_measuring && now >= self.shared.window_start {
+            self.is_measuring = true;
+            if self.shared.window_start > Moment::ZERO {
+                self.restart()?;
+            }
+        }
+        let is_due = now >= self.next_correction;
+        for place in 0..self.companies.len() {
+            let seems_complete = self.companies[place].group().seems_complete();
+            if self.corrects && (is_due || self.is_measuring && seems_complete) {
+                self.correct(place, now)?;
+            }
+        }
+        if is_due {
+            self.next_correction = now.after_nanos(CORRECTION_NS);
+        }
+        Ok(())
+    }
+
+    /// When the window opens, counting begins anew.
+    fn restart(&mut self) -> Result<(), RunError> {
+        for (company, before) in self.companies.iter().zip(&mut self.before) {
+            *before = read(company)?;
+            company.group().restart();
+        }
+        Ok(())
+    }
+
+    fn correct(&mut self, place: usize, now: Moment) -> Result<(), RunError> {
+        let company = &self.companies[place];
+        let seen = self.seen(place)?;
+        let waiting = self.waiting(place, now);
+        let mut group = company.group();
+        let is_complete = if company.kernel.is_some() {
+            let origin = match self.is_measuring {
+                true => self.shared.window_start,
+                false => Moment::ZERO,
+            };
+            let correction = group.correct(now.nanos_since(origin), &seen.calls, waiting);
+            company.corrections().push(correction);
+            group.is_complete()
+        } else {
+            group.seems_complete()
+        };
+        if is_complete && self.is_measuring {
+            company.end();
+        }
+        Ok(())
+    }
+
+    /// Calls of a company on the wire since its counting began.
+    pub fn seen(&self, place: usize) -> Result<Counters, RunError> {
+        let before = self.before.get(place).copied().unwrap_or_default();
+        let now = self.companies.get(place).map(read);
+        Ok(now.transpose()?.unwrap_or_default().since(&before))
+    }
+
+    /// Calls of a company that are due, and wait because their client is not free.
+    fn waiting(&self, place: usize, now: Moment) -> f64 {
+        let pause_ns = self.companies[place].group().pause_ns();
+        if pause_ns <= 0.0 {
+            return 0.0;
+        }
+        let boards = self.boards.iter().zip(self.places);
+        let of_company = boards.filter(|(_, of)| **of == place);
+        let late: u64 = of_company
+            .map(|(board, _)| {
+                now.nanos()
+                    .saturating_sub(board.due.load(Ordering::Relaxed))
+            })
+            .sum();
+        late as f64 / pause_ns
+    }
+
+    /// When the last client had ended; `None` while one goes on.
+    fn done_at(&self) -> Option<Moment> {
+        let ends = self.boards.iter().map(|board| {
+            let nanos = board.done_at.load(Ordering::Acquire);
+            (nanos > 0).then(|| Moment::from_nanos(nanos))
+        });
+        ends.collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
+
+    /// Where the interval being filled ends: never inside of it is the end of the window.
+    fn next_boundary(&self) -> Moment {
+        let len = self.plan.interval_ns.max(TICK_NANOS);
+        let end = self.interval_start.after_nanos(len);
+        if self.interval_start < self.shared.window_end {
+            end.min(self.shared.window_end)
+        } else {
+            end
+        }
+    }
+
+    fn take_interval(&mut self, boundary: Moment, observer: &mut dyn Observer) {
+        self.enter(boundary);
+        let full = self.recorder.hand_over(buffer(self.plan), boundary);
+        self.interval_start = boundary;
+        self.assembly.take(0, full);
+        while let Some((record, _)) = self.assembly.complete() {
+            observer.interval(&record);
+        }
+    }
+
+    /// Enters what ended before `until`.
+    fn enter(&mut self, until: Moment) {
+        let (recorder, shared) = (&mut self.recorder, self.shared);
+        for board in self.boards {
+            board.drain(until, |sample| enter(recorder, shared, sample));
+        }
+    }
+
+    /// Enters what is left; says when the window closed.
+    pub fn close(&mut self, ends: &[ClientEnd]) -> Moment {
+        let done_at = self.done_at().unwrap_or_else(|| self.shared.clock.now());
+        self.enter(Moment::NEVER);
+        for end in ends {
+            let (kind, count) = (self.plan.measured_kind(), end.skipped);
+            self.recorder.buffer().skip(kind, Role::Measured, count);
+        }
+        let end = done_at.max(self.interval_start);
+        let mut full = self.recorder.hand_over(buffer(self.plan), end);
+        full.cpu_nanos = ends.iter().map(|end| end.cpu_nanos).sum();
+        self.assembly.take(0, full);
+        // A run that ends by itself, or is stopped, closes its window then.
+        let window_end = self.shared.window_end.min(done_at);
+        window_end.max(self.shared.window_start)
+    }
+}
+
+/// The counters of a company; without feedback, none.
+fn read(company: &Company) -> Result<Counters, RunError> {
+    let kernel = company.kernel.as_ref();
+    Ok(kernel
+        .map(super::kernel::Kernel::read)
+        .transpose()?
+        .unwrap_or_default())
+}
+
+fn enter(recorder: &mut Recorder, shared: &Shared<'_>, sample: &Sample) {
+    if recorder.is_measured(sample.due) {
+        recorder.schedule(sample.kind, sample.role, 1);
+    }
+    recorder.record_one(sample);
+    let (sent, done) = (sample.completion.sent, sample.completion.done);
+    let from = sent.max(shared.window_start);
+    let in_window = done.min(shared.window_end).nanos_since(from);
+    recorder.buffer().in_flight_nanos += u128::from(in_window);
+}
