@@ -239,6 +239,9 @@ pub fn measure(
         WorkloadPlan::Mix(_) if matches!(job.plan.target, TargetPlan::Local(_)) => {
             Ok(run_local(&job.plan, stop, observer)?)
         }
+        WorkloadPlan::Mix(_) if matches!(job.plan.target, TargetPlan::Local(_)) => Ok(
+            filestone_engine::mix_local::run_local(&job.plan, stop, observer)?,
+        ),
         WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => {
             measure_calls(&job.plan, calibration, stop, observer)
         }

@@ -123,10 +123,6 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
                 .any(|processor| *processor >= PROCESSORS_MAX),
             "\"pin\" names processors by numbers below 1024",
         ),
-        (
-            plan.steering.is_some() && plan.mix().is_none(),
-            "\"steering\" is for mixes",
-        ),
         (plan.timeout_ns == 0, "\"timeout_ns\" must be more than 0"),
         (
             plan.interval_ns < TICK_NANOS
@@ -143,14 +139,19 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
     ];
     let wrong = wrong.iter().find(|(is_wrong, _)| *is_wrong);
     let wrong = wrong.map(|(_, what)| (*what).to_string());
-    let wrong = wrong.or_else(|| match &plan.workload {
-        WorkloadPlan::Probe(_) => None,
-        WorkloadPlan::LoadFile(replay) => wrong_in_replay(&plan, replay).map(String::from),
-        WorkloadPlan::Mix(mix) => wrong_mix::find(&plan, mix),
-    });
+    let wrong = wrong.or_else(|| wrong_in_workload(&plan));
     match wrong {
         None => Ok(plan),
         Some(what) => Err(Error::usage(format!("{}: {what}", path.display()))),
+    }
+}
+
+fn wrong_in_workload(plan: &Plan) -> Option<String> {
+    match &plan.workload {
+        WorkloadPlan::Mix(mix) => wrong_mix::find(plan, mix),
+        _ if plan.steering.is_some() => Some("\"steering\" is for mixes".into()),
+        WorkloadPlan::Probe(_) => None,
+        WorkloadPlan::LoadFile(replay) => wrong_in_replay(plan, replay).map(String::from),
     }
 }
 

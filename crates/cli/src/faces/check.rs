@@ -9,6 +9,7 @@ use crate::render::json;
 use crate::render::mixes::{self, CheckedMix};
 use crate::{Exit, console, mix_source};
 use filestone_model::load::census::take;
+use filestone_model::load::diagnostic::suggestion;
 use filestone_model::load::refusals::{LayerKind, refusals};
 use filestone_model::mix;
 use serde::Serialize;
@@ -89,7 +90,29 @@ fn check(word: &Path) -> Result<Checked, Vec<Error>> {
     match check_load(word) {
         Ok(load) => Ok(Checked::Load(Box::new(load))),
         Err(_) if looks_like_counters(word) => Err(vec![wrong_mix]),
-        Err(errors) => Err(errors),
+        Err(errors) => Err(errors
+            .into_iter()
+            .map(|error| with_mixes(word, error))
+            .collect()),
+    }
+}
+
+/// A name that is neither a file nor a load may have been meant for a mix.
+fn with_mixes(word: &Path, error: Error) -> Error {
+    let name = word.to_str().filter(|name| !name.contains(['/', '.']));
+    let Some(name) = name.filter(|_| !word.exists()) else {
+        return error;
+    };
+    let help = error.help.clone().unwrap_or_default();
+    if help.starts_with("did you mean") {
+        return error;
+    }
+    match suggestion(name.as_bytes(), mix::names()) {
+        Some(mix) => error.with_help(format!("did you mean {mix}?")),
+        None => {
+            let mixes: Vec<&str> = mix::names().collect();
+            error.with_help(format!("{help}; our own mixes are {}", mixes.join(", ")))
+        }
     }
 }
 
