@@ -269,6 +269,7 @@ fn a_cache_that_swallows_half_of_the_lookups_is_asked_twice_as_often() {
     plan.duration_ns = Some(12 * SECOND);
     let record = run_local(&plan, &NOBODY, &mut Kernel::of(&bench, true)).unwrap();
     record.check().unwrap();
+    // Files are read in one transfer, so the simulated kernel counts one call of each operation.
     let mix = record.mix.as_ref().unwrap();
     let wire = mix.wire.as_ref().unwrap();
     assert!(wire.source.contains("mountstats"), "{}", wire.source);
@@ -505,4 +506,51 @@ fn a_client_that_cannot_keep_up_counts_what_was_due_and_never_begun() {
     let ledger = record.totals.ledger;
     assert!(ledger.skipped > ledger.ok, "{ledger:?}");
     assert!(record.totals.slot_wait_ns.max > 100_000_000);
+}
+
+#[test]
+fn where_mounts_are_not_counted_the_whole_hosts_counters_are_taken() {
+    let bench = Bench::new();
+    fs::remove_file(bench.mountstats()).unwrap();
+    let calls = ["0"; 22].join(" ");
+    let text = format!("net 0 0 0 0\nrpc 0 0 0\nproc3 22 {calls}\n");
+    fs::write(bench.root.join("proc/net/rpc/nfs"), text).unwrap();
+    let record = run(&bench.plan(&MIX));
+    let mix = record.mix.unwrap();
+    let wire = mix.wire.unwrap();
+    assert!(
+        wire.source.ends_with("net/rpc/nfs, of the whole host"),
+        "{}",
+        wire.source
+    );
+    let is_below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
+    assert!(record.caveats.iter().any(is_below));
+    // These counters stand still: all has been asked and nothing seen.
+    assert_eq!(wire.calls, 0);
+    assert!(
+        wire.operations
+            .iter()
+            .all(|row| row.asked > 0 && row.seen == 0),
+        "{wire:?}"
+    );
+    fs::remove_file(bench.root.join("proc/net/rpc/nfs")).unwrap();
+    let error = run_local(&bench.plan(&MIX), &NOBODY, &mut Unobserved).expect_err("no counters");
+    assert!(error.to_string().contains("net/rpc/nfs"), "{error}");
+}
+
+#[test]
+fn a_set_that_another_process_uses_is_left_alone() {
+    let bench = Bench::new();
+    let plan = bench.blind(&MIX);
+    run(&plan);
+    let marker = bench.mnt().join("filestone-mix/made-by-filestone");
+    let text = fs::read_to_string(&marker).unwrap();
+    assert!(text.contains("recipe: "), "{text}");
+    let ours = format!("process: {}\n", std::process::id());
+    let in_use = text
+        .replace(&ours, "process: 1\n")
+        .replace("given up\n", "");
+    fs::write(&marker, &in_use).unwrap();
+    assert!(refusal(&plan).contains("process 1 on "));
+    assert_eq!(fs::read_to_string(&marker).unwrap(), in_use);
 }

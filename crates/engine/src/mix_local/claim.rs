@@ -127,7 +127,10 @@ impl Claim {
         let Some(run) = LeftOver::read(self.path.display().to_string(), text) else {
             return Err(is_somebodys(&self.path));
         };
-        if !is_locked && run.is_going_on(&host::name()) != Some(false) {
+        // A run over a connection of its own locks nothing, on this host or on another.
+        let is_own = run.process == Some(std::process::id());
+        let goes_on = run.is_going_on(&host::name()).unwrap_or(!is_locked);
+        if goes_on && !(is_own && is_locked) {
             return Err(self.is_in_use(&run.process_in_words()));
         }
         match Recipe::find(&String::from_utf8_lossy(text)) {

@@ -19,6 +19,9 @@ use filestone_model::plan::{MixPlan, Plan};
 use filestone_model::time::Moment;
 use std::time::{Duration, SystemTime};
 
+/// Achieved below this share of offered is worth a caveat.
+const ACHIEVED_SHARE: f64 = 0.98;
+
 /// What a run came to, before it is a record.
 pub(super) struct Measured {
     assembly: Assembly,
@@ -145,6 +148,7 @@ pub(super) fn record(
         caveats: Vec::new(),
     };
     record.caveats = caveat::find(&record);
+    compare_calls_with_offered(&mut record, measured.seen.as_ref(), &measured.asked);
     if measured.seen.is_none() {
         let directory = record.target.export.clone();
         record.caveats.push(Caveat::NotSeenOnTheWire { directory });
@@ -167,6 +171,29 @@ pub(super) fn record(
         record.caveats.push(Caveat::LeftBehind { path, reason });
     }
     record
+}
+
+/// What is offered are calls, and an operation can be several of them: whether the offered load
+/// was achieved is for the calls to say.
+fn compare_calls_with_offered(
+    record: &mut RunRecord,
+    seen: Option<&(Counters, String)>,
+    asked: &Calls,
+) {
+    let is_about_operations =
+        |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
+    record.caveats.retain(|caveat| !is_about_operations(caveat));
+    let Some(offered) = record.plan.arrivals.offered_load() else {
+        return;
+    };
+    let calls = seen.map_or_else(|| asked.iter().sum(), |(counters, _)| counters.total);
+    let achieved = calls as f64 * 1e9 / record.window_ns.max(1) as f64;
+    if achieved < ACHIEVED_SHARE * offered {
+        record.caveats.push(Caveat::AchievedBelowOffered {
+            offered_load_ops_per_s: offered,
+            achieved_load_ops_per_s: achieved,
+        });
+    }
 }
 
 /// What was wanted, asked and seen. Without counters, what was asked is what there is.

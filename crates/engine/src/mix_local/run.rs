@@ -314,15 +314,7 @@ fn measure(
         .map(|client| sites.place(client))
         .collect();
     let window_start = Moment::from_nanos(plan.warm_up_ns);
-    let courses: Vec<Course> = (0..plan.clients)
-        .zip(&places)
-        .map(|(client, place)| {
-            let pause_ns = companies
-                .get(*place)
-                .map_or(0.0, |company| company.group().pause_ns());
-            Course::new(plan, mix, client, pause_ns)
-        })
-        .collect();
+    let courses = courses((plan, mix), companies, &places);
     observer.preparing("running");
     let clock = Clock::start();
     let started_at = SystemTime::now();
@@ -376,4 +368,15 @@ fn measure(
         Ok(coordinator.watch(&ends, observer))
     })?;
     Measured::new(coordinator, (companies, &shared), started_at, ends)
+}
+
+fn courses((plan, mix): (&Plan, &MixPlan), companies: &[Company], places: &[usize]) -> Vec<Course> {
+    (0..plan.clients)
+        .zip(places)
+        .map(|(client, place)| {
+            let company = companies.get(*place);
+            let pause_ns = company.map_or(0.0, |company| company.group().pause_ns());
+            Course::new(plan, mix, client, pause_ns)
+        })
+        .collect()
 }

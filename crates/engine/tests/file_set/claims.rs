@@ -122,3 +122,25 @@ fn what_somebody_has_put_into_a_set_stays() {
     // It is ours still, and nobody's now.
     bench.prepare(&plan(4, "1K"), 2).expect("it can be mended");
 }
+
+#[test]
+fn a_server_that_keeps_no_data_keeps_the_marker_all_the_same() {
+    let server = serve(|options| options.discard = true);
+    let bench = Bench::new(&server);
+    let set = bench
+        .prepare(&plan(40, "nhfsstone"), 2)
+        .expect("it is made");
+    refusal(
+        &bench
+            .prepare(&plan(40, "nhfsstone"), 2)
+            .expect_err("in use"),
+    );
+    let made = set.record.made;
+    set.release(&bench.session).expect("it can be given up");
+    let mut set = bench
+        .prepare(&plan(40, "nhfsstone"), 2)
+        .expect("it is there");
+    assert_eq!((set.record.found, set.record.made), (made, 0));
+    set.remove(&bench.session, &AtomicBool::new(false))
+        .expect("it is removed");
+}

@@ -42,14 +42,13 @@ const MIXES: &[Written] = &[
     Written {
         name: "nhfsstone",
         about: "nhfsstone's own mix of 1989: software development, half of it by diskless clients",
-        source: "Legato Systems, nhfsstone 1.14 and 1.22, the default mix in its source and \
-                 manual; NFSv2",
+        source: "Legato Systems, nhfsstone 1.14 and 1.22, the table in its source; NFSv2",
         verified: true,
         percent: SUN_1989,
     },
     Written {
         name: "laddis",
-        about: "SPEC SFS 1.0 and 1.1 (1993), 097.LADDIS: the figures of nhfsstone",
+        about: "SPEC SFS 1.0 and 1.1 (1993), 097.LADDIS: commonly given with the figures of nhfsstone",
         source: "Wittle and Keith, LADDIS: The Next Generation in NFS File Server Benchmarking, \
                  USENIX Summer 1993; NFSv2. The paper's table could not be compared",
         verified: false,
@@ -78,7 +77,7 @@ const MIXES: &[Written] = &[
         name: "sfs97",
         about: "SPEC SFS 2.0 and 3.0 (1997, 2001), the workload for NFSv3",
         source: "SPEC SFS 3.0: M. Eisler, More on SPEC SFS 2008, April 2008, compares it with its \
-                 successor; FSINFO from the table of default percentages in SPEC's source for NFSv3",
+                 successor; FSINFO from the defaults that a trace replayer made of SPEC's code kept",
         verified: true,
         percent: &[
             (Lookup, 27),

@@ -3,6 +3,10 @@
 //! The directory carries a marker with the recipe of the set and the process that uses it.
 //! A directory without one is somebody else's: nothing in it is touched. The marker is never
 //! missing while there is anything else: it is replaced by RENAME, and taken away last.
+//!
+//! A server that keeps no file data (nfs-ganesha's in-memory file system, and ours with
+//! `--discard`) still keeps where a symbolic link leads: there, the marker is one, and its
+//! text is where it leads.
 
 use super::listing::{self, Object};
 use crate::error::RunError;
@@ -76,10 +80,11 @@ fn read_marker(nfs: &mut Nfs, directory: &Handle, name: &str) -> Outcome<Option<
     let Some(marker) = find(nfs, directory, name)? else {
         return Ok(None);
     };
-    if marker.file_type != FileType::Regular {
-        return Ok(None);
-    }
-    let text = nfs.read_text(&marker.handle, MARKER_MAX_BYTES)?;
+    let text = match marker.file_type {
+        FileType::Regular => nfs.read_text(&marker.handle, MARKER_MAX_BYTES)?,
+        FileType::Symlink => nfs.link_text(&marker.handle)?,
+        _ => return Ok(None),
+    };
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
 }
 
@@ -200,10 +205,14 @@ impl Home {
         };
         let bytes = text.as_bytes();
         let written = nfs.write(&file, 0, bytes, StableHow::FileSync)?;
-        match written.count as usize == bytes.len() {
-            true => Ok(()),
-            false => Err(Status::NOSPC.into()),
+        if written.count as usize != bytes.len() {
+            return Err(Status::NOSPC.into());
         }
+        if nfs.read_text(&file, MARKER_MAX_BYTES)? == bytes {
+            return Ok(());
+        }
+        nfs.remove(&self.handle, name.as_bytes())?;
+        nfs.symlink(&self.handle, name.as_bytes(), bytes).map(drop)
     }
 
     /// Enters this process into the marker, unless another run is faster.

@@ -188,6 +188,17 @@ impl Nfs {
         reply.map(drop).map_err(|fail| fail.status.into())
     }
 
+    /// READLINK: where the link leads.
+    pub fn link_text(&mut self, link: &Handle) -> Outcome<Vec<u8>> {
+        let symlink = link.borrow();
+        let arguments = readlink::Args { symlink };
+        let reply: readlink::Reply<'_> = self.call(Procedure::Readlink, &arguments)?;
+        match reply {
+            Ok(ok) => Ok(ok.data.to_vec()),
+            Err(fail) => Err(fail.status.into()),
+        }
+    }
+
     /// READ of at most `count` bytes.
     pub fn read(&mut self, file: &Handle, offset: u64, count: u32) -> Outcome<ReadBack> {
         let file = file.borrow();

@@ -317,14 +317,14 @@ mod tests {
                     Point {
                         load,
                         count: 1e5,
-                        total: 1e5 * value,
+                        total: 1e5 * value * if index % 4 < 2 { 1.001 } else { 0.999 },
                         longest: 1.0,
                         batch: index,
                     }
                 })
                 .collect();
             let line = Line::fit(law, 890.0, &points).expect("two loads");
-            assert!((line.root() - 900.0).abs() < 0.05, "{}", line.root());
+            assert!((line.root() - 900.0).abs() < 0.2, "{}", line.root());
             let (lower, upper) = line.interval().expect("a clear slope");
             assert!(lower < line.root() && line.root() < upper);
         }

@@ -54,6 +54,11 @@ const DWELLS_MIN: usize = 12;
 /// is distributed too unevenly for an interval.
 const UNCERTAINTY_MAX: f64 = 0.25;
 
+/// How far from the answer loads are measured, as a share of it: less cannot be told apart,
+/// more is not a straight line any more.
+const REACH_MIN: f64 = 0.004;
+const REACH_MAX: f64 = 0.05;
+
 /// Where the search is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -231,12 +236,17 @@ impl ObjectiveSearch {
         let excess = self.dwell.excess(self.law, &self.plan.objective);
         let taken = self.dwell.readings.len();
         let is_hopeless = excess > 10.0 || self.dwell.achieved() < 0.8 * self.dwell.load;
-        let holds = !self.dwell.clearly_fails(self.law, self.objective());
+        let clearly_fails = self.dwell.clearly_fails(self.law, self.objective());
+        // On the way down few operations say little by chance's measure; they are taken at
+        // their word, or a search for what never holds would stop at the first doubt.
+        let descends = self.holds.is_none() && self.fails.is_some();
+        let holds = !clearly_fails && (!descends || excess <= 1.0);
         let load = self.dwell.load;
         let at_end = load <= self.range.lowest || (load >= self.range.highest && holds);
         // One bad interval may be an accident, and the ends of the range are an answer.
         let wanted = match (holds, at_end) {
             (_, true) => 6,
+            (true, false) if descends => 3,
             (true, false) => 1,
             (false, false) if is_hopeless => 1,
             (false, false) => 2,
@@ -350,13 +360,14 @@ impl ObjectiveSearch {
     fn aim_at(&mut self, centre: f64, reach: f64) -> Direction {
         let centre = centre.clamp(0.8 * self.centre, 1.25 * self.centre);
         self.centre = centre.clamp(self.range.lowest, self.range.highest);
-        self.reach = reach.clamp(0.004, 0.12);
+        self.reach = reach.clamp(REACH_MIN, REACH_MAX);
         if let Some((ceiling, times)) = self.ceiling() {
-            if self.centre > 0.985 * ceiling && times < 2 {
+            if self.centre > 0.94 * ceiling && times < 2 {
                 return self.offer(ceiling);
             }
             self.centre = self.centre.min(0.99 * ceiling);
-            self.reach = self.reach.min(0.6 * (ceiling / self.centre - 1.0));
+            let free = 0.6 * (ceiling / self.centre - 1.0);
+            self.reach = self.reach.min(free).max(REACH_MIN);
         }
         self.aim()
     }
@@ -438,13 +449,17 @@ impl ObjectiveSearch {
     /// that were good.
     fn kept_up_between(&self) -> (Option<f64>, Option<f64>) {
         let dwells = self.dwells.iter();
-        let good = |dwell: &&Dwell| dwell.excess(self.law, &self.plan.objective) <= 1.0;
-        let lost = dwells
-            .clone()
-            .filter(|dwell| !dwell.kept_up())
-            .filter(good)
-            .map(|dwell| dwell.load)
-            .reduce(f64::min);
+        // A single interval may have been cut short by a server that stood still once.
+        let is_lost = |dwell: &Dwell| {
+            !dwell.kept_up()
+                && dwell.readings.len() > 1
+                && dwell.excess(self.law, &self.plan.objective) <= 1.0
+        };
+        let ceiling = self.ceiling().map(|(ceiling, _)| ceiling);
+        let lost = ceiling.filter(|ceiling| {
+            let mut at_ceiling = dwells.clone().filter(|dwell| dwell.load == *ceiling);
+            at_ceiling.any(is_lost)
+        });
         let below = |dwell: &&Dwell| lost.is_none_or(|lost| dwell.load < lost);
         let kept = dwells
             .filter(|dwell| dwell.kept_up())

@@ -75,3 +75,198 @@ fn search_for(objective: Objective, precision: f64) -> ObjectiveSearch {
     };
     ObjectiveSearch::new(&plan, LoadRange::default())
 }
+
+fn mean_of(servers: u32, capacity: f64) -> Case {
+    Case {
+        servers,
+        capacity,
+        utilisation: 0.85,
+        figure: Figure::Mean,
+    }
+}
+
+fn assert_found(outcome: &Outcome, seeds: u64) {
+    assert!(outcome.error_max <= 0.03, "{outcome:?}");
+    assert!(outcome.time_max_s <= 90.0, "{outcome:?}");
+    assert!(
+        f64::from(outcome.covered) >= if seeds < 100 { 0.7 } else { 0.9 } * seeds as f64,
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_mean_of_four_servers_is_found_with_each_of_a_hundred_seeds() {
+    assert_found(&mean_of(4, 8000.0).over(100), 100);
+}
+
+#[test]
+fn a_mean_of_one_two_and_sixteen_servers_is_found_too() {
+    for servers in [1, 2, 16] {
+        assert_found(&mean_of(servers, 8000.0).over(14), 14);
+    }
+}
+
+#[test]
+fn a_percentile_of_one_server_is_found() {
+    let case = Case {
+        servers: 1,
+        capacity: 20_000.0,
+        utilisation: 0.6,
+        figure: Figure::Quantile { quantile: 0.99 },
+    };
+    assert_found(&case.over(14), 14);
+}
+
+#[test]
+fn a_median_of_two_servers_is_found() {
+    let case = Case {
+        servers: 2,
+        capacity: 10_000.0,
+        utilisation: 0.8,
+        figure: Figure::Quantile { quantile: 0.5 },
+    };
+    assert_found(&case.over(7), 7);
+}
+
+#[test]
+fn a_server_that_stands_still_once_does_not_ruin_the_answer() {
+    let case = Case {
+        servers: 1,
+        capacity: 20_000.0,
+        utilisation: 0.6,
+        figure: Figure::Quantile { quantile: 0.99 },
+    };
+    // While bracketing, and near the answer.
+    for start_ns in [900_000_000, 20_000_000_000] {
+        let mut run = case.run(1);
+        run.server.stalls.push(crate::queueing::Stall {
+            start_ns,
+            lasts_ns: 200_000_000,
+        });
+        let mut search = search_for(case.objective(), 0.03);
+        run.steer(&mut search);
+        let record = search.conclude();
+        let load = record.load_ops_per_s.unwrap_or(0.0);
+        assert!((load / 12_000.0 - 1.0).abs() < 0.03, "{start_ns}: {load}");
+    }
+}
+
+#[test]
+fn what_never_holds_is_told_within_seconds() {
+    let case = mean_of(1, 1000.0);
+    let objective: Objective = "mean<500us".parse().expect("an objective");
+    let mut search = search_for(objective, 0.03);
+    let end = case.run(1).steer(&mut search);
+    let record = search.conclude();
+    assert_eq!(record.end, SearchEnd::NeverHolds);
+    assert_eq!(
+        (record.load_ops_per_s, record.upper_ops_per_s),
+        (None, Some(10.0))
+    );
+    assert!(end.time_ns < 30_000_000_000, "{}", end.time_ns);
+}
+
+#[test]
+fn what_always_holds_ends_at_what_can_be_offered() {
+    let case = mean_of(16, 1e6);
+    let plan = ObjectivePlan {
+        objective: "p99<10ms".parse().expect("an objective"),
+        search_max_ns: 90_000_000_000,
+        precision: 0.03,
+    };
+    let range = LoadRange {
+        highest: 3000.0,
+        ..LoadRange::default()
+    };
+    let mut search = ObjectiveSearch::new(&plan, range);
+    case.run(1).steer(&mut search);
+    let record = search.conclude();
+    assert_eq!(record.end, SearchEnd::AlwaysHolds);
+    assert_eq!(record.lower_ops_per_s, Some(3000.0));
+}
+
+#[test]
+fn a_search_that_was_stopped_tells_what_it_tried() {
+    let case = mean_of(1, 2000.0);
+    let mut run = case.run(1);
+    run.limit_ns = 3_000_000_000;
+    let mut search = search_for(case.objective(), 0.03);
+    assert!(!run.steer(&mut search).is_finished);
+    assert!(search.progress().contains("/s"));
+    let record = search.conclude();
+    assert_eq!(record.end, SearchEnd::Interrupted);
+    assert!(!record.tried.is_empty());
+}
+
+#[test]
+fn time_is_kept() {
+    let case = mean_of(4, 8000.0);
+    let mut search = search_for(case.objective(), 1e-6);
+    let end = case.run(1).steer(&mut search);
+    assert_eq!(end.time_ns, 90_000_000_000);
+    let record = search.conclude();
+    assert_eq!(record.end, SearchEnd::TimeOver);
+    assert!(record.lower_ops_per_s < record.load_ops_per_s);
+    assert!(record.load_ops_per_s < record.upper_ops_per_s);
+}
+
+/// Answers at once and loses what exceeds its capacity.
+fn lossy(load: f64, start_ns: u64, capacity: f64) -> crate::measure::run_record::IntervalRecord {
+    use crate::measure::distribution::{Digits, Distribution};
+    use crate::measure::ledger::Ledger;
+    use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
+    let (scheduled, ok) = (load as u32, load.min(capacity) as u32);
+    let mut times = Distribution::<u32>::with_digits(Digits::Three);
+    times.record_n(100_000, ok);
+    let ledger = Ledger {
+        scheduled: scheduled.into(),
+        ok: ok.into(),
+        skipped: (scheduled - ok).into(),
+        ..Ledger::default()
+    };
+    IntervalRecord {
+        start_ns,
+        end_ns: start_ns + 1_000_000_000,
+        phase: Phase::Measure,
+        ledger,
+        bytes_sent: 0,
+        bytes_received: 0,
+        client_cpu_ns: 0,
+        kinds: vec![IntervalKindRecord {
+            operation: crate::operation::OpKind::Null,
+            role: crate::measure::sample::Role::Measured,
+            ledger,
+            response_time_ns: times.to_record(),
+            service_time_ns: times.to_record(),
+        }],
+    }
+}
+
+#[test]
+fn what_is_not_achieved_does_not_keep_the_objective_however_fast_the_rest_is() {
+    let plan = ObjectivePlan {
+        objective: "p99<1ms".parse().expect("an objective"),
+        search_max_ns: 90_000_000_000,
+        precision: 0.03,
+    };
+    let mut search = ObjectiveSearch::new(&plan, LoadRange::default());
+    let mut load = search.first();
+    for second in 0..200 {
+        let interval = lossy(load, second * 1_000_000_000, 50_000.0);
+        let observed = Observed {
+            offered_load_ops_per_s: load,
+            is_whole: true,
+            interval: &interval,
+        };
+        match search.next(&observed) {
+            Direction::Stay => {}
+            Direction::Offer(next) => load = next,
+            Direction::Finish => break,
+        }
+    }
+    let record = search.conclude();
+    assert_eq!(record.end, SearchEnd::Precise);
+    let load = record.load_ops_per_s.unwrap_or(0.0);
+    // 98 % of 51,020 are achieved; the scatter of Poisson arrivals is allowed for.
+    assert!((50_000.0..53_000.0).contains(&load), "{load}");
+}

@@ -78,9 +78,21 @@ fn everything() -> MixPlan {
     fitting(&kinds.map(|kind| (*kind, 1)).collect::<Vec<_>>())
 }
 
-/// Mixes as they are built in, and worse ones.
+/// The mixes that are built in.
+fn built_in_mixes() -> impl Iterator<Item = MixPlan> {
+    crate::mix::names().filter_map(|name| {
+        let counts = crate::mix::built_in(name)?.mix.counts;
+        let pairs: Vec<_> = counts
+            .iter()
+            .map(|count| (count.operation, count.count))
+            .collect();
+        Some(fitting(&pairs))
+    })
+}
+
+/// The mixes that are built in, and worse ones.
 fn mixes() -> Vec<MixPlan> {
-    vec![
+    let mut mixes = vec![
         nhfsstone(),
         everything(),
         fitting(&[
@@ -102,7 +114,9 @@ fn mixes() -> Vec<MixPlan> {
             &[(OpKind::Remove, 1), (OpKind::RmDir, 1), (OpKind::Rename, 1)],
             0,
         ),
-    ]
+    ];
+    mixes.extend(built_in_mixes());
+    mixes
 }
 
 fn alone(kind: OpKind) -> MixPlan {
