@@ -16,12 +16,12 @@ use crate::error::RunError;
 use crate::prepare::{Prepared, prepare, prepare_mix};
 use crate::worker::{Offer, Signals, Worker};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker};
+use filestone_model::client::Nfs3Client;
 use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{Headroom, IntervalRecord, RunRecord, Target, Tool};
 use filestone_model::plan::{ArrivalsPlan, Asked, NfsRun, Plan, ProbeRun, SteeringPlan};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
-use filestone_model::time::Moment;
 use materials::Materials;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -177,6 +177,21 @@ pub(crate) fn probe_run(plan: &Plan) -> Result<ProbeRun<'_>, RunError> {
     })
 }
 
+/// The workers' clients, connected.
+fn connect(
+    plan: &NfsRun<'_>,
+    materials: &Materials,
+    clock: &Clock,
+    (stop, observer): (&AtomicBool, &mut dyn Observer),
+) -> Result<Vec<Sockets<Nfs3Client>>, RunError> {
+    if plan.clients > 1 {
+        observer.preparing(&format!("connecting {} clients", plan.clients));
+    }
+    (0..plan.workers)
+        .map(|worker| materials.backend(plan, worker, clock, stop))
+        .collect()
+}
+
 fn measure(
     plan: &NfsRun<'_>,
     prepared: &mut Prepared,
@@ -184,23 +199,17 @@ fn measure(
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
     let materials = &Materials::of(plan, prepared);
-    if plan.clients > 1 {
-        observer.preparing(&format!("connecting {} clients", plan.clients));
-    }
     let clock = Clock::start();
-    let workers = plan.workers as usize;
-    let backends = (0..plan.workers)
-        .map(|worker| materials.backend(plan, worker, &clock, stop))
-        .collect::<Result<Vec<_>, _>>()?;
+    let backends = connect(plan, materials, &clock, (stop, observer))?;
     let driver = backends.first().map_or("none", Sockets::driver);
     observer.preparing("running");
+    let workers = backends.len();
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let mut coordinator = Coordinator::new(plan);
     let halt = &AtomicBool::new(false);
     let load = plan.arrivals.offered_load();
     let offer = &Offer::new(load.unwrap_or_default(), plan.workers);
-    let window_start = Moment::from_nanos(plan.warm_up_ns);
-    let mut steered = steering.map(|steering| Steered::new(steering, offer, window_start));
+    let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
     let signals = Signals {
         stop,
         halt,

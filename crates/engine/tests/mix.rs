@@ -119,7 +119,8 @@ fn without_cookie(mut operation: Operation) -> Operation {
     operation
 }
 
-struct Discard(Vec<Box<IntervalBuffer>>);
+#[allow(clippy::vec_box)] // boxes are what is exchanged
+struct Discard(#[allow(clippy::vec_box)] Vec<Box<IntervalBuffer>>);
 
 impl IntervalSink for Discard {
     fn empty(&mut self) -> Option<Box<IntervalBuffer>> {

@@ -4,6 +4,7 @@
 use super::Observer;
 use crate::worker::Offer;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
+use filestone_model::plan::Plan;
 use filestone_model::steering::{Direction, Observed, Steering};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,12 +18,12 @@ pub struct Steered<'run> {
 }
 
 impl<'run> Steered<'run> {
-    /// `window_start` is when the first interval begins.
-    pub fn new(steering: &'run mut dyn Steering, offer: &'run Offer, window_start: Moment) -> Self {
+    /// Steers the run of `plan`, whose intervals begin after its warm-up.
+    pub fn new(steering: &'run mut dyn Steering, offer: &'run Offer, plan: &Plan) -> Self {
         Self {
             steering,
             offer,
-            window_start,
+            window_start: Moment::from_nanos(plan.warm_up_ns),
             is_finished: false,
         }
     }

@@ -43,7 +43,7 @@ const HIGHEST_OPS_PER_S: f64 = 1e8;
 
 /// What the search wants next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Another interval at this load.
     Stay,
     /// The first measurement of this load did not count: the same again.
@@ -56,7 +56,7 @@ pub enum Step {
 
 /// The highest load to offer, and why it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Peak {
+pub(crate) struct Peak {
     /// In operations per second; 0 if the server answers nothing.
     pub load_ops_per_s: f64,
     /// What ended the search.
@@ -99,7 +99,7 @@ impl Peak {
 
 /// Where the search is.
 #[derive(Debug, Clone)]
-pub struct PeakSearch {
+pub(crate) struct PeakSearch {
     load: f64,
     limit: Option<f64>,
     /// The highest load that was kept up with; 0 if none was.

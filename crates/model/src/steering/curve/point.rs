@@ -9,7 +9,7 @@ use crate::measure::sample::Role;
 
 /// What is known of a point so far.
 #[derive(Debug)]
-pub struct PointInProgress {
+pub(crate) struct PointInProgress {
     leg: CurveLeg,
     offered_load_ops_per_s: f64,
     /// Mean response times of the intervals of its warm-up.

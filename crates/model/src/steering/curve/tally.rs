@@ -8,7 +8,7 @@ const KEPT_UP_SHARE: f64 = 0.98;
 
 /// Counts of whole intervals at one load.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Where the operations went.
     pub ledger: Ledger,
     /// How long it took.
