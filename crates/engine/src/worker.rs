@@ -458,6 +458,8 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         }
         if self.end.is_none() {
             if now > self.schedule.window_end {
+                // What came due while the worker slept towards the end still begins.
+                self.start_due(self.schedule.window_end);
                 self.close(self.schedule.window_end);
             } else if self.busy == 0 && self.is_exhausted() {
                 self.close(self.last_done);

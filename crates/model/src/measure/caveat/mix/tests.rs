@@ -100,9 +100,9 @@ fn in_a_short_run_the_grain_of_the_decks_is_allowed_for() {
         let mut shares = caveats.iter();
         shares.any(|caveat| matches!(caveat, Caveat::MixOff { .. }))
     };
-    // Ten of a thousand, from two clients: σ² = 2 · 2 · (100 · 0.01 · 0.99 / 6 + 1/3) = 1.99.
-    assert!(!off(10) && !off(6) && !off(14));
-    assert!(off(5) && off(15));
+    // Ten of a thousand, from two clients: σ² = 2 · 2 · (20 · 0.01 · 0.99 / 6 + 1/3) = 1.47.
+    assert!(!off(10) && !off(7) && !off(13));
+    assert!(off(6) && off(14));
 }
 
 #[test]
