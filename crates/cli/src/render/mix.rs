@@ -327,14 +327,21 @@ pub fn errors(record: &RunRecord) -> String {
 mod tests {
     use super::*;
     use crate::render::canned;
+    use filestone_model::measure::caveat::find;
+
+    fn judged(mut record: RunRecord) -> RunRecord {
+        record.caveats = find(&record);
+        record
+    }
 
     #[test]
     fn a_mix_that_counts() {
-        insta::assert_snapshot!(render(&canned::mix(), Detail::Whole));
+        insta::assert_snapshot!(render(&judged(canned::mix()), Detail::Whole));
     }
 
     #[test]
     fn a_mix_through_a_mount_that_does_not_count() {
-        insta::assert_snapshot!(render(&canned::mix_through_mount(), Detail::Clients));
+        let record = judged(canned::mix_through_mount());
+        insta::assert_snapshot!(render(&record, Detail::Clients));
     }
 }
