@@ -128,9 +128,12 @@ pub fn run_steered(
         mix.file_set.removed = set.record.removed;
     }
     if let Err(error) = cleaned {
-        record.caveats.push(Caveat::LeftBehind {
-            path: own_path,
-            reason: error.to_string(),
+        let (path, reason) = (own_path, error.to_string());
+        let stays = asked.mix().is_some_and(|mix| !mix.remove_set);
+        record.caveats.push(if stays {
+            Caveat::StillMarked { path, reason }
+        } else {
+            Caveat::LeftBehind { path, reason }
         });
     }
     Ok(record)

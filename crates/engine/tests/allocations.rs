@@ -128,7 +128,8 @@ fn ten_times_the_operations_make_no_more_allocations() {
             "{} ({clients} clients): {few} allocations for 1000 operations, {many} for 10,000",
             operation.name()
         );
-    }    ten_times_the_mix_makes_no_more_either();
+    }
+    ten_times_the_mix_makes_no_more_either();
 }
 
 /// All 22 procedures, so that names and handles come, go and are found again.

@@ -73,6 +73,8 @@ pub enum Caveat {
     LedgerOutOfBalance { missing: i64, scheduled: u64 },
     /// Something of ours could not be taken away.
     LeftBehind { path: String, reason: String },
+    /// A file set that stays is still marked as used by this run.
+    StillMarked { path: String, reason: String },
     /// Results were other than the load file expects.
     Mismatches { count: u64, lines: u64 },
     /// Clients of a replay ended early.

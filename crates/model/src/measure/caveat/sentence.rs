@@ -49,6 +49,7 @@ pub fn of(caveat: &Caveat) -> String {
             format!("internal error: {missing} of {scheduled} operations are unaccounted for")
         }
         Caveat::LeftBehind { path, reason } => format!("{path} could not be removed: {reason}"),
+        Caveat::StillMarked { path, reason } => format!("{path} is still marked as used by this run: {reason}"),
         Caveat::Mismatches { count, lines } => {
             of_all(*count, *lines, "results were other than the load file expects")
         }
@@ -119,6 +120,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
         Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
+        Caveat::StillMarked { .. } => {
+            "the next run of this host sees that this one has ended, and takes the set over"
+        }
         Caveat::Mismatches { .. } => {
             "the table of mismatches names the lines; --on-mismatch stop ends a client at its first"
         }
