@@ -182,11 +182,14 @@ fn on_the_wire(wire: &WireRecord) -> String {
         ));
     }
     text.push_str(&format!(
-        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {} times\n",
+        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {}\n",
         grouped(wire.calls),
         wire.source,
         wire.background_calls_per_s,
-        grouped(wire.corrections.len() as u64)
+        match wire.corrections.len() as u64 {
+            1 => "once".into(),
+            count => format!("{} times", grouped(count)),
+        }
     ));
     text
 }
@@ -333,7 +336,10 @@ fn table_of_errors(rows: &[(String, u64, u64)]) -> String {
     let mut text = format!("\n{:<44}{:>12}{:>10}\n", "errors", "COUNT", "SHARE");
     for (name, count, scheduled) in rows {
         let share = 100.0 * *count as f64 / *scheduled.max(&1) as f64;
-        text.push_str(&format!("{name:<44}{:>12}{share:>8.3} %\n", grouped(*count)));
+        text.push_str(&format!(
+            "{name:<44}{:>12}{share:>8.3} %\n",
+            grouped(*count)
+        ));
     }
     text
 }
@@ -341,8 +347,7 @@ fn table_of_errors(rows: &[(String, u64, u64)]) -> String {
 /// What a run that chose its loads itself did not begin is no error: it says where it went.
 fn never_started(record: &RunRecord, skipped: u64) -> String {
     let curve = record.curve.as_ref();
-    let is_beyond =
-        curve.is_none_or(|curve| curve.points.iter().any(|point| !point.kept_up));
+    let is_beyond = curve.is_none_or(|curve| curve.points.iter().any(|point| !point.kept_up));
     let (one, many) = if is_beyond {
         (
             "operation that was due at a load beyond the server's was never started; the search \
