@@ -263,7 +263,7 @@ fn file_set(plan: &MixPlan, set: &FileSetRecord) -> String {
 fn access(plan: &MixPlan, set: &FileSetRecord) -> String {
     let order = match plan.access {
         Access::Whole => "whole files",
-        Access::Random => "transfers at random",
+        Access::Random => "any places",
     };
     let popularity = match plan.file_set.popularity {
         Popularity::Uniform => String::new(),
