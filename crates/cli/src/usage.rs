@@ -48,14 +48,22 @@ fn translate(error: &clap::Error, face: Option<&str>) -> Error {
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
             format!("{argument} is missing")
         }
-        (ErrorKind::ArgumentConflict, Some(argument), _) => {
-            format!("{argument}: given twice, or together with what excludes it")
-        }
+        (ErrorKind::ArgumentConflict, Some(argument), _) => conflict(error, &argument),
         _ => first_paragraph(error),
     };
     Error {
         help: Some(advice(error, face)),
         ..Error::usage(what)
+    }
+}
+
+/// An option that is given twice is in conflict with itself.
+fn conflict(error: &clap::Error, argument: &str) -> String {
+    let prior = context(error, ContextKind::PriorArg).map(|text| name(&text));
+    match prior.filter(|prior| !prior.is_empty()) {
+        Some(prior) if prior == argument => format!("{argument}: given twice"),
+        Some(prior) => format!("{argument} with {prior}: one excludes the other"),
+        None => format!("{argument}: given twice, or together with what excludes it"),
     }
 }
 

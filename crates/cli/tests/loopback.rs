@@ -1,94 +1,20 @@
 //! Every face against the built-in server, over loopback and for a moment: what
 //! must hold of every run is checked, numbers are not.
 
+mod support;
+
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::OpKind;
-use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_filestone"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-fn filestone(arguments: &[&str]) -> Output {
-    command(arguments).output().expect("the binary was built")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn record_of(output: &Output) -> RunRecord {
-    let record: RunRecord = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
-    assert_eq!(record.check(), Ok(()));
-    record
-}
+use support::{Running, filestone, record_of, serve, text};
 
 fn scratch(name: &str) -> PathBuf {
     let path =
         std::env::temp_dir().join(format!("filestone-loopback-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
     path
-}
-
-/// A child process that does not outlive its test.
-struct Running(Child);
-
-impl Running {
-    fn start(arguments: &[&str]) -> Self {
-        let child = command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary was built");
-        Self(child)
-    }
-
-    fn out(&mut self) -> BufReader<ChildStdout> {
-        BufReader::new(self.0.stdout.take().expect("it is piped"))
-    }
-
-    fn err(&mut self) -> ChildStderr {
-        self.0.stderr.take().expect("it is piped")
-    }
-
-    fn interrupt(&self) {
-        kill_process(Pid::from_child(&self.0), Signal::INT).expect("it runs");
-    }
-
-    fn exit_code(mut self) -> Option<i32> {
-        self.0.wait().expect("it ends").code()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// `filestone serve` on any port; gives its address, and its output for later.
-fn serve(more: &[&str]) -> (Running, String, BufReader<ChildStdout>) {
-    let mut arguments = vec!["serve", "--port", "0", "--bind", "127.0.0.1"];
-    arguments.extend(more);
-    let mut server = Running::start(&arguments);
-    let mut out = server.out();
-    let mut lines = String::new();
-    out.read_line(&mut lines).expect("it says where it serves");
-    let address = lines
-        .split_whitespace()
-        .find(|word| word.starts_with("127.0.0.1:"))
-        .expect("an address")
-        .to_string();
-    (server, address, out)
 }
 
 #[test]

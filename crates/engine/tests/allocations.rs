@@ -9,11 +9,12 @@
 mod support;
 
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, TransportKind};
+use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use support::live::{checked, probe, serve};
+use support::mixes::{ALL_22, mix};
 
 thread_local! {
     /// Whether this thread is a worker of the load generator; found out once.
@@ -66,7 +67,6 @@ fn is_worker() -> bool {
 
 /// Allocations of the workers in a run of `count` operations.
 fn allocations(operation: OpKind, count: u64, arrivals: ArrivalsPlan, clients: u32) -> u64 {
-    let server = serve(|_| {});
     let mut plan = probe(operation, TransportKind::Tcp, count);
     plan.arrivals = arrivals;
     plan.clients = clients;
@@ -75,11 +75,22 @@ fn allocations(operation: OpKind, count: u64, arrivals: ArrivalsPlan, clients: u
     } else {
         32_768
     };
+    counted(&plan)
+}
+
+/// Allocations of the workers in a run whose operations all succeed.
+fn counted(plan: &Plan) -> u64 {
+    let server = serve(|_| {});
     ALLOCATIONS.store(0, Ordering::Relaxed);
     COUNTS.store(true, Ordering::Relaxed);
-    let record = checked(&plan, &server);
+    let record = checked(plan, &server);
     COUNTS.store(false, Ordering::Relaxed);
-    assert_eq!(record.totals.ledger.ok, count, "{}", operation.name());
+    assert_eq!(
+        Some(record.totals.ledger.ok),
+        plan.count,
+        "{:?}",
+        record.totals.ledger
+    );
     ALLOCATIONS.load(Ordering::Relaxed)
 }
 
@@ -116,6 +127,26 @@ fn ten_times_the_operations_make_no_more_allocations() {
             many <= few + 16,
             "{} ({clients} clients): {few} allocations for 1000 operations, {many} for 10,000",
             operation.name()
+        );
+    }
+    ten_times_the_mix_makes_no_more_either();
+}
+
+/// All 22 procedures, so that names and handles come, go and are found again.
+fn ten_times_the_mix_makes_no_more_either() {
+    let arrivals = ArrivalsPlan::Poisson {
+        offered_load_ops_per_s: 5000.0,
+    };
+    let of = |count, clients| {
+        let mut plan = mix(ALL_22, arrivals, count);
+        plan.clients = clients;
+        counted(&plan)
+    };
+    for clients in [1, 4] {
+        let (few, many) = (of(2000, clients), of(20_000, clients));
+        assert!(
+            many <= few + 16,
+            "a mix ({clients} clients): {few} allocations for 2000 operations, {many} for 20,000"
         );
     }
 }

@@ -97,17 +97,18 @@ pub const fn leg_name(leg: CurveLeg) -> &'static str {
 /// What is to be said of a point.
 fn marks(curve: &CurveRecord, point: &CurvePointRecord) -> Vec<&'static str> {
     let mut marks = Vec::new();
-    if point.leg == CurveLeg::Up && is_knee(curve, point) {
-        marks.push("knee");
-    }
-    if point.leg != CurveLeg::Search
-        && point.kept_up
-        && point.achieved_load_ops_per_s >= curve.peak_ops_per_s
-    {
-        marks.push("peak");
-    }
     if !point.kept_up {
         marks.push("did not keep up");
+    }
+    // The search has no warm-up that could end well, and its points are none of the curve.
+    if point.leg == CurveLeg::Search {
+        return marks;
+    }
+    if point.kept_up && point.achieved_load_ops_per_s >= curve.peak_ops_per_s {
+        marks.insert(0, "peak");
+    }
+    if point.leg == CurveLeg::Up && is_knee(curve, point) {
+        marks.insert(0, "knee");
     }
     if !point.is_steady {
         marks.push("not steady");
@@ -163,7 +164,7 @@ fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)>
     facts.push((
         "knee",
         match &curve.knee {
-            None => "none: the points do not bend away from a line".into(),
+            None => "none: load over mean response time is still greatest at the last point, or the points are too few".into(),
             Some(knee) => format!(
                 "{} at a mean of {}: {}",
                 text::operations_per_second(knee.load_ops_per_s),

@@ -182,11 +182,14 @@ fn on_the_wire(wire: &WireRecord) -> String {
         ));
     }
     text.push_str(&format!(
-        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {} times\n",
+        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {}\n",
         grouped(wire.calls),
         wire.source,
         wire.background_calls_per_s,
-        grouped(wire.corrections.len() as u64)
+        match wire.corrections.len() as u64 {
+            1 => "once".into(),
+            count => format!("{} times", grouped(count)),
+        }
     ));
     text
 }
@@ -260,7 +263,7 @@ fn file_set(plan: &MixPlan, set: &FileSetRecord) -> String {
 fn access(plan: &MixPlan, set: &FileSetRecord) -> String {
     let order = match plan.access {
         Access::Whole => "whole files",
-        Access::Random => "transfers at random",
+        Access::Random => "any places",
     };
     let popularity = match plan.file_set.popularity {
         Popularity::Uniform => String::new(),
@@ -293,12 +296,16 @@ fn left_out(plan: &MixPlan) -> String {
     format!("{}{more}: NFSv3 has nothing like it", names.join(", "))
 }
 
-/// What did not succeed, by kind and status; nothing if all did.
+/// What did not succeed, by kind and status, and what never began, of all kinds; nothing if
+/// all was done.
 pub fn errors(record: &RunRecord) -> String {
     let mut rows: Vec<(String, u64, u64)> = Vec::new();
+    let (mut skipped, mut scheduled) = (0, 0);
     let kinds = record.totals.kinds.iter();
     for kind in kinds.filter(|kind| kind.role == Role::Measured) {
         let ledger = &kind.ledger;
+        skipped += ledger.skipped;
+        scheduled += ledger.scheduled;
         let name = kind.operation.name();
         let mut add = |what: &str, count: u64| {
             if count > 0 {
@@ -310,17 +317,52 @@ pub fn errors(record: &RunRecord) -> String {
         }
         add("timed out", ledger.timed_out);
         add("disconnected", ledger.disconnected);
-        add("skipped: due, but never sent", ledger.skipped);
     }
+    let is_steered = record.plan.steering.is_some();
+    if skipped > 0 && !is_steered {
+        rows.push(("skipped: due, but never sent".into(), skipped, scheduled));
+    }
+    let mut text = table_of_errors(&rows);
+    if skipped > 0 && is_steered {
+        text.push_str(&format!("\n{}\n", never_started(record, skipped)));
+    }
+    text
+}
+
+fn table_of_errors(rows: &[(String, u64, u64)]) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut text = format!("\n{:<44}{:>12}{:>10}\n", "errors", "COUNT", "SHARE");
     for (name, count, scheduled) in rows {
-        let share = 100.0 * count as f64 / scheduled.max(1) as f64;
-        text.push_str(&format!("{name:<44}{:>12}{share:>8.3} %\n", grouped(count)));
+        let share = 100.0 * *count as f64 / *scheduled.max(&1) as f64;
+        text.push_str(&format!(
+            "{name:<44}{:>12}{share:>8.3} %\n",
+            grouped(*count)
+        ));
     }
     text
+}
+
+/// What a run that chose its loads itself did not begin is no error: it says where it went.
+fn never_started(record: &RunRecord, skipped: u64) -> String {
+    let curve = record.curve.as_ref();
+    let is_beyond = curve.is_none_or(|curve| curve.points.iter().any(|point| !point.kept_up));
+    let (one, many) = if is_beyond {
+        (
+            "operation that was due at a load beyond the server's was never started; the search \
+             goes there on purpose",
+            "operations that were due at loads beyond the server's were never started; the search \
+             goes there on purpose",
+        )
+    } else {
+        (
+            "operation that was due when the load changed was never started",
+            "operations that were due when the load changed were never started",
+        )
+    };
+    let what = if skipped == 1 { one } else { many };
+    format!("{} {what}", grouped(skipped))
 }
 
 #[cfg(test)]

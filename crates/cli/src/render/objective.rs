@@ -49,10 +49,13 @@ fn answer(record: &ObjectiveRecord) -> String {
             });
             format!("{objective} holds at all that the load generator can offer{above}")
         }
-        (end, Some(found), Some(lower), Some(upper)) => format!(
-            "{objective} holds up to {found}: between {lower} and {upper}, {confidence}{}",
-            because(end)
-        ),
+        (end, Some(found), Some(_), Some(upper)) => {
+            let lower = record.lower_ops_per_s.map_or_else(String::new, amount);
+            format!(
+                "{objective} holds up to {found}: between {lower} and {upper} {confidence}{}",
+                because(end)
+            )
+        }
         (end, found, lower, upper) => {
             let parts = [
                 found.map(|found| format!("about {found}")),

@@ -168,7 +168,11 @@ pub(super) fn record(
         .left_behind
         .map(|reason| (mix.file_set.name.clone(), reason));
     if let Some((path, reason)) = left.err().or(behind) {
-        record.caveats.push(Caveat::LeftBehind { path, reason });
+        record.caveats.push(if mix.remove_set {
+            Caveat::LeftBehind { path, reason }
+        } else {
+            Caveat::StillMarked { path, reason }
+        });
     }
     record
 }
