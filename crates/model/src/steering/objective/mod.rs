@@ -7,6 +7,7 @@
 //! around that load is as narrow as was asked.
 
 mod evidence;
+mod law;
 mod line;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,8 @@ use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::plan::{Figure, Objective, ObjectivePlan};
 use crate::steering::{Direction, Observed, Steering};
 use evidence::{Dwell, read};
-use line::{Law, Line, Point};
+use law::Law;
+use line::{Line, Point};
 
 /// Where a search may look, in operations per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
