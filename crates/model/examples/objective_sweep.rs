@@ -65,7 +65,7 @@ impl Case {
         let plan = ObjectivePlan {
             objective: self.objective(),
             search_max_ns: 90_000_000_000,
-            precision: 0.03,
+            precision: std::env::var("PR").ok().and_then(|t| t.parse().ok()).unwrap_or(0.03),
         };
         let mean_ns = self.service_s() * 1e9;
         let server = SimulatedServer::new(self.servers, Service::Exponential { mean_ns });
@@ -133,6 +133,7 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for (servers, capacity, utilisation) in SERVERS {
+        if std::env::var("ONLY").is_ok_and(|o| o != format!("{servers},{utilisation}")) { continue; }
         for figure in [Figure::Quantile { quantile: 0.99 }, Figure::Mean] {
             let case = Case {
                 servers,

@@ -31,12 +31,31 @@ impl Law {
         }
     }
 
+    /// The scatter, in units of the variance of [`Law::at`], that response times of one
+    /// queue have where the line has this slope.
+    ///
+    /// For M/M/1 near its capacity. Whitt's variance of the mean is 4/(1−ρ)² of its square over
+    /// the number of responses. That of a share p is 4(1−(1−ln p)p)/(p(1−ρ)²), from Poisson's
+    /// equation for the reflected Brownian motion that the work in the queue is like. And the
+    /// slope tells how near the capacity is: ρ/(1−ρ) for the mean and −ln p times as much for
+    /// the share.
+    pub(super) fn dispersion_of_queue(self, slope: f64) -> f64 {
+        match self {
+            Law::Share { target } => {
+                let tail = -target.ln();
+                let near = slope / tail;
+                4.0 * (1.0 - (1.0 + tail) * target) / target * near * (near + 1.0)
+            }
+            Law::Mean => 4.0 * slope * (slope + 1.0),
+        }
+    }
+
     /// How much the line may bend: the standard deviation of what its second derivative is
     /// expected to be, in units of the square of its slope.
     pub(super) fn bend(self) -> f64 {
         match self {
             Law::Share { .. } => 1.0,
-            Law::Mean => 4.0,
+            Law::Mean => std::env::var("BM").ok().and_then(|t| t.parse().ok()).unwrap_or(4.0),
         }
     }
 

@@ -164,7 +164,8 @@ impl Line {
         let alike = (products / squares.max(f64::MIN_POSITIVE)).clamp(0.0, 0.6);
         let inflation = (1.0 + alike) / (1.0 - alike);
         let freedom = (batches / inflation - 2.0).max(3.0);
-        self.dispersion = squares / (batches - 2.0) * inflation;
+        let seen = squares / (batches - 2.0) * inflation;
+        self.dispersion = seen.max(self.law.dispersion_of_queue(self.terms[1]));
         self.freedom = freedom;
         Some(())
     }

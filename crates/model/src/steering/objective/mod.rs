@@ -431,7 +431,7 @@ impl ObjectiveSearch {
         // No line is straight: the more is known of its slope, the closer together the loads
         // may be. But closer together than the answer is known they tell nothing of it.
         let known = self.near_centre(2.0 * self.reach).count().max(1) as f64;
-        let closer = (4.0 / known).sqrt().clamp(0.35, 1.0);
+        let closer = (4.0 / known).sqrt().clamp(std::env::var("CL").ok().and_then(|t| t.parse().ok()).unwrap_or(0.35), 1.0);
         let interval = line.interval();
         let width = interval.map_or(0.0, |(lower, upper)| (upper - lower) / line.root());
         self.aim_at(line.root(), (closer * line.reach()).max(0.4 * width))
