@@ -55,7 +55,7 @@ impl Law {
     pub(super) fn bend(self) -> f64 {
         match self {
             Law::Share { .. } => 1.0,
-            Law::Mean => std::env::var("BM").ok().and_then(|t| t.parse().ok()).unwrap_or(4.0),
+            Law::Mean => 6.0,
         }
     }
 

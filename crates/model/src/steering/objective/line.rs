@@ -57,13 +57,17 @@ impl Line {
         };
         line.step_until_still(points, true)?;
         line.spread(points)?;
+        Some(line.bent(points).unwrap_or(line))
+    }
+
+    /// The same with a bend; `None` where that misses the objective.
+    fn bent(mut self, points: &[Point]) -> Option<Self> {
         // The bend depends on the scatter, and the scatter hardly on the bend.
         for _ in 0..2 {
-            line.step_until_still(points, false)?;
-            line.spread(points)?;
+            self.step_until_still(points, false)?;
+            self.spread(points)?;
         }
-        let [height, slope, _] = line.terms;
-        (height.is_finite() && slope > 0.0 && line.root_off().is_some()).then_some(line)
+        self.root_off().map(|_| self)
     }
 
     fn step_until_still(&mut self, points: &[Point], is_straight: bool) -> Option<()> {
@@ -91,7 +95,8 @@ impl Line {
                 break;
             }
         }
-        (self.terms[1] > 0.0).then_some(())
+        let [height, slope, _] = self.terms;
+        (height.is_finite() && slope > 0.0).then_some(())
     }
 
     /// How much the line may bend: as much as curves of queues do.
@@ -202,21 +207,24 @@ impl Line {
         self.law.reach() / self.terms[1]
     }
 
-    /// The loads between which the root lies with 95 % confidence, by the tangent at the root;
-    /// `None` if its slope may as well be 0.
+    /// The loads between which the root lies with 95 % confidence, by the tangent at the root.
+    ///
+    /// A slope that may as well be 0 has no such interval by Fieller's method. That figures do
+    /// rise with the load is known beforehand, however: a slope beyond its own standard
+    /// deviation is believed with half of what it was found to be. `None` of a lesser one.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
         let x = self.root_off()?;
         let t = student_975(self.freedom);
         let (height, tangent) = (powers(x), [0.0, 1.0, 2.0 * x]);
         let slope = dot(&tangent, &self.terms);
-        let a = slope * slope - t * t * self.covariance_of(&tangent, &tangent);
-        let b = -t * t * self.covariance_of(&height, &tangent);
-        let c = -t * t * self.covariance_of(&height, &height);
-        let discriminant = b * b - a * c;
-        if a.is_nan() || a <= 0.0 || discriminant.is_nan() || discriminant < 0.0 {
+        let slope_variance = self.covariance_of(&tangent, &tangent);
+        if slope.is_nan() || slope <= slope_variance.sqrt() {
             return None;
         }
-        let root = discriminant.sqrt();
+        let a = slope * slope - (t * t * slope_variance).min(0.75 * slope * slope);
+        let b = -t * t * self.covariance_of(&height, &tangent);
+        let c = -t * t * self.covariance_of(&height, &height);
+        let root = (b * b - a * c).sqrt();
         let at = |off: f64| self.centre * (1.0 + x + off);
         Some((at((-b - root) / a), at((-b + root) / a)))
     }
