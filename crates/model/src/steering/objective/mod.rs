@@ -21,7 +21,7 @@ use crate::plan::{Figure, Objective, ObjectivePlan};
 use crate::steering::{Direction, Observed, Steering};
 use evidence::{Dwell, read};
 use law::Law;
-use line::{Line, Point};
+use line::Line;
 
 /// Where a search may look, in operations per second.
 #[derive(Debug, Clone, Copy, PartialEq)]

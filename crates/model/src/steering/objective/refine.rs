@@ -1,8 +1,8 @@
 //! The second part of the search: loads a little below and above the answer.
 
+use super::ObjectiveSearch;
 use super::evidence::Dwell;
 use super::line::Line;
-use super::{ObjectiveSearch, Stage};
 use crate::measure::curve_record::SearchEnd;
 use crate::steering::Direction;
 
@@ -100,12 +100,14 @@ impl ObjectiveSearch {
             return self.finish(SearchEnd::Precise);
         }
         // No line is straight: the more is known of its slope, the closer together the loads
-        // may be. But closer together than the answer is known they tell nothing of it.
+        // may be. But closer together than the answer is known they tell nothing of it, unless
+        // it is not known because they are too far off.
         let known = self.near_centre(2.0 * self.reach).count().max(1) as f64;
         let closer = (4.0 / known).sqrt().clamp(0.6, 1.0);
         let interval = line.interval();
         let width = interval.map_or(0.0, |(lower, upper)| (upper - lower) / line.root());
-        self.aim_at(line.root(), (closer * line.reach()).max(0.4 * width))
+        let reach = line.reach() * closer.max((0.4 * width / line.reach()).min(1.3));
+        self.aim_at(line.root(), reach)
     }
 
     /// Without a line: goes where the figures near the centre point, and looks further.
