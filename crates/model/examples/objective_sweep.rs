@@ -65,10 +65,7 @@ impl Case {
         let plan = ObjectivePlan {
             objective: self.objective(),
             search_max_ns: 90_000_000_000,
-            precision: std::env::var("PR")
-                .ok()
-                .and_then(|t| t.parse().ok())
-                .unwrap_or(0.03),
+            precision: 0.03,
         };
         let mean_ns = self.service_s() * 1e9;
         let server = SimulatedServer::new(self.servers, Service::Exponential { mean_ns });
@@ -79,23 +76,6 @@ impl Case {
         let record = search.conclude();
         let lower = record.lower_ops_per_s.unwrap_or(f64::NAN);
         let upper = record.upper_ops_per_s.unwrap_or(f64::NAN);
-        if !(lower < upper)
-            || (record.load_ops_per_s.unwrap_or(0.0) / self.truth - 1.0).abs() > 0.025
-        {
-            eprintln!("seed {seed} {:?} {:?}", record.load_ops_per_s, record.end);
-            if std::env::var("SHOW").is_ok() {
-                for t in &record.tried {
-                    eprintln!(
-                        "{:.0} {:.0} {} {} {:.1}",
-                        t.offered_load_ops_per_s,
-                        t.achieved_load_ops_per_s,
-                        t.ended,
-                        t.above,
-                        t.end_ns as f64 / 1e9
-                    );
-                }
-            }
-        }
         Found {
             error: record.load_ops_per_s.unwrap_or(0.0) / self.truth - 1.0,
             width: (upper - lower) / self.truth,
@@ -153,9 +133,6 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for (servers, capacity, utilisation) in SERVERS {
-        if std::env::var("ONLY").is_ok_and(|o| o != format!("{servers},{utilisation}")) {
-            continue;
-        }
         for figure in [Figure::Quantile { quantile: 0.99 }, Figure::Mean] {
             let case = Case {
                 servers,
