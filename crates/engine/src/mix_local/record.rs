@@ -171,7 +171,7 @@ pub(super) fn record(
         record.caveats.push(if mix.remove_set {
             Caveat::LeftBehind { path, reason }
         } else {
-            Caveat::StillMarked { path, reason }
+            Caveat::FileSetStillClaimed { path, reason }
         });
     }
     record
