@@ -168,6 +168,17 @@ fn in_flight_is_held_against_littles_law() {
 }
 
 #[test]
+fn overload_does_not_break_littles_law() {
+    let mut totals = sound();
+    totals.in_flight_mean = 1000.0;
+    // What was due before the window waits a second for a slot, and is in no row.
+    totals.response_time_ns = times(3_000_000, 1_000_000_000);
+    let caveats = found(&record(totals, vec![]));
+    let is_law = |caveat: &Caveat| matches!(caveat, Caveat::LittlesLaw { .. });
+    assert!(!caveats.iter().any(is_law));
+}
+
+#[test]
 fn a_drift_is_10_percent_and_more_than_chance() {
     let drifts = |last: u64, noise: u64| {
         let response = |second: u64| match second {
