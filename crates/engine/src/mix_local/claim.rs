@@ -5,10 +5,10 @@
 //! lives; where there are no locks, its text says whether the run has given it up. A
 //! directory without a marker is somebody else's.
 
+use super::removal;
 use crate::error::RunError;
 use crate::host;
 use crate::replay::LeftOver;
-use crate::replay::local::deletion;
 use crate::replay::marker::{self, MARKER_MAX_BYTES};
 use filestone_model::file_set::Recipe;
 use filestone_model::plan::FileSetPlan;
@@ -174,11 +174,14 @@ impl Claim {
         self.mark(true)
     }
 
-    /// Takes the set away with all that is in it.
+    /// Takes the set away. What has a name in it that we do not give stays, with the
+    /// directories that it is in, and is an error; the set is nobody's then.
     pub fn remove(self) -> Result<(), RunError> {
-        // The marker goes last: what an interruption leaves is still known as ours.
-        deletion::empty(self.set.as_fd(), MARKER.as_bytes(), self.device)
-            .map_err(|error| unsuitable(&self.path, &error.to_string(), "remove it by hand"))?;
+        if let Err(error) = self.empty() {
+            // The first error is the one to report.
+            let _ = self.mark(true);
+            return Err(error);
+        }
         rustix::fs::unlinkat(&self.set, MARKER, AtFlags::empty())
             .and_then(|()| {
                 // A client of NFS keeps a removed file that is open under another name.
@@ -186,6 +189,12 @@ impl Claim {
                 rustix::fs::unlinkat(&self.target, &self.name, AtFlags::REMOVEDIR)
             })
             .map_err(|errno| refused(&self.path, errno, "removing it"))
+    }
+
+    /// The marker goes last: what an interruption leaves is still known as ours.
+    fn empty(&self) -> Result<(), RunError> {
+        removal::empty(self.set.as_fd(), &self.path, self.device)?;
+        removal::check_empty_but(self.set.as_fd(), &self.path, &[MARKER])
     }
 }
 
