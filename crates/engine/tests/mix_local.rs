@@ -594,3 +594,31 @@ fn a_set_that_another_process_uses_is_left_alone() {
     assert!(refusal(&plan).contains("process 1 on "));
     assert_eq!(fs::read_to_string(&marker).unwrap(), in_use);
 }
+
+#[test]
+fn a_marker_that_was_not_put_into_its_place_does_not_stand_in_the_way() {
+    let bench = Bench::new();
+    let mut plan = bench.blind(&MIX);
+    plan.arrivals = ArrivalsPlan::Closed;
+    plan.duration_ns = Some(SECOND / 10);
+    let set = bench.mnt().join("filestone-mix");
+    let (marker, next) = ("made-by-filestone", "made-by-filestone.next");
+    // The very first marker was cut off.
+    fs::create_dir(&set).unwrap();
+    assert!(refusal(&plan).contains("was not made by filestone"));
+    fs::write(set.join(next), b"").unwrap();
+    run(&plan);
+    assert_eq!(tree(&set)[..1], ["client0000"]);
+    assert!(!set.join(next).exists());
+    // A later one was, of a process that has ended: numbers of processes are below 2^22.
+    let text = fs::read_to_string(set.join(marker)).unwrap();
+    let ours = format!("process: {}\n", std::process::id());
+    let dead = text.replace(&ours, "process: 4294967295\n");
+    fs::write(set.join(next), dead).unwrap();
+    run(&plan);
+    assert!(!set.join(next).exists());
+    // What is only called so stays.
+    fs::write(set.join(next), b"dear").unwrap();
+    assert!(refusal(&plan).contains("was not made by filestone"));
+    assert_eq!(fs::read(set.join(next)).unwrap(), b"dear");
+}
