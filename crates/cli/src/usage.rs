@@ -186,6 +186,8 @@ mod tests {
             "mix --slo fast",
             "mix --slo p99<2",
             "mix --slo p99<2ms --curve",
+            "mix --curve --slo p99<2ms",
+            "mix --slo p99<2ms --curve --points 3",
             "mix --points 3",
             "mix --curve --points 1",
             "mix --slo mean<1ms --precision 0",

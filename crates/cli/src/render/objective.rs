@@ -64,7 +64,7 @@ fn answer(record: &ObjectiveRecord) -> String {
             ];
             let parts: Vec<String> = parts.into_iter().flatten().collect();
             match parts.as_slice() {
-                [] => format!("{objective}: no load was found{}", because(end)),
+                [] => format!("{}{}", without_bounds(record), because(end)),
                 parts => format!(
                     "{objective} holds up to {}{}",
                     parts.join(", "),
@@ -72,6 +72,23 @@ fn answer(record: &ObjectiveRecord) -> String {
                 ),
             }
         }
+    }
+}
+
+/// What can be said of a search that found neither a load nor a bound.
+fn without_bounds(record: &ObjectiveRecord) -> String {
+    let objective = record.objective;
+    let tried = record.tried.iter().filter(|tried| tried.ended > 0);
+    let lowest = tried.min_by(|one, other| {
+        let (one, other) = (one.offered_load_ops_per_s, other.offered_load_ops_per_s);
+        one.total_cmp(&other)
+    });
+    match lowest {
+        Some(lowest) if !holds(record, lowest) => format!(
+            "{objective} does not even hold at the lowest load that was tried, {} operations/s",
+            amount(lowest.offered_load_ops_per_s)
+        ),
+        _ => format!("{objective}: no load was found"),
     }
 }
 
@@ -234,6 +251,20 @@ mod tests {
             text.push('\n');
         }
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn what_never_holds_is_said_so_when_time_is_over_too() {
+        let mut record = canned::objective().objective.expect("a search");
+        record.objective.below_ns = 1;
+        record.end = SearchEnd::TimeOver;
+        record.load_ops_per_s = None;
+        record.lower_ops_per_s = None;
+        record.upper_ops_per_s = None;
+        let said = answer(&record);
+        assert!(said.contains("does not even hold at the lowest"), "{said}");
+        record.tried.clear();
+        assert!(answer(&record).contains("no load was found"));
     }
 
     #[test]
