@@ -27,6 +27,9 @@ const PASSES_MAX: u32 = 100_000;
 /// themselves.
 const STILL_OPEN: &[u8] = b".nfs";
 
+/// Names, with what they are.
+type Entries = Vec<(Box<[u8]>, FileType)>;
+
 /// A directory that is held open.
 #[derive(Clone, Copy)]
 struct Directory<'a> {
@@ -94,11 +97,8 @@ impl Directory<'_> {
     }
 
     /// The entries that are wanted, up to a batch of them, with what they are.
-    fn names(
-        &self,
-        is_wanted: impl Fn(&[u8], FileType) -> bool,
-    ) -> Result<Vec<(Box<[u8]>, FileType)>, RunError> {
-        let mut names: Vec<(Box<[u8]>, FileType)> = Vec::new();
+    fn names(&self, is_wanted: impl Fn(&[u8], FileType) -> bool) -> Result<Entries, RunError> {
+        let mut names = Entries::new();
         rustix::fs::seek(self.handle, SeekFrom::Start(0))
             .and_then(|_| {
                 Listing::new().read(self.handle, |name, kind| {
