@@ -192,7 +192,7 @@ fn a_server_that_goes_away_leaves_a_record_and_exit_code_3() {
         record.end
     );
     assert!(record.totals.ledger.ok > 0);
-    let is_marked = |caveat: &Caveat| matches!(caveat, Caveat::StillMarked { .. });
+    let is_marked = |caveat: &Caveat| matches!(caveat, Caveat::FileSetStillClaimed { .. });
     assert!(record.caveats.iter().any(is_marked), "{:?}", record.caveats);
     assert_eq!(run.exit_code(), Some(3));
 }

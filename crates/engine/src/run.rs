@@ -129,11 +129,10 @@ pub fn run_steered(
     }
     if let Err(error) = cleaned {
         let (path, reason) = (own_path, error.to_string());
-        let stays = asked.mix().is_some_and(|mix| !mix.remove_set);
-        record.caveats.push(if stays {
-            Caveat::StillMarked { path, reason }
-        } else {
-            Caveat::LeftBehind { path, reason }
+        let stays = plan.mix().is_some_and(|mix| !mix.remove_set);
+        record.caveats.push(match stays {
+            true => Caveat::FileSetStillClaimed { path, reason },
+            false => Caveat::LeftBehind { path, reason },
         });
     }
     Ok(record)

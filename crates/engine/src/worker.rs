@@ -16,6 +16,7 @@ pub use offer::Offer;
 
 use crate::backend::{Backend, BackendError};
 use client::ClientState;
+use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{Completions, for_slot};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{Completion, OpKind, Operation, Outcome, Ticket};
@@ -146,9 +147,11 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         mut workload: impl FnMut(u32) -> Box<dyn Workload>,
     ) -> Self {
         let schedule = Schedule::of(plan);
+        let counts = counts_of_clients(plan);
+        let count = |client: u32| counts.as_ref()?.get(client as usize).copied();
         let clients: Vec<ClientState> = plan
             .clients_of_worker(index)
-            .map(|client| ClientState::new(plan, client, workload(client)))
+            .map(|client| ClientState::new(plan, client, count(client), workload(client)))
             .collect();
         let first = sink.empty().unwrap_or_else(|| Box::new(new_buffer(plan)));
         let recorder = Recorder::new(first, schedule.window_start, schedule.window_end);
@@ -458,6 +461,8 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         }
         if self.end.is_none() {
             if now > self.schedule.window_end {
+                // What came due while the worker slept towards the end still begins.
+                self.start_due(self.schedule.window_end);
                 self.close(self.schedule.window_end);
             } else if self.busy == 0 && self.is_exhausted() {
                 self.close(self.last_done);

@@ -218,6 +218,19 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
     const MS: u64 = 1_000_000;
     let mut plan = mix(ALL_22, OPEN, 16_000);
     plan.clients = 8;
+    // Of random arrivals, the seed says how many each client has.
+    let at_random = asked(&plan, ServiceTime::Fixed(MS / 10));
+    assert_eq!(at_random.values().sum::<u32>() / 16_000, 1);
+    plan.workers = 2;
+    assert!(
+        asked(&plan, ServiceTime::Exponential(0.2 * MS as f64)) == at_random,
+        "two workers, a slower server, random arrivals"
+    );
+    plan.workers = 1;
+    let constant = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 8000.0,
+    };
+    plan.arrivals = constant;
     let one_worker = asked(&plan, ServiceTime::Fixed(MS / 10));
     assert_eq!(one_worker.values().sum::<u32>() / 16_000, 1);
     plan.workers = 2;
@@ -235,7 +248,7 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
         "a closed loop"
     );
     // The same client, alone.
-    plan.arrivals = OPEN;
+    plan.arrivals = constant;
     plan.workers = 1;
     plan.clients = 1;
     plan.count = Some(2000);

@@ -538,7 +538,7 @@ impl core::ops::Deref for ProbeRun<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -565,7 +565,7 @@ mod tests {
         assert_eq!(all, [0, 1, 2, 3, 4]);
     }
 
-    fn example() -> Plan {
+    pub(crate) fn example() -> Plan {
         Plan {
             face: "probe".into(),
             target: TargetPlan::Nfs3(NfsTarget {

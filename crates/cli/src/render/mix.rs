@@ -369,15 +369,22 @@ fn never_started(record: &RunRecord, skipped: u64) -> String {
 mod tests {
     use super::*;
     use crate::render::canned;
+    use filestone_model::measure::caveat::find;
+
+    fn judged(mut record: RunRecord) -> RunRecord {
+        record.caveats = find(&record);
+        record
+    }
 
     #[test]
     fn a_mix_that_counts() {
-        insta::assert_snapshot!(render(&canned::mix(), Detail::Whole));
+        insta::assert_snapshot!(render(&judged(canned::mix()), Detail::Whole));
     }
 
     #[test]
     fn a_mix_through_a_mount_that_does_not_count() {
-        insta::assert_snapshot!(render(&canned::mix_through_mount(), Detail::Clients));
+        let record = judged(canned::mix_through_mount());
+        insta::assert_snapshot!(render(&record, Detail::Clients));
     }
     #[test]
     fn what_never_began_is_one_row_of_a_mix_and_no_error_of_a_search() {

@@ -121,15 +121,20 @@ fn load(plan: &Plan) -> String {
     } else {
         format!("{} clients", grouped(plan.clients.into()))
     };
+    // A number that was asked for, and no rounded one.
+    let offered = |load: f64| match load < 10_000.0 {
+        true => format!("{load} operations/s offered"),
+        false => format!("{} operations/s offered", grouped(load.round() as u64)),
+    };
     match plan.arrivals {
         _ if plan.steering.is_some() => format!("{clients}, load by load"),
         ArrivalsPlan::Closed => format!("{clients}, {} in flight each", plan.in_flight),
         ArrivalsPlan::Constant {
             offered_load_ops_per_s,
-        } => format!("{clients}, {offered_load_ops_per_s:.0} operations/s offered"),
+        } => format!("{clients}, {}", offered(offered_load_ops_per_s)),
         ArrivalsPlan::Poisson {
             offered_load_ops_per_s,
-        } => format!("{clients}, {offered_load_ops_per_s:.0} operations/s offered (Poisson)"),
+        } => format!("{clients}, {} (Poisson)", offered(offered_load_ops_per_s)),
     }
 }
 

@@ -164,13 +164,10 @@ pub(super) fn record(
             first: first.clone(),
         });
     }
-    let behind = measured
-        .left_behind
-        .map(|reason| (mix.file_set.name.clone(), reason));
-    let left = left.err().or(behind);
-    record
-        .caveats
-        .extend(left.map(|left| what_stays(mix, left)));
+    let named = |reason| (mix.file_set.name.clone(), reason);
+    let left = left.err().or(measured.left_behind.map(named));
+    let stays = left.map(|left| what_stays(mix, left));
+    record.caveats.extend(stays);
     record
 }
 
@@ -179,7 +176,7 @@ fn what_stays(mix: &MixPlan, (path, reason): (String, String)) -> Caveat {
     if mix.remove_set {
         Caveat::LeftBehind { path, reason }
     } else {
-        Caveat::StillMarked { path, reason }
+        Caveat::FileSetStillClaimed { path, reason }
     }
 }
 

@@ -155,8 +155,10 @@ impl Pipeline {
 
     /// Encodes calls while there is room for them.
     fn fill<W: Work>(&mut self, work: &mut W, in_flight: &mut HashMap<u32, W::Call>) {
-        if self.sent == self.out.len() {
-            self.out.clear();
+        // What is sent goes, even if some of the rest always waits: otherwise everything ever
+        // written to a slow server would be kept.
+        if self.sent == self.out.len() || self.sent >= UNSENT_MAX {
+            self.out.drain(..self.sent);
             self.sent = 0;
         }
         while in_flight.len() < WINDOW && self.out.len() - self.sent < UNSENT_MAX {

@@ -44,7 +44,8 @@ pub(super) struct SlotState {
 }
 
 impl ClientState {
-    pub fn new(plan: &Plan, client: u32, workload: Box<dyn Workload>) -> Self {
+    /// Client `client`, which may begin `count` measured operations, if a count ends the run.
+    pub fn new(plan: &Plan, client: u32, count: Option<u64>, workload: Box<dyn Workload>) -> Self {
         let idle = SlotState {
             free_at: Moment::ZERO,
             ready: Moment::ZERO,
@@ -60,7 +61,7 @@ impl ClientState {
             arrivals,
             next_due: Moment::NEVER,
             is_starved: false,
-            remaining: plan.count_of_client(client).unwrap_or(u64::MAX),
+            remaining: count.unwrap_or(u64::MAX),
             free: VecDeque::with_capacity(plan.in_flight as usize + 1),
             slots: vec![idle; plan.in_flight as usize],
             due: vec![Moment::ZERO; plan.in_flight as usize],

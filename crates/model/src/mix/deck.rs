@@ -1,18 +1,19 @@
 //! In which order a client asks the operations of a mix.
 //!
 //! Drawing each operation by chance would leave the mix to chance: of an operation of 1 % come
-//! 600 ± 24 in 60,000. So a client draws from a deck of 100 cards in which every kind has as
+//! 600 ± 24 in 60,000. So a client draws from a deck of 20 cards in which every kind has as
 //! many as its share demands, and shuffles the next one when it is through. What does not go
 //! into whole cards is carried over to the next deck, so an operation of 0.01 % has one card
-//! in a hundred decks. nhfsstone steered towards its mix by weights that it corrected as the
+//! in five hundred decks. nhfsstone steered towards its mix by weights that it corrected as the
 //! run went on; here there is nothing to correct.
 
 use crate::operation::OpKind;
 use crate::plan::MixCount;
 use crate::random::{Generator, Purpose, RngExt, stream};
 
-/// Cards of one deck: nhfsstone's mixes, in whole percents, fit into each.
-pub const CARDS: usize = 100;
+/// Cards of one deck. Fewer would show in the order of the operations; with more, a run of many
+/// clients and few operations each would be further off, by the decks that they are within.
+pub const CARDS: usize = 20;
 
 /// After so many decks clients begin where others have begun: only the start of a client with
 /// a high number would take longer for more.

@@ -12,9 +12,9 @@ use filestone_model::plan::{
 /// What was asked for, in percent, and how often it was done in each of two seconds: 2000 of
 /// all kinds. GETATTR had 10 more, LOOKUP 10 fewer than their shares.
 const ASKED_AND_DONE: &[(OpKind, u64, u64)] = &[
-    (OpKind::GetAttr, 13, 270),
+    (OpKind::GetAttr, 13, 262),
     (OpKind::SetAttr, 1, 20),
-    (OpKind::Lookup, 34, 670),
+    (OpKind::Lookup, 34, 678),
     (OpKind::ReadLink, 8, 160),
     (OpKind::Read, 22, 440),
     (OpKind::Write, 15, 300),

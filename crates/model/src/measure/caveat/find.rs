@@ -8,15 +8,17 @@ use crate::operation::OpKind;
 use crate::plan::{ArrivalsPlan, TargetPlan};
 
 /// A worker busier than this was the limit, or near it.
-const BUSY_PERCENT: f64 = 95.0;
+pub const BUSY_PERCENT: f64 = 95.0;
 /// A worker that had no processor for longer than this was held up.
 const WAITED_PERCENT: f64 = 5.0;
 /// Lateness of our own above this share of the response time is worth a caveat.
-const DISPATCH_SHARE: f64 = 0.01;
+pub const DISPATCH_SHARE: f64 = 0.01;
 /// Achieved below this share of offered is worth one.
 const ACHIEVED_SHARE: f64 = 0.99;
+/// Standard deviations by which a count of random arrivals may be late.
+const DEVIATIONS: f64 = 3.0;
 /// Operations that should lie above a percentile before it is quoted.
-const ABOVE_MIN: u64 = 100;
+pub const ABOVE_MIN: u64 = 100;
 /// A clock dearer than this adds to what is measured.
 const CLOCK_READ_NS: f64 = 50.0;
 
@@ -137,18 +139,35 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
     }
 }
 
+/// What of an open loop's load could be achieved, in operations per second: of random arrivals
+/// for a time, chance decides how many are due. `None` for a closed loop.
+pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
+    match record.plan.arrivals {
+        ArrivalsPlan::Poisson { .. } if record.plan.count.is_none() => {
+            let scheduled = record.totals.ledger.scheduled as f64;
+            Some(scheduled * 1e9 / record.window_ns.max(1) as f64)
+        }
+        _ => record.totals.offered_load_ops_per_s,
+    }
+}
+
+/// The share of [`due_load_ops_per_s`] below which another load was measured. How long n random
+/// arrivals take has the standard deviation 1/√n of itself.
+pub fn achieved_share_min(record: &RunRecord) -> f64 {
+    match (record.plan.arrivals, record.plan.count) {
+        (ArrivalsPlan::Poisson { .. }, Some(count)) => {
+            ACHIEVED_SHARE / (1.0 + DEVIATIONS / (count.max(1) as f64).sqrt())
+        }
+        _ => ACHIEVED_SHARE,
+    }
+}
+
 /// Whether the load generator, and not the server, set the numbers.
 fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let (plan, totals) = (&record.plan, &record.totals);
-    let offered = match plan.arrivals {
-        // Chance decides how many are due: more than that cannot be achieved.
-        ArrivalsPlan::Poisson { .. } if plan.count.is_none() => {
-            Some(totals.ledger.scheduled as f64 * 1e9 / record.window_ns.max(1) as f64)
-        }
-        _ => totals.offered_load_ops_per_s,
-    };
-    let is_below =
-        offered.is_some_and(|offered| totals.achieved_load_ops_per_s < ACHIEVED_SHARE * offered);
+    let offered = due_load_ops_per_s(record);
+    let least = achieved_share_min(record);
+    let is_below = offered.is_some_and(|offered| totals.achieved_load_ops_per_s < least * offered);
     // A worker that spins is always busy; an open loop spins before due moments.
     // There being busy says nothing unless load was lost.
     let busiest = totals

@@ -2,6 +2,7 @@
 //! steady, and whether the counts and the times of it agree.
 
 use super::Caveat;
+use super::find::ABOVE_MIN;
 use crate::measure::mix_record::{MixRecord, ThirdRecord};
 use crate::measure::run_record::{KindRecord, Phase, RunRecord};
 use crate::measure::sample::Role;
@@ -11,23 +12,21 @@ use crate::operation::OpKind;
 /// nhfsstone's limit for the sum of |got − want| over all operations.
 const INVALID_PERCENT: f64 = 10.0;
 /// An operation's count may be so far from its share, of the share.
-const OFF_SHARE: f64 = 0.02;
+pub const OFF_SHARE: f64 = 0.02;
 /// Chance explains so many standard deviations.
 const DEVIATIONS: f64 = 3.0;
 /// Little's law may be missed by so much.
-const LITTLE_SHARE: f64 = 0.05;
+pub const LITTLE_SHARE: f64 = 0.05;
 /// How much of the window an operation may take for what hangs over at its ends not to matter.
 const OVERHANG_SHARE: f64 = 0.01;
 /// A change from the first third to the last above this is a drift.
-const DRIFT_SHARE: f64 = 0.1;
+pub const DRIFT_SHARE: f64 = 0.1;
 /// Standard errors on either side that hold a difference with 95 % confidence.
 const STANDARD_ERRORS: f64 = 1.959_964;
 /// Intervals from which each third has two, and so a standard error.
 const INTERVALS_MIN: usize = 6;
 /// Companions above this share of all calls are a load of their own.
 const COMPANION_PERCENT: u64 = 2;
-/// Operations that should lie above a percentile before it is quoted.
-const ABOVE_MIN: u64 = 100;
 /// The percentiles that are shown of each operation: one in how many lies above them.
 const SHOWN: [(f64, u64); 4] = [(0.5, 2), (0.9, 10), (0.95, 20), (0.99, 100)];
 
@@ -103,13 +102,14 @@ fn rows(mix: &MixRecord) -> Vec<Row> {
 fn find_shares(record: &RunRecord, mix: &MixRecord, caveats: &mut Vec<Caveat>) {
     let rows = rows(mix);
     let all: u64 = rows.iter().map(|row| row.count).sum();
-    if all == 0 {
-        return;
-    }
     let off = rows.iter().map(|row| row.got_percent - row.want_percent);
     let off_by_percent: f64 = off.map(f64::abs).sum();
     if off_by_percent > INVALID_PERCENT {
         caveats.push(Caveat::MixInvalid { off_by_percent });
+    }
+    // Of nothing, no operation is more off than another.
+    if all == 0 {
+        return;
     }
     let beyond = |row: &Row| row.off(all).abs() / row.allowed(all, record.plan.clients);
     let off: Vec<&Row> = rows.iter().filter(|row| beyond(row) > 1.0).collect();
@@ -161,26 +161,44 @@ fn littles_law(record: &RunRecord, mix: &MixRecord) -> Option<Caveat> {
     let window_ns = record.window_ns.max(1) as f64;
     let most = least + totals.dispatch_delay_ns.sum as f64 / window_ns;
     let is_off = counted < (1.0 - LITTLE_SHARE) * least || counted > (1.0 + LITTLE_SHARE) * most;
-    let is_long_enough = totals.service_time_ns.mean < OVERHANG_SHARE * window_ns;
-    let is_known = counted > 0.0 && least > 0.0 && is_long_enough && totals.reconnections == 0;
-    (is_known && is_off).then_some(Caveat::LittlesLaw {
+    (is_off && is_littles_law_told(record, mix)).then_some(Caveat::LittlesLaw {
         in_flight_mean: counted,
         in_flight_by_littles_law: least,
     })
 }
 
-/// Whether the load was steady. One that is steered is not meant to be.
+/// Whether Little's law can be held against a run: not if what hangs over at the ends of the
+/// window matters, nor if a connection was lost. What was due before the window and sent in it,
+/// after waiting for a slot, hangs over, too: overload does not break the law.
+pub fn is_littles_law_told(record: &RunRecord, mix: &MixRecord) -> bool {
+    let totals = &record.totals;
+    let is_long_enough =
+        totals.response_time_ns.mean < OVERHANG_SHARE * record.window_ns.max(1) as f64;
+    mix.in_flight_mean > 0.0
+        && mix.in_flight_by_littles_law > 0.0
+        && is_long_enough
+        && totals.reconnections == 0
+}
+
+/// Whether it can be told if the load was steady: from so many intervals that chance is known.
+/// A load that is steered is not meant to be steady.
+pub fn is_steadiness_told(record: &RunRecord, mix: &MixRecord) -> bool {
+    let [first, _, last] = mix.thirds.as_slice() else {
+        return false;
+    };
+    let measured = record.intervals.iter();
+    let intervals = measured.filter(|interval| interval.phase == Phase::Measure);
+    record.plan.steering.is_none()
+        && intervals.count() >= INTERVALS_MIN
+        && first.ended > 0
+        && last.ended > 0
+}
+
 fn drift(record: &RunRecord, mix: &MixRecord) -> Option<Caveat> {
     let [first, _, last] = mix.thirds.as_slice() else {
         return None;
     };
-    let measured = record.intervals.iter();
-    let intervals = measured.filter(|interval| interval.phase == Phase::Measure);
-    if record.plan.steering.is_some()
-        || intervals.count() < INTERVALS_MIN
-        || first.ended == 0
-        || last.ended == 0
-    {
+    if !is_steadiness_told(record, mix) {
         return None;
     }
     let variance = |third: &ThirdRecord| third.standard_error_ns.powi(2);

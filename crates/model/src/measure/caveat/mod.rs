@@ -7,7 +7,10 @@ mod find;
 mod mix;
 mod sentence;
 
-pub use find::find;
+pub use find::{
+    ABOVE_MIN, BUSY_PERCENT, DISPATCH_SHARE, achieved_share_min, due_load_ops_per_s, find,
+};
+pub use mix::{DRIFT_SHARE, LITTLE_SHARE, OFF_SHARE, is_littles_law_told, is_steadiness_told};
 pub(crate) use sentence::grouped;
 pub use sentence::quantile_name;
 
@@ -73,8 +76,8 @@ pub enum Caveat {
     LedgerOutOfBalance { missing: i64, scheduled: u64 },
     /// Something of ours could not be taken away.
     LeftBehind { path: String, reason: String },
-    /// A file set that stays is still marked as used by this run.
-    StillMarked { path: String, reason: String },
+    /// A file set that stays is still marked as in use.
+    FileSetStillClaimed { path: String, reason: String },
     /// Results were other than the load file expects.
     Mismatches { count: u64, lines: u64 },
     /// Clients of a replay ended early.

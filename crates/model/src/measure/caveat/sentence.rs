@@ -70,10 +70,9 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::Drift { .. }
         | Caveat::FewAboveQuantileOf { .. }
         | Caveat::CompanionLoad { .. }
-        | Caveat::CompanionsUnsuccessful { .. } | Caveat::StillMarked { .. } => mix::of(caveat).unwrap_or_default(),
-        Caveat::ShortRun { window_ns } => {
-            format!("the measured window is only {:.3} s long", seconds(*window_ns))
-        }
+        | Caveat::CompanionsUnsuccessful { .. }
+        | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
+        Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
     }
 }
 
@@ -139,7 +138,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::FewAboveQuantileOf { .. }
         | Caveat::CompanionLoad { .. }
         | Caveat::CompanionsUnsuccessful { .. }
-        | Caveat::StillMarked { .. } => return mix::help_for(caveat),
+        | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
     })
 }

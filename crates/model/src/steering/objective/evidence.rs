@@ -1,6 +1,7 @@
 //! What intervals say about an objective, and which of them may speak.
 
-use super::line::{Law, Point};
+use super::law::Law;
+use super::line::Point;
 use crate::measure::curve_record::TriedRecord;
 use crate::measure::distribution::HIGHEST_NANOS;
 use crate::measure::run_record::IntervalRecord;

@@ -10,86 +10,7 @@
 //! objective comes with Fieller's interval (*Some problems in interval estimation*, Journal
 //! of the Royal Statistical Society B 16, 1954).
 
-/// What is fitted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Law {
-    /// The share of responses above the bound; it must come to this.
-    Share {
-        /// 0.01 for p99.
-        target: f64,
-    },
-    /// The mean response time as a multiple of the bound; it must come to 1.
-    Mean,
-}
-
-impl Law {
-    /// The linear predictor at which the objective just holds.
-    fn target(self) -> f64 {
-        match self {
-            Law::Share { target } => (target / (1.0 - target)).ln(),
-            Law::Mean => -1.0,
-        }
-    }
-
-    /// How far from the target, in the linear predictor, it is worth measuring: shares of
-    /// 0.6 and 1.6 times the target, means of 0.89 and 1.14 times the bound.
-    fn reach(self) -> f64 {
-        match self {
-            Law::Share { .. } => 0.5,
-            Law::Mean => 0.12,
-        }
-    }
-
-    /// Where the linear predictor stops: shares and means beyond are as good as 0 or infinite.
-    fn clamp(self, predictor: f64) -> f64 {
-        match self {
-            Law::Share { .. } => predictor.clamp(-16.0, 16.0),
-            Law::Mean => predictor.clamp(-100.0, -0.03),
-        }
-    }
-
-    /// Expected value, its slope against the linear predictor, and the variance of a single
-    /// response up to a common factor.
-    ///
-    /// The variance of the mean of a queue's response times grows with the fourth power of
-    /// the mean as the load comes near the capacity (Whitt, *Planning queueing simulations*,
-    /// Management Science 35, 1989). Responses above a bound come in bursts that grow with the
-    /// load, so that the scatter of a share relative to itself hardly falls as it grows: not
-    /// the binomial variance, but its square. With both, all responses weigh the same.
-    fn at(self, predictor: f64) -> (f64, f64, f64) {
-        match self {
-            Law::Share { .. } => {
-                let share = 1.0 / (1.0 + (-predictor).exp());
-                let slope = share * (1.0 - share);
-                (share, slope, slope * slope)
-            }
-            Law::Mean => {
-                let mean = -1.0 / predictor;
-                (mean, mean * mean, mean.powi(4))
-            }
-        }
-    }
-
-    /// The longest response time to be expected, in units of the bound: of exponential
-    /// response times that just keep the objective, one in 10¹⁸ is longer.
-    pub(super) fn longest(self) -> f64 {
-        let tail = 1e18_f64.ln();
-        match self {
-            Law::Share { target } => tail / -target.ln(),
-            Law::Mean => tail,
-        }
-    }
-
-    fn predictor_of(self, value: f64) -> f64 {
-        self.clamp(match self {
-            Law::Share { .. } => {
-                let share = value.clamp(1e-7, 1.0 - 1e-7);
-                (share / (1.0 - share)).ln()
-            }
-            Law::Mean => -1.0 / value.max(1e-3),
-        })
-    }
-}
+use super::law::Law;
 
 /// One interval's worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,33 +27,19 @@ pub(super) struct Point {
     pub batch: u32,
 }
 
-/// The fitted line: predictor = height + slope × (load / centre − 1).
+/// The fitted curve: predictor = height + slope·x + bend·x², x being load / centre − 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line {
     law: Law,
     centre: f64,
-    height: f64,
-    slope: f64,
-    /// Covariances of height and slope: of the one, of both, of the other.
-    covariance: [f64; 3],
+    /// Height, slope and bend.
+    terms: Vector,
+    /// Their covariances.
+    covariance: Matrix,
+    /// Variance of a batch of one response, in units of the law's.
+    dispersion: f64,
     /// Independent observations beyond the two that a line takes.
     freedom: f64,
-}
-
-/// Sums of a weighted regression.
-#[derive(Default)]
-struct Sums {
-    w: f64,
-    wx: f64,
-    wxx: f64,
-    wz: f64,
-    wxz: f64,
-}
-
-impl Sums {
-    fn determinant(&self) -> f64 {
-        self.w * self.wxx - self.wx * self.wx
-    }
 }
 
 impl Line {
@@ -143,57 +50,91 @@ impl Line {
         let mut line = Self {
             law,
             centre,
-            height: law.predictor_of(total / count),
-            slope: 0.0,
-            covariance: [0.0; 3],
+            terms: [law.predictor_of(total / count), 0.0, 0.0],
+            covariance: Matrix::default(),
+            dispersion: 0.0,
             freedom: 0.0,
         };
+        line.step_until_still(points, true)?;
+        line.spread(points)?;
+        Some(line.bent(points).unwrap_or(line))
+    }
+
+    /// The same with a bend; `None` where that misses the objective.
+    fn bent(mut self, points: &[Point]) -> Option<Self> {
+        // The bend depends on the scatter, and the scatter hardly on the bend.
+        for _ in 0..2 {
+            self.step_until_still(points, false)?;
+            self.spread(points)?;
+        }
+        self.root_off().map(|_| self)
+    }
+
+    fn step_until_still(&mut self, points: &[Point], is_straight: bool) -> Option<()> {
         for _ in 0..60 {
-            let sums = line.sums(points);
-            let determinant = sums.determinant();
-            if determinant.is_nan() || determinant <= 1e-12 * sums.w * sums.wxx {
-                return None;
+            let (mut squares, products) = self.sums(points);
+            if is_straight {
+                squares[2] = [0.0, 0.0, 1.0];
+                squares[0][2] = 0.0;
+                squares[1][2] = 0.0;
+            } else {
+                squares[2][2] += self.dispersion / self.bend_expected().powi(2);
             }
-            let height = (sums.wxx * sums.wz - sums.wx * sums.wxz) / determinant;
-            let slope = (sums.w * sums.wxz - sums.wx * sums.wz) / determinant;
+            let inverse = inverse(&squares)?;
+            let mut terms = times(&inverse, &products);
+            if is_straight {
+                terms[2] = 0.0;
+            }
             // A step that is too long leads out of where the approximation holds.
-            let step = (height - line.height).clamp(-2.0, 2.0);
-            let moved = step.abs() + (slope - line.slope).abs() / (1.0 + slope.abs());
-            line.height = law.clamp(line.height + step);
-            line.slope = slope;
-            if moved < 1e-9 {
+            let [height, slope, _] = self.terms;
+            let step = (terms[0] - height).clamp(-2.0, 2.0);
+            let moved = step.abs() + (terms[1] - slope).abs() / (1.0 + slope.abs());
+            self.terms = [self.law.clamp(height + step), terms[1], terms[2]];
+            self.covariance = inverse;
+            if terms[1].is_nan() || moved < 1e-9 {
                 break;
             }
         }
-        if !line.height.is_finite() || line.slope.is_nan() || line.slope <= 0.0 {
-            return None;
-        }
-        line.spread(points)?;
-        Some(line)
+        let [height, slope, _] = self.terms;
+        (height.is_finite() && slope > 0.0).then_some(())
+    }
+
+    /// How much the line may bend: as much as curves of queues do.
+    fn bend_expected(&self) -> f64 {
+        0.5 * self.law.bend() * self.terms[1].powi(2).max(1e-6)
     }
 
     fn x(&self, load: f64) -> f64 {
         load / self.centre - 1.0
     }
 
-    fn predictor(&self, load: f64) -> f64 {
-        self.law.clamp(self.height + self.slope * self.x(load))
+    fn predictor_at(&self, x: f64) -> f64 {
+        let [height, slope, bend] = self.terms;
+        height + (slope + bend * x) * x
     }
 
-    fn sums(&self, points: &[Point]) -> Sums {
-        points.iter().fold(Sums::default(), |mut sums, point| {
+    fn predictor(&self, load: f64) -> f64 {
+        self.law.clamp(self.predictor_at(self.x(load)))
+    }
+
+    /// The sums of a weighted regression: squares of the abscissas, products with the ordinate.
+    fn sums(&self, points: &[Point]) -> (Matrix, Vector) {
+        let mut squares = Matrix::default();
+        let mut products = Vector::default();
+        for point in points {
             let predictor = self.predictor(point.load);
             let (value, slope, variance) = self.law.at(predictor);
-            let w = point.count * slope * slope / variance;
+            let weight = point.count * slope * slope / variance;
             let z = predictor + (point.total / point.count - value) / slope;
-            let x = self.x(point.load);
-            sums.w += w;
-            sums.wx += w * x;
-            sums.wxx += w * x * x;
-            sums.wz += w * z;
-            sums.wxz += w * x * z;
-            sums
-        })
+            let row = powers(self.x(point.load));
+            for (i, left) in row.iter().enumerate() {
+                products[i] += weight * left * z;
+                for (j, right) in row.iter().enumerate() {
+                    squares[i][j] += weight * left * right;
+                }
+            }
+        }
+        (squares, products)
     }
 
     /// How far a point is from the line, in units of the standard deviation.
@@ -227,46 +168,100 @@ impl Line {
         let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let alike = (products / squares.max(f64::MIN_POSITIVE)).clamp(0.0, 0.6);
         let inflation = (1.0 + alike) / (1.0 - alike);
-        let factor = squares / (batches - 2.0);
-        let sums = self.sums(points);
-        let scale = factor * inflation / sums.determinant();
-        self.covariance = [sums.wxx * scale, -sums.wx * scale, sums.w * scale];
-        self.freedom = (batches / inflation - 2.0).max(3.0);
+        let freedom = (batches / inflation - 2.0).max(3.0);
+        let seen = squares / (batches - 2.0) * inflation;
+        self.dispersion = seen.max(self.law.dispersion_of_queue(self.terms[1]));
+        self.freedom = freedom;
         Some(())
     }
 
     /// How uncertain the line's height is, in the linear predictor.
     pub(super) fn uncertainty(&self) -> f64 {
-        self.covariance[0].sqrt()
+        let height = powers(0.0);
+        self.covariance_of(&height, &height).sqrt()
+    }
+
+    /// The covariance of two sums of the terms.
+    fn covariance_of(&self, left: &Vector, right: &Vector) -> f64 {
+        self.dispersion * dot(left, &times(&self.covariance, right))
+    }
+
+    /// Where the curve meets the objective, next to the centre and rising.
+    fn root_off(&self) -> Option<f64> {
+        let [height, slope, bend] = self.terms;
+        let off = self.law.target() - height;
+        let discriminant = slope * slope + 4.0 * bend * off;
+        if discriminant < 0.0 {
+            return None;
+        }
+        Some(2.0 * off / (slope + discriminant.sqrt()))
     }
 
     /// The load at which the line meets the objective.
     pub(super) fn root(&self) -> f64 {
-        self.centre * (1.0 + (self.law.target() - self.height) / self.slope)
+        self.centre * (1.0 + self.root_off().unwrap_or(0.0))
     }
 
     /// How far from the root it is worth measuring, as a share of the load.
     pub(super) fn reach(&self) -> f64 {
-        self.law.reach() / self.slope
+        self.law.reach() / self.terms[1]
     }
 
-    /// The loads between which the root lies with 95 % confidence; `None` if the slope may
-    /// as well be 0.
+    /// The loads between which the root lies with 95 % confidence, by the tangent at the root.
+    ///
+    /// A slope that may as well be 0 has no such interval by Fieller's method. That figures do
+    /// rise with the load is known beforehand, however: a slope beyond its own standard
+    /// deviation is believed with half of what it was found to be. `None` of a lesser one.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
-        let [height, both, slope] = self.covariance;
+        let x = self.root_off()?;
         let t = student_975(self.freedom);
-        let off = self.height - self.law.target();
-        let a = self.slope * self.slope - t * t * slope;
-        let b = off * self.slope - t * t * both;
-        let c = off * off - t * t * height;
-        let discriminant = b * b - a * c;
-        if a <= 0.0 || discriminant.is_nan() || discriminant < 0.0 {
+        let (height, tangent) = (powers(x), [0.0, 1.0, 2.0 * x]);
+        let slope = dot(&tangent, &self.terms);
+        let slope_variance = self.covariance_of(&tangent, &tangent);
+        if slope.is_nan() || slope <= slope_variance.sqrt() {
             return None;
         }
-        let root = discriminant.sqrt();
-        let at = |x: f64| self.centre * (1.0 + x);
+        let a = slope * slope - (t * t * slope_variance).min(0.75 * slope * slope);
+        let b = -t * t * self.covariance_of(&height, &tangent);
+        let c = -t * t * self.covariance_of(&height, &height);
+        let root = (b * b - a * c).sqrt();
+        let at = |off: f64| self.centre * (1.0 + x + off);
         Some((at((-b - root) / a), at((-b + root) / a)))
     }
+}
+
+type Vector = [f64; 3];
+type Matrix = [[f64; 3]; 3];
+
+fn powers(x: f64) -> Vector {
+    [1.0, x, x * x]
+}
+
+fn dot(left: &Vector, right: &Vector) -> f64 {
+    left.iter().zip(right).map(|(a, b)| a * b).sum()
+}
+
+fn times(matrix: &Matrix, vector: &Vector) -> Vector {
+    matrix.map(|row| dot(&row, vector))
+}
+
+/// The inverse of a symmetric matrix; `None` if it has none to speak of.
+fn inverse(matrix: &Matrix) -> Option<Matrix> {
+    let [[a, b, c], [_, d, e], [_, _, f]] = *matrix;
+    let first = d * f - e * e;
+    let second = c * e - b * f;
+    let third = b * e - c * d;
+    let determinant = a * first + b * second + c * third;
+    if determinant.is_nan() || determinant <= 1e-14 * a * d * f {
+        return None;
+    }
+    let fifth = (b * c - a * e) / determinant;
+    let [first, second, third] = [first, second, third].map(|minor| minor / determinant);
+    Some([
+        [first, second, third],
+        [second, (a * f - c * c) / determinant, fifth],
+        [third, fifth, (a * d - b * b) / determinant],
+    ])
 }
 
 /// The 97.5 % quantile of Student's t, by Cornish and Fisher's expansion (Abramowitz and

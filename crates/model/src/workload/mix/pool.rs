@@ -263,9 +263,9 @@ mod tests {
     #[test]
     fn levels_grow_with_slots_and_share() {
         let levels = Levels::new(0, 0.03, 8);
-        assert_eq!((levels.lower, levels.level, levels.upper), (20, 28, 36));
+        assert_eq!((levels.lower, levels.level, levels.upper), (20, 26, 32));
         let all = Levels::new(0, 1.0, 8);
-        assert_eq!((all.lower, all.level, all.upper), (268, 292, 316));
+        assert_eq!((all.lower, all.level, all.upper), (268, 281, 294));
         assert_eq!(Levels::new(1000, 0.03, 8).level, 1000);
     }
 }

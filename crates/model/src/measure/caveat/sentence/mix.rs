@@ -52,8 +52,8 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
                 "operations that keep the file set in its proportions did not succeed"
             )
         ),
-        Caveat::StillMarked { path, reason } => {
-            format!("{path} is still marked as used by this run: {reason}")
+        Caveat::FileSetStillClaimed { path, reason } => {
+            format!("{path} is still marked as in use by this run: {reason}")
         }
         _ => return None,
     })
@@ -83,8 +83,8 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::CompanionsUnsuccessful { .. } => {
             "without them names run out or pile up; see the table of errors"
         }
-        Caveat::StillMarked { .. } => {
-            "the next run of this host sees that this one has ended, and takes the set over"
+        Caveat::FileSetStillClaimed { .. } => {
+            "the next run on this host takes it over; on another, put the line \"given up\" into its made-by-filestone"
         }
         _ => return None,
     })
@@ -178,7 +178,7 @@ mod tests {
                 ended: 5000,
                 most_frequent: "NFS3ERR_NOENT (2) of remove".into(),
             },
-            Caveat::StillMarked {
+            Caveat::FileSetStillClaimed {
                 path: "/export/filestone-set".into(),
                 reason: "server:2049: cannot connect: Connection refused (111)".into(),
             },

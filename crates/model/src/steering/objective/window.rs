@@ -1,0 +1,100 @@
+//! The line through what was seen near its own root, without accidents.
+
+use super::ObjectiveSearch;
+use super::line::{Line, Point};
+
+/// An interval this many standard deviations from the line, by the scatter of all others,
+/// was not the load's doing.
+const ACCIDENT: f64 = 8.0;
+
+impl ObjectiveSearch {
+    /// What says something about the line: all but overloads, where the line is none any
+    /// more. What was merely slow stays in: near the capacity slow operations come in rare
+    /// bursts, and to leave them out would find too high a load.
+    pub(super) fn points(&self) -> Vec<Point> {
+        let dwells = self.dwells.iter().filter(|dwell| dwell.kept_up());
+        let bound_ns = self.objective().below_ns;
+        (0..)
+            .zip(dwells)
+            .flat_map(|(number, dwell)| dwell.points(self.law, bound_ns, number))
+            .collect()
+    }
+
+    /// The line through what was seen near its own root.
+    pub(super) fn fit(&self) -> Option<Line> {
+        let points = self.points();
+        let mut centre = self.centre;
+        let mut found = None;
+        for _ in 0..5 {
+            let line = self.fit_near(&points, centre, self.reach)?;
+            let root = line.root();
+            let moved = (root / centre - 1.0).abs();
+            centre = root.clamp(0.8 * centre, 1.25 * centre);
+            found = Some(line);
+            if moved < 1e-3 {
+                break;
+            }
+        }
+        found
+    }
+
+    pub(super) fn fit_near(&self, points: &[Point], centre: f64, reach: f64) -> Option<Line> {
+        let mut window = (2.5 * reach).max(0.012);
+        loop {
+            let near = |point: &&Point| (point.load / centre - 1.0).abs() <= window;
+            let mut near: Vec<Point> = points.iter().filter(near).copied().collect();
+            let line = Line::fit(self.law, centre, &near).map(|line| {
+                if leave_out_accidents(&line, self.law.longest(), &mut near) {
+                    Line::fit(self.law, centre, &near).unwrap_or(line)
+                } else {
+                    line
+                }
+            });
+            if line.is_some() || window > 1.0 {
+                return line;
+            }
+            window *= 1.6;
+        }
+    }
+}
+
+/// Leaves out intervals in which something happened once, such as a server that stood still:
+/// they are further from the line than the scatter of all others explains, and hold longer
+/// response times than any queue near the objective would make (`longest`, in units of the
+/// bound). Repeated, it is no accident but the server's way, and stays in. Says whether anything was left out.
+fn leave_out_accidents(line: &Line, longest: f64, points: &mut Vec<Point>) -> bool {
+    const AROUND: usize = 4;
+    if points.len() < 20 {
+        return false;
+    }
+    let residuals: Vec<f64> = points.iter().map(|point| line.residual(point)).collect();
+    let mut keep = vec![true; points.len()];
+    let accidents_max = 1 + points.len() / 60;
+    for found in 0..=accidents_max {
+        let kept = (0..points.len()).filter(|index| keep[*index]);
+        let kept = kept.filter(|index| points[*index].longest > longest);
+        let Some(worst) = kept.max_by(|a, b| residuals[*a].total_cmp(&residuals[*b])) else {
+            break;
+        };
+        let others: Vec<f64> = (0..points.len())
+            .filter(|index| keep[*index] && index.abs_diff(worst) > AROUND)
+            .map(|index| residuals[index].powi(2))
+            .collect();
+        let scale = (others.iter().sum::<f64>() / others.len().max(1) as f64).sqrt();
+        if residuals[worst] <= ACCIDENT * scale {
+            break;
+        }
+        if found == accidents_max {
+            return false;
+        }
+        for index in worst.saturating_sub(AROUND)..(worst + AROUND + 1).min(points.len()) {
+            if residuals[index] > 3.0 * scale {
+                keep[index] = false;
+            }
+        }
+    }
+    let mut keep = keep.iter();
+    let before = points.len();
+    points.retain(|_| keep.next().copied().unwrap_or(true));
+    points.len() < before
+}
