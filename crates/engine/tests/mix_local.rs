@@ -413,6 +413,46 @@ fn what_is_not_ours_is_not_touched() {
 }
 
 #[test]
+fn what_somebody_has_put_into_a_set_survives_its_removal() {
+    let bench = Bench::new();
+    let mut plan = bench.blind(&MIX);
+    plan.arrivals = ArrivalsPlan::Closed;
+    plan.duration_ns = Some(SECOND / 10);
+    run(&plan);
+    let set = bench.mnt().join("filestone-mix");
+    let away = bench.mnt().join("away");
+    fs::create_dir(&away).unwrap();
+    fs::write(away.join("000abcdefghijklmn"), b"mine").unwrap();
+    plan.mix_mut().unwrap().remove_set = true;
+    for (at, name) in [
+        ("", "letter.txt"),
+        ("client0001", "letter.txt"),
+        ("client0001/files0", "letter.txt"),
+        ("", "client0007"),
+    ] {
+        let at = set.join(at);
+        fs::create_dir_all(&at).unwrap();
+        let foreign = at.join(name);
+        match name {
+            // A link that is called like a directory of ours is not followed.
+            "client0007" => std::os::unix::fs::symlink(&away, &foreign).unwrap(),
+            _ => fs::write(&foreign, b"dear").unwrap(),
+        }
+        let record = run(&plan);
+        assert!(!record.mix.unwrap().file_set.removed, "{foreign:?}");
+        let path = foreign.display().to_string();
+        let caveats = format!("{:?}", record.caveats);
+        assert!(caveats.contains(&path), "{path}: {caveats}");
+        assert!(fs::symlink_metadata(&foreign).is_ok(), "{foreign:?}");
+        assert!(set.join("made-by-filestone").exists());
+        fs::remove_file(&foreign).unwrap();
+    }
+    assert_eq!(fs::read(away.join("000abcdefghijklmn")).unwrap(), b"mine");
+    assert!(run(&plan).mix.unwrap().file_set.removed);
+    assert_eq!(tree(&bench.mnt()), ["away", "away/000abcdefghijklmn"]);
+}
+
+#[test]
 fn a_run_that_is_stopped_ends_at_once_with_what_it_has() {
     let bench = Bench::new();
     let mut plan = bench.blind(&MIX);
@@ -553,4 +593,32 @@ fn a_set_that_another_process_uses_is_left_alone() {
     fs::write(&marker, &in_use).unwrap();
     assert!(refusal(&plan).contains("process 1 on "));
     assert_eq!(fs::read_to_string(&marker).unwrap(), in_use);
+}
+
+#[test]
+fn a_marker_that_was_not_put_into_its_place_does_not_stand_in_the_way() {
+    let bench = Bench::new();
+    let mut plan = bench.blind(&MIX);
+    plan.arrivals = ArrivalsPlan::Closed;
+    plan.duration_ns = Some(SECOND / 10);
+    let set = bench.mnt().join("filestone-mix");
+    let (marker, next) = ("made-by-filestone", "made-by-filestone.next");
+    // The very first marker was cut off.
+    fs::create_dir(&set).unwrap();
+    assert!(refusal(&plan).contains("was not made by filestone"));
+    fs::write(set.join(next), b"").unwrap();
+    run(&plan);
+    assert_eq!(tree(&set)[..1], ["client0000"]);
+    assert!(!set.join(next).exists());
+    // A later one was, of a process that has ended: numbers of processes are below 2^22.
+    let text = fs::read_to_string(set.join(marker)).unwrap();
+    let ours = format!("process: {}\n", std::process::id());
+    let dead = text.replace(&ours, "process: 4294967295\n");
+    fs::write(set.join(next), dead).unwrap();
+    run(&plan);
+    assert!(!set.join(next).exists());
+    // What is only called so stays.
+    fs::write(set.join(next), b"dear").unwrap();
+    assert!(refusal(&plan).contains("was not made by filestone"));
+    assert_eq!(fs::read(set.join(next)).unwrap(), b"dear");
 }

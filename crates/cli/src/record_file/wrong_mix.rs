@@ -134,6 +134,12 @@ fn in_file_set(plan: &Plan, mix: &MixPlan) -> Option<String> {
     if set.working_set_bytes == Some(0) {
         return Some("\"working_set_bytes\" must be at least 1".into());
     }
+    let reads_links = |kind: &(OpKind, u64)| kind.0 == OpKind::ReadLink;
+    if set.symbolic_links_per_client == 0 && mix.kinds().iter().any(reads_links) {
+        return Some(
+            "\"symbolic_links_per_client\" of a mix with READLINK must be at least 1".into(),
+        );
+    }
     if u64::from(set.files_per_client) * u64::from(plan.clients) > FILES_OF_ALL_MAX {
         return Some(format!(
             "\"files_per_client\" of all clients together must be at most {FILES_OF_ALL_MAX}"
@@ -236,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_mix_that_nobody_could_make_is_refused() {
-        let changes: [(&str, Change); 17] = [
+        let changes: [(&str, Change); 18] = [
             ("procedures", |plan| {
                 mix_of(plan).counts[0].operation = OpKind::OpenX
             }),
@@ -287,6 +293,9 @@ mod tests {
             }),
             ("\"file_set\"", |plan| {
                 mix_of(plan).file_set.files_per_client = 0
+            }),
+            ("\"symbolic_links_per_client\"", |plan| {
+                mix_of(plan).file_set.symbolic_links_per_client = 0;
             }),
             ("\"files_per_client\"", |plan| {
                 mix_of(plan).file_set.files_per_client = u32::MAX

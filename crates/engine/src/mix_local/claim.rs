@@ -3,22 +3,27 @@
 //! A run makes the set's directory, and in it a marker that says which program made it, by
 //! what recipe, and which process uses it. The marker is locked (flock) as long as the run
 //! lives; where there are no locks, its text says whether the run has given it up. A
-//! directory without a marker is somebody else's.
+//! directory without a marker is somebody else's, unless there is nothing in it but the
+//! marker that a run was about to put into its place.
 
+use super::removal;
 use crate::error::RunError;
 use crate::host;
 use crate::replay::LeftOver;
-use crate::replay::local::deletion;
 use crate::replay::marker::{self, MARKER_MAX_BYTES};
 use filestone_model::file_set::Recipe;
 use filestone_model::plan::FileSetPlan;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 /// The file that says whose the set is.
 const MARKER: &str = "made-by-filestone";
+/// What the next marker is called until it takes the place of the last one: it is never
+/// missing, and never half written. Runs over a connection of their own do the same.
+const NEXT_MARKER: &str = "made-by-filestone.next";
+const MARKER_MODE: Mode = Mode::from_raw_mode(0o600);
 /// Directories are opened so, and links are not followed.
 pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -37,7 +42,8 @@ pub(super) struct Claim {
     pub path: PathBuf,
     /// Its directory.
     pub set: OwnedFd,
-    marker: OwnedFd,
+    /// Holds the lock.
+    marker: Option<OwnedFd>,
     recipe: Recipe,
     /// The file system that it is on.
     device: u64,
@@ -79,15 +85,11 @@ impl Claim {
             Err(Errno::NOTDIR | Errno::LOOP) => return Err(is_somebodys(&path)),
             Err(errno) => return Err(refused(&path, errno, "opening it")),
         };
-        let made = if is_new {
-            OFlags::CREATE | OFlags::EXCL
-        } else {
-            OFlags::empty()
-        };
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | made;
-        let marker = match rustix::fs::openat(&set, MARKER, flags, Mode::from_raw_mode(0o600)) {
-            Ok(marker) => marker,
-            Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) if !is_new => {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let marker = match rustix::fs::openat(&set, MARKER, flags, Mode::empty()) {
+            Ok(marker) => Some(marker),
+            Err(Errno::NOENT) if is_new || was_begun(set.as_fd(), &path) => None,
+            Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
                 return Err(is_somebodys(&path));
             }
             Err(errno) => return Err(refused(&path, errno, "opening its marker")),
@@ -95,7 +97,7 @@ impl Claim {
         let device = rustix::fs::fstat(&set)
             .map_err(|errno| refused(&path, errno, "looking at it"))?
             .st_dev;
-        let claim = Self {
+        let mut claim = Self {
             target,
             name: plan.name.clone(),
             path,
@@ -104,24 +106,27 @@ impl Claim {
             recipe: Recipe::of(plan),
             device,
         };
-        claim.lock_and_check(is_new)?;
-        claim.mark(false)?;
-        Ok(claim)
+        if let Some(marker) = &claim.marker {
+            claim.lock_and_check(marker)?;
+        }
+        match claim.mark(false) {
+            Err(error) if is_new => {
+                // It was made a moment ago, and is taken away only if nothing is in it.
+                rustix::fs::unlinkat(&claim.target, &claim.name, AtFlags::REMOVEDIR).ok();
+                Err(error)
+            }
+            marked => marked.map(|()| claim),
+        }
     }
 
-    fn lock_and_check(&self, is_new: bool) -> Result<(), RunError> {
-        let is_locked =
-            match rustix::fs::flock(&self.marker, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => true,
-                Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => false,
-                Err(Errno::AGAIN) => return Err(self.is_in_use("another run")),
-                Err(errno) => return Err(refused(&self.path, errno, "locking its marker")),
-            };
-        if is_new {
-            return Ok(());
+    fn lock_and_check(&self, marker: &OwnedFd) -> Result<(), RunError> {
+        let is_locked = self.lock(marker)?;
+        // Another run may have put its own into the place of the one that was opened.
+        if !self.is_at(marker, MARKER) {
+            return Err(self.is_in_use("another run"));
         }
         let mut text = [0; MARKER_MAX_BYTES as usize];
-        let len = rustix::io::pread(&self.marker, &mut text, 0)
+        let len = rustix::io::pread(marker, &mut text, 0)
             .map_err(|errno| refused(&self.path, errno, "reading its marker"))?;
         let text = text.get(..len).unwrap_or_default();
         let Some(run) = LeftOver::read(self.path.display().to_string(), text) else {
@@ -153,32 +158,112 @@ impl Claim {
         )
     }
 
-    /// Writes the marker: of a run that goes on, or of one that has given the set up.
-    fn mark(&self, is_given_up: bool) -> Result<(), RunError> {
+    /// Locks a marker; `false` where there are no locks.
+    fn lock(&self, marker: &OwnedFd) -> Result<bool, RunError> {
+        match rustix::fs::flock(marker, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => Ok(false),
+            Err(Errno::AGAIN) => Err(self.is_in_use("another run")),
+            Err(errno) => Err(refused(&self.path, errno, "locking its marker")),
+        }
+    }
+
+    /// Whether this is the file of that name.
+    fn is_at(&self, file: &OwnedFd, name: &str) -> bool {
+        let there = rustix::fs::statat(&self.set, name, AtFlags::SYMLINK_NOFOLLOW);
+        let file = rustix::fs::fstat(file);
+        matches!((there, file), (Ok(there), Ok(file))
+            if (there.st_dev, there.st_ino) == (file.st_dev, file.st_ino))
+    }
+
+    /// Puts another marker into the place of the one that is there: of a run that goes on, or
+    /// of one that has given the set up.
+    fn mark(&mut self, is_given_up: bool) -> Result<(), RunError> {
         let text = format!(
             "{}{}",
             marker::text(&host::name(), is_given_up),
             self.recipe
         );
-        rustix::fs::ftruncate(&self.marker, 0)
-            .and_then(|()| rustix::io::pwrite(&self.marker, text.as_bytes(), 0))
-            .and_then(|written| match written == text.len() {
-                true => Ok(()),
-                false => Err(Errno::NOSPC),
-            })
-            .map_err(|errno| refused(&self.path, errno, "writing its marker"))
+        let writing = |errno| refused(&self.path, errno, "writing its marker");
+        let next = match self.make_next() {
+            Err(Errno::EXIST) => {
+                self.clear_next()?;
+                self.make_next()
+            }
+            made => made,
+        };
+        let next = next.map_err(writing)?;
+        let placed = self.lock(&next).and_then(|_| {
+            write_all(&next, text.as_bytes())
+                .and_then(|()| rustix::fs::fsync(&next))
+                .and_then(|()| rustix::fs::renameat(&self.set, NEXT_MARKER, &self.set, MARKER))
+                .map_err(writing)
+        });
+        if let Err(error) = placed {
+            if self.is_at(&next, NEXT_MARKER) {
+                rustix::fs::unlinkat(&self.set, NEXT_MARKER, AtFlags::empty()).ok();
+            }
+            return Err(error);
+        }
+        if !self.is_at(&next, MARKER) {
+            return Err(self.is_in_use("another run"));
+        }
+        self.marker = Some(next);
+        Ok(())
+    }
+
+    /// Whoever makes it is the only one who changes the marker.
+    fn make_next(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let flags = flags | OFlags::NOFOLLOW;
+        rustix::fs::openat(&self.set, NEXT_MARKER, flags, MARKER_MODE)
+    }
+
+    /// Takes away a marker that a run did not put into its place before its end.
+    fn clear_next(&self) -> Result<(), RunError> {
+        let path = self.path.join(NEXT_MARKER);
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let next = match rustix::fs::openat(&self.set, NEXT_MARKER, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(is_somebodys(&path)),
+            opened => opened.map_err(|errno| refused(&path, errno, "opening it"))?,
+        };
+        let is_locked = self.lock(&next)?;
+        let mut text = [0; MARKER_MAX_BYTES as usize];
+        let len = rustix::io::pread(&next, &mut text, 0)
+            .map_err(|errno| refused(&path, errno, "reading it"))?;
+        let text = text.get(..len).unwrap_or_default();
+        match LeftOver::read(path.display().to_string(), text) {
+            Some(run) => {
+                let is_own = is_locked && run.process == Some(std::process::id());
+                if !is_own && run.is_going_on(&host::name()).unwrap_or(!is_locked) {
+                    return Err(self.is_in_use(&run.process_in_words()));
+                }
+            }
+            // Without a word in it, the run ended between two calls.
+            None if text.is_empty() => {}
+            None => return Err(is_somebodys(&path)),
+        }
+        match rustix::fs::unlinkat(&self.set, NEXT_MARKER, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(refused(&path, errno, "removing it")),
+        }
     }
 
     /// Lets the set stay for another run.
-    pub fn give_up(self) -> Result<(), RunError> {
+    pub fn give_up(mut self) -> Result<(), RunError> {
         self.mark(true)
     }
 
-    /// Takes the set away with all that is in it.
-    pub fn remove(self) -> Result<(), RunError> {
-        // The marker goes last: what an interruption leaves is still known as ours.
-        deletion::empty(self.set.as_fd(), MARKER.as_bytes(), self.device)
-            .map_err(|error| unsuitable(&self.path, &error.to_string(), "remove it by hand"))?;
+    /// Takes the set away. What has a name in it that we do not give stays, with the
+    /// directories that it is in, and is an error; the set is nobody's then.
+    pub fn remove(mut self) -> Result<(), RunError> {
+        if let Err(error) = self.empty() {
+            // The first error is the one to report.
+            let _ = self.mark(true);
+            return Err(error);
+        }
+        rustix::fs::unlinkat(&self.set, NEXT_MARKER, AtFlags::empty()).ok();
         rustix::fs::unlinkat(&self.set, MARKER, AtFlags::empty())
             .and_then(|()| {
                 // A client of NFS keeps a removed file that is open under another name.
@@ -186,6 +271,25 @@ impl Claim {
                 rustix::fs::unlinkat(&self.target, &self.name, AtFlags::REMOVEDIR)
             })
             .map_err(|errno| refused(&self.path, errno, "removing it"))
+    }
+
+    /// The marker goes last: what an interruption leaves is still known as ours.
+    fn empty(&self) -> Result<(), RunError> {
+        removal::empty(self.set.as_fd(), &self.path, self.device)?;
+        removal::check_empty_but(self.set.as_fd(), &self.path, &[MARKER, NEXT_MARKER])
+    }
+}
+
+/// Whether there is nothing in it but a marker that no run has put into its place.
+fn was_begun(set: BorrowedFd<'_>, path: &Path) -> bool {
+    let next = rustix::fs::statat(set, NEXT_MARKER, AtFlags::SYMLINK_NOFOLLOW);
+    next.is_ok() && removal::check_empty_but(set, path, &[NEXT_MARKER]).is_ok()
+}
+
+fn write_all(file: &OwnedFd, text: &[u8]) -> Result<(), Errno> {
+    match rustix::io::pwrite(file, text, 0)? == text.len() {
+        true => Ok(()),
+        false => Err(Errno::NOSPC),
     }
 }
 

@@ -18,6 +18,7 @@ mod kernel;
 mod mounted;
 mod place;
 mod record;
+mod removal;
 mod run;
 mod watch;
 

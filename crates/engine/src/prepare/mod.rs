@@ -7,6 +7,7 @@ mod listing;
 mod mix;
 pub mod mount;
 mod own_directory;
+pub(crate) mod patience;
 mod pipeline;
 mod session;
 

@@ -4,6 +4,7 @@
 //! is measured; calls one at a time are in `session`.
 
 use super::go_on;
+use super::patience::Patience;
 use super::session::name_of;
 use crate::error::RunError;
 use crate::transport::Dial;
@@ -77,6 +78,51 @@ impl From<RunError> for WorkError {
     }
 }
 
+/// A call whose answer is awaited, or that is to be made again.
+#[derive(Debug, Clone, Copy)]
+struct Pending<C> {
+    call: C,
+    /// What is left of it, of a call that the server has asked for some with.
+    patience: Option<Patience>,
+}
+
+/// What is on the way.
+struct Traffic<C> {
+    in_flight: HashMap<u32, Pending<C>>,
+    /// What is to be made again, and when.
+    later: Vec<(Instant, Pending<C>)>,
+    last_answer: Instant,
+}
+
+impl<C: Copy> Traffic<C> {
+    fn new() -> Self {
+        Self {
+            in_flight: HashMap::with_capacity(WINDOW),
+            later: Vec::new(),
+            last_answer: Instant::now(),
+        }
+    }
+
+    /// One whose pause is over.
+    fn take_due(&mut self) -> Option<Pending<C>> {
+        let now = Instant::now();
+        let index = self.later.iter().position(|(due, _)| *due <= now)?;
+        Some(self.later.swap_remove(index).1)
+    }
+
+    /// Makes a call again after a pause; `false` if there have been enough.
+    fn postpone(&mut self, mut pending: Pending<C>, timeout: Duration) -> bool {
+        let patience = pending
+            .patience
+            .get_or_insert_with(|| Patience::new(timeout));
+        let Some(pause) = patience.next() else {
+            return false;
+        };
+        self.later.push((Instant::now() + pause, pending));
+        true
+    }
+}
+
 /// A connection with many calls in flight. After an error it is of no use any more.
 #[derive(Debug)]
 pub struct Pipeline {
@@ -124,23 +170,36 @@ impl Pipeline {
 
     /// Makes all calls of `work`, up to [`WINDOW`] at a time, and waits for their answers.
     pub fn run<W: Work>(&mut self, work: &mut W, stop: &AtomicBool) -> Result<(), RunError> {
-        let mut in_flight: HashMap<u32, W::Call> = HashMap::with_capacity(WINDOW);
-        let mut last_answer = Instant::now();
+        let mut traffic = Traffic::new();
         loop {
             go_on(stop)?;
-            self.fill(work, &mut in_flight);
-            let Some(waiting) = in_flight.values().next().copied() else {
+            self.fill(work, &mut traffic);
+            let waiting = traffic
+                .in_flight
+                .values()
+                .next()
+                .map(|pending| pending.call);
+            if waiting.is_none() && traffic.later.is_empty() {
                 return Ok(());
-            };
-            let exchanged = self.exchange(work, &mut in_flight, &mut last_answer);
-            match exchanged {
-                Ok(()) if last_answer.elapsed() < self.timeout => {}
-                Ok(()) => {
-                    let timed_out = CallError::TimedOut(self.timeout);
-                    return Err(self.error(work, &waiting, timed_out));
+            }
+            match self.exchange(work, &mut traffic) {
+                Ok(()) => {}
+                Err(Failure::Connection(source)) => {
+                    let later = traffic.later.first().map(|(_, pending)| pending.call);
+                    return Err(match waiting.or(later) {
+                        Some(call) => self.error(work, &call, source),
+                        None => RunError::Internal("nothing is awaited".into()),
+                    });
                 }
-                Err(Failure::Connection(source)) => return Err(self.error(work, &waiting, source)),
                 Err(Failure::Work(error)) => return Err(error),
+            }
+            match waiting {
+                // While nothing is asked, no answer is late.
+                None => traffic.last_answer = Instant::now(),
+                Some(call) if traffic.last_answer.elapsed() >= self.timeout => {
+                    return Err(self.error(work, &call, CallError::TimedOut(self.timeout)));
+                }
+                Some(_) => {}
             }
         }
     }
@@ -154,15 +213,25 @@ impl Pipeline {
     }
 
     /// Encodes calls while there is room for them.
-    fn fill<W: Work>(&mut self, work: &mut W, in_flight: &mut HashMap<u32, W::Call>) {
+    fn fill<W: Work>(&mut self, work: &mut W, traffic: &mut Traffic<W::Call>) {
         // What is sent goes, even if some of the rest always waits: otherwise everything ever
         // written to a slow server would be kept.
         if self.sent == self.out.len() || self.sent >= UNSENT_MAX {
             self.out.drain(..self.sent);
             self.sent = 0;
         }
-        while in_flight.len() < WINDOW && self.out.len() - self.sent < UNSENT_MAX {
-            let Some(call) = work.next() else { return };
+        while self.out.len() - self.sent < UNSENT_MAX {
+            let is_open = traffic.in_flight.len() + traffic.later.len() < WINDOW;
+            let Some(pending) = traffic.take_due().or_else(|| match is_open {
+                true => work.next().map(|call| Pending {
+                    call,
+                    patience: None,
+                }),
+                false => None,
+            }) else {
+                return;
+            };
+            let call = pending.call;
             self.xid = self.xid.wrapping_add(1);
             let header = CallHeader {
                 xid: self.xid,
@@ -177,7 +246,7 @@ impl Pipeline {
             header.encode(&mut writer);
             work.encode(&call, &mut writer);
             RecordMark::close(&mut self.out, start, 0);
-            in_flight.insert(self.xid, call);
+            traffic.in_flight.insert(self.xid, pending);
         }
     }
 
@@ -185,8 +254,7 @@ impl Pipeline {
     fn exchange<W: Work>(
         &mut self,
         work: &mut W,
-        in_flight: &mut HashMap<u32, W::Call>,
-        last_answer: &mut Instant,
+        traffic: &mut Traffic<W::Call>,
     ) -> Result<(), Failure> {
         let wanted = match self.sent < self.out.len() {
             true => PollFlags::IN | PollFlags::OUT,
@@ -203,7 +271,7 @@ impl Pipeline {
             Err(error) => return Err(Failure::Connection(error.into())),
         }
         self.send().map_err(Failure::Connection)?;
-        self.receive(work, in_flight, last_answer)
+        self.receive(work, traffic)
     }
 
     fn send(&mut self) -> Result<(), CallError> {
@@ -225,8 +293,7 @@ impl Pipeline {
     fn receive<W: Work>(
         &mut self,
         work: &mut W,
-        in_flight: &mut HashMap<u32, W::Call>,
-        last_answer: &mut Instant,
+        traffic: &mut Traffic<W::Call>,
     ) -> Result<(), Failure> {
         let len = match recv(&self.socket, &mut self.input[..], RecvFlags::DONTWAIT) {
             Ok((_, 0)) => return Err(Failure::Connection(CallError::Closed)),
@@ -244,13 +311,18 @@ impl Pipeline {
             let header = ReplyHeader::decode(&mut reader)
                 .map_err(|error| Failure::Connection(error.into()))?;
             // A reply that nobody asked for is not ours to judge, and no sign of life either.
-            let Some(call) = in_flight.remove(&header.xid) else {
+            let Some(pending) = traffic.in_flight.remove(&header.xid) else {
                 continue;
             };
-            *last_answer = Instant::now();
+            let call = pending.call;
+            traffic.last_answer = Instant::now();
             let answer = match header.body {
                 ReplyBody::Accepted(AcceptStatus::Success) => {
-                    match work.answered(call, reader.rest()) {
+                    let results = reader.rest();
+                    if Patience::is_asked_for(results) && traffic.postpone(pending, self.timeout) {
+                        continue;
+                    }
+                    match work.answered(call, results) {
                         Ok(()) => continue,
                         Err(WorkError::Failed(error)) => return Err(Failure::Work(error)),
                         Err(WorkError::Undecodable(error)) => CallError::Decode(error),

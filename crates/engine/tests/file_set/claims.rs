@@ -37,6 +37,34 @@ fn what_was_not_made_by_us_is_not_touched() {
 }
 
 #[test]
+fn a_marker_without_a_recipe_is_not_that_of_a_set() {
+    let server = serve(|_| {});
+    let mut bench = Bench::new(&server);
+    bench.make_directory("", "set");
+    bench.write("set", "client0000", b"data");
+    // What a replay writes, of a process that has ended: numbers are below 2^22.
+    let marker = b"made by filestone 0\nhost: here\nprocess: 4294967295\ngiven up\n";
+    for name in [MARKER, ".filestone"] {
+        bench.write("set", name, marker);
+        let (what, _) = refusal(&bench.prepare(&plan(4, "1K"), 1).expect_err("no set"));
+        assert!(what.contains("was not made by filestone"), "{what}");
+    }
+    assert_eq!(bench.names("set"), [".filestone", "client0000", MARKER]);
+    assert_eq!(bench.text(&format!("set/{MARKER}")), marker);
+}
+
+#[test]
+fn a_set_whose_first_marker_was_cut_off_is_made_anew() {
+    let server = serve(|_| {});
+    let mut bench = Bench::new(&server);
+    bench.make_directory("", "set");
+    bench.write("set", MARKER, b"");
+    let set = bench.prepare(&plan(4, "1K"), 1).expect("nothing is in it");
+    assert_eq!(set.record.found, 0);
+    assert_eq!(bench.names("set"), ["client0000", MARKER]);
+}
+
+#[test]
 fn two_runs_do_not_share_a_set() {
     let server = serve(|_| {});
     let bench = Bench::new(&server);
@@ -120,7 +148,14 @@ fn what_somebody_has_put_into_a_set_stays() {
     assert!(help.contains("move it away"), "{help}");
     assert_eq!(bench.text("set/client0001/files0/precious"), b"data");
     // It is ours still, and nobody's now.
-    bench.prepare(&plan(4, "1K"), 2).expect("it can be mended");
+    let mut set = bench.prepare(&plan(4, "1K"), 2).expect("it can be mended");
+    bench.remove("set/client0001/files0", "precious");
+    bench.write("set", "letter.txt", b"dear");
+    let (what, _) = refusal(&set.remove(&bench.session, &go_on).expect_err("not ours"));
+    let expected = "/export/set/letter.txt: was not made by filestone";
+    assert!(what.starts_with(expected), "{what}");
+    assert_eq!(bench.names("set"), ["letter.txt", MARKER]);
+    bench.prepare(&plan(4, "1K"), 2).expect("it is ours still");
 }
 
 #[test]

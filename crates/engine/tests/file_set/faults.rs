@@ -127,6 +127,28 @@ fn answers_that_are_none_are_errors() {
 }
 
 #[test]
+fn a_server_that_asks_for_patience_is_asked_again() {
+    let every = "mkdir+create+symlink+link+mknod+write+commit+setattr+remove+rmdir+lookup+rename";
+    let server = faulty(&[&format!("error=NFS3ERR_JUKEBOX,proc={every},p=0.2")]);
+    let bench = Bench::new(&server);
+    let plan = plan(30, "1K");
+    let mut set = bench.prepare(&plan, 2).expect("it is made in the end");
+    let all = set.record.files + set.record.other_objects;
+    assert_eq!((set.record.found, set.record.made), (0, all));
+    set.remove(&bench.session, &AtomicBool::new(false))
+        .expect("it is removed in the end");
+}
+
+#[test]
+fn patience_ends_with_the_time_that_a_call_may_take() {
+    let server = faulty(&["error=NFS3ERR_JUKEBOX,proc=commit"]);
+    let error = Bench::within(&server, 1)
+        .prepare(&plan(4, "1K"), 1)
+        .expect_err("never");
+    assert_eq!(status_of(&error), Some(Status::JUKEBOX), "{error}");
+}
+
+#[test]
 fn replies_that_nobody_asked_for_are_passed_over() {
     let server = faulty(&["unasked"]);
     let set = Bench::new(&server).prepare(&plan(40, "nhfsstone"), 1);

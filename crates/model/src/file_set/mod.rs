@@ -17,6 +17,7 @@
 mod changing;
 mod layout;
 mod lengths;
+mod part;
 mod popularity;
 mod recipe;
 mod refusal;
@@ -28,6 +29,7 @@ pub use layout::{
     files_directory_of, link_name, link_of,
 };
 pub use lengths::Lengths;
+pub use part::Part;
 pub use popularity::Chooser;
 pub use recipe::Recipe;
 pub use refusal::Refusal;

@@ -38,7 +38,9 @@ pub struct Home {
 enum Found {
     Nothing,
     Somebodys(FileType),
-    Ours(Handle, LeftOver, Option<Recipe>),
+    /// A directory with an empty marker and nothing else: its run was cut off.
+    Begun(Handle),
+    Ours(Handle, LeftOver, Recipe),
 }
 
 /// What was there when the directory was claimed.
@@ -99,10 +101,27 @@ fn look(nfs: &mut Nfs, parent: &Handle, name: &str, path: &str) -> Outcome<Found
     let Some(text) = read_marker(nfs, &found.handle, MARKER)? else {
         return Ok(somebodys);
     };
-    Ok(match LeftOver::read(path.into(), text.as_bytes()) {
-        Some(run) => Found::Ours(found.handle, run, Recipe::find(&text)),
+    if text.is_empty() && foreign_name(nfs, &found.handle)?.is_none() {
+        return Ok(Found::Begun(found.handle));
+    }
+    // Each set has had its recipe from its first marker on: what has none is no set.
+    let run = LeftOver::read(path.into(), text.as_bytes());
+    Ok(match run.zip(Recipe::find(&text)) {
+        Some((run, recipe)) => Found::Ours(found.handle, run, recipe),
         None => somebodys,
     })
+}
+
+/// A name in the directory that is not a marker's; `None` if there is none.
+fn foreign_name(nfs: &mut Nfs, directory: &Handle) -> Outcome<Option<Box<[u8]>>> {
+    let known = [MARKER, NEXT_MARKER, ".", ".."];
+    let is_foreign = |name: &[u8]| known.iter().all(|known| known.as_bytes() != name);
+    let mut foreign = None;
+    listing::list(nfs, directory, is_foreign, |name, _| {
+        foreign = Some(name.into());
+        true
+    })?;
+    Ok(foreign)
 }
 
 fn not_ours(path: &str, file_type: FileType) -> RunError {
@@ -162,15 +181,21 @@ impl Home {
                 Ok((home, Before::Welcome))
             }
             Found::Somebodys(file_type) => Err(not_ours(&home.path, file_type)),
+            Found::Begun(handle) => {
+                home.handle = handle;
+                home.remove(nfs)?;
+                home.make(nfs, host, recipe)?;
+                Ok((home, Before::Welcome))
+            }
             Found::Ours(handle, run, theirs) => {
                 check_over(&run, host, &home.path)?;
                 home.handle = handle;
-                let before = match theirs.as_ref() == Some(recipe) {
+                let before = match &theirs == recipe {
                     true => Before::Welcome,
                     false => Before::Other,
                 };
                 // The old recipe stays until the last of the old set is gone.
-                home.take_over(nfs, host, theirs.as_ref())?;
+                home.take_over(nfs, host, &theirs)?;
                 Ok((home, before))
             }
         }
@@ -216,13 +241,8 @@ impl Home {
     }
 
     /// Enters this process into the marker, unless another run is faster.
-    fn take_over(
-        &self,
-        nfs: &mut Nfs,
-        host: &str,
-        recipe: Option<&Recipe>,
-    ) -> Result<(), RunError> {
-        self.replace(nfs, host, false, recipe, |nfs| {
+    fn take_over(&self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
+        self.replace(nfs, host, false, Some(recipe), |nfs| {
             let text = read_marker(nfs, &self.handle, MARKER)
                 .map_err(|failure| error_at(&self.path, "READ", failure))?
                 .unwrap_or_default();
@@ -313,8 +333,20 @@ impl Home {
             .map_err(|failure| error_at(&path, "REMOVE", failure))
     }
 
-    /// Takes the marker and the directory away, of which everything else is gone.
+    /// Takes the marker and the directory away, of which everything else of ours is gone. What
+    /// is not ours stays, and so do they.
     pub fn remove(&self, nfs: &mut Nfs) -> Result<(), RunError> {
+        let foreign = foreign_name(nfs, &self.handle)
+            .map_err(|failure| error_at(&self.path, "READDIRPLUS", failure))?;
+        if let Some(name) = foreign {
+            return Err(unsuitable(
+                format!(
+                    "{}: was not made by filestone: it has not been touched",
+                    join(&self.path, &name)
+                ),
+                "move it away; the rest of the file set can be removed then".into(),
+            ));
+        }
         for name in [NEXT_MARKER, MARKER] {
             match nfs.remove(&self.handle, name.as_bytes()) {
                 Err(failure) if failure.is(Status::NOENT) => {}

@@ -131,7 +131,7 @@ fn connect(session: &Session) -> Result<Nfs, RunError> {
     };
     let credentials = session.credentials().clone();
     Connection::open(&dial, program, credentials, session.timeout(), RECORD_MAX)
-        .map(Nfs)
+        .map(|connection| Nfs(connection.patiently()))
         .map_err(|source| RunError::Connect {
             address: dial.address,
             source,

@@ -9,7 +9,7 @@ use crate::prepare::go_on;
 use crate::prepare::own_directory::join;
 use crate::prepare::pipeline::Pipeline;
 use crate::replay::nfs3::calls::Nfs;
-use filestone_model::file_set::{Changing, client_of, file_of, files_directory_of, link_of};
+use filestone_model::file_set::{Part, client_of};
 use filestone_wire::nfs3::{FileType, Handle};
 use std::sync::atomic::AtomicBool;
 
@@ -27,33 +27,6 @@ pub fn never_empty(pass: u32, path: &str) -> Result<(), RunError> {
             format!("{path}: the server lists what it has removed"),
             None,
         )),
-    }
-}
-
-/// A directory in a client's directory, by its name.
-#[derive(Clone, Copy)]
-enum Kind {
-    Files,
-    Changing(Changing),
-}
-
-impl Kind {
-    fn of(name: &[u8]) -> Option<Self> {
-        if files_directory_of(name).is_some() {
-            return Some(Kind::Files);
-        }
-        let mut all = Changing::ALL.into_iter();
-        all.find(|changing| changing.directory().as_bytes() == name)
-            .map(Kind::Changing)
-    }
-
-    /// Whether we give such a name in it.
-    fn gives(self, name: &[u8]) -> bool {
-        match self {
-            Kind::Files => file_of(name).is_some(),
-            Kind::Changing(Changing::SymbolicLinks) if link_of(name).is_some() => true,
-            Kind::Changing(changing) => changing.number_of(name).is_some(),
-        }
     }
 }
 
@@ -85,14 +58,14 @@ impl Remover<'_> {
     }
 
     fn empty_client(&mut self, path: &str, client: &Handle) -> Result<(), RunError> {
-        let directories = self.directories(path, client, |name| Kind::of(name).is_some())?;
+        let directories = self.directories(path, client, |name| Part::of(name).is_some())?;
         let mut doomed = Vec::new();
         for (name, handle) in &directories {
-            let Some(kind) = Kind::of(name) else { continue };
+            let Some(part) = Part::of(name) else { continue };
             let path = join(path, name);
             // A directory may have more names than are kept in memory at once.
             for pass in 0.. {
-                if !self.collect(&path, handle, |name| kind.gives(name), &mut doomed)? {
+                if !self.collect(&path, handle, |name| part.gives(name), &mut doomed)? {
                     break;
                 }
                 self.remove(&mut doomed)?;

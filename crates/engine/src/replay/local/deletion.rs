@@ -101,7 +101,7 @@ pub(super) fn remove_tree(
 }
 
 /// Removes all that is in `top` but the entry `keep`.
-pub(crate) fn empty(top: BorrowedFd<'_>, keep: &[u8], device: u64) -> Result<(), NotRemoved> {
+pub(super) fn empty(top: BorrowedFd<'_>, keep: &[u8], device: u64) -> Result<(), NotRemoved> {
     let mut below = Below {
         top,
         device,
@@ -187,7 +187,11 @@ fn each_until_none(
 
 /// Removes a file, a link or an empty directory; says `false` of a directory that
 /// is not empty.
-fn take_away(parent: BorrowedFd<'_>, name: &[u8], kind: FileType) -> Result<bool, NotRemoved> {
+pub(crate) fn take_away(
+    parent: BorrowedFd<'_>,
+    name: &[u8],
+    kind: FileType,
+) -> Result<bool, NotRemoved> {
     let may_be_directory = matches!(kind, FileType::Directory | FileType::Unknown);
     if may_be_directory {
         match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
@@ -206,7 +210,11 @@ fn take_away(parent: BorrowedFd<'_>, name: &[u8], kind: FileType) -> Result<bool
 }
 
 /// Opens a directory in order to empty it; `None` if it is gone.
-fn enter(parent: BorrowedFd<'_>, name: &[u8], device: u64) -> Result<Option<OwnedFd>, NotRemoved> {
+pub(crate) fn enter(
+    parent: BorrowedFd<'_>,
+    name: &[u8],
+    device: u64,
+) -> Result<Option<OwnedFd>, NotRemoved> {
     let refused = |errno| NotRemoved::refused(name, errno);
     let directory = match rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),

@@ -7,6 +7,7 @@
 //! `prepare`.
 
 use super::incoming::Incoming;
+use crate::prepare::patience::Patience;
 use crate::replay::LayerLost;
 use crate::transport::Dial;
 use crate::transport::rpc::CallError;
@@ -78,6 +79,7 @@ pub struct Connection {
     out: Vec<u8>,
     incoming: Incoming,
     traffic: Traffic,
+    is_patient: bool,
 }
 
 impl Connection {
@@ -106,6 +108,7 @@ impl Connection {
             out: Vec::new(),
             incoming: Incoming::new(record_max),
             traffic: Traffic::default(),
+            is_patient: false,
         })
     }
 
@@ -130,12 +133,27 @@ impl Connection {
         arguments: &impl Encode,
         data: &[u8],
     ) -> Result<R, LayerLost> {
-        let results = self
-            .exchange(procedure, arguments, data)
-            .map_err(|error| lost(self.address, procedure, &error))?;
+        let mut patience = self.is_patient.then(|| Patience::new(self.timeout));
+        let results = loop {
+            let results = self
+                .exchange(procedure, arguments, data)
+                .map_err(|error| lost(self.address, procedure, &error))?;
+            let bytes = self.incoming.bytes(results.clone());
+            let asking = patience.as_mut().filter(|_| Patience::is_asked_for(bytes));
+            match asking.and_then(Patience::next) {
+                Some(pause) => std::thread::sleep(pause),
+                None => break results,
+            }
+        };
         let bytes = self.incoming.bytes(results);
         R::from_bytes(bytes)
             .map_err(|error| lost(self.address, procedure, &CallError::Decode(error)))
+    }
+
+    /// From now on, what a server of NFS is slow with is asked again: nothing is measured.
+    pub fn patiently(mut self) -> Self {
+        self.is_patient = true;
+        self
     }
 
     /// The end of this client's way: the server answered what the standard forbids.
