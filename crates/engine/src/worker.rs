@@ -523,16 +523,18 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             return;
         };
         if self.end.is_none()
-            && let Some(load) = offer.news(self.index)
+            && let Some(news) = offer.news(self.index)
         {
-            self.change_load(load, now);
-            offer.follow(self.index, now);
+            self.change_load(news.load_ops_per_s, now);
+            offer.follow(self.index, news, now);
         }
     }
 
     /// From now on so many operations are due per second, of all clients of the run.
     #[cold]
     fn change_load(&mut self, load: f64, now: Moment) {
+        // What has come due and finds a slot is not part of a backlog.
+        self.start_due(now);
         self.skip_due(now);
         self.due.clear();
         for place in 0..self.clients.len() as u32 {

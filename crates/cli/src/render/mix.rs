@@ -386,4 +386,26 @@ mod tests {
         let record = judged(canned::mix_through_mount());
         insta::assert_snapshot!(render(&record, Detail::Clients));
     }
+    #[test]
+    fn what_never_began_is_one_row_of_a_mix_and_no_error_of_a_search() {
+        let skipping = |mut record: RunRecord| {
+            let kinds = record.totals.kinds.iter_mut();
+            for kind in kinds.filter(|kind| kind.role == Role::Measured).take(2) {
+                kind.ledger.skipped += 6070;
+                kind.ledger.scheduled += 6070;
+            }
+            errors(&record)
+        };
+        let plain = skipping(canned::mix());
+        assert_eq!(plain.matches("skipped: due, but never sent").count(), 1);
+        assert!(plain.contains(" 12,140 "), "{plain}");
+        let steered = skipping(canned::curve());
+        assert_eq!(
+            steered.lines().last(),
+            Some(
+                "12,140 operations that were due at loads beyond the server's were never \
+                 started; the search goes there on purpose"
+            )
+        );
+    }
 }

@@ -168,7 +168,7 @@ fn busy(record: &RunRecord) -> Option<Check> {
         .max_by(f64::total_cmp)?;
     let ceiling = record.headroom.as_ref().map_or_else(String::new, |can| {
         format!(
-            "; one alone can do {} operations/s",
+            "; one alone exchanges {} NULL/s with the built-in server",
             grouped(can.engine_ops_per_s.round() as u64)
         )
     });

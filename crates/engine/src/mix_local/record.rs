@@ -164,17 +164,20 @@ pub(super) fn record(
             first: first.clone(),
         });
     }
-    let behind = measured
-        .left_behind
-        .map(|reason| (mix.file_set.name.clone(), reason));
-    if let Some((path, reason)) = left.err().or(behind) {
-        record.caveats.push(if mix.remove_set {
-            Caveat::LeftBehind { path, reason }
-        } else {
-            Caveat::FileSetStillClaimed { path, reason }
-        });
-    }
+    let named = |reason| (mix.file_set.name.clone(), reason);
+    let left = left.err().or(measured.left_behind.map(named));
+    let stays = left.map(|left| what_stays(mix, left));
+    record.caveats.extend(stays);
     record
+}
+
+/// A set that was to be removed, or to be left for the next run.
+fn what_stays(mix: &MixPlan, (path, reason): (String, String)) -> Caveat {
+    if mix.remove_set {
+        Caveat::LeftBehind { path, reason }
+    } else {
+        Caveat::FileSetStillClaimed { path, reason }
+    }
 }
 
 /// What is offered are calls, and an operation can be several of them: whether the offered load

@@ -3,34 +3,49 @@
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Says that a worker has not followed the last offer yet.
-const NOT_YET: u64 = u64::MAX;
-
 /// What is offered at present, and since when each worker follows.
 #[derive(Debug)]
 pub struct Offer {
+    /// How often the load was changed.
+    changes: AtomicU64,
     /// Operations per second of all clients together, as the bits of an `f64`.
     load: AtomicU64,
-    /// When each worker took up the present load; [`NOT_YET`] before.
-    followed: Box<[AtomicU64]>,
+    workers: Box<[Follower]>,
+}
+
+/// How far one worker follows.
+#[derive(Debug, Default)]
+struct Follower {
+    /// Which change it has taken up.
+    change: AtomicU64,
+    /// When it did.
+    since: AtomicU64,
+}
+
+/// A load that a worker has not taken up yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct News {
+    /// Which change it is.
+    change: u64,
+    /// Operations per second of all clients together.
+    pub load_ops_per_s: f64,
 }
 
 impl Offer {
     /// An offer that all of `workers` workers begin with.
     pub fn new(load_ops_per_s: f64, workers: u32) -> Self {
         Self {
+            changes: AtomicU64::new(0),
             load: AtomicU64::new(load_ops_per_s.to_bits()),
-            followed: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            workers: (0..workers).map(|_| Follower::default()).collect(),
         }
     }
 
-    /// Offers another load from when each worker looks next.
+    /// Offers another load from when each worker looks next. Only the coordinator does.
     pub fn change(&self, load_ops_per_s: f64) {
         self.load.store(load_ops_per_s.to_bits(), Ordering::Relaxed);
-        // Release: whoever sees that there is news sees the load, too.
-        for followed in &self.followed {
-            followed.store(NOT_YET, Ordering::Release);
-        }
+        // Release: whoever sees the change sees the load, too, or a later one.
+        self.changes.fetch_add(1, Ordering::Release);
     }
 
     /// The load at present, in operations per second.
@@ -40,24 +55,64 @@ impl Offer {
 
     /// Since when all workers follow the present load; `NEVER` while one does not.
     pub fn followed_since(&self) -> Moment {
-        let followed = self.followed.iter();
-        let since = followed
-            .map(|followed| followed.load(Ordering::Acquire))
-            .max();
-        Moment::from_nanos(since.unwrap_or(0))
+        let changes = self.changes.load(Ordering::Acquire);
+        let since = self.workers.iter().map(|worker| {
+            // Acquire: the moment was written before the change was taken up.
+            match worker.change.load(Ordering::Acquire) == changes {
+                true => Moment::from_nanos(worker.since.load(Ordering::Relaxed)),
+                false => Moment::NEVER,
+            }
+        });
+        since.max().unwrap_or(Moment::ZERO)
     }
 
     /// The load that `worker` has not taken up yet.
     #[inline]
-    pub(super) fn news(&self, worker: u32) -> Option<f64> {
-        let followed = self.followed.get(worker as usize)?;
-        (followed.load(Ordering::Acquire) == NOT_YET).then(|| self.load_ops_per_s())
+    pub(super) fn news(&self, worker: u32) -> Option<News> {
+        let worker = self.workers.get(worker as usize)?;
+        let change = self.changes.load(Ordering::Acquire);
+        (worker.change.load(Ordering::Relaxed) != change).then(|| News {
+            change,
+            load_ops_per_s: self.load_ops_per_s(),
+        })
     }
 
-    /// `worker` offers the present load from `now` on.
-    pub(super) fn follow(&self, worker: u32, now: Moment) {
-        if let Some(followed) = self.followed.get(worker as usize) {
-            followed.store(now.nanos(), Ordering::Release);
+    /// `worker` offers the load of this news from `now` on.
+    pub(super) fn follow(&self, worker: u32, news: News, now: Moment) {
+        if let Some(worker) = self.workers.get(worker as usize) {
+            worker.since.store(now.nanos(), Ordering::Relaxed);
+            worker.change.store(news.change, Ordering::Release);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_followed_when_every_worker_has_taken_it_up() {
+        let offer = Offer::new(10.0, 2);
+        assert!(offer.news(0).is_none());
+        assert_eq!(offer.followed_since(), Moment::ZERO);
+        offer.change(20.0);
+        let first = offer.news(0).expect("a change");
+        assert_eq!(first.load_ops_per_s, 20.0);
+        offer.follow(0, first, Moment::from_nanos(5));
+        assert_eq!(offer.followed_since(), Moment::NEVER);
+        let other = offer.news(1).expect("a change");
+        offer.follow(1, other, Moment::from_nanos(7));
+        assert_eq!(offer.followed_since(), Moment::from_nanos(7));
+    }
+
+    #[test]
+    fn a_change_that_comes_between_is_not_lost() {
+        let offer = Offer::new(10.0, 1);
+        offer.change(20.0);
+        let first = offer.news(0).expect("a change");
+        offer.change(30.0);
+        offer.follow(0, first, Moment::from_nanos(5));
+        assert_eq!(offer.followed_since(), Moment::NEVER);
+        assert_eq!(offer.news(0).map(|news| news.load_ops_per_s), Some(30.0));
     }
 }

@@ -49,9 +49,6 @@ pub fn of(caveat: &Caveat) -> String {
             format!("internal error: {missing} of {scheduled} operations are unaccounted for")
         }
         Caveat::LeftBehind { path, reason } => format!("{path} could not be removed: {reason}"),
-        Caveat::FileSetStillClaimed { path, reason } => {
-            format!("{path} is still marked as in use by this run: {reason}")
-        }
         Caveat::Mismatches { count, lines } => {
             of_all(*count, *lines, "results were other than the load file expects")
         }
@@ -73,10 +70,9 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::Drift { .. }
         | Caveat::FewAboveQuantileOf { .. }
         | Caveat::CompanionLoad { .. }
-        | Caveat::CompanionsUnsuccessful { .. } => mix::of(caveat).unwrap_or_default(),
-        Caveat::ShortRun { window_ns } => {
-            format!("the measured window is only {:.3} s long", seconds(*window_ns))
-        }
+        | Caveat::CompanionsUnsuccessful { .. }
+        | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
+        Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
     }
 }
 
@@ -122,9 +118,6 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
         Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
-        Caveat::FileSetStillClaimed { .. } => {
-            "the next run on this host takes it over; on another, put the line \"given up\" into its made-by-filestone"
-        }
         Caveat::Mismatches { .. } => {
             "the table of mismatches names the lines; --on-mismatch stop ends a client at its first"
         }
@@ -144,7 +137,8 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::Drift { .. }
         | Caveat::FewAboveQuantileOf { .. }
         | Caveat::CompanionLoad { .. }
-        | Caveat::CompanionsUnsuccessful { .. } => return mix::help_for(caveat),
+        | Caveat::CompanionsUnsuccessful { .. }
+        | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
     })
 }

@@ -52,6 +52,9 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
                 "operations that keep the file set in its proportions did not succeed"
             )
         ),
+        Caveat::FileSetStillClaimed { path, reason } => {
+            format!("{path} is still marked as in use by this run: {reason}")
+        }
         _ => return None,
     })
 }
@@ -79,6 +82,9 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::CompanionsUnsuccessful { .. } => {
             "without them names run out or pile up; see the table of errors"
+        }
+        Caveat::FileSetStillClaimed { .. } => {
+            "the next run on this host takes it over; on another, put the line \"given up\" into its made-by-filestone"
         }
         _ => return None,
     })
@@ -171,6 +177,10 @@ mod tests {
                 count: 3,
                 ended: 5000,
                 most_frequent: "NFS3ERR_NOENT (2) of remove".into(),
+            },
+            Caveat::FileSetStillClaimed {
+                path: "/export/filestone-set".into(),
+                reason: "server:2049: cannot connect: Connection refused (111)".into(),
             },
         ];
         let mut text = String::new();
