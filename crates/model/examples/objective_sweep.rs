@@ -10,7 +10,7 @@ use filestone_model::queueing::{MarkovServers, Service, SimulatedRun, SimulatedS
 use filestone_model::steering::{LoadRange, ObjectiveSearch};
 
 /// Number of servers, capacity, utilisation at the answer.
-const SERVERS: [(u32, f64, f64); 8] = [
+const SERVERS: [(u32, f64, f64); 9] = [
     (1, 20_000.0, 0.9),
     (1, 50_000.0, 0.8),
     (1, 20_000.0, 0.6),
@@ -19,6 +19,7 @@ const SERVERS: [(u32, f64, f64); 8] = [
     (4, 50_000.0, 0.95),
     (16, 50_000.0, 0.9),
     (16, 20_000.0, 0.95),
+    (16, 50_000.0, 0.85),
 ];
 
 /// One search against one server.

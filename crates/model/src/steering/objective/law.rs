@@ -52,9 +52,13 @@ impl Law {
 
     /// How much the line may bend: the standard deviation of what its second derivative is
     /// expected to be, in units of the square of its slope.
-    pub(super) fn bend(self) -> f64 {
+    ///
+    /// It is 0 for M/M/1. Where part of what is slow is slow without a queue, the line is the
+    /// less steep and bends the more, the smaller the part of the queue is: for p99 of M/M/16
+    /// it is 0.3, 2.0 and 4.6 at slopes of 68, 13 and 3.6.
+    pub(super) fn bend(self, slope: f64) -> f64 {
         match self {
-            Law::Share { .. } => 1.0,
+            Law::Share { .. } => 1.0 + 14.0 / slope.max(1.0),
             Law::Mean => 6.0,
         }
     }

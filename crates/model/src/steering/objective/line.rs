@@ -101,7 +101,8 @@ impl Line {
 
     /// How much the line may bend: as much as curves of queues do.
     fn bend_expected(&self) -> f64 {
-        0.5 * self.law.bend() * self.terms[1].powi(2).max(1e-6)
+        let slope = self.terms[1].max(1e-3);
+        0.5 * self.law.bend(slope) * slope * slope
     }
 
     fn x(&self, load: f64) -> f64 {

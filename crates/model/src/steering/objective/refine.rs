@@ -90,7 +90,7 @@ impl ObjectiveSearch {
             return match line.filter(|line| self.is_near(line)) {
                 // The slope is not known yet: look further to both sides of the root.
                 Some(line) => {
-                    let reach = (1.2 * self.reach).min(1.6 * line.reach());
+                    let reach = (1.2 * self.reach).min(2.0 * line.reach());
                     self.aim_at(line.root(), reach.max(line.reach()))
                 }
                 None => self.look_further(),
@@ -106,7 +106,7 @@ impl ObjectiveSearch {
         let closer = (4.0 / known).sqrt().clamp(0.6, 1.0);
         let interval = line.interval();
         let width = interval.map_or(0.0, |(lower, upper)| (upper - lower) / line.root());
-        let reach = line.reach() * closer.max((0.4 * width / line.reach()).min(1.3));
+        let reach = line.reach() * closer.max((0.4 * width / line.reach()).min(2.0));
         self.aim_at(line.root(), reach)
     }
 

