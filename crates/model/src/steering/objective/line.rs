@@ -45,6 +45,11 @@ pub(super) struct Line {
 impl Line {
     /// Fits a line; `None` where the points do not give one that rises with the load.
     pub(super) fn fit(law: Law, centre: f64, points: &[Point]) -> Option<Self> {
+        let batches: Vec<Point> = points
+            .chunk_by(|left, right| left.batch == right.batch)
+            .filter_map(joined)
+            .collect();
+        let points = batches.as_slice();
         let count: f64 = points.iter().map(|point| point.count).sum();
         let total: f64 = points.iter().map(|point| point.total).sum();
         let mut line = Self {
@@ -150,18 +155,9 @@ impl Line {
     /// independent responses would; and batches that follow each other may still be alike,
     /// which their correlation tells: a sum of values with correlation r between neighbours
     /// has (1+r)/(1−r) times the variance.
-    fn spread(&mut self, points: &[Point]) -> Option<()> {
-        let mut residuals = Vec::new();
-        for batch in points.chunk_by(|left, right| left.batch == right.batch) {
-            let (mut off, mut variance) = (0.0, 0.0);
-            for point in batch {
-                let (value, _, each) = self.law.at(self.predictor(point.load));
-                off += point.total - point.count * value;
-                variance += point.count * each;
-            }
-            residuals.push(off / variance.sqrt());
-        }
-        let batches = residuals.len() as f64;
+    fn spread(&mut self, batches: &[Point]) -> Option<()> {
+        let residuals: Vec<f64> = batches.iter().map(|batch| self.residual(batch)).collect();
+        let batches = batches.len() as f64;
         if batches < 5.0 {
             return None;
         }
@@ -229,6 +225,17 @@ impl Line {
         let at = |off: f64| self.centre * (1.0 + x + off);
         Some((at((-b - root) / a), at((-b + root) / a)))
     }
+}
+
+/// The points of a batch as one.
+fn joined(batch: &[Point]) -> Option<Point> {
+    let joined = batch.iter().copied().reduce(|left, right| Point {
+        count: left.count + right.count,
+        total: left.total + right.total,
+        longest: left.longest.max(right.longest),
+        ..left
+    });
+    joined.filter(|batch| batch.count > 0.0)
 }
 
 type Vector = [f64; 3];
