@@ -6,7 +6,9 @@
 //! The line is fitted by iterated weighted least squares to counts and sums as they are
 //! (McCullagh and Nelder, *Generalized Linear Models*, 2nd edition, 1989, sections 2.5 and
 //! 9.2: quasi-likelihood), so that an interval without a single slow response needs no
-//! special case and no average of reciprocals biases the mean. Where the line meets the
+//! special case and no average of reciprocals biases the mean. With several servers it bends:
+//! the fit has a quadratic term that a normal prior around 0 holds small, so that the interval
+//! grows by what the loads that were tried do not say about it. Where the line meets the
 //! objective comes with Fieller's interval (*Some problems in interval estimation*, Journal
 //! of the Royal Statistical Society B 16, 1954).
 
