@@ -5,10 +5,12 @@
 
 mod check;
 mod coordinator;
+mod course;
 mod materials;
 mod steered;
 
 pub(crate) use check::check_pin;
+pub(crate) use course::Course;
 
 use crate::backend::sockets::Sockets;
 use crate::clock::Clock;

@@ -5,19 +5,18 @@ use super::client::{ClientEnd, Company, Shared};
 use super::watch::Coordinator;
 use crate::clock::Clock;
 use crate::error::RunError;
-use crate::host;
-use crate::run::tool;
+use crate::run::Course;
 use filestone_model::measure::mix_record::{
     CorrectionRecord, FileSetRecord, MixOperationRecord, MixRecord, WireOperationRecord, WireRecord,
 };
-use filestone_model::measure::run_record::{self, RunEnd, RunRecord, Target};
+use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, Caveat, caveat};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::{Calls, place};
 use filestone_model::operation::{Failure, OpKind};
 use filestone_model::plan::{MixPlan, Plan};
 use filestone_model::time::Moment;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// Achieved below this share of offered is worth a caveat.
 const ACHIEVED_SHARE: f64 = 0.98;
@@ -126,26 +125,17 @@ pub(super) fn record(
         wire.background_calls_per_s = measured.background;
         wire.corrections = measured.corrections;
     }
-    let window_at = measured.started_at + Duration::from_nanos(plan.warm_up_ns);
-    let mut record = RunRecord {
-        format: run_record::FORMAT,
-        method: run_record::METHOD,
-        tool: tool(),
-        started_at: humantime::format_rfc3339_millis(window_at).to_string(),
-        plan: plan.clone(),
-        host: host::describe(&measured.clock, "threads"),
+    let course = Course {
+        plan,
         target,
-        headroom: None,
-        end: measured.end,
+        clock: (&measured.clock, "threads"),
+        started_at: measured.started_at,
         window_ns,
-        replay: None,
+        end: measured.end,
+    };
+    let mut record = RunRecord {
         mix: Some(mix_record),
-        curve: None,
-        objective: None,
-        totals,
-        intervals,
-        ticks,
-        caveats: Vec::new(),
+        ..course.record((intervals, ticks, totals))
     };
     record.caveats = caveat::find(&record);
     compare_calls_with_offered(&mut record, measured.seen.as_ref(), &measured.asked);

@@ -3,16 +3,15 @@
 use super::client::ClientEnd;
 use super::mismatches::Mismatches;
 use crate::clock::Clock;
-use crate::host;
-use crate::run::tool;
+use crate::run::Course;
 use filestone_model::client::nfs3::failure;
 use filestone_model::measure::replay_record::ReplayRecord;
-use filestone_model::measure::run_record::{self, RunEnd, RunRecord, Target};
+use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, Caveat, caveat};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Plan, ReplayPlan};
 use filestone_model::time::Moment;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// What a run came to, before it is a record.
 pub(super) struct Measured {
@@ -70,26 +69,17 @@ impl Measured {
         let mut replay = self.replay;
         replay.bytes_written = moved(&[OpKind::WriteX, OpKind::Write, OpKind::OpenX]);
         replay.bytes_read = moved(&[OpKind::ReadX, OpKind::Read]);
-        let window_at = self.started_at + Duration::from_nanos(plan.warm_up_ns);
-        let mut record = RunRecord {
-            format: run_record::FORMAT,
-            method: run_record::METHOD,
-            tool: tool(),
-            started_at: humantime::format_rfc3339_millis(window_at).to_string(),
-            plan: plan.clone(),
-            host: host::describe(&self.clock, "threads"),
+        let course = Course {
+            plan,
             target,
-            headroom: None,
-            end: self.end,
+            clock: (&self.clock, "threads"),
+            started_at: self.started_at,
             window_ns: self.window_end.nanos_since(window_start),
+            end: self.end,
+        };
+        let mut record = RunRecord {
             replay: Some(replay),
-            mix: None,
-            curve: None,
-            objective: None,
-            totals,
-            intervals,
-            ticks,
-            caveats: Vec::new(),
+            ..course.record((intervals, ticks, totals))
         };
         record.caveats = caveat::find(&record);
         let missing = self.begun as i64 - record.totals.ledger.scheduled as i64;

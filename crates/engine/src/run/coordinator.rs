@@ -2,20 +2,19 @@
 //! the record.
 
 use super::steered::Steered;
-use super::{Observer, tool};
+use super::{Course, Observer};
 use crate::clock::Clock;
-use crate::host;
 use crate::worker::{IntervalSink, WorkerEnd, new_buffer};
 use filestone_model::client::nfs3::failure;
 use filestone_model::measure::mix_figures::figures;
 use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::measure::run_record::{self, RunEnd, RunRecord, Target};
+use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, IntervalBuffer, caveat};
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// Interval buffers per worker: one being filled, the others on their way.
 pub const BUFFERS_PER_WORKER: usize = 3;
@@ -164,26 +163,17 @@ impl Coordinator {
         };
         let window_ns = window_end.nanos_since(window_start);
         let mix = file_set.map(|set| figures(plan, &totals, &intervals, window_ns, set));
-        let window_at = started_at + Duration::from_nanos(plan.warm_up_ns);
-        let mut record = RunRecord {
-            format: run_record::FORMAT,
-            method: run_record::METHOD,
-            tool: tool(),
-            started_at: humantime::format_rfc3339_millis(window_at).to_string(),
-            plan: plan.clone(),
-            host: host::describe(clock, driver),
+        let course = Course {
+            plan,
             target: target.clone(),
-            headroom: None,
-            replay: None,
-            mix,
-            curve: None,
-            objective: None,
-            end,
+            clock: (clock, driver),
+            started_at,
             window_ns,
-            totals,
-            intervals,
-            ticks,
-            caveats: Vec::new(),
+            end,
+        };
+        let mut record = RunRecord {
+            mix,
+            ..course.record((intervals, ticks, totals))
         };
         record.caveats = caveat::find(&record);
         record

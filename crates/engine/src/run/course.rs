@@ -1,0 +1,54 @@
+//! What every record says, whatever kind of run made it.
+
+use super::tool;
+use crate::clock::Clock;
+use crate::host;
+use filestone_model::measure::run_record::{
+    self, IntervalRecord, RunEnd, RunRecord, Target, TickRecord, Totals,
+};
+use filestone_model::plan::Plan;
+use std::time::{Duration, SystemTime};
+
+/// The course of a run.
+pub(crate) struct Course<'run> {
+    pub plan: &'run Plan,
+    pub target: Target,
+    /// The clock, and what waited for completions.
+    pub clock: (&'run Clock, &'run str),
+    /// When the run began: its warm-up, if it had one.
+    pub started_at: SystemTime,
+    pub window_ns: u64,
+    pub end: RunEnd,
+}
+
+impl Course<'_> {
+    /// The record of this run, without what only its own kind has to tell, and without
+    /// its caveats.
+    pub fn record(
+        self,
+        (intervals, ticks, totals): (Vec<IntervalRecord>, Vec<TickRecord>, Totals),
+    ) -> RunRecord {
+        let window_at = self.started_at + Duration::from_nanos(self.plan.warm_up_ns);
+        let (clock, driver) = self.clock;
+        RunRecord {
+            format: run_record::FORMAT,
+            method: run_record::METHOD,
+            tool: tool(),
+            started_at: humantime::format_rfc3339_millis(window_at).to_string(),
+            plan: self.plan.clone(),
+            host: host::describe(clock, driver),
+            target: self.target,
+            headroom: None,
+            end: self.end,
+            window_ns: self.window_ns,
+            replay: None,
+            mix: None,
+            curve: None,
+            objective: None,
+            totals,
+            intervals,
+            ticks,
+            caveats: Vec::new(),
+        }
+    }
+}
