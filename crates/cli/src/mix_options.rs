@@ -2,9 +2,10 @@
 
 use crate::layer_targets::{self, LayerList};
 use crate::mix_values::{file_sizes, objective, percent, popularity, server_directory, set_name};
-use crate::option_values::{Processors, count, file_size, processors, seed, size, within};
+use crate::option_values::{count, file_size, size, within};
 use crate::options::{
-    CLIENTS_MAX, CalibrationOptions, IN_FLIGHT_MAX, NfsOptions, RunReportOptions, Stable, Transport,
+    CLIENTS_MAX, CalibrationOptions, GeneratorOptions, IN_FLIGHT_MAX, NfsOptions, RunReportOptions,
+    Stable, Transport,
 };
 use crate::quantity;
 use crate::target::Target;
@@ -145,21 +146,8 @@ pub struct MixLoadOptions {
     /// Run this long before measuring [default: 1 s]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub warm_up: Option<u64>,
-    /// How long a call may stay unanswered [default: 60 s]
-    #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration)]
-    pub timeout: Option<u64>,
-    /// How long to try to get a lost connection back before giving up [default: 10 s]
-    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
-    pub reconnect: Option<u64>,
-    /// Where all randomness comes from; the same seed asks the same [default: a new one, recorded]
-    #[arg(long, value_name = "N", value_parser = seed)]
-    pub seed: Option<u64>,
-    /// Spin instead of sleeping: less dispatch delay, whole processors used
-    #[arg(long)]
-    pub busy_poll: bool,
-    /// Bind workers to these processors, in turn, such as 0,2 or 0-3
-    #[arg(long, value_name = "CPUS", value_parser = processors)]
-    pub pin: Option<Processors>,
+    #[command(flatten)]
+    pub generator: GeneratorOptions,
 }
 
 /// When operations are due.

@@ -92,15 +92,19 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
             (None, duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
         },
         count: load.count,
-        timeout_ns: load.timeout.unwrap_or(TIMEOUT_DEFAULT),
-        reconnect_ns: load.reconnect.unwrap_or(RECONNECT_DEFAULT),
+        timeout_ns: load.generator.timeout.unwrap_or(TIMEOUT_DEFAULT),
+        reconnect_ns: load.generator.reconnect.unwrap_or(RECONNECT_DEFAULT),
         interval_ns: match (&steering, options.report.mark) {
             (Some(_), None | Some(0)) => STEERED_INTERVAL,
             (_, mark) => interval(mark),
         },
-        seed: load.seed.unwrap_or(here.seed),
-        busy_poll: load.busy_poll,
-        pin: load.pin.clone().map_or_else(Vec::new, |list| list.0),
+        seed: load.generator.seed.unwrap_or(here.seed),
+        busy_poll: load.generator.busy_poll,
+        pin: load
+            .generator
+            .pin
+            .clone()
+            .map_or_else(Vec::new, |list| list.0),
         steering,
         workload: WorkloadPlan::Mix(Box::new(mix)),
         target,

@@ -241,6 +241,14 @@ pub struct LoadOptions {
     /// Run this long before measuring [default: 0]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub warm_up: Option<u64>,
+    #[command(flatten)]
+    pub generator: GeneratorOptions,
+}
+
+/// How the load generator behaves, whatever is asked.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Load")]
+pub struct GeneratorOptions {
     /// How long a call may stay unanswered [default: 60 s]
     #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub timeout: Option<u64>,

@@ -84,12 +84,16 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
             (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
         },
         count: load.count,
-        timeout_ns: load.timeout.unwrap_or(TIMEOUT_DEFAULT),
-        reconnect_ns: load.reconnect.unwrap_or(RECONNECT_DEFAULT),
+        timeout_ns: load.generator.timeout.unwrap_or(TIMEOUT_DEFAULT),
+        reconnect_ns: load.generator.reconnect.unwrap_or(RECONNECT_DEFAULT),
         interval_ns: interval(options.report.mark),
-        seed: load.seed.unwrap_or(here.seed),
-        busy_poll: load.busy_poll,
-        pin: load.pin.clone().map_or_else(Vec::new, |list| list.0),
+        seed: load.generator.seed.unwrap_or(here.seed),
+        busy_poll: load.generator.busy_poll,
+        pin: load
+            .generator
+            .pin
+            .clone()
+            .map_or_else(Vec::new, |list| list.0),
         steering: None,
         target: TargetPlan::Nfs3(target),
     };

@@ -121,9 +121,9 @@ fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
     let in_load = [
         ("--in-flight", load.in_flight.is_some()),
         ("--workers", load.workers.is_some()),
-        ("--busy-poll", load.busy_poll),
-        ("--timeout", load.timeout.is_some()),
-        ("--reconnect", load.reconnect.is_some()),
+        ("--busy-poll", load.generator.busy_poll),
+        ("--timeout", load.generator.timeout.is_some()),
+        ("--reconnect", load.generator.reconnect.is_some()),
     ];
     if let Some(option) = first_given(&in_load) {
         return Err(Error::usage(format!(
