@@ -18,9 +18,6 @@ use filestone_model::plan::{MixPlan, Plan};
 use filestone_model::time::Moment;
 use std::time::SystemTime;
 
-/// Achieved below this share of offered is worth a caveat.
-const ACHIEVED_SHARE: f64 = 0.98;
-
 /// What a run came to, before it is a record.
 pub(super) struct Measured {
     assembly: Assembly,
@@ -185,7 +182,7 @@ fn compare_calls_with_offered(
     };
     let calls = seen.map_or_else(|| asked.iter().sum(), |(counters, _)| counters.total);
     let achieved = calls as f64 * 1e9 / record.window_ns.max(1) as f64;
-    if achieved < ACHIEVED_SHARE * offered {
+    if achieved < caveat::achieved_share_min(record) * offered {
         record.caveats.push(Caveat::AchievedBelowOffered {
             offered_load_ops_per_s: offered,
             achieved_load_ops_per_s: achieved,
