@@ -17,7 +17,7 @@ use std::borrow::Cow;
 /// Changes when the shape of the record does.
 pub const FORMAT: u32 = 1;
 /// Changes when a number would come out differently for the same events.
-pub const METHOD: u32 = 1;
+pub const METHOD: u32 = 2;
 
 /// One run, self-contained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
