@@ -37,7 +37,7 @@ enum Chore {
     Bench(bench::Bench),
     /// Replay a load beside dbench and tbench, in turns.
     Beside(beside::Beside),
-    /// Run all 22 procedures, and some mishaps, against nfs-ganesha.
+    /// Run all 22 procedures, and some mishaps, against servers that are not ours.
     Interop(interop::Interop),
     /// Run every fuzz target briefly, where the toolchain allows.
     Fuzz(fuzz::Fuzz),

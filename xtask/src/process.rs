@@ -143,17 +143,18 @@ pub fn build_filestone() -> Result<PathBuf> {
     if !status.success() {
         bail!("filestone does not build");
     }
-    // This program lies in the folder of its profile, and that in the target folder.
-    let own = std::env::current_exe()?;
-    let target = own
-        .parent()
-        .and_then(Path::parent)
-        .context("xtask lies in a target folder")?;
-    let binary = target.join("release/filestone");
+    let binary = target_folder()?.join("release/filestone");
     if !binary.is_file() {
         bail!("{}: the build left no such file", binary.display());
     }
     Ok(binary)
+}
+
+/// Where Cargo builds: this program lies in the folder of its profile, and that in it.
+pub fn target_folder() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let target = own.parent().and_then(Path::parent);
+    Ok(target.context("xtask lies in no target folder")?.to_owned())
 }
 
 /// Lets this process, and what it starts, open as many files as the system allows.

@@ -44,7 +44,10 @@ const PROCEDURES: &[(&str, &str)] = &[
 ];
 
 /// Where every procedure is tried: name, host, export, transport.
-const WAYS: &[(&str, &str, &str, &str)] = &[
+pub type Way = (&'static str, &'static str, &'static str, &'static str);
+
+/// All of nfs-ganesha's.
+pub const WAYS: &[Way] = &[
     ("TCP disk", "127.0.0.1", "/export", "tcp"),
     ("TCPv6 disk", "[::1]", "/export", "tcp"),
     ("UDP disk", "127.0.0.1", "/export", "udp"),
@@ -70,12 +73,12 @@ impl Bed {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<Output> {
+    pub fn run(&self, arguments: &[&str]) -> Result<Output> {
         process::run(&mut self.command(arguments), &[], &self.folder, RUN_LIMIT)
             .with_context(|| format!("filestone {}", arguments.join(" ")))
     }
 
-    fn probe(&self, operation: &str, target: &str, options: &[&str]) -> Result<Output> {
+    pub fn probe(&self, operation: &str, target: &str, options: &[&str]) -> Result<Output> {
         self.run(
             &[
                 &[
@@ -127,14 +130,14 @@ fn judge(output: &Output, count: u32) -> Result<String, String> {
         .map_or("ok".into(), |status| (*status).to_owned()))
 }
 
-/// All 22 procedures in every way; whether each was answered as it should be.
-pub fn procedures(bed: &Bed) -> Result<bool> {
+/// All 22 procedures in each of these ways; whether each was answered as it should be.
+pub fn procedures(bed: &Bed, ways: &[Way]) -> Result<bool> {
     let count = bed.count.to_string();
     let mut rows = Vec::new();
     let mut wrong = Vec::new();
     for (operation, object) in PROCEDURES {
         let mut row = vec![operation.to_uppercase()];
-        for (_, host, export, transport) in WAYS {
+        for (_, host, export, transport) in ways {
             let target = format!("nfs://{host}{export}/{object}");
             let target = target.trim_end_matches('/');
             let options = [
@@ -157,7 +160,7 @@ pub fn procedures(bed: &Bed) -> Result<bool> {
         rows.push(row);
     }
     let head: Vec<&str> = std::iter::once("procedure")
-        .chain(WAYS.iter().map(|(name, ..)| *name))
+        .chain(ways.iter().map(|(name, ..)| *name))
         .collect();
     print!("{}", table::lay_out(&head, &rows, false));
     for what in &wrong {
@@ -167,7 +170,7 @@ pub fn procedures(bed: &Bed) -> Result<bool> {
 }
 
 /// Its name, and what says how it went.
-pub type Situation = (&'static str, fn(&Bed) -> Result<String>);
+pub type Situation<B = Bed> = (&'static str, fn(&B) -> Result<String>);
 
 /// What else a client meets.
 pub const SITUATIONS: &[Situation] = &[
@@ -189,11 +192,12 @@ pub const SITUATIONS: &[Situation] = &[
     ("nothing is left on the server", nothing_is_left),
 ];
 
-/// Runs them all; whether each went as it should.
-pub fn situations(bed: &Bed, situations: &[Situation]) -> Result<bool> {
+/// Runs those whose names hold `only`; whether each went as it should.
+pub fn situations<B>(bed: &B, situations: &[Situation<B>], only: Option<&str>) -> Result<bool> {
+    let wanted = |name: &str| only.is_none_or(|only| name.contains(only));
     let mut rows = Vec::new();
     let mut is_good = true;
-    for (name, situation) in situations {
+    for (name, situation) in situations.iter().filter(|(name, _)| wanted(name)) {
         let start = Instant::now();
         let (verdict, what) = match situation(bed) {
             Ok(what) => ("ok", what),

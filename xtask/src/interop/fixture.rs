@@ -9,7 +9,7 @@ use filestone_wire::nfs3::{
 };
 use filestone_wire::pattern;
 use filestone_wire::xdr::Decode;
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::TcpStream;
 
 /// A file with the pattern that `--verify` expects.
 pub const FILE: &str = "file";
@@ -22,23 +22,23 @@ pub const DIRECTORY: &str = "files";
 const SMALL_FILES: u32 = 20;
 const WRITE_LEN: usize = 32 << 10;
 
-fn connect(port: u16) -> Result<TcpStream> {
-    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
-        .with_context(|| format!("127.0.0.1:{port} does not answer"))?;
+fn connect(host: &str, port: u16) -> Result<TcpStream> {
+    let stream = TcpStream::connect((host, port))
+        .with_context(|| format!("{host}:{port} does not answer"))?;
     stream.set_nodelay(true)?;
     Ok(stream)
 }
 
 /// The handle of an export.
-pub fn mount(export: &str) -> Result<Handle> {
-    exchange::handle_of(&mut connect(MOUNT_PORT)?, export, &[])
+pub fn mount(host: &str, export: &str) -> Result<Handle> {
+    exchange::handle_of(&mut connect(host, MOUNT_PORT)?, export, &[])
 }
 
 /// Makes the files in an export.
-pub fn make(export: &str) -> Result<()> {
-    let root = mount(export)?;
+pub fn make(host: &str, export: &str) -> Result<()> {
+    let root = mount(host, export)?;
     let mut maker = Maker {
-        stream: connect(NFS_PORT)?,
+        stream: connect(host, NFS_PORT)?,
     };
     let file = maker.file(root, FILE)?;
     for offset in (0..FILE_LEN).step_by(WRITE_LEN) {

@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+/// Where it is.
+pub const HOST: &str = "127.0.0.1";
+/// What it exports: a directory on disk, and one in its memory.
+pub const EXPORTS: [&str; 2] = ["/export", "/mem"];
 /// Where it answers NFS.
 pub const NFS_PORT: u16 = 2049;
 /// Where it answers MOUNT.
@@ -151,9 +155,11 @@ impl Ganesha {
 fn exports_are_there(server: &mut Running) -> Result<()> {
     let start = std::time::Instant::now();
     loop {
-        let tried = super::fixture::mount("/export").and_then(|_| super::fixture::mount("/mem"));
+        let tried = EXPORTS
+            .iter()
+            .try_for_each(|export| super::fixture::mount(HOST, export).map(drop));
         match tried {
-            Ok(_) => return Ok(()),
+            Ok(()) => return Ok(()),
             Err(error) if start.elapsed() > START_LIMIT => return Err(error),
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }

@@ -1,5 +1,5 @@
-//! filestone against a server that is not ours: nfs-ganesha, in a network of
-//! its own.
+//! filestone against peers that are not ours: nfs-ganesha, or Linux's own server and client,
+//! in a network of its own.
 //!
 //! The server, the port mapper and this program run in new network, mount and
 //! process namespaces. So ports 111 and 2049 cannot collide with anybody's, and
@@ -8,12 +8,13 @@
 mod checks;
 mod fixture;
 mod ganesha;
+mod kernel;
 mod loads;
 mod mixes;
 
 use crate::process::{self, Folder};
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
@@ -21,6 +22,9 @@ use std::time::Instant;
 /// Options of `cargo xtask interop`.
 #[derive(Debug, Clone, Args)]
 pub struct Interop {
+    /// What filestone is tested against
+    #[arg(value_enum, default_value_t = Peer::Ganesha)]
+    pub peer: Peer,
     /// Operations per run
     #[arg(long, default_value_t = 50)]
     pub count: u32,
@@ -35,8 +39,20 @@ pub struct Interop {
     pub inside: Option<PathBuf>,
 }
 
+/// A peer that is not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Peer {
+    /// nfs-ganesha, and dbench with its loads
+    Ganesha,
+    /// Linux's NFS server and NFS client, in a machine under QEMU
+    Kernel,
+}
+
 /// Programs, and the Debian packages they are in.
-const NEEDED: &[(&str, &str)] = &[
+type Needed = [(&'static str, &'static str)];
+
+/// What nfs-ganesha needs.
+const FOR_GANESHA: &Needed = &[
     ("/usr/bin/ganesha.nfsd", "nfs-ganesha"),
     ("/usr/lib/*/ganesha/libfsalvfs.so", "nfs-ganesha-vfs"),
     ("/usr/lib/*/ganesha/libfsalmem.so", "nfs-ganesha-mem"),
@@ -63,7 +79,14 @@ fn outside(options: &Interop) -> Result<bool> {
             "interop: this user may not make network namespaces\nhelp: run `sudo -E cargo xtask interop`, or as root in a container"
         );
     }
-    install(NEEDED)?;
+    let name = match options.peer {
+        Peer::Ganesha => "ganesha",
+        Peer::Kernel => "kernel",
+    };
+    match options.peer {
+        Peer::Ganesha => install(FOR_GANESHA)?,
+        Peer::Kernel => kernel::prepare()?,
+    }
     let filestone = process::build_filestone()?;
     let mut command = Command::new("unshare");
     command.args([
@@ -79,7 +102,7 @@ fn outside(options: &Interop) -> Result<bool> {
     command
         .args(["--", "sh", "-c", "\"$@\"; exit $?", "interop"])
         .arg(std::env::current_exe()?)
-        .arg("interop")
+        .args(["interop", name])
         .arg(format!("--count={}", options.count))
         .args(options.figures.then_some("--figures"))
         .args(options.only.as_ref().map(|only| format!("--only={only}")))
@@ -102,7 +125,7 @@ fn is_there(pattern: &str) -> bool {
 }
 
 /// Installs the packages of programs that are not there.
-pub fn install(needed: &[(&str, &'static str)]) -> Result<()> {
+pub fn install(needed: &Needed) -> Result<()> {
     let mut missing: Vec<&str> = needed
         .iter()
         .filter(|(file, _)| !is_there(file))
@@ -140,37 +163,41 @@ pub fn install(needed: &[(&str, &'static str)]) -> Result<()> {
 fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     let start = Instant::now();
     let folder = Folder::new("interop")?;
-    let server = ganesha::Ganesha::start(&folder.path)?;
-    println!(
-        "nfs-ganesha {} is up after {:.1} s",
-        server.version,
-        start.elapsed().as_secs_f64()
-    );
-    fixture::make("/export")?;
-    fixture::make("/mem")?;
     let bed = checks::Bed {
         filestone,
         folder: folder.path.clone(),
         count: options.count,
     };
-    let mut is_good = options.only.is_some() || checks::procedures(&bed)?;
-    let all = [checks::SITUATIONS, loads::SITUATIONS, mixes::SITUATIONS];
-    for situations in all {
-        let wanted = situations.iter().copied().filter(|(name, _)| {
-            let only = options.only.as_ref();
-            only.is_none_or(|only| name.contains(only.as_str()))
-        });
-        is_good &= checks::situations(&bed, &wanted.collect::<Vec<_>>())?;
+    let is_good = match options.peer {
+        Peer::Ganesha => against_ganesha(options, &bed, start)?,
+        Peer::Kernel => kernel::run(options.only.as_deref(), bed, start)?,
+    };
+    println!("interop: {:.1} s", start.elapsed().as_secs_f64());
+    Ok(is_good)
+}
+
+fn against_ganesha(options: &Interop, bed: &checks::Bed, start: Instant) -> Result<bool> {
+    let server = ganesha::Ganesha::start(&bed.folder)?;
+    println!(
+        "nfs-ganesha {} is up after {:.1} s",
+        server.version,
+        start.elapsed().as_secs_f64()
+    );
+    for export in ganesha::EXPORTS {
+        fixture::make(ganesha::HOST, export)?;
+    }
+    let only = options.only.as_deref();
+    let mut is_good = only.is_some() || checks::procedures(bed, checks::WAYS)?;
+    for situations in [checks::SITUATIONS, loads::SITUATIONS, mixes::SITUATIONS] {
+        is_good &= checks::situations(bed, situations, only)?;
     }
     if options.figures {
-        checks::figures(&bed)?;
+        checks::figures(bed)?;
     }
     if !is_good {
         eprintln!("what nfs-ganesha said last:\n{}", server.last_words());
     }
-    is_good &= checks::server_stops(&bed, server)?;
-    println!("interop: {:.1} s", start.elapsed().as_secs_f64());
-    Ok(is_good)
+    Ok(is_good & checks::server_stops(bed, server)?)
 }
 
 #[cfg(test)]

@@ -1,0 +1,247 @@
+//! A Linux machine under QEMU, emulated: right, but not fast.
+//!
+//! It is at [`GUEST`] of a network of its own with this program's namespace, and takes jobs
+//! through a folder that both see: a script with the next number, which leaves its output and
+//! its exit status beside itself.
+
+use super::image::Image;
+use crate::process::Running;
+use anyhow::{Context, Result, bail};
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The guest's address.
+pub const GUEST: &str = "10.77.0.2";
+/// This program's, as the guest sees it.
+pub const HOST: &str = "10.77.0.1";
+/// It takes about six seconds here; a busy machine may take longer.
+const START_LIMIT: Duration = Duration::from_secs(180);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+const INTERFACE: &str = "guest";
+const APPEND: &str = "console=ttyS0 rdinit=/init quiet loglevel=4 panic=-1 mitigations=off \
+    nokaslr lsm= audit=0 cryptomgr.notests nowatchdog random.trust_cpu=on net.ifnames=0";
+
+/// The machine; it is ended when this is dropped.
+pub struct Guest {
+    _qemu: Running,
+    console: PathBuf,
+    /// The folder that both see, `/share` in the guest.
+    pub share: PathBuf,
+    jobs: Cell<u32>,
+    /// Its kernel, as it says itself.
+    pub kernel: String,
+}
+
+/// Something that runs in the guest.
+pub struct Job {
+    path: PathBuf,
+    script: String,
+}
+
+impl Guest {
+    /// Starts it. Must run in a network namespace of its own.
+    pub fn start(image: &Image, folder: &Path) -> Result<Self> {
+        let share = folder.join("share");
+        fs::create_dir_all(&share)?;
+        let console = folder.join("console.log");
+        let disk = folder.join("ext4.img");
+        make_disk(&disk)?;
+        network()?;
+        let mut command = Command::new("qemu-system-x86_64");
+        command
+            .args(["-machine", "pc,usb=off,vmport=off", "-cpu", "max,la57=off"])
+            .args(["-accel", "tcg,thread=multi,tb-size=256"])
+            .args(["-smp", "1", "-m", "1024", "-nodefaults", "-no-user-config"])
+            .args(["-display", "none", "-no-reboot", "-append", APPEND])
+            .arg("-kernel")
+            .arg(&image.kernel)
+            .arg("-initrd")
+            .arg(&image.root)
+            .arg("-serial")
+            .arg(format!("file:{}", console.display()))
+            .arg("-netdev")
+            .arg(format!(
+                "tap,id=n0,ifname={INTERFACE},script=no,downscript=no"
+            ))
+            .args(["-device", "virtio-net-pci,netdev=n0,romfile="])
+            .args(["-object", "rng-random,id=r0,filename=/dev/urandom"])
+            .args(["-device", "virtio-rng-pci,rng=r0", "-virtfs"])
+            .arg(format!(
+                "local,path={},mount_tag=share,security_model=none,multidevs=remap",
+                share.display()
+            ))
+            .arg("-drive")
+            .arg(format!(
+                "file={},if=virtio,format=raw,cache=unsafe",
+                disk.display()
+            ))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(folder.join("qemu.log"))?);
+        let mut qemu = Running::start(&mut command, &[])?;
+        let kernel = booted(&mut qemu, &console)?;
+        let guest = Self {
+            _qemu: qemu,
+            console,
+            share,
+            jobs: Cell::new(0),
+            kernel,
+        };
+        guest.set_clock()?;
+        Ok(guest)
+    }
+
+    /// Makes `file` a program of the guest, `/share/NAME`.
+    pub fn bring(&self, file: &Path, name: &str) -> Result<()> {
+        fs::copy(file, self.share.join(name))
+            .with_context(|| format!("{} into the guest", file.display()))?;
+        Ok(())
+    }
+
+    /// Starts a script of the shell.
+    pub fn spawn(&self, script: &str) -> Result<Job> {
+        let number = self.jobs.get() + 1;
+        self.jobs.set(number);
+        let path = self.share.join(number.to_string());
+        // Written under another name first: the guest is not to see half of it.
+        let draft = path.with_extension("draft");
+        fs::write(&draft, format!("cd /root\n{script}\n"))?;
+        fs::rename(&draft, path.with_extension("job"))?;
+        Ok(Job {
+            path,
+            script: script.to_owned(),
+        })
+    }
+
+    /// Runs a script of the shell to its end, but waits no longer than `limit`.
+    pub fn run(&self, script: &str, limit: Duration) -> Result<Output> {
+        self.spawn(script)?.wait(limit)
+    }
+
+    /// Runs a script that must succeed; what it printed.
+    pub fn succeed(&self, script: &str, limit: Duration) -> Result<String> {
+        let output = self.run(script, limit)?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        match output.status.success() {
+            true => Ok(said),
+            false => bail!(
+                "in the guest, `{script}` ended with {}: {} {}",
+                output.status,
+                said.trim(),
+                String::from_utf8_lossy(&output.stderr).trim()
+            ),
+        }
+    }
+
+    /// The end of what its console printed.
+    pub fn last_words(&self) -> String {
+        last_lines(&self.console)
+    }
+
+    /// The guest's clock begins up to a second late.
+    fn set_clock(&self) -> Result<()> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+        self.succeed(
+            &format!("date -s @{:.3} >/dev/null", now.as_secs_f64()),
+            START_LIMIT,
+        )?;
+        Ok(())
+    }
+}
+
+impl Job {
+    /// Waits until it ends, but no longer than `limit`.
+    pub fn wait(self, limit: Duration) -> Result<Output> {
+        let start = Instant::now();
+        let ended = self.path.with_extension("ended");
+        while start.elapsed() < limit {
+            if let Ok(status) = fs::read_to_string(&ended) {
+                let code: i32 = status.trim().parse().context("an exit status")?;
+                return Ok(Output {
+                    status: ExitStatus::from_raw(code << 8),
+                    stdout: fs::read(self.path.with_extension("out"))?,
+                    stderr: fs::read(self.path.with_extension("err"))?,
+                });
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let said =
+            |kind: &str| fs::read_to_string(self.path.with_extension(kind)).unwrap_or_default();
+        bail!(
+            "in the guest, `{}` did not end within {limit:?}: {}{}",
+            self.script,
+            said("out"),
+            said("err")
+        )
+    }
+}
+
+/// A small ext4 file system: the guest's `/ext4`.
+fn make_disk(path: &Path) -> Result<()> {
+    File::create(path)?.set_len(96 << 20)?;
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", "-F"])
+        .arg(path)
+        .output()
+        .context("mkfs.ext4 did not start")?;
+    if !made.status.success() {
+        bail!("mkfs.ext4: {}", String::from_utf8_lossy(&made.stderr));
+    }
+    Ok(())
+}
+
+/// The host's end of the network between host and guest.
+fn network() -> Result<()> {
+    let network = format!("{HOST}/24");
+    let commands: [&[&str]; 4] = [
+        &["link", "set", "lo", "up"],
+        &["tuntap", "add", "dev", INTERFACE, "mode", "tap"],
+        &["addr", "add", &network, "dev", INTERFACE],
+        &["link", "set", INTERFACE, "up"],
+    ];
+    for arguments in commands {
+        let status = Command::new("ip").args(arguments).status()?;
+        if !status.success() {
+            bail!("`ip {}` ended with {status}", arguments.join(" "));
+        }
+    }
+    Ok(())
+}
+
+fn last_lines(console: &Path) -> String {
+    let bytes = fs::read(console).unwrap_or_default();
+    let said = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = said.lines().collect();
+    lines[lines.len().saturating_sub(15)..].join("\n")
+}
+
+/// Waits until the guest says that it is ready; its kernel's version.
+fn booted(qemu: &mut Running, console: &Path) -> Result<String> {
+    let start = Instant::now();
+    loop {
+        let bytes = fs::read(console).unwrap_or_default();
+        let said = String::from_utf8_lossy(&bytes);
+        let ready = said
+            .lines()
+            .find_map(|line| line.split_once("GUEST-READY kernel "));
+        if let Some((_, version)) = ready
+            && said.ends_with('\n')
+        {
+            return Ok(version.trim().to_owned());
+        }
+        if let Some(status) = qemu.ended()? {
+            bail!("QEMU ended with {status}:\n{}", last_lines(console));
+        }
+        if start.elapsed() > START_LIMIT {
+            bail!(
+                "the guest is not ready after {START_LIMIT:?}:\n{}",
+                last_lines(console)
+            );
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

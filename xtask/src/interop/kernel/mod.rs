@@ -1,0 +1,71 @@
+//! filestone against Linux's own NFS server and NFS client.
+//!
+//! Both are in one machine under QEMU, made of Debian's packages: it is emulated, so that this
+//! runs wherever QEMU does and whatever the host's kernel has been built with. What is tested is
+//! what is right; how fast it is, says nothing.
+
+mod guest;
+mod image;
+mod situations;
+
+use super::{Needed, checks, fixture, install};
+use crate::process;
+use anyhow::Result;
+use guest::{GUEST, Guest};
+use image::Image;
+use std::path::PathBuf;
+use std::time::Instant;
+
+const NEEDED: &Needed = &[
+    ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"),
+    ("/usr/bin/xz", "xz-utils"),
+    ("/usr/sbin/mkfs.ext4", "e2fsprogs"),
+    ("/usr/sbin/ip", "iproute2"),
+    ("/usr/bin/unshare", "util-linux"),
+];
+
+/// Where every procedure is tried.
+const WAYS: &[checks::Way] = &[
+    ("TCP tmpfs", GUEST, "/export", "tcp"),
+    ("UDP tmpfs", GUEST, "/export", "udp"),
+    ("TCP ext4", GUEST, "/ext4", "tcp"),
+];
+
+/// What a situation needs: filestone here, and the guest.
+pub struct Ground {
+    pub bed: checks::Bed,
+    pub guest: Guest,
+}
+
+/// Installs what is missing, and makes the guest's image where there is a network.
+pub fn prepare() -> Result<()> {
+    install(NEEDED)?;
+    Image::find_or_make(&folder()?)?;
+    Ok(())
+}
+
+/// Where the image is kept.
+fn folder() -> Result<PathBuf> {
+    Ok(process::target_folder()?.join("interop-kernel"))
+}
+
+/// Runs every check; whether all went well.
+pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool> {
+    let guest = Guest::start(&Image::within(&folder()?), &bed.folder)?;
+    println!(
+        "Linux {} is up after {:.1} s",
+        guest.kernel,
+        start.elapsed().as_secs_f64()
+    );
+    guest.bring(&bed.filestone, "filestone")?;
+    for export in ["/export", "/ext4"] {
+        fixture::make(GUEST, export)?;
+    }
+    let mut is_good = only.is_some() || checks::procedures(&bed, WAYS)?;
+    let ground = Ground { bed, guest };
+    is_good &= checks::situations(&ground, situations::ALL, only)?;
+    if !is_good {
+        eprintln!("what the guest said last:\n{}", ground.guest.last_words());
+    }
+    Ok(is_good)
+}
