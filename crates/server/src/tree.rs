@@ -35,6 +35,8 @@ pub const SYMLINK_MAX: usize = 4096;
 pub const FILE_MAX: u64 = i64::MAX as u64;
 /// The most names one file may have, as PATHCONF says.
 pub const LINK_MAX: u32 = 65_000;
+/// Symbolic links that a path may lead through, one after the other: Linux's number.
+const LINKS_FOLLOWED_MAX: usize = 40;
 
 /// What an inode counts for against the memory limit, beside its data.
 const INODE_COST: u64 = 256;
@@ -183,6 +185,26 @@ impl Tree {
             .try_fold(InodeNumber::ROOT, |directory, name| {
                 self.lookup(directory, name)
             })
+    }
+
+    /// Walks `path` and follows the symbolic link at its end, if there is one.
+    pub fn walk_to_object(&self, path: &[u8]) -> Result<InodeNumber, Status> {
+        let mut path = path.to_vec();
+        for _ in 0..LINKS_FOLLOWED_MAX {
+            let number = self.walk(&path)?;
+            let Kind::Symlink(target) = &self.inode(number)?.kind else {
+                return Ok(number);
+            };
+            if !target.starts_with(b"/") {
+                let parent = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+                path.truncate(parent);
+                path.push(b'/');
+            } else {
+                path.clear();
+            }
+            path.extend_from_slice(target);
+        }
+        Err(Status::INVAL)
     }
 
     pub fn memory_limit(&self) -> u64 {

@@ -50,7 +50,11 @@ pub fn prepare(
     observer: &mut dyn Observer,
 ) -> Result<Prepared, RunError> {
     observer.preparing(&format!("mounting {}", plan.target.path));
-    let (mut session, mounted) = mount::mount(&Caller::new(plan, plan.target), built_in)?;
+    let caller = Caller {
+        wants_link: plan.probe.operation == OpKind::ReadLink,
+        ..Caller::new(plan, plan.target)
+    };
+    let (mut session, mounted) = mount::mount(&caller, built_in)?;
     let object = FileEntry {
         handle: mounted.handle,
         len: mounted.attributes.size,

@@ -10,7 +10,7 @@ use crate::transport::rpc::{CallError, RpcChannel};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::{NfsTarget, Plan, TransportKind};
 use filestone_wire::mount::{self, DirPath, MountStatus};
-use filestone_wire::nfs3::{self, Fattr3, Handle};
+use filestone_wire::nfs3::{self, Fattr3, FileType, Handle};
 use filestone_wire::nlm;
 use filestone_wire::portmap::{self, Mapping};
 use filestone_wire::xdr::Decode;
@@ -56,6 +56,8 @@ pub struct Caller<'plan> {
     pub timeout_ns: u64,
     /// Where the calls' identity comes from.
     pub seed: u64,
+    /// Whether a symbolic link at the path is wanted itself, and not what it leads to.
+    pub wants_link: bool,
 }
 
 impl<'plan> Caller<'plan> {
@@ -65,6 +67,7 @@ impl<'plan> Caller<'plan> {
             target,
             timeout_ns: plan.timeout_ns,
             seed: plan.seed,
+            wants_link: false,
         }
     }
 }
@@ -98,6 +101,7 @@ pub fn mount(
         timeout,
         host,
         built_in,
+        wants_link: caller.wants_link,
     };
     let mut last = None;
     for address in addresses {
@@ -120,6 +124,7 @@ pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<Sock
         timeout: CALL_MAX.min(Duration::from_nanos(caller.timeout_ns)),
         host: caller.target.host.as_deref().unwrap_or("built-in"),
         built_in: None,
+        wants_link: false,
     };
     let channel = RpcChannel::connect(
         finder.dial(server),
@@ -149,6 +154,7 @@ struct Finder<'p> {
     timeout: Duration,
     host: &'p str,
     built_in: Option<SocketAddr>,
+    wants_link: bool,
 }
 
 /// Where the MOUNT service of a server may be.
@@ -283,8 +289,13 @@ impl Finder<'_> {
     ) -> Result<(Handle, String, String), RunError> {
         let path = self.target.path.as_str();
         let mut refusal = None;
+        let mut followed = None;
         for (parent, rest) in parents(path) {
             match service.mnt(parent)? {
+                Ok(handle) if rest.is_empty() && self.is_followed(session, &handle)? => {
+                    service.umnt(parent);
+                    followed = Some((handle, parent.into(), rest.into()));
+                }
                 Ok(handle) => {
                     let handle = walk(session, handle, parent, rest)?;
                     service.umnt(parent);
@@ -293,6 +304,9 @@ impl Finder<'_> {
                 Err(status) => refusal = refusal.or(Some(status)),
             }
         }
+        if let Some(followed) = followed {
+            return Ok(followed);
+        }
         Err(RunError::Mount {
             host: self.host.into(),
             path: path.into(),
@@ -300,6 +314,21 @@ impl Finder<'_> {
             exports: service.exports(),
             reserved_port: self.target.reserved_port,
         })
+    }
+}
+
+impl Finder<'_> {
+    /// Whether a link is wanted and MNT gave what it leads to, as Linux's mountd does: its path
+    /// is looked up on the server, where LOOKUP follows no links.
+    fn is_followed(&self, session: &mut Session, handle: &Handle) -> Result<bool, RunError> {
+        if !self.wants_link {
+            return Ok(false);
+        }
+        let attributes = session.attributes(&self.target.path, handle)?;
+        Ok(!matches!(
+            attributes.file_type,
+            FileType::Symlink | FileType::Directory
+        ))
     }
 }
 

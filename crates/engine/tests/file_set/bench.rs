@@ -56,6 +56,7 @@ impl Bench {
             target: &target,
             timeout_ns: seconds * 1_000_000_000,
             seed: 1,
+            wants_link: false,
         };
         let (session, mounted) = mount::mount(&caller, None).expect("it can be mounted");
         Self {

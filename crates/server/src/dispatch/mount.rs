@@ -2,7 +2,8 @@
 //!
 //! `/` and `/export` are exported, to everybody. Any path below them may be mounted, even that of
 //! a file, unless the server is strict: then the exports themselves and nothing else, and the
-//! rest is MNT3ERR_ACCES, as nfs-ganesha answers.
+//! rest is MNT3ERR_ACCES, as nfs-ganesha answers. A path that is a symbolic link gives what it
+//! leads to, as with Linux's mountd, which looks paths up as a program on the server would.
 
 use filestone_wire::mount::{
     DirPath, ExportEntry, MntFail, MntOk, MntReply, MountEntry, MountStatus, Name, PATH_MAX,
@@ -76,7 +77,7 @@ impl Service {
     fn mnt(&self, host: &[u8], path: &[u8], out: &mut Writer<'_>) {
         let tree = self.tree();
         let found = if path.first() == Some(&b'/') && path.len() <= PATH_MAX {
-            tree.walk(path).map_err(mount_status)
+            tree.walk_to_object(path).map_err(mount_status)
         } else {
             Err(MountStatus::NOENT)
         };

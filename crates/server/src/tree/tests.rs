@@ -56,6 +56,24 @@ fn the_initial_tree_is_as_its_options_say() {
 }
 
 #[test]
+fn a_path_leads_through_the_link_at_its_end_but_not_in_circles() {
+    let (mut tree, export) = planted();
+    let file = tree.walk(b"/export/file").unwrap();
+    assert_eq!(tree.walk_to_object(b"/export/link").unwrap(), file);
+    for (name, target) in [
+        (b"far".as_slice(), b"/export/link".as_slice()),
+        (b"round", b"round"),
+        (b"gone", b"nothing"),
+    ] {
+        tree.make_symlink(export, name, target, &Sattr3::default(), OWNER, NOW)
+            .unwrap();
+    }
+    assert_eq!(tree.walk_to_object(b"/export/far").unwrap(), file);
+    assert_eq!(tree.walk_to_object(b"/export/round"), Err(Status::INVAL));
+    assert_eq!(tree.walk_to_object(b"/export/gone"), Err(Status::NOENT));
+}
+
+#[test]
 fn handles_of_the_initial_tree_outlive_a_restart_and_later_ones_do_not() {
     let (mut tree, export) = planted();
     let file = tree.walk(b"/export/file").unwrap();

@@ -97,6 +97,7 @@ fn caller(target: &NfsTarget, timeout: Duration) -> Caller<'_> {
         target,
         timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
         seed: 0,
+        wants_link: false,
     }
 }
 
