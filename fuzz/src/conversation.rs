@@ -10,7 +10,6 @@ use filestone_model::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, Stability, Ticket,
 };
 use filestone_model::plan::TransportKind;
-use filestone_model::random::{Purpose, stream};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
@@ -173,9 +172,10 @@ impl Conversation {
             timeout_nanos: TIMEOUT_NANOS,
             transport,
         };
-        let mut generator = stream(u64::from(flags >> 3), Purpose::Xid, 0);
+        // Any bits will do, others for other flags.
+        let first_xid = u32::from(flags >> 3).wrapping_mul(0x9e37_79b9);
         let mut conversation = Self {
-            client: Nfs3Client::new(shared, slots, read_len, verify, &mut generator),
+            client: Nfs3Client::new(shared, slots, read_len, verify, first_xid),
             out: Output::default(),
             completed: Completions::default(),
             now: Moment::ZERO,

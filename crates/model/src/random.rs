@@ -16,8 +16,6 @@ pub enum Purpose {
     Arrivals = 1,
     /// What is asked.
     Workload = 2,
-    /// Transaction ids of a connection.
-    Xid = 3,
     /// Names of what a run creates.
     Names = 4,
     /// Random numbers and strings of a load file.

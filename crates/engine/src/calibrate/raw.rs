@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::prepare::mount::Caller;
 use crate::prepare::{mount, prepare};
 use crate::run::{Unobserved, probe_run};
+use crate::transport::first_xid;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{Plan, ProbeRun};
 use filestone_wire::nfs3::{Handle, PROGRAM, VERSION, getattr, read};
@@ -64,7 +65,7 @@ fn encode_call(plan: &ProbeRun<'_>, handle: &Handle) -> Vec<u8> {
         _ => credentials.to_auth(),
     };
     let header = CallHeader {
-        xid: 1,
+        xid: first_xid(),
         program: PROGRAM,
         version: VERSION,
         procedure: operation.index() as u32,

@@ -129,7 +129,6 @@ pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<Sock
     let channel = RpcChannel::connect(
         finder.dial(server),
         finder.credentials.clone(),
-        finder.credentials.stamp,
         finder.timeout,
     );
     let answers = |mut channel: RpcChannel| {
@@ -202,13 +201,7 @@ impl Finder<'_> {
             reserved_port: false,
         };
         let timeout = self.timeout.min(Duration::from_secs(3));
-        let mut channel = RpcChannel::connect(
-            dial,
-            self.credentials.clone(),
-            self.credentials.stamp,
-            timeout,
-        )
-        .ok()?;
+        let mut channel = RpcChannel::connect(dial, self.credentials.clone(), timeout).ok()?;
         let is_tcp = self.target.transport == TransportKind::Tcp;
         if server.is_ipv6()
             && let Some(port) = ask_rpcbind(&mut channel, address, program, version, is_tcp)
@@ -259,13 +252,9 @@ impl Finder<'_> {
     }
 
     fn try_mount_service(&self, address: SocketAddr) -> Result<MountService, RunError> {
-        let mut channel = RpcChannel::connect(
-            self.dial(address),
-            self.credentials.clone(),
-            self.credentials.stamp,
-            self.timeout,
-        )
-        .map_err(|source| RunError::Connect { address, source })?;
+        let mut channel =
+            RpcChannel::connect(self.dial(address), self.credentials.clone(), self.timeout)
+                .map_err(|source| RunError::Connect { address, source })?;
         channel
             .call(
                 mount::PROGRAM,

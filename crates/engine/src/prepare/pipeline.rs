@@ -7,8 +7,8 @@ use super::go_on;
 use super::patience::Patience;
 use super::session::name_of;
 use crate::error::RunError;
-use crate::transport::Dial;
 use crate::transport::rpc::CallError;
+use crate::transport::{Dial, first_xid};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::TransportKind;
 use filestone_wire::nfs3::{PROGRAM, Procedure, VERSION};
@@ -19,7 +19,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
@@ -158,9 +157,7 @@ impl Pipeline {
             address: dial.address,
             credentials: credentials.clone(),
             timeout,
-            // A random start, so that a server that remembers what it answered does not take
-            // our first call for one of an earlier connection.
-            xid: RandomState::new().build_hasher().finish() as u32,
+            xid: first_xid(),
             out: Vec::new(),
             sent: 0,
             input: vec![0; RECEIVED_MAX].into(),

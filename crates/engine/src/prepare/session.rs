@@ -25,10 +25,12 @@ impl Session {
         credentials: &Credentials,
         timeout: Duration,
     ) -> Result<Self, RunError> {
-        let channel = RpcChannel::connect(dial, credentials.clone(), credentials.stamp, timeout)
-            .map_err(|source| RunError::Connect {
-                address: dial.address,
-                source,
+        let channel =
+            RpcChannel::connect(dial, credentials.clone(), timeout).map_err(|source| {
+                RunError::Connect {
+                    address: dial.address,
+                    source,
+                }
             })?;
         Ok(Self {
             channel,

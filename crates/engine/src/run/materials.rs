@@ -5,17 +5,17 @@ use crate::clock::Clock;
 use crate::error::RunError;
 use crate::prepare::mount::Caller;
 use crate::prepare::{Prepared, go_on, mount};
+use crate::transport::first_xid;
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::nfs3::{Shared, Templates, Verify};
 use filestone_model::file_set::ClientSet;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Asked, NfsRun};
-use filestone_model::random::{Purpose, stream};
 use filestone_model::workload::{FileTable, MixWorkload, Probe, Workload};
 use filestone_wire::pattern;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// How long one connection may take to be made before the run.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -59,7 +59,7 @@ impl Materials {
         }
     }
 
-    fn client(&self, plan: &NfsRun<'_>, client: u32) -> Nfs3Client {
+    fn client(&self, plan: &NfsRun<'_>) -> Nfs3Client {
         let (verify, read_len) = match plan.asked {
             Asked::Probe(probe) if probe.operation == OpKind::Read => {
                 let verify = probe.verify.then(|| {
@@ -74,13 +74,12 @@ impl Materials {
             Asked::Probe(_) => (None, 0),
             Asked::Mix(mix) => (None, mix.transfer_bytes),
         };
-        let mut xids = stream(plan.seed ^ xid_salt(), Purpose::Xid, u64::from(client));
         Nfs3Client::new(
             self.shared.clone(),
             plan.in_flight,
             read_len,
             verify,
-            &mut xids,
+            first_xid(),
         )
     }
 
@@ -116,10 +115,10 @@ impl Materials {
     ) -> Result<Vec<(Nfs3Client, std::os::fd::OwnedFd)>, RunError> {
         let dial = self.options.dial;
         plan.clients_of_worker(worker)
-            .map(|client| {
+            .map(|_| {
                 go_on(stop)?;
                 match dial.connect(CONNECT_TIMEOUT) {
-                    Ok(socket) => Ok((self.client(plan, client), socket)),
+                    Ok(socket) => Ok((self.client(plan), socket)),
                     Err(source) => Err(RunError::Connect {
                         address: dial.address,
                         source,
@@ -140,13 +139,4 @@ impl Materials {
         let clients = self.connect(plan, worker, stop)?;
         Ok(Sockets::new(clock.clone(), self.options.clone(), clients)?)
     }
-}
-
-/// First xids must differ between runs, even of one plan: a server's
-/// duplicate-request cache may remember the last one.
-fn xid_salt() -> u64 {
-    let now = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    now.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
 }

@@ -2,5 +2,7 @@
 
 pub mod connect;
 pub mod rpc;
+mod xid;
 
 pub use connect::{Dial, Pending, allow_open_files};
+pub use xid::first_xid;

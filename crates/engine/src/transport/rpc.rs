@@ -3,7 +3,7 @@
 //! The measured path never comes through here; it has no allocation-free ways
 //! and no batches, only clear errors.
 
-use crate::transport::Dial;
+use crate::transport::{Dial, first_xid};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::TransportKind;
 use filestone_wire::record::{Assembler, RecordError, RecordMark};
@@ -95,19 +95,14 @@ pub struct RpcChannel {
 }
 
 impl RpcChannel {
-    /// Connects.
-    pub fn connect(
-        dial: Dial,
-        credentials: Credentials,
-        xid: u32,
-        timeout: Duration,
-    ) -> io::Result<Self> {
+    /// Connects; calls are numbered from anywhere on.
+    pub fn connect(dial: Dial, credentials: Credentials, timeout: Duration) -> io::Result<Self> {
         let socket = dial.connect(timeout)?;
         Ok(Self {
             socket,
             dial,
             credentials,
-            xid,
+            xid: first_xid(),
             timeout,
             assembler: Assembler::new(RECORD_MAX),
             pending: Vec::new(),

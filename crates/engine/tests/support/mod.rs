@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 pub mod live;
 pub mod mixes;
+pub mod relay;
 
 pub const SECOND: u64 = 1_000_000_000;
 

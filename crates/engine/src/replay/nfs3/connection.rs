@@ -9,15 +9,14 @@
 use super::incoming::Incoming;
 use crate::prepare::patience::Patience;
 use crate::replay::LayerLost;
-use crate::transport::Dial;
 use crate::transport::rpc::CallError;
+use crate::transport::{Dial, first_xid};
 use filestone_model::client::nfs3::Credentials;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg, sockopt};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -102,9 +101,7 @@ impl Connection {
             program,
             credentials,
             timeout,
-            // A random start, so that a server that remembers what it answered
-            // does not take our first call for one of an earlier client.
-            xid: RandomState::new().build_hasher().finish() as u32,
+            xid: first_xid(),
             out: Vec::new(),
             incoming: Incoming::new(record_max),
             traffic: Traffic::default(),

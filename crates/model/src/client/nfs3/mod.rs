@@ -22,7 +22,6 @@ use crate::client::{Client, Output, ProtocolError, Unsupported};
 use crate::completions::Completions;
 use crate::operation::{Answer, Completion, Failure, OpKind, Operation, Outcome, Ticket};
 use crate::plan::TransportKind;
-use crate::random::{Generator, RngExt};
 use crate::time::Moment;
 use crate::workload::FileTable;
 use filestone_wire::record::Assembler;
@@ -129,22 +128,21 @@ pub struct Nfs3Client {
 impl Nfs3Client {
     /// A client with `slots` slots, not connected yet.
     ///
-    /// `generator` gives the first xid: a server's duplicate-request cache may
-    /// remember those of the last run. `read_len` is the size of the plan's
+    /// Its calls are numbered from about `first_xid` on, which should be another one
+    /// for each connection. `read_len` is the size of the plan's
     /// READs, if it has any.
     pub fn new(
         shared: Shared,
         slots: u32,
         read_len: u32,
         verify: Option<Box<Verify>>,
-        generator: &mut Generator,
+        first_xid: u32,
     ) -> Self {
         let slots = slots.max(1);
         let slot_bits = u32::BITS - (slots - 1).leading_zeros();
         let slot_mask = ((1u64 << slot_bits) - 1) as u32;
-        let first: u32 = generator.random();
         let idle = |slot| Slot {
-            xid: first & !slot_mask | slot,
+            xid: first_xid & !slot_mask | slot,
             bytes_sent: 0,
             state: State::Idle,
             kind: OpKind::Null,
