@@ -314,6 +314,8 @@ pub enum ReplyFault {
     WrongData,
     /// The reply answers another question (wrong file type, wrong count).
     Inconsistent,
+    /// Legal, but less than was asked: READ ended before the file did, or WRITE took a part.
+    Short,
 }
 
 /// What became of an operation.

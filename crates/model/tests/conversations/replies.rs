@@ -34,8 +34,18 @@ fn operation(kind: OpKind) -> Operation {
         OpKind::Lookup => Operation::Lookup { directory, name },
         OpKind::Access => Operation::Access { file, wanted: 0x3f },
         OpKind::ReadLink => Operation::ReadLink { link: file },
-        OpKind::Read => read(LEN),
-        OpKind::Write => write_as(Stability::Unstable),
+        // Beyond the end of any file, where less than asked for is enough.
+        OpKind::Read => Operation::Read {
+            file,
+            offset: 1 << 60,
+            len: LEN,
+        },
+        OpKind::Write => Operation::Write {
+            file,
+            offset: 0,
+            len: 5,
+            stability: Stability::Unstable,
+        },
         OpKind::Create => Operation::Create { directory, name },
         OpKind::MkDir => Operation::MakeDirectory { directory, name },
         OpKind::SymLink => Operation::MakeSymlink {
@@ -189,12 +199,36 @@ fn read_results(count: u32, eof: bool, data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn read_brings_what_was_asked_for_or_less() {
-    for (len, eof) in [(LEN, false), (LEN, true), (1, false), (7, true), (0, true)] {
+fn read_brings_what_was_asked_for_or_what_there_is() {
+    let short = bad(ReplyFault::Short);
+    let contradiction = bad(ReplyFault::Inconsistent);
+    let end = ATTRIBUTES.size;
+    let far = |left: u64| Operation::Read {
+        file: UNKNOWN,
+        offset: end - left,
+        len: LEN,
+    };
+    for (operation, len, eof, expected) in [
+        (read(LEN), LEN, false, Outcome::Ok),
+        (read(LEN), LEN, true, Outcome::Ok),
+        (far(7), 7, true, Outcome::Ok),
+        (far(7), 7, false, Outcome::Ok),
+        (far(0), 0, true, Outcome::Ok),
+        (far(0), 0, false, contradiction),
+        (read(LEN), 1, false, short),
+        (far(8), 7, false, short),
+        // The reply's own attributes say that there is more.
+        (read(LEN), 7, true, contradiction),
+        (read(LEN), 0, true, contradiction),
+        (far(8), 7, true, contradiction),
+    ] {
         let data = vec![3; len as usize];
+        let (outcome, _, bytes) = judge(operation, &read_results(len, eof, &data));
+        let moved = if expected == Outcome::Ok { len } else { 0 };
         assert_eq!(
-            judge(read(LEN), &read_results(len, eof, &data)),
-            (Outcome::Ok, Answer::Plain, len)
+            (outcome, bytes),
+            (expected, moved),
+            "{operation:?}: {len}, {eof}"
         );
     }
     let more = vec![3; LEN as usize + 1];
@@ -243,7 +277,11 @@ fn data_are_verified_against_the_pattern_and_against_themselves() {
     };
     let right = pattern_at(1 << 35, LEN as usize);
     assert_eq!(read(PATTERNED, 1 << 35, &right), Outcome::Ok);
-    assert_eq!(read(PATTERNED, 1 << 35, &right[..100]), Outcome::Ok);
+    assert_eq!(
+        read(PATTERNED, 1 << 35, &right[..100]),
+        Outcome::Ok,
+        "beyond the end of the file"
+    );
     assert_eq!(read(PATTERNED, 4096, &right), bad(ReplyFault::WrongData));
     let mut wrong = right.clone();
     wrong[4095] ^= 1;
@@ -325,12 +363,16 @@ fn write_stores_no_more_than_asked_and_no_less_safely() {
         };
         assert_eq!(outcome(write_as(asked), &results(LEN, committed)), expected);
     }
-    let (short, _, data_bytes) = judge(write_as(Stability::Unstable), &results(100, Unstable));
-    assert_eq!((short, data_bytes), (Outcome::Ok, 100));
-    assert_eq!(
-        outcome(write_as(Stability::Unstable), &results(LEN + 1, FileSync)),
-        bad(ReplyFault::Inconsistent)
-    );
+    for (count, fault) in [
+        (100, ReplyFault::Short),
+        (LEN - 1, ReplyFault::Short),
+        (0, ReplyFault::Inconsistent),
+        (LEN + 1, ReplyFault::Inconsistent),
+        (u32::MAX, ReplyFault::Inconsistent),
+    ] {
+        let (outcome, _, bytes) = judge(write_as(Stability::Unstable), &results(count, FileSync));
+        assert_eq!((outcome, bytes), (bad(fault), 0), "{count} of {LEN}");
+    }
 }
 
 fn page(cookies: std::ops::Range<u64>, eof: bool) -> Vec<u8> {
@@ -472,7 +514,7 @@ fn calls_that_were_not_executed_are_told_apart() {
 #[test]
 fn a_reply_with_a_verifier_is_as_good_as_one_without() {
     let mut talk = Talk::new(&Setup::slots(2));
-    let xid = talk.ask_xid(0, operation(OpKind::Read), at(1));
+    let xid = talk.ask_xid(0, read(4), at(1));
     let verifier = OpaqueAuth {
         flavor: 2,
         body: b"short hand",

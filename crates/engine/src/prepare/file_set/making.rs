@@ -8,6 +8,7 @@ use crate::prepare::pipeline::{WINDOW, Work, WorkError};
 use crate::prepare::session::failed;
 use crate::replay::nfs3::calls::permissions;
 use crate::run::Observer;
+use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::MknodData;
@@ -267,7 +268,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         let call = Call::Write(stretch);
         let ok =
             write::Reply::from_bytes(results)?.map_err(|fail| self.fail(&call, fail.status))?;
-        if ok.count == 0 || ok.count > stretch.len {
+        if go_on_after(check_written(stretch.len, ok.count)).is_err() {
             return Err(RunError::Unsuitable(
                 format!(
                     "{}: sent {} bytes, the server says it took {}",

@@ -3,6 +3,7 @@
 
 use super::connection::{Connection, Procedure as Called};
 use crate::replay::LayerLost;
+use filestone_model::client::nfs3::amounts::{ReadAmount, check_written, go_on_after};
 use filestone_model::load::{Cause, Status};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::symlink::SymlinkData;
@@ -215,12 +216,20 @@ impl Nfs {
             }
             Err(fail) => return Err(fail.status.into()),
         };
-        // A server may not return more than was asked, nor say that it returned
-        // what it did not (section 3.3.6).
-        if back.count > count || len != back.count as usize {
+        // A server may not say that it returned what it did not (section 3.3.6). Another
+        // client may write meanwhile, so the length of the file is not held against it.
+        let amount = ReadAmount {
+            offset,
+            asked: count,
+            count: back.count,
+            eof: back.eof,
+            file_len: None,
+        };
+        if go_on_after(amount.check()).is_err() || len != back.count as usize {
             let what = format!(
-                "asked for {count} bytes, it says it sent {} and sent {len}",
-                back.count
+                "asked for {count} bytes, it says it sent {}{} and sent {len}",
+                back.count,
+                if back.eof { " up to the end" } else { "" }
             );
             return Err(self.violated(Procedure::Read, &what));
         }
@@ -263,7 +272,7 @@ impl Nfs {
             .0
             .call_with_data(called(Procedure::Write), &head, data)?;
         let ok = reply.map_err(|fail| Failure::from(fail.status))?;
-        if ok.count > count || (ok.count == 0 && count > 0) {
+        if go_on_after(check_written(count, ok.count)).is_err() {
             let what = format!("sent {count} bytes, it says it took {}", ok.count);
             return Err(self.violated(Procedure::Write, &what));
         }

@@ -38,9 +38,9 @@ impl Nfs3Layer {
             let asked = piece(len, done, self.place.transfers.read);
             let back = self.nfs.read(file, offset + done, asked)?;
             done += u64::from(back.count);
-            // A short READ that is not at the end is asked for the rest (section
-            // 3.3.6); one of nothing would be asked for ever.
-            if done >= len || back.eof || back.count == 0 {
+            // A short READ that is not at the end is asked for the rest (section 3.3.6).
+            // One of nothing, which would be asked for ever, is a contradiction.
+            if done >= len || back.eof {
                 return Ok(done);
             }
             self.go_on()?;

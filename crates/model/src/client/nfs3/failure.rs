@@ -16,6 +16,7 @@ pub fn name(failure: Failure) -> String {
             ReplyFault::TooMuchData => "reply with more data than asked for".into(),
             ReplyFault::WrongData => "reply with wrong data".into(),
             ReplyFault::Inconsistent => "reply that contradicts its call".into(),
+            ReplyFault::Short => "short transfer: less data than asked for".into(),
         },
         Failure::Unexpected(mismatch) => mismatch.name().into(),
     }

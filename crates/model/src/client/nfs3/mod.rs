@@ -8,6 +8,7 @@
 //! Over TCP a call is sent once; over UDP it is sent again when no reply comes,
 //! with exponential back-off and the same xid, as RFC 1813 section 4.8 expects.
 
+pub mod amounts;
 mod calls;
 pub mod failure;
 mod receive;

@@ -131,7 +131,9 @@ impl Nfs3Client {
                 return;
             }
             Ok(results) => {
-                replies::check(&self.operations[index], results, self.verify.as_deref_mut())
+                let table = &self.shared.table;
+                let verify = self.verify.as_deref_mut();
+                replies::check(&self.operations[index], results, table, verify)
             }
             Err(failure) => Checked {
                 outcome: Outcome::Failed(failure),
@@ -170,10 +172,18 @@ impl Nfs3Client {
         let Some(index) = self.slot_of(xid) else {
             return false;
         };
-        let Operation::Read { len: asked, .. } = self.operations[index] else {
+        let Operation::Read {
+            file,
+            offset,
+            len: asked,
+        } = self.operations[index]
+        else {
             return false;
         };
-        let Some(checked) = replies::check_read_head(results, len - PLAIN_HEADER_LEN, asked) else {
+        let asked = (file, offset, asked);
+        let table = &self.shared.table;
+        let Some(checked) = replies::check_read_head(results, len - PLAIN_HEADER_LEN, asked, table)
+        else {
             return false;
         };
         self.replies += 1;

@@ -1,8 +1,12 @@
 //! A reply's results against its call: status, lengths, never more than asked for.
 
+use super::amounts::{ReadAmount, check_written};
 use super::receive::undecodable;
 use super::{Nfs3Client, Verify};
-use crate::operation::{Answer, DirectoryCursor, Failure, OpKind, Operation, Outcome, ReplyFault};
+use crate::operation::{
+    Answer, DirectoryCursor, Failure, FileId, OpKind, Operation, Outcome, ReplyFault,
+};
+use crate::workload::FileTable;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     Fattr3, PostOpAttr, Status, access, commit, create, fsinfo, fsstat, getattr, link, lookup,
@@ -46,7 +50,12 @@ pub fn is_plain_success(kind: OpKind, results: &[u8]) -> bool {
 
 /// Decodes the results of `operation` and checks them against it.
 #[inline]
-pub fn check(operation: &Operation, results: &[u8], verify: Option<&mut Verify>) -> Checked {
+pub fn check(
+    operation: &Operation,
+    results: &[u8],
+    table: &FileTable,
+    verify: Option<&mut Verify>,
+) -> Checked {
     match *operation {
         Operation::Null if results.is_empty() => OK,
         Operation::Null => undecodable(),
@@ -56,7 +65,7 @@ pub fn check(operation: &Operation, results: &[u8], verify: Option<&mut Verify>)
         }
         Operation::Read { file, offset, len } => match read::Reply::from_bytes(results) {
             Ok(Ok(ok)) => {
-                let checked = check_read(&ok, len);
+                let checked = check_read(&ok, (file, offset, len), table);
                 if let (Some(verify), Outcome::Ok) = (verify, checked.outcome)
                     && !verify.is_right(file, offset, ok.data)
                 {
@@ -106,38 +115,66 @@ fn conditional<T, F>(
     }
 }
 
-fn check_read(ok: &read::ReplyOk<'_>, asked: u32) -> Checked {
-    // A server may not return more than was asked (RFC 1813, section 3.3.6). One
-    // that does has a bug worth seeing, so this is an error and not a clamp.
-    if ok.data.len() > asked as usize {
+/// File, offset and length of a READ.
+type Asked = (FileId, u64, u32);
+
+fn check_read(ok: &read::ReplyOk<'_>, asked: Asked, table: &FileTable) -> Checked {
+    if ok.data.len() > asked.2 as usize {
         return Nfs3Client::bad_reply(ReplyFault::TooMuchData);
     }
-    // `count` says how long the data are; nothing at all without the end of the
-    // file would make a client ask for ever.
-    if ok.count as usize != ok.data.len() || (ok.count == 0 && asked > 0 && !ok.eof) {
+    // `count` says how long the data are.
+    if ok.count as usize != ok.data.len() {
         return Nfs3Client::bad_reply(ReplyFault::Inconsistent);
     }
-    Checked {
-        data_bytes: ok.count,
-        ..OK
+    let file_len = ok.file_attributes.as_ref().map(|file| file.size);
+    match read_amount(asked, (ok.count, ok.eof), file_len, table).check() {
+        Ok(()) => Checked {
+            data_bytes: ok.count,
+            ..OK
+        },
+        Err(fault) => Nfs3Client::bad_reply(fault),
+    }
+}
+
+/// What a reply to READ says, beside the length of the file: as the reply has it, or as
+/// it was when the file was looked up.
+fn read_amount(
+    (file, offset, asked): Asked,
+    (count, eof): (u32, bool),
+    file_len: Option<u64>,
+    table: &FileTable,
+) -> ReadAmount {
+    ReadAmount {
+        offset,
+        asked,
+        count,
+        eof,
+        file_len: file_len.or_else(|| table.file(file).map(|file| file.len)),
     }
 }
 
 /// Checks a READ reply of which only the head is here; `results_len` is the
 /// length of all of it. `None` if anything is unusual: the whole reply is looked
 /// at then.
-pub fn check_read_head(head: &[u8], results_len: usize, asked: u32) -> Option<Checked> {
+pub fn check_read_head(
+    head: &[u8],
+    results_len: usize,
+    asked: Asked,
+    table: &FileTable,
+) -> Option<Checked> {
     let mut reader = Reader::new(head);
     if reader.u32().ok()? != Status::OK.0 {
         return None;
     }
-    PostOpAttr::decode(&mut reader).ok()?;
+    let file_len = PostOpAttr::decode(&mut reader).ok()?.map(|file| file.size);
     let [count, eof, data_len] = reader.words::<3>().ok()?;
     let padded = (data_len as usize).checked_next_multiple_of(4)?;
     let is_usual = count == data_len
         && count > 0
-        && count <= asked
         && eof <= 1
+        && read_amount(asked, (count, eof == 1), file_len, table)
+            .check()
+            .is_ok()
         && reader.position().checked_add(padded)? == results_len;
     is_usual.then_some(Checked {
         data_bytes: count,
@@ -202,19 +239,20 @@ fn check_other(operation: &Operation, results: &[u8]) -> Checked {
 fn check_write(results: &[u8], asked: u32, stability: crate::operation::Stability) -> Checked {
     match write::Reply::from_bytes(results) {
         Ok(Ok(ok)) => {
-            // The server may write less than asked, and store it better than
-            // asked, but not the other way round (section 3.3.7).
+            // The server may store data better than asked, not less safely (section
+            // 3.3.7).
             let is_stable_enough = match stability {
                 crate::operation::Stability::Unstable => true,
                 crate::operation::Stability::DataSync => ok.committed != StableHow::Unstable,
                 crate::operation::Stability::FileSync => ok.committed == StableHow::FileSync,
             };
-            if ok.count > asked || !is_stable_enough {
-                return Nfs3Client::bad_reply(ReplyFault::Inconsistent);
-            }
-            Checked {
-                data_bytes: ok.count,
-                ..OK
+            match check_written(asked, ok.count) {
+                Ok(()) if is_stable_enough => Checked {
+                    data_bytes: ok.count,
+                    ..OK
+                },
+                Ok(()) => Nfs3Client::bad_reply(ReplyFault::Inconsistent),
+                Err(fault) => Nfs3Client::bad_reply(fault),
             }
         }
         Ok(Err(fail)) => failed(fail.status),
