@@ -8,6 +8,8 @@ use crate::quantity::{grouped, time_text};
 use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, CurveRecord, HysteresisRecord,
 };
+use filestone_model::measure::knee::upward_curve;
+use filestone_model::measure::overall_response_time::{mean_over_loads, overall_response_time};
 use filestone_model::measure::{Ledger, RunRecord};
 
 /// The report; nothing if the record has no curve.
@@ -152,15 +154,7 @@ fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)>
             curve.peak_method
         ),
     )];
-    if let Some(nanos) = curve.overall_response_time_ns {
-        facts.push((
-            "overall",
-            format!(
-                "{} overall response time: area under the upward curve over the peak (SPEC SFS)",
-                time_text(nanos)
-            ),
-        ));
-    }
+    facts.extend(overall(curve));
     facts.push((
         "knee",
         match &curve.knee {
@@ -180,6 +174,22 @@ fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)>
         facts.extend(mix::what_was_asked(record, plan, &mix.file_set));
     }
     facts
+}
+
+/// The curve in one number, by both of SPEC's rules: the older one is what file servers were
+/// compared by, the newer one lies among what was measured. Worked out of the points, so that
+/// a record of the first method, whose figure was neither, comes out right.
+fn overall(curve: &CurveRecord) -> Option<(&'static str, String)> {
+    let curve = upward_curve(&curve.points);
+    let overall = overall_response_time(&curve)?;
+    let mean = mean_over_loads(&curve).map_or_else(String::new, |mean| {
+        format!("; {} on average over the loads measured", time_text(mean))
+    });
+    let overall = time_text(overall);
+    Some((
+        "overall",
+        format!("{overall} by SPECsfs's rule, area from the origin over the peak{mean}"),
+    ))
 }
 
 /// One sentence about the two ways along the curve.

@@ -19,7 +19,8 @@ pub struct CurveRecord {
     pub peak_end: PeakEnd,
     /// How the peak was found.
     pub peak_method: String,
-    /// Area under the upward curve over the peak, as SPEC defines it for SFS.
+    /// Area under the upward curve and the line from the origin to it, over the peak: as SPEC
+    /// reported it with SPECsfs97 to SPECsfs2008.
     pub overall_response_time_ns: Option<f64>,
     /// After which load the curve leaves its line.
     pub knee: Option<KneeRecord>,
