@@ -101,7 +101,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
             "run longer (--duration) before quoting it; 100 or more make it worth quoting"
         }
         Caveat::DebugBuild => "build with --release",
-        Caveat::SlowClock { .. } => "use a host whose clock source is tsc",
+        Caveat::SlowClock { source, .. } => faster_clock(source),
         Caveat::Loopback { built_in: true } => "name a target, such as nfs://server/export",
         Caveat::Loopback { built_in: false } => {
             "run the load generator on another host for figures to publish"
@@ -229,6 +229,18 @@ fn micros(nanos: f64) -> String {
     format!("{:.1} µs", nanos / 1000.0)
 }
 
+/// What to do about a clock that is dear to read.
+fn faster_clock(source: &str) -> &'static str {
+    match source {
+        // Linux's names of the processor's own counters, x86's and Arm's.
+        "tsc" | "arch_sys_counter" => {
+            "there is no better clock source than this one: a virtual machine that traps its reads, \
+             a processor at a low frequency or a debug build makes it slow"
+        }
+        _ => "use a host whose clock source is the processor's own counter, such as tsc",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,5 +262,20 @@ mod tests {
         );
         assert!(help.is_some_and(|help| help.contains("--in-flight")));
         assert_eq!(quantile_name(0.9999), "99.99");
+    }
+
+    #[test]
+    fn a_slow_clock_is_told_to_be_what_it_is_not_already() {
+        let help = |source: &str| {
+            let source = source.to_string();
+            let read_ns = 61.0;
+            Caveat::SlowClock { source, read_ns }.sentence().1
+        };
+        let says = |source, word| help(source).is_some_and(|help| help.contains(word));
+        assert!(says("hpet", "such as tsc"));
+        for best in ["tsc", "arch_sys_counter"] {
+            assert!(says(best, "no better clock source"), "{best}");
+            assert!(!says(best, "use a host"), "{best}");
+        }
     }
 }
