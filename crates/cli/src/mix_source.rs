@@ -12,7 +12,7 @@ use std::path::Path;
 /// A mix is a page of text; more than this is something else.
 const TEXT_MAX: u64 = 4 << 20;
 /// What standard input is called.
-const STANDARD_INPUT: &str = "-";
+pub const STANDARD_INPUT: &str = "-";
 
 /// Reads the mix that `word` means: the name of a mix of our own, then a file. Of the
 /// kernel's counters of several mounts `mount` names one.

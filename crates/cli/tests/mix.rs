@@ -112,6 +112,27 @@ fn a_mix_may_be_what_nfsstat_printed_in_a_file_or_on_standard_input() {
 }
 
 #[test]
+fn check_reads_what_nfsstat_printed_as_the_mix_does() {
+    let scratch = Scratch::new("check-nfsstat");
+    let file = scratch.file("nfsstat.txt", NFSSTAT);
+    let of_file = text(&filestone(&["check", &file]).stdout);
+    let of_input = filestone_reading(&["check", "-"], NFSSTAT);
+    assert_eq!(
+        of_input.status.code(),
+        Some(0),
+        "{}",
+        text(&of_input.stderr)
+    );
+    let table = |page: &str| page.lines().skip(1).map(String::from).collect::<Vec<_>>();
+    assert_eq!(table(&text(&of_input.stdout)), table(&of_file));
+    assert!(of_file.contains("getattr"), "{of_file}");
+    is_refused(
+        &filestone_reading(&["check", "-"], "nothing of the kind\n"),
+        &["standard input:1:", "is not a count or a share"],
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_mix_file_is_told_with_its_place() {
     let scratch = Scratch::new("wrong");
     let file = scratch.file("wrong.mix", "read 18\nwrit 3\n");

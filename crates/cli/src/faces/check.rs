@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::load_source::{load_source, read_load};
+use crate::mix_source::STANDARD_INPUT;
 use crate::options::{CheckFormat, CheckOptions};
 use crate::render::census::{self, CheckedLoad, LayerVerdict};
 use crate::render::json;
@@ -78,6 +79,11 @@ enum Checked {
 /// Loads and mixes are told apart by what they say: no load file is a mix, and no mix a
 /// load file. What is neither is told as the one that it looks like.
 fn check(word: &Path) -> Result<Checked, Vec<Error>> {
+    if word == Path::new(STANDARD_INPUT) {
+        // It can be read but once, and only mixes come from there: nfsstat's output.
+        let mix = mix_source::read(STANDARD_INPUT, None).map_err(|error| vec![error])?;
+        return Ok(Checked::Mix(CheckedMix::of(&mix)));
+    }
     let name = word.to_str().filter(|name| mix::built_in(name).is_some());
     let as_mix = match name {
         Some(name) => mix_source::read(name, None),
