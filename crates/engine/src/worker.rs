@@ -60,6 +60,30 @@ impl Schedule {
         }
     }
 
+    /// Where the interval ends that `moment` of the window, or of the drain, is in: at the next
+    /// whole interval since the window opened, but not beyond the end of the window.
+    fn boundary_after(&self, moment: Moment) -> Moment {
+        let intervals = moment.nanos_since(self.window_start) / self.interval_nanos + 1;
+        let whole = intervals.saturating_mul(self.interval_nanos);
+        let boundary = self.window_start.after_nanos(whole);
+        match moment < self.window_end {
+            true => boundary.min(self.window_end),
+            false => boundary,
+        }
+    }
+
+    /// The last boundary of intervals up to `moment`, which is not before the window.
+    fn boundary_before(&self, moment: Moment) -> Moment {
+        let since = moment.nanos_since(self.window_start);
+        let boundary = self
+            .window_start
+            .after_nanos(since - since % self.interval_nanos);
+        match self.window_end <= moment {
+            true => boundary.max(self.window_end),
+            false => boundary,
+        }
+    }
+
     /// Ticks of one interval.
     pub fn ticks(&self) -> usize {
         (self.interval_nanos.div_ceil(TICK_NANOS) as usize).clamp(1, 100_000)
@@ -167,7 +191,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             repeated: Vec::with_capacity(
                 plan.in_flight as usize * plan.clients_of_worker(index).count(),
             ),
-            next_boundary: schedule.window_start.after_nanos(schedule.interval_nanos),
+            next_boundary: schedule.boundary_after(schedule.window_start),
             end: None,
             last_done: schedule.window_start,
             is_interrupted: false,
@@ -206,6 +230,10 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             }
             now = self.backend.recent();
             self.count_in_flight(now);
+            // What ended after a boundary is no part of the interval before it.
+            if now > self.next_boundary && completed.run_count() > 0 {
+                self.hand_over(now);
+            }
             self.complete_all(&completed);
             completed.clear();
             self.keep_time(now);
@@ -581,11 +609,8 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     }
 
     fn hand_over(&mut self, now: Moment) {
-        let periods = now.nanos_since(self.next_boundary) / self.schedule.interval_nanos;
-        let boundary = self
-            .next_boundary
-            .after_nanos(periods * self.schedule.interval_nanos);
-        self.next_boundary = boundary.after_nanos(self.schedule.interval_nanos);
+        let boundary = self.schedule.boundary_before(now);
+        self.next_boundary = self.schedule.boundary_after(boundary);
         if let Some(empty) = self.sink.empty() {
             self.note_costs();
             let full = self.recorder.hand_over(empty, boundary);

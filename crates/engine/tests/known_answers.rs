@@ -8,6 +8,7 @@ mod support;
 use filestone_engine::backend::null::Null;
 use filestone_engine::backend::simulated::ServiceTime;
 use filestone_engine::clock::Clock;
+use filestone_model::measure::run_record::Phase;
 use filestone_model::plan::ArrivalsPlan;
 use filestone_model::time::Moment;
 use support::{SECOND, plan, run, run_on, server};
@@ -240,6 +241,60 @@ fn a_count_ends_a_run_exactly() {
     let run = run(&plan, server(ServiceTime::Fixed(1_000_000), None));
     assert_eq!(run.totals.ledger.ok, 1001);
     assert_eq!(run.end.window_end, Moment::from_nanos(251_000_000));
+}
+
+#[test]
+fn an_operation_belongs_to_the_window_in_which_it_was_due() {
+    // 1000/s, each taking 1 ms, and a window from 1.0005 s: the operation due at 1.000 s ends in
+    // it. The last one is due at 3.000 s and ends at 3.001 s: in the first window, just so, and
+    // after the second. So 2001 end in one and 2000 in the other, but 2000 belong to either.
+    let open = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 1000.0,
+    };
+    let mut plan = plan(open, 8, 0);
+    plan.warm_up_ns = 1_000_500_000;
+    for (window_ns, left_over) in [(2_000_500_000, 1), (2_000_400_000, 0)] {
+        plan.duration_ns = Some(window_ns);
+        let totals = run(&plan, server(ServiceTime::Fixed(1_000_000), None)).totals;
+        assert_eq!((totals.ledger.scheduled, totals.ledger.ok), (2000, 2000));
+        assert_eq!(totals.left_over(window_ns), left_over);
+        let ended = totals.achieved_load_ops_per_s * window_ns as f64 / 1e9;
+        assert_eq!(ended.round() as i64, 2000 + left_over);
+    }
+    // Without a warm-up nothing is in flight when the window opens, but one is when it closes.
+    plan.warm_up_ns = 0;
+    plan.duration_ns = Some(2_000_500_000);
+    let totals = run(&plan, server(ServiceTime::Fixed(1_000_000), None)).totals;
+    assert_eq!(totals.ledger.ok, 2001);
+    assert_eq!(totals.left_over(2_000_500_000), -1);
+}
+
+#[test]
+fn the_end_of_the_window_ends_an_interval() {
+    // Every 0.3 s one operation, of 0.25 s: the one that is due at 2.4 s ends at 2.65 s, after
+    // a window of 2.5 s, and is no part of its last half second.
+    let open = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 1.0 / 0.3,
+    };
+    let mut plan = plan(open, 8, 0);
+    plan.duration_ns = Some(2_500_000_000);
+    let run = run(&plan, server(ServiceTime::Fixed(250_000_000), None));
+    let rows: Vec<_> = run
+        .intervals
+        .iter()
+        .map(|row| (row.start_ns / 1_000_000, row.phase, row.ledger.ok))
+        .collect();
+    let expected = [
+        (0, Phase::Measure, 3),
+        (1000, Phase::Measure, 3),
+        (2000, Phase::Measure, 2),
+        (2500, Phase::Drain, 1),
+    ];
+    assert_eq!(rows, expected);
+    let ends: Vec<_> = run.intervals.iter().map(|row| row.end_ns).collect();
+    assert_eq!(ends[..3], [SECOND, 2 * SECOND, 2_500_000_000]);
+    let ticks: u64 = run.ticks.iter().map(|tick| tick.ended).sum();
+    assert_eq!(ticks, 9);
 }
 
 #[test]

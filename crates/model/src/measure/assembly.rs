@@ -83,8 +83,11 @@ impl Assembly {
         }
     }
 
+    /// Which interval begins at `moment`, or is going on then. The end of the window is a
+    /// boundary, too, wherever it is.
     fn number_of(&self, moment: Moment) -> u64 {
-        moment.nanos_since(self.window_start) / self.interval_nanos
+        let whole = moment.nanos_since(self.window_start) / self.interval_nanos;
+        whole + u64::from(moment >= self.window_end)
     }
 
     /// Takes a buffer of worker `worker`; gives a buffer back if one is done with.

@@ -1,6 +1,14 @@
 //! One worker's recorder: the buffer being filled, and the moments that decide
 //! what is measured.
 //!
+//! The rule for every report (docs/reference/reports.md, "What belongs to the window"):
+//! an operation belongs to the window if it was *due* in it, whenever it ends. These are
+//! counted, shared out and timed, so that what is slowest is not left out. Only a rate of work
+//! done (achieved load, goodput) is of what *ended* in the window, whenever it was due: what
+//! was in flight when it opened stands for what is in flight when it closes. The two counts
+//! differ by that; [`Totals::left_over`](crate::measure::run_record::Totals::left_over) says
+//! by how much.
+//!
 //! The replies of one wake-up often share all of their moments and sizes. Such a
 //! run of equal samples is counted here and entered into the buffer as one: with
 //! a hundred replies per wake-up that is what makes recording nearly free.

@@ -163,7 +163,7 @@ pub struct Totals {
     pub ledger: Ledger,
     /// Operations due per second, in an open loop.
     pub offered_load_ops_per_s: Option<f64>,
-    /// Operations completed per second of the window.
+    /// Operations that ended well in the window, whenever they were due, per second of it.
     pub achieved_load_ops_per_s: f64,
     /// File data of completed operations per second of the window.
     pub goodput_bytes_per_s: f64,
@@ -192,6 +192,15 @@ pub struct Totals {
     pub client_cpu_ns_per_op: f64,
     /// One entry per worker.
     pub workers: Vec<WorkerRecord>,
+}
+
+impl Totals {
+    /// How many more operations ended well in the window than were due in it and ended well.
+    /// More than 0: left over from the warm-up. Less: they ended after the window.
+    pub fn left_over(&self, window_ns: u64) -> i64 {
+        let ended = (self.achieved_load_ops_per_s * window_ns as f64 / 1e9).round();
+        (ended as i64).saturating_sub_unsigned(self.ledger.ok)
+    }
 }
 
 /// One worker's share.
