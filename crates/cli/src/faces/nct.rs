@@ -6,8 +6,9 @@ use crate::live::{Live, RowStream};
 use crate::nct_command_line::{self, Command, Measure, Request};
 use crate::output_directory::{Existing, OutputDirectory};
 use crate::planning::Surroundings;
+use crate::render::json;
 use crate::render::rows::Columns;
-use crate::render::{json, summary};
+use crate::render::summary::{self, Extremes};
 use crate::{Exit, console, interruption};
 use filestone_engine::Guilt;
 use filestone_model::measure::RunRecord;
@@ -44,6 +45,7 @@ commands:
   null     [user@]host[:path]
   read     [user@]host[:path] [length]
   shell
+TXMB and RXMB are 2^20 bytes, as nct meant them.
 ";
 
 /// Does what nct was asked to do.
@@ -120,7 +122,7 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
     if let Some(directory) = &directory {
         let kept = directory.write(&record, &measured.terminal);
         let counters = summary::nct_counters(&record, measured.threads, measured.jobs);
-        console::result(&(summary::render(&record) + &counters))?;
+        console::result(&(summary::render(&record, Extremes::TrailingSeconds) + &counters))?;
         if let Err(error) = kept {
             if error.is_record_lost {
                 console::result(&json::render(&record)?)?;

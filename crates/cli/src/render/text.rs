@@ -19,7 +19,7 @@ pub fn render(record: &RunRecord) -> String {
         return mix_of_any_kind(record, replay::Detail::Whole);
     }
     let mut text = heading(record);
-    text.push_str(&summary::render(record));
+    text.push_str(&summary::render(record, summary::Extremes::Rows));
     text.push_str(&percentiles(record));
     text.push('\n');
     for (name, value) in facts(record) {

@@ -24,11 +24,22 @@ pub struct Sums {
 impl Sums {
     /// The sums over these ticks.
     pub fn of(ticks: &[TickRecord]) -> Self {
-        ticks.iter().fold(Self::default(), |sums, tick| Self {
-            operations: sums.operations + tick.ended,
-            bytes_sent: sums.bytes_sent + tick.bytes_sent,
-            bytes_received: sums.bytes_received + tick.bytes_received,
-        })
+        let of_tick = |tick: &TickRecord| Self {
+            operations: tick.ended,
+            bytes_sent: tick.bytes_sent,
+            bytes_received: tick.bytes_received,
+        };
+        let sums = ticks.iter().map(of_tick);
+        sums.fold(Self::default(), |total, sums| total.and(&sums))
+    }
+
+    /// These and others.
+    pub fn and(self, others: &Self) -> Self {
+        Self {
+            operations: self.operations + others.operations,
+            bytes_sent: self.bytes_sent + others.bytes_sent,
+            bytes_received: self.bytes_received + others.bytes_received,
+        }
     }
 }
 
