@@ -201,10 +201,7 @@ fn facts(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<(&'static s
     if let Some(offered) = totals.offered_load_ops_per_s {
         facts.push(("offered load", text::operations_per_second(offered)));
     }
-    facts.push((
-        "achieved load",
-        text::operations_per_second(totals.achieved_load_ops_per_s),
-    ));
+    facts.push(("achieved load", text::achieved_load(record)));
     if totals.goodput_bytes_per_s > 0.0 {
         facts.push((
             "goodput",

@@ -180,10 +180,7 @@ fn facts(
     replay: &ReplayRecord,
 ) -> Vec<(&'static str, String)> {
     let totals = &record.totals;
-    let mut facts = vec![(
-        "achieved load",
-        text::operations_per_second(totals.achieved_load_ops_per_s),
-    )];
+    let mut facts = vec![("achieved load", text::achieved_load(record))];
     if totals.goodput_bytes_per_s > 0.0 {
         facts.push((
             "goodput",

@@ -187,10 +187,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     if let Some(offered) = totals.offered_load_ops_per_s {
         facts.push(("offered load", operations_per_second(offered)));
     }
-    facts.push((
-        "achieved load",
-        operations_per_second(totals.achieved_load_ops_per_s),
-    ));
+    facts.push(("achieved load", achieved_load(record)));
     if totals.goodput_bytes_per_s > 0.0 {
         facts.push(("goodput", bytes_per_second(totals.goodput_bytes_per_s)));
     }
@@ -227,6 +224,23 @@ pub fn operations_per_second(load: f64) -> String {
         format!("{load:.1} operations/s")
     } else {
         format!("{} operations/s", grouped(load.round() as u64))
+    }
+}
+
+/// What ended well in the window per second of it, and what makes that another number than
+/// the operations that were due in it.
+pub fn achieved_load(record: &RunRecord) -> String {
+    let totals = &record.totals;
+    let load = operations_per_second(totals.achieved_load_ops_per_s);
+    let left_over = totals.left_over(record.window_ns);
+    let operations = match left_over.unsigned_abs() {
+        1 => "1 operation".into(),
+        count => format!("{} operations", grouped(count)),
+    };
+    match left_over {
+        0 => load,
+        1.. => format!("{load}, with {operations} left over from the warm-up"),
+        _ => format!("{load}, without {operations} that ended after the window"),
     }
 }
 
@@ -332,6 +346,24 @@ mod tests {
     #[test]
     fn a_plain_run() {
         insta::assert_snapshot!(render(&canned::plain()));
+    }
+
+    #[test]
+    fn what_makes_rate_and_count_differ_is_said() {
+        let mut record = canned::plain();
+        let mut of = |ended: f64| {
+            record.totals.achieved_load_ops_per_s = ended / 2.0;
+            achieved_load(&record)
+        };
+        assert_eq!(of(1000.0), "500.0 operations/s");
+        assert_eq!(
+            of(1001.0),
+            "500.5 operations/s, with 1 operation left over from the warm-up"
+        );
+        assert_eq!(
+            of(968.0),
+            "484.0 operations/s, without 32 operations that ended after the window"
+        );
     }
 
     #[test]

@@ -122,8 +122,8 @@ fn mix_check(record: &RunRecord, mix: &MixRecord) -> Check {
 
 /// Only of an open loop. Of a run that somebody ended, nothing is said.
 fn achieved(record: &RunRecord) -> Option<Check> {
-    let due = caveat::due_load_ops_per_s(record).filter(|due| *due > 0.0)?;
-    let percent = 100.0 * record.totals.achieved_load_ops_per_s / due;
+    let due = caveat::due_load_ops_per_s(record)?;
+    let percent = percent_of(caveat::achieved_share(record)?);
     let is_below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
     Some(Check {
         name: "achieved",
@@ -294,6 +294,18 @@ mod tests {
         record.totals.reconnections = 1;
         record.caveats = find(&record);
         assert_eq!(verdict(&record, "in flight"), Some(None));
+    }
+
+    #[test]
+    fn what_the_warm_up_left_over_is_not_more_than_all_of_what_was_due() {
+        let mut record = canned::mix();
+        record.totals.achieved_load_ops_per_s = 4001.0 / 2.0;
+        record.caveats = find(&record);
+        let mix = record.mix.as_ref().expect("a mix");
+        let checks = checks(&record, mix);
+        let achieved = checks.iter().find(|check| check.name == "achieved");
+        let figure = &achieved.expect("an open loop").figure;
+        assert!(figure.starts_with("100.00 % of the 2,000 "), "{figure}");
     }
 
     #[test]

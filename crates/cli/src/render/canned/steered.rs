@@ -1,6 +1,6 @@
 //! What a mix becomes when its load is steered, or when it goes through a kernel mount.
 
-use super::{SECOND, mix};
+use super::{SECOND, achieve_what_succeeded, mix};
 use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, HysteresisRecord, KneeRecord, SearchEnd, TriedRecord,
 };
@@ -203,5 +203,6 @@ pub fn mix_through_mount() -> RunRecord {
     (ledger.ok, ledger.timed_out) = (ledger.ok - 3, 3);
     let kind = record.totals.kinds.first_mut().expect("GETATTR");
     (kind.ledger.ok, kind.ledger.timed_out) = (kind.ledger.ok - 3, 3);
+    achieve_what_succeeded(&mut record);
     record
 }

@@ -153,6 +153,13 @@ pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
     }
 }
 
+/// The share of [`due_load_ops_per_s`] that was achieved: 1 at most, since what was left over
+/// from the warm-up and ended in the window was not due in it.
+pub fn achieved_share(record: &RunRecord) -> Option<f64> {
+    let due = due_load_ops_per_s(record).filter(|due| *due > 0.0)?;
+    Some((record.totals.achieved_load_ops_per_s / due).min(1.0))
+}
+
 /// The share of [`due_load_ops_per_s`] below which another load was measured. How long n random
 /// arrivals take has the standard deviation 1/√n of itself.
 pub fn achieved_share_min(record: &RunRecord) -> f64 {
