@@ -206,8 +206,8 @@ pub struct FileSetOptions {
     /// distribution as in docs/reference/mix.md [default: nhfsstone]
     #[arg(long, value_name = "DIST", value_parser = file_sizes)]
     pub file_size: Option<FileSizes>,
-    /// Work only on the first files whose lengths sum to so much, of all clients together
-    /// [default: on all]
+    /// Work only on the first files whose lengths sum to so much, of all clients together; 64M
+    /// are 64 MiB [default: on all]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub working_set: Option<u64>,
     /// Which files are chosen how often: uniform, or zipf[:EXPONENT] [default: uniform]
@@ -226,7 +226,7 @@ pub struct FileSetOptions {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Access")]
 pub struct AccessOptions {
-    /// Bytes per read and write at most [default: 32K; nhfsstone's were 8K]
+    /// Bytes per read and write at most; 64K is 65,536 [default: 32K; nhfsstone's were 8K]
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub transfer: Option<u32>,
     /// How a file is read and written [default: whole]

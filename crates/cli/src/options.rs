@@ -39,7 +39,12 @@ Exit codes:
   4    this host refused something (a file, a socket, a full disk)
   70   a bug of filestone
   130  interrupted by ^C; what was measured up to then is reported
-A second ^C ends filestone at once.";
+A second ^C ends filestone at once.
+
+Units, in what is asked and in what is printed:
+  K, M, G, T and KiB, MiB, GiB, TiB   powers of 1024: 64K = 64KiB = 65,536 bytes
+  kB, MB, GB, TB                      powers of 1000: 64kB = 64,000 bytes
+The tables of `as nct` have nct's megabytes, which were 2^20 bytes; dbench's were 10^6.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -170,7 +175,8 @@ impl From<Transport> for TransportKind {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Operation")]
 pub struct WorkloadOptions {
-    /// Bytes per read, write, commit or page of a listing [default: 4096; listings 32K]
+    /// Bytes per read, write, commit or page of a listing; 64K is 65,536, 64kB 64,000 [default:
+    /// 4096; listings 32K]
     #[arg(short, long, value_name = "BYTES", value_parser = size)]
     pub size: Option<u32>,
     /// Choose offsets and files at random instead of one after the other
@@ -182,7 +188,8 @@ pub struct WorkloadOptions {
     /// How safely the server must have stored written data before it answers
     #[arg(long, value_name = "HOW")]
     pub stable: Option<Stable>,
-    /// Length of the file that write and commit work on, one per client [default: 64M]
+    /// Length of the file that write and commit work on, one per client; 64M are 64 MiB [default:
+    /// 64M]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
     /// Visit at most N entries of a directory; 0 visits the directory itself [default: 10000]
@@ -279,7 +286,8 @@ pub enum ArrivalProcess {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Report")]
 pub struct RunReportOptions {
-    /// Print a row per TIME, a multiple of 100 ms; 0 prints none
+    /// Print a row per TIME, a multiple of 100 ms, 0 prints none; TXMB and RXMB are 10^6 bytes.
+    /// MIN and MAX of a probe's rates are those of its rows, of 1 s if none are printed
     #[arg(short, long, value_name = "TIME", value_parser = mark)]
     pub mark: Option<u64>,
     /// Write the full record into this directory: run.json, raw, histograms, plots
@@ -343,11 +351,12 @@ Examples:
 
   filestone check sfs2008
   filestone check /proc/net/rpc/nfsd
+  nfsstat -s | filestone check -
 
 Nothing is sent and nothing is written. Exit code 2 if a file cannot be used.")]
 pub struct CheckOptions {
-    /// Load files of dbench 1 to 5, tbench or smbtorture, plain or gzip; mix files; or names of
-    /// filestone's own loads and mixes
+    /// Load files of dbench 1 to 5, tbench or smbtorture, plain or gzip; mix files; names of
+    /// filestone's own loads and mixes; or - for a mix on standard input
     #[arg(value_name = "FILE", required = true)]
     pub loads: Vec<PathBuf>,
     /// What to print; json is a list with an object per load
@@ -483,7 +492,12 @@ pub struct AsOptions {
 #[derive(Debug, Subcommand)]
 pub enum Ancestor {
     /// NFS client tool: nct [-v] [-d duration] [-j jobs] [-m mark] [-o dir] [-p port] [-T term] [-t threads] command
-    #[command(disable_help_flag = true)]
+    #[command(
+        disable_help_flag = true,
+        after_help = "\
+nct's megabytes (TXMB, RXMB, its graphs) are 2^20 bytes, and the extremes of rates in its summary \
+are those of every second, wherever it begins; filestone probe has 10^6 bytes, and its rows' extremes."
+    )]
     Nct(AncestorArguments),
     /// dbench 4.0 and 5.0: dbench [options] nprocs
     #[command(disable_help_flag = true)]

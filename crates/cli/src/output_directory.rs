@@ -121,7 +121,10 @@ impl OutputDirectory {
         self.write_file(INTERVALS_FILE, &gnuplot::intervals(record))?;
         self.write_file(INTERVAL_LOG_FILE, &hdr::render(record)?)?;
         for graph in &GRAPHS {
-            self.write_file(&format!("{}.gnuplot", graph.name), &graph.script(terminal))?;
+            self.write_file(
+                &format!("{}.gnuplot", graph.name),
+                &graph.script(terminal, record),
+            )?;
         }
         self.write_found(record, terminal)
     }

@@ -89,7 +89,7 @@ pub struct CourseOptions {
     /// What a result other than the load file expects does: end the client, or be counted
     #[arg(long, value_name = "WHAT", default_value = "count")]
     pub on_mismatch: MismatchOption,
-    /// Cut reads and writes to this many bytes
+    /// Cut reads and writes to this many bytes; 64K is 65,536, 64kB 64,000
     #[arg(long, value_name = "BYTES", value_parser = truncated_io)]
     pub trunc_io: Option<u64>,
     /// Take away first what an earlier run of filestone has left over in the target

@@ -57,6 +57,7 @@ const FROM_ZERO: &str = "set yrange [0:*]";
 
 /// The graphs, by nct's names, in nct's colours. Rates are of single 100 ms
 /// samples: the trailing second of `raw` rises from 0 in every run's first.
+/// `MB` is a variable that each script sets.
 pub const GRAPHS: [Graph; 4] = [
     Graph {
         name: "requests",
@@ -79,13 +80,13 @@ pub const GRAPHS: [Graph; 4] = [
         name: "send",
         y_label: "MB / second",
         y_axis: FROM_ZERO,
-        curves: &[raw("($2/1e6):($6*1e6/$3/1048576)", "red", "send")],
+        curves: &[raw("($2/1e6):($6*1e6/$3/MB)", "red", "send")],
     },
     Graph {
         name: "recv",
         y_label: "MB / second",
         y_axis: FROM_ZERO,
-        curves: &[raw("($2/1e6):($7*1e6/$3/1048576)", "green", "recv")],
+        curves: &[raw("($2/1e6):($7*1e6/$3/MB)", "green", "recv")],
     },
 ];
 
@@ -95,12 +96,13 @@ pub const INTERVALS_FILE: &str = "intervals.dat";
 pub const RAW_FILE: &str = "raw";
 
 impl Graph {
-    /// The script that draws this graph as `NAME.TERMINAL` from the files beside it.
-    pub fn script(&self, terminal: &str) -> String {
+    /// The script that draws this graph of `record` as `NAME.TERMINAL` from the files beside it.
+    pub fn script(&self, terminal: &str, record: &RunRecord) -> String {
         format!(
-            "set output '{}.{terminal}'\nset term {terminal} size {}\n{}",
+            "set output '{}.{terminal}'\nset term {terminal} size {}\n{}{}",
             self.name,
             size_of(terminal),
+            megabyte(record),
             self.body("\"raw\"", "\"intervals.dat\"")
         )
     }
@@ -128,6 +130,14 @@ impl Graph {
             self.y_label,
             curves.join(", \\\n     ")
         )
+    }
+}
+
+/// Says what a megabyte is: 10^6 bytes, but in nct's graphs 2^20, as it meant them.
+fn megabyte(record: &RunRecord) -> &'static str {
+    match record.plan.face.as_str() {
+        "nct" => "MB = 1048576.0\n",
+        _ => "MB = 1e6\n",
     }
 }
 
@@ -173,9 +183,10 @@ pub fn intervals(record: &RunRecord) -> String {
 /// A script with its data, for `filestone report --as gnuplot | gnuplot -persist`.
 pub fn render(record: &RunRecord) -> String {
     let mut text = format!(
-        "$raw << EOD\n{}EOD\n$intervals << EOD\n{}EOD\nset multiplot layout 2,2\n",
+        "$raw << EOD\n{}EOD\n$intervals << EOD\n{}EOD\n{}set multiplot layout 2,2\n",
         ticks::raw(record),
-        intervals(record)
+        intervals(record),
+        megabyte(record),
     );
     for graph in &GRAPHS {
         text.push_str(&graph.body("$raw", "$intervals"));
@@ -191,11 +202,20 @@ mod tests {
 
     #[test]
     fn the_scripts_read_the_files_beside_them() {
+        let record = canned::plain();
         let text: String = GRAPHS
             .iter()
-            .map(|graph| graph.script("png") + "\n")
+            .map(|graph| graph.script("png", &record) + "\n")
             .collect();
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_megabyte_is_a_million_bytes_but_in_ncts_graphs() {
+        let mut record = canned::plain();
+        assert!(render(&record).contains("\nMB = 1e6\n"));
+        record.plan.face = "nct".into();
+        assert!(render(&record).contains("\nMB = 1048576.0\n"));
     }
 
     #[test]

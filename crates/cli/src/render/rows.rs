@@ -19,6 +19,17 @@ pub enum Columns {
     WithPercentiles,
 }
 
+impl Columns {
+    /// A megabyte is 10^6 bytes, but nct's were 2^20, and its rows keep them.
+    fn megabytes(self, bytes: u64) -> f64 {
+        bytes as f64
+            / match self {
+                Self::Nct => f64::from(1 << 20),
+                Self::WithPercentiles => 1e6,
+            }
+    }
+}
+
 /// Makes rows, and the header when it is due.
 #[derive(Debug)]
 pub struct Rows {
@@ -54,8 +65,8 @@ impl Rows {
             interval.end_ns.div_ceil(TICK_NANOS),
             (interval.end_ns - interval.start_ns.min(interval.end_ns)) / 1000,
             times.as_ref().map_or(0, |times| times.count),
-            megabytes(interval.bytes_sent),
-            megabytes(interval.bytes_received),
+            self.columns.megabytes(interval.bytes_sent),
+            self.columns.megabytes(interval.bytes_received),
         ));
         if self.columns == Columns::WithPercentiles {
             let percentiles = match &times {
@@ -79,11 +90,6 @@ impl Rows {
             "SAMPLES", "DURATION", "OPS", "TXMB", "RXMB", "LATMIN", "LATAVG", "LATMAX",
         )
     }
-}
-
-/// nct's megabytes are 2^20 bytes.
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }
 
 #[cfg(test)]
@@ -113,6 +119,20 @@ mod tests {
             .map(|interval| rows.row(interval))
             .collect();
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_megabyte_is_a_million_bytes_but_in_ncts_rows() {
+        let mut interval = canned::plain().intervals[0].clone();
+        (interval.bytes_sent, interval.bytes_received) = (1_000_000, 1 << 20);
+        let columns = |columns| {
+            let row = Rows::new(columns).row(&interval);
+            let row = row.lines().last().expect("a row");
+            let words: Vec<String> = row.split_whitespace().map(String::from).collect();
+            words[3..5].join(" ")
+        };
+        assert_eq!(columns(Columns::WithPercentiles), "1.00 1.05");
+        assert_eq!(columns(Columns::Nct), "0.95 1.00");
     }
 
     #[test]
