@@ -10,11 +10,12 @@ use super::removal;
 use crate::error::RunError;
 use crate::host;
 use crate::replay::LeftOver;
-use crate::replay::marker::{self, MARKER_MAX_BYTES};
+use crate::replay::local::{marked_directory, nfs_mount};
+use crate::replay::marker;
 use filestone_model::file_set::Recipe;
 use filestone_model::plan::FileSetPlan;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,6 @@ const MARKER: &str = "made-by-filestone";
 /// What the next marker is called until it takes the place of the last one: it is never
 /// missing, and never half written. Runs over a connection of their own do the same.
 const NEXT_MARKER: &str = "made-by-filestone.next";
-const MARKER_MODE: Mode = Mode::from_raw_mode(0o600);
 /// Directories are opened so, and links are not followed.
 pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -85,15 +85,11 @@ impl Claim {
             Err(Errno::NOTDIR | Errno::LOOP) => return Err(is_somebodys(&path)),
             Err(errno) => return Err(refused(&path, errno, "opening it")),
         };
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let marker = match rustix::fs::openat(&set, MARKER, flags, Mode::empty()) {
-            Ok(marker) => Some(marker),
-            Err(Errno::NOENT) if is_new || was_begun(set.as_fd(), &path) => None,
-            Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
-                return Err(is_somebodys(&path));
-            }
-            Err(errno) => return Err(refused(&path, errno, "opening its marker")),
-        };
+        let marker = marked_directory::open_marker(&set, MARKER)
+            .map_err(|errno| refused(&path, errno, "opening its marker"))?;
+        if marker.is_none() && !is_new && !was_begun(set.as_fd(), &path) {
+            return Err(is_somebodys(&path));
+        }
         let device = rustix::fs::fstat(&set)
             .map_err(|errno| refused(&path, errno, "looking at it"))?
             .st_dev;
@@ -125,20 +121,15 @@ impl Claim {
         if !self.is_at(marker, MARKER) {
             return Err(self.is_in_use("another run"));
         }
-        let mut text = [0; MARKER_MAX_BYTES as usize];
-        let len = rustix::io::pread(marker, &mut text, 0)
+        let text = marked_directory::read_marker(marker)
             .map_err(|errno| refused(&self.path, errno, "reading its marker"))?;
-        let text = text.get(..len).unwrap_or_default();
-        let Some(run) = LeftOver::read(self.path.display().to_string(), text) else {
+        let Some(run) = LeftOver::read(self.path.display().to_string(), &text) else {
             return Err(is_somebodys(&self.path));
         };
-        // A run over a connection of its own locks nothing, on this host or on another.
-        let is_own = run.process == Some(std::process::id());
-        let goes_on = run.is_going_on(&host::name()).unwrap_or(!is_locked);
-        if goes_on && !(is_own && is_locked) {
+        if marked_directory::goes_on(&run, is_locked).unwrap_or(true) {
             return Err(self.is_in_use(&run.process_in_words()));
         }
-        match Recipe::find(&String::from_utf8_lossy(text)) {
+        match Recipe::find(&String::from_utf8_lossy(&text)) {
             Some(recipe) if recipe == self.recipe => Ok(()),
             _ => Err(unsuitable(
                 &self.path,
@@ -160,12 +151,10 @@ impl Claim {
 
     /// Locks a marker; `false` where there are no locks.
     fn lock(&self, marker: &OwnedFd) -> Result<bool, RunError> {
-        match rustix::fs::flock(marker, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(true),
-            Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => Ok(false),
-            Err(Errno::AGAIN) => Err(self.is_in_use("another run")),
-            Err(errno) => Err(refused(&self.path, errno, "locking its marker")),
-        }
+        nfs_mount::lock(marker).map_err(|errno| match errno {
+            Errno::AGAIN => self.is_in_use("another run"),
+            errno => refused(&self.path, errno, "locking its marker"),
+        })
     }
 
     /// Whether this is the file of that name.
@@ -185,10 +174,11 @@ impl Claim {
             self.recipe
         );
         let writing = |errno| refused(&self.path, errno, "writing its marker");
-        let next = match self.make_next() {
+        // Whoever makes it is the only one who changes the marker.
+        let next = match marked_directory::make_marker(&self.set, NEXT_MARKER) {
             Err(Errno::EXIST) => {
                 self.clear_next()?;
-                self.make_next()
+                marked_directory::make_marker(&self.set, NEXT_MARKER)
             }
             made => made,
         };
@@ -212,34 +202,26 @@ impl Claim {
         Ok(())
     }
 
-    /// Whoever makes it is the only one who changes the marker.
-    fn make_next(&self) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let flags = flags | OFlags::NOFOLLOW;
-        rustix::fs::openat(&self.set, NEXT_MARKER, flags, MARKER_MODE)
-    }
-
     /// Takes away a marker that a run did not put into its place before its end.
     fn clear_next(&self) -> Result<(), RunError> {
         let path = self.path.join(NEXT_MARKER);
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let next = match rustix::fs::openat(&self.set, NEXT_MARKER, flags, Mode::empty()) {
-            Err(Errno::NOENT) => return Ok(()),
-            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(is_somebodys(&path)),
-            opened => opened.map_err(|errno| refused(&path, errno, "opening it"))?,
+        let next = marked_directory::open_marker(&self.set, NEXT_MARKER)
+            .map_err(|errno| refused(&path, errno, "opening it"))?;
+        let Some(next) = next else {
+            let there = rustix::fs::statat(&self.set, NEXT_MARKER, AtFlags::SYMLINK_NOFOLLOW);
+            return match there {
+                Err(Errno::NOENT) => Ok(()),
+                _ => Err(is_somebodys(&path)),
+            };
         };
         let is_locked = self.lock(&next)?;
-        let mut text = [0; MARKER_MAX_BYTES as usize];
-        let len = rustix::io::pread(&next, &mut text, 0)
+        let text = marked_directory::read_marker(&next)
             .map_err(|errno| refused(&path, errno, "reading it"))?;
-        let text = text.get(..len).unwrap_or_default();
-        match LeftOver::read(path.display().to_string(), text) {
-            Some(run) => {
-                let is_own = is_locked && run.process == Some(std::process::id());
-                if !is_own && run.is_going_on(&host::name()).unwrap_or(!is_locked) {
-                    return Err(self.is_in_use(&run.process_in_words()));
-                }
+        match LeftOver::read(path.display().to_string(), &text) {
+            Some(run) if marked_directory::goes_on(&run, is_locked).unwrap_or(true) => {
+                return Err(self.is_in_use(&run.process_in_words()));
             }
+            Some(_) => {}
             // Without a word in it, the run ended between two calls.
             None if text.is_empty() => {}
             None => return Err(is_somebodys(&path)),
@@ -264,12 +246,8 @@ impl Claim {
             return Err(error);
         }
         rustix::fs::unlinkat(&self.set, NEXT_MARKER, AtFlags::empty()).ok();
-        rustix::fs::unlinkat(&self.set, MARKER, AtFlags::empty())
-            .and_then(|()| {
-                // A client of NFS keeps a removed file that is open under another name.
-                drop(self.marker);
-                rustix::fs::unlinkat(&self.target, &self.name, AtFlags::REMOVEDIR)
-            })
+        let marker = (self.marker.take(), MARKER);
+        marked_directory::remove((self.target.as_fd(), &self.name), &self.set, marker)
             .map_err(|errno| refused(&self.path, errno, "removing it"))
     }
 

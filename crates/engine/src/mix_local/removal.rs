@@ -9,6 +9,7 @@ use super::claim::refused;
 use crate::error::RunError;
 use crate::replay::local::deletion::{self, NotRemoved};
 use crate::replay::local::listing::{Listing, is_dot};
+use crate::replay::local::nfs_mount;
 use filestone_model::file_set::{Part, client_of};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, FileType, SeekFrom};
@@ -23,9 +24,6 @@ const BATCH: usize = 10_000;
 /// Times that a directory is listed and emptied: then its server lists what it has removed.
 /// So many batches hold more names than any client has.
 const PASSES_MAX: u32 = 100_000;
-/// What a client of NFS calls files that were removed while they were open. They go by
-/// themselves.
-const STILL_OPEN: &[u8] = b".nfs";
 
 /// Names, with what they are.
 type Entries = Vec<(Box<[u8]>, FileType)>;
@@ -60,7 +58,8 @@ pub(super) fn check_empty_but(
 ) -> Result<(), RunError> {
     let is_foreign = |name: &[u8]| {
         let mut names = names.iter();
-        !name.starts_with(STILL_OPEN) && !names.any(|known| known.as_bytes() == name)
+        // They go by themselves.
+        !nfs_mount::is_still_open(name) && !names.any(|known| known.as_bytes() == name)
     };
     let directory = Directory {
         handle: directory,

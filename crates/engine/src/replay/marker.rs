@@ -10,6 +10,8 @@ use std::time::SystemTime;
 const MADE_BY: &str = "made by filestone";
 /// In the marker of trees that were kept on purpose.
 const GIVEN_UP: &str = "given up";
+/// In the marker of a run that holds a lock on it as long as it goes on.
+const LOCKED: &str = "locked";
 /// More of a marker is not read.
 pub const MARKER_MAX_BYTES: u32 = 4096;
 
@@ -25,6 +27,12 @@ pub struct LeftOver {
     /// When its run began (RFC 3339).
     pub started: Option<String>,
     is_given_up: bool,
+    has_locked: bool,
+}
+
+/// What a run adds to its marker that holds a lock on it.
+pub fn text_of_lock() -> String {
+    format!("{LOCKED}\n")
 }
 
 /// The marker of a run of this process on `host`.
@@ -54,7 +62,13 @@ impl LeftOver {
             process: field("process: ").and_then(|number| number.parse().ok()),
             started: field("started: "),
             is_given_up: text.lines().any(|line| line == GIVEN_UP),
+            has_locked: text.lines().any(|line| line == LOCKED),
         })
+    }
+
+    /// Whether its run holds a lock on the marker as long as it goes on.
+    pub fn has_locked(&self) -> bool {
+        self.has_locked
     }
 
     /// Whether its process is still there; `None` if that cannot be known, of one

@@ -44,7 +44,12 @@ pub fn replay_on<S: Site>(
         Trees::Remove
     };
     let released = site.release(trees);
-    let mut record = measured?.into_record(plan, target);
+    let mut measured = measured?;
+    if trees == Trees::Remove && released.is_ok() {
+        // A client's tree can be in use by another one until all have ended.
+        measured.left_behind = None;
+    }
+    let mut record = measured.into_record(plan, target);
     if let Err(error) = released {
         record.caveats.push(Caveat::LeftBehind {
             path: super::site::CLIENTS.into(),
@@ -183,6 +188,13 @@ fn run_thread<S: Site, T: Time>(
         }
     }
     let mut left_behind = None;
+    if clean_up.is_some() && layers.len() > 1 {
+        for (_, layer) in &mut layers {
+            // What one of them has open may be in the tree of another. A layer that is
+            // lost says so again when it is to clean up.
+            layer.end_pass().ok();
+        }
+    }
     for (number, mut layer) in layers {
         if let Some(site) = clean_up
             && let Err(lost) = site.clean_up(number, &mut layer)

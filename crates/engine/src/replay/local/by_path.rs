@@ -3,11 +3,11 @@
 //! the network. Names mean exactly what they say, case included, and links are
 //! not followed.
 
-use super::LocalLayer;
 use super::answer::{Answer, Done};
 use super::locks::Range;
 use super::names::LOOK;
 use super::territory::must_be_ours;
+use super::{LocalLayer, nfs_mount};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;
 use rustix::fd::AsFd;
@@ -245,7 +245,7 @@ impl LocalLayer {
     fn remove(&mut self, path: &[u8]) -> Answer {
         must_be_ours(path)?;
         let place = self.names.place(path)?;
-        rustix::fs::unlinkat(place.directory(), place.name(), AtFlags::empty())?;
+        nfs_mount::unlink(place.directory(), place.name(), AtFlags::empty())?;
         self.sync_parent(path)
     }
 

@@ -1,20 +1,18 @@
 //! Whose the directory `clients` is.
 //!
-//! A run makes it, and in it a marker that says which process made it and when.
-//! The marker is locked (flock) as long as the run lives: the lock goes with the
-//! process however it ends, so that a marker without a lock is what an earlier
-//! run has left over. Where the file system has no locks, only a process of this
-//! host that is gone is known to be. A directory without a marker is somebody
-//! else's.
+//! A run makes it, and in it a marker that says which process made it and when, and
+//! locks that as long as it lives (`marked_directory`). A directory without a marker is
+//! somebody else's.
 
-use super::deletion;
+use super::deletion::{self, NotRemoved};
 use super::names::DIRECTORY;
+use super::{marked_directory, nfs_mount};
 use crate::error::RunError;
 use crate::host;
-use crate::replay::marker::{self, LeftOver, MARKER_MAX_BYTES};
+use crate::replay::marker::{self, LeftOver};
 use crate::replay::site::{CLIENTS, MARKER};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -26,8 +24,8 @@ const CLIENTS_MODE: Mode = Mode::from_raw_mode(0o700);
 pub(super) struct Claim {
     /// The directory `clients`.
     pub clients: OwnedFd,
-    /// Holds the lock.
-    pub marker: OwnedFd,
+    /// Holds the lock; closed before `clients` goes.
+    pub marker: Option<OwnedFd>,
     /// The file system that it is on.
     pub device: u64,
 }
@@ -98,18 +96,20 @@ pub(super) fn claim(root: BorrowedFd<'_>, directory: &Path) -> Result<Claim, Run
     let result = mark(root);
     result.map_err(|errno| {
         // It was made a moment ago and has nothing in it but perhaps the marker.
-        rustix::fs::unlinkat(root, format!("{CLIENTS}/{MARKER}"), AtFlags::empty()).ok();
-        rustix::fs::unlinkat(root, CLIENTS, AtFlags::REMOVEDIR).ok();
+        let marker = format!("{CLIENTS}/{MARKER}");
+        nfs_mount::unlink(root, marker.as_bytes(), AtFlags::empty()).ok();
+        nfs_mount::unlink(root, CLIENTS.as_bytes(), AtFlags::REMOVEDIR).ok();
         refused(directory, errno, "writing into it")
     })
 }
 
 fn mark(root: BorrowedFd<'_>) -> Result<Claim, Errno> {
     let clients = rustix::fs::openat(root, CLIENTS, DIRECTORY, Mode::empty())?;
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let marker = rustix::fs::openat(&clients, MARKER, flags, Mode::from_raw_mode(0o600))?;
-    lock(&marker)?;
-    let text = marker::text(&host::name(), false);
+    let marker = marked_directory::make_marker(&clients, MARKER)?;
+    let mut text = marker::text(&host::name(), false);
+    if nfs_mount::lock(&marker)? {
+        text.push_str(&marker::text_of_lock());
+    }
     let written = rustix::io::pwrite(&marker, text.as_bytes(), 0)?;
     if written != text.len() {
         return Err(Errno::NOSPC);
@@ -117,32 +117,26 @@ fn mark(root: BorrowedFd<'_>) -> Result<Claim, Errno> {
     let device = rustix::fs::fstat(&clients)?.st_dev;
     Ok(Claim {
         clients,
-        marker,
+        marker: Some(marker),
         device,
     })
 }
 
-/// Locks a marker; `AGAIN` if its run is going on, and `false` where there are no
-/// locks.
-fn lock(marker: &OwnedFd) -> Result<bool, Errno> {
-    match rustix::fs::flock(marker, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => Ok(false),
-        locked => locked.map(|()| true),
-    }
-}
-
 /// Gives `clients` up and takes it away with all that is in it.
 pub(super) fn remove(
-    claim: &Claim,
+    claim: &mut Claim,
     root: BorrowedFd<'_>,
     directory: &Path,
 ) -> Result<(), RunError> {
     let path = directory.join(CLIENTS);
     // The marker goes last: what an interruption leaves is still known as ours.
-    deletion::empty(claim.clients.as_fd(), MARKER.as_bytes(), claim.device)
-        .map_err(|error| unsuitable(&path, &error.to_string(), "remove it by hand"))?;
-    rustix::fs::unlinkat(&claim.clients, MARKER, AtFlags::empty())
-        .and_then(|()| rustix::fs::unlinkat(root, CLIENTS, AtFlags::REMOVEDIR))
+    nfs_mount::patiently(
+        || deletion::empty(claim.clients.as_fd(), MARKER.as_bytes(), claim.device),
+        NotRemoved::is_still_open,
+    )
+    .map_err(|error| unsuitable(&path, &error.to_string(), "remove it by hand"))?;
+    let marker = (claim.marker.take(), MARKER);
+    marked_directory::remove((root, CLIENTS), &claim.clients, marker)
         .map_err(|errno| refused(&path, errno, "removing it"))
 }
 
@@ -151,8 +145,8 @@ pub(super) fn remove(
 pub fn remove_left_over(directory: &Path) -> Result<Option<LeftOver>, RunError> {
     let root = open_directory(directory)?;
     match owner(root.as_fd(), directory) {
-        Ok(Owner::Nobody(claim, left_over)) => {
-            remove(&claim, root.as_fd(), directory)?;
+        Ok(Owner::Nobody(mut claim, left_over)) => {
+            remove(&mut claim, root.as_fd(), directory)?;
             Ok(Some(left_over))
         }
         Ok(owner) => Err(complaint(directory, &owner)),
@@ -175,28 +169,20 @@ fn owner(root: BorrowedFd<'_>, directory: &Path) -> Result<Owner, Errno> {
         Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Owner::Somebody),
         opened => opened?,
     };
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let marker = match rustix::fs::openat(&clients, MARKER, flags, Mode::empty()) {
-        Err(Errno::NOENT | Errno::LOOP) => return Ok(Owner::Somebody),
-        opened => opened?,
+    let Some(marker) = marked_directory::open_marker(&clients, MARKER)? else {
+        return Ok(Owner::Somebody);
     };
-    let mut text = [0; MARKER_MAX_BYTES as usize];
-    let len = match rustix::io::pread(&marker, &mut text, 0) {
-        Err(Errno::ISDIR) => return Ok(Owner::Somebody),
-        read => read?,
-    };
-    let text = text.get(..len).unwrap_or_default();
     let path = directory.join(CLIENTS).display().to_string();
-    let left_over = LeftOver::read(path, text);
-    // Locked first: a run that is just beginning has not written it yet.
-    let is_locked = match lock(&marker) {
+    let left_over = LeftOver::read(path, &marked_directory::read_marker(&marker)?);
+    // Before the text counts: a run that is just beginning has not written it yet.
+    let is_locked = match nfs_mount::lock(&marker) {
         Err(Errno::AGAIN) => return Ok(Owner::Run(left_over.unwrap_or_default())),
         locked => locked?,
     };
     let Some(left_over) = left_over else {
         return Ok(Owner::Somebody);
     };
-    match goes_on(is_locked, &left_over, &host::name()) {
+    match marked_directory::goes_on(&left_over, is_locked) {
         Some(true) => return Ok(Owner::Run(left_over)),
         None => return Ok(Owner::Unknown(left_over)),
         Some(false) => {}
@@ -204,20 +190,10 @@ fn owner(root: BorrowedFd<'_>, directory: &Path) -> Result<Owner, Errno> {
     let device = rustix::fs::fstat(&clients)?.st_dev;
     let claim = Claim {
         clients,
-        marker,
+        marker: Some(marker),
         device,
     };
     Ok(Owner::Nobody(Box::new(claim), left_over))
-}
-
-/// Whether a run goes on whose marker could be locked, or stands where there are
-/// no locks; `None` if that is not known.
-fn goes_on(is_locked: bool, run: &LeftOver, host: &str) -> Option<bool> {
-    if is_locked {
-        Some(false)
-    } else {
-        run.is_going_on(host)
-    }
 }
 
 fn complaint(directory: &Path, owner: &Owner) -> RunError {
@@ -259,15 +235,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_locks_only_a_process_that_is_gone_has_left_its_tree() {
-        let run = |text: &str| LeftOver::read(CLIENTS.into(), text.as_bytes()).unwrap();
-        let alive = run(&marker::text("here", false));
-        assert_eq!(goes_on(true, &alive, "here"), Some(false));
-        assert_eq!(goes_on(false, &alive, "here"), Some(true));
-        assert_eq!(goes_on(false, &alive, "there"), None);
-        let old = run("made by filestone 0\nprocess: 1\n");
-        assert_eq!(goes_on(false, &old, "here"), None);
-        let said = complaint(Path::new("/d"), &Owner::Unknown(alive));
+    fn a_run_of_which_it_is_not_known_whether_it_goes_on_is_left_to_the_user() {
+        let run = LeftOver::read(CLIENTS.into(), b"made by filestone 0\nprocess: 1\n");
+        let said = complaint(Path::new("/d"), &Owner::Unknown(run.expect("a marker")));
         assert!(
             said.to_string()
                 .contains("left over, or in use, by process")

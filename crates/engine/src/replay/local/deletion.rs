@@ -8,14 +8,20 @@
 
 use super::listing::{Listing, is_dot};
 use super::names::DIRECTORY;
+use super::nfs_mount;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, SeekFrom};
 use rustix::io::Errno;
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::ControlFlow;
 
 /// Names tried for a directory that is moved up, when something in the way has
 /// the same name.
 const NAME_TRIES: u64 = 1000;
+
+/// Times that a listing may begin with the same name that was removed: then its server
+/// lists what it has removed, and would do so for ever.
+const REPEATS_MAX: u32 = 100;
 
 /// Why a tree is still there.
 #[derive(Debug, thiserror::Error)]
@@ -36,10 +42,15 @@ pub(crate) enum NotRemoved {
         /// Its name, from the top of the tree on as it is now.
         name: String,
     },
-    /// Somebody holds a file. A client of NFS keeps what is removed while it is
-    /// open as `.nfs…`, and lets nobody remove that before it is closed.
+    /// Somebody holds a file, as on a mount of NFS (`nfs_mount`).
     #[error("cannot remove {name}: the file is in use, or something is mounted on it")]
     InUse {
+        /// Its name, from the top of the tree on as it is now.
+        name: String,
+    },
+    /// Removing it succeeds, and it is there again.
+    #[error("cannot remove {name}: it is listed again each time it was removed")]
+    ListedAgain {
         /// Its name, from the top of the tree on as it is now.
         name: String,
     },
@@ -69,9 +80,23 @@ impl NotRemoved {
     fn below(mut self, directory: &[u8]) -> Self {
         let (NotRemoved::Refused { name, .. }
         | NotRemoved::Mounted { name }
-        | NotRemoved::InUse { name }) = &mut self;
+        | NotRemoved::InUse { name }
+        | NotRemoved::ListedAgain { name }) = &mut self;
         *name = format!("{}/{name}", String::from_utf8_lossy(directory));
         self
+    }
+
+    /// Whether it is a file that was removed while it was open, and still is.
+    pub fn is_still_open(&self) -> bool {
+        match self {
+            NotRemoved::InUse { name } => {
+                let last = name.rsplit('/').next().unwrap_or_default();
+                nfs_mount::is_still_open(last.as_bytes())
+            }
+            NotRemoved::Refused { .. }
+            | NotRemoved::Mounted { .. }
+            | NotRemoved::ListedAgain { .. } => false,
+        }
     }
 
     /// As an error of the operating system.
@@ -79,6 +104,7 @@ impl NotRemoved {
         match self {
             NotRemoved::Refused { errno, .. } => *errno,
             NotRemoved::Mounted { .. } | NotRemoved::InUse { .. } => Errno::BUSY,
+            NotRemoved::ListedAgain { .. } => Errno::IO,
         }
     }
 }
@@ -159,8 +185,9 @@ fn each_until_none(
     keeps: &dyn Fn(&[u8]) -> bool,
     mut remove: impl FnMut(&[u8], FileType) -> Result<(), NotRemoved>,
 ) -> Result<(), NotRemoved> {
+    let (mut first_before, mut repeats) = (0, 0);
     loop {
-        let mut seen = false;
+        let mut first = None;
         let mut result = Ok(());
         rustix::fs::seek(directory, SeekFrom::Start(0))
             .and_then(|_| {
@@ -168,8 +195,18 @@ fn each_until_none(
                     if keeps(name) {
                         return ControlFlow::Continue(());
                     }
-                    seen = true;
-                    result = remove(name, kind);
+                    if first.is_none() {
+                        let hash = hash_of(name);
+                        first = Some(hash);
+                        repeats = if hash == first_before { repeats + 1 } else { 0 };
+                        first_before = hash;
+                    }
+                    result = match repeats < REPEATS_MAX {
+                        true => remove(name, kind),
+                        false => Err(NotRemoved::ListedAgain {
+                            name: String::from_utf8_lossy(name).into_owned(),
+                        }),
+                    };
                     if result.is_err() {
                         ControlFlow::Break(())
                     } else {
@@ -179,10 +216,17 @@ fn each_until_none(
             })
             .map_err(|errno| NotRemoved::refused(b"directory", errno))?;
         result?;
-        if !seen {
+        if first.is_none() {
             return Ok(());
         }
     }
+}
+
+/// Names are only compared, and not kept.
+fn hash_of(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name);
+    hasher.finish()
 }
 
 /// Removes a file, a link or an empty directory; says `false` of a directory that
@@ -194,14 +238,14 @@ pub(crate) fn take_away(
 ) -> Result<bool, NotRemoved> {
     let may_be_directory = matches!(kind, FileType::Directory | FileType::Unknown);
     if may_be_directory {
-        match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+        match nfs_mount::unlink(parent, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => return Ok(true),
             Err(Errno::NOTEMPTY | Errno::EXIST) => return Ok(false),
             Err(Errno::NOTDIR) => {}
             Err(errno) => return Err(NotRemoved::refused(name, errno)),
         }
     }
-    match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
+    match nfs_mount::unlink(parent, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
         // What was a file when the directory was read has become a directory.
         Err(Errno::ISDIR) if !may_be_directory => Ok(false),
@@ -228,7 +272,7 @@ pub(crate) fn enter(
 }
 
 fn remove_empty(parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), NotRemoved> {
-    match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+    match nfs_mount::unlink(parent, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(NotRemoved::refused(name, errno)),
     }

@@ -4,14 +4,14 @@ use super::claim::{self, Claim, open_directory, refused, unsuitable};
 use super::dos_attributes::{self, DosAttributes};
 use super::names::Names;
 use super::transfer::Transfers;
-use super::{LocalLayer, LocalOptions, deletion};
+use super::{LocalLayer, LocalOptions, deletion, nfs_mount};
 use crate::error::RunError;
 use crate::replay::site::{CLIENTS, MARKER, Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::transport::connect::allow_open_files;
 use filestone_model::measure::run_record::Target;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -112,8 +112,11 @@ impl LocalSite {
 
     fn probe(&mut self) -> Result<(), RunError> {
         if self.options.xattr {
-            dos_attributes::probe(&self.claim.marker)
-                .map_err(|errno| no_attributes(&self.directory, errno))?;
+            let probed = match &self.claim.marker {
+                Some(marker) => dos_attributes::probe(marker),
+                None => Ok(()),
+            };
+            probed.map_err(|errno| no_attributes(&self.directory, errno))?;
         }
         if self.options.direct {
             let unit = direct_unit(&self.claim);
@@ -122,8 +125,8 @@ impl LocalSite {
         Ok(())
     }
 
-    fn remove(&self) -> Result<(), RunError> {
-        claim::remove(&self.claim, self.root.as_fd(), &self.directory)?;
+    fn remove(&mut self) -> Result<(), RunError> {
+        claim::remove(&mut self.claim, self.root.as_fd(), &self.directory)?;
         if self.is_temporary {
             rustix::fs::rmdir(&self.directory)
                 .map_err(|errno| refused(&self.directory, errno, "removing it"))?;
@@ -221,12 +224,11 @@ impl Site for LocalSite {
         self.is_held = false;
         match trees {
             Trees::Remove => self.remove(),
-            Trees::Keep => rustix::fs::flock(&self.claim.marker, FlockOperation::Unlock)
-                .or_else(|errno| match errno {
-                    // Where there are no locks there is none to give up.
-                    Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL => Ok(()),
-                    errno => Err(errno),
-                })
+            Trees::Keep => self
+                .claim
+                .marker
+                .iter()
+                .try_for_each(nfs_mount::unlock)
                 .map_err(|errno| refused(&self.directory, errno, "giving up its marker")),
         }
     }

@@ -5,7 +5,7 @@ use super::handles::Handle;
 use super::locks::{self, Range};
 use super::names::{DIRECTORY, LOOK, Resolved, split};
 use super::territory::{is_clients, is_ours, must_be_ours};
-use super::{LocalLayer, deletion};
+use super::{LocalLayer, deletion, nfs_mount};
 use crate::replay::site::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
@@ -237,7 +237,7 @@ impl LocalLayer {
         must_be_ours(name)?;
         resolved.what?;
         let place = self.names.place(name)?;
-        rustix::fs::unlinkat(place.directory(), place.name(), AtFlags::empty())?;
+        nfs_mount::unlink(place.directory(), place.name(), AtFlags::empty())?;
         self.sync_parent(name)
     }
 
@@ -280,7 +280,7 @@ impl LocalLayer {
             return Err(Errno::NOTDIR.into());
         }
         let place = self.names.place(name)?;
-        rustix::fs::unlinkat(place.directory(), place.name(), AtFlags::REMOVEDIR)?;
+        nfs_mount::unlink(place.directory(), place.name(), AtFlags::REMOVEDIR)?;
         self.sync_parent(name)
     }
 
