@@ -83,7 +83,22 @@ pub fn named(name: &str) -> Option<&'static Report> {
     REPORTS.iter().find(|report| report.name == name)
 }
 
-/// Nanoseconds in microseconds, with one decimal.
+/// Nanoseconds in microseconds: with one decimal, as nct's, but from 0.1 s on without, where it
+/// says nothing and the columns would run together.
 fn micros(nanos: f64) -> String {
-    format!("{:.1}", nanos / 1000.0)
+    match nanos / 1000.0 {
+        micros if micros < 99_999.95 => format!("{micros:.1}"),
+        micros => format!("{micros:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::micros;
+
+    #[test]
+    fn microseconds_take_eight_columns_until_a_hundred_seconds() {
+        let shown = [49.9, 99_999_949.0, 99_999_950.0, 99_999_999_000.0].map(micros);
+        assert_eq!(shown, ["0.0", "99999.9", "100000", "99999999"]);
+    }
 }
