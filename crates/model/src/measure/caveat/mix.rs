@@ -149,17 +149,24 @@ fn find_companions(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-/// Whether counts and times agree.
+/// Operations in flight, the fewest and the most, by Little's law.
 ///
 /// The load generator counts an operation as in flight from when it hands it to its connection,
 /// the service time begins when it is sent; what lies between is part of the dispatch delay.
 /// So what was counted is between achieved load × service time and achieved load × (service
-/// time + dispatch delay). A connection that was lost holds operations that are not sent.
-fn littles_law(record: &RunRecord, mix: &MixRecord) -> Option<Caveat> {
-    let totals = &record.totals;
-    let (counted, least) = (mix.in_flight_mean, mix.in_flight_by_littles_law);
+/// time + dispatch delay).
+pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
     let window_ns = record.window_ns.max(1) as f64;
-    let most = least + totals.dispatch_delay_ns.sum as f64 / window_ns;
+    let least = mix.in_flight_by_littles_law;
+    let delay = record.totals.dispatch_delay_ns.sum as f64 / window_ns;
+    (least, least + delay)
+}
+
+/// Whether counts and times agree. A connection that was lost holds operations that are not
+/// sent.
+fn littles_law(record: &RunRecord, mix: &MixRecord) -> Option<Caveat> {
+    let counted = mix.in_flight_mean;
+    let (least, most) = in_flight_by_law(record, mix);
     let is_off = counted < (1.0 - LITTLE_SHARE) * least || counted > (1.0 + LITTLE_SHARE) * most;
     (is_off && is_littles_law_told(record, mix)).then_some(Caveat::LittlesLaw {
         in_flight_mean: counted,

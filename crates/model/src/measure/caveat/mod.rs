@@ -11,7 +11,9 @@ pub use find::{
     ABOVE_MIN, BUSY_PERCENT, DISPATCH_SHARE, achieved_share, achieved_share_min,
     due_load_ops_per_s, find,
 };
-pub use mix::{DRIFT_SHARE, LITTLE_SHARE, OFF_SHARE, is_littles_law_told, is_steadiness_told};
+pub use mix::{
+    DRIFT_SHARE, LITTLE_SHARE, OFF_SHARE, in_flight_by_law, is_littles_law_told, is_steadiness_told,
+};
 pub(crate) use sentence::grouped;
 pub use sentence::quantile_name;
 
