@@ -754,6 +754,14 @@ fn a_byte_that_is_there_already_is_not_written() {
     assert_eq!((found.len(), found.blocks()), (65_535, 0));
     assert_eq!(bench.write(1, 100, 1), Status::Ok);
     assert_eq!(fs::metadata(&path).unwrap().blocks(), 0);
+    let extend = Action::WriteX {
+        handle: 1,
+        offset: 100,
+        len: 1,
+        expected_len: 1,
+    };
+    let reply = bench.layer.carry_out(&extend, &bench.data).unwrap();
+    assert_eq!(reply.data_bytes, 0, "it is there already");
     bench.data = b"x".to_vec();
     assert_eq!(bench.write(1, 100, 1), Status::Ok);
     assert_eq!(bench.write(1, 70_000, 1), Status::Ok);
@@ -762,6 +770,40 @@ fn a_byte_that_is_there_already_is_not_written() {
         (content.len(), content[100], content[70_000]),
         (70_001, b'x', b'x')
     );
+    bench.release();
+}
+
+#[test]
+fn what_came_is_counted_and_not_what_was_asked_for() {
+    let mut bench = bench();
+    bench.make_tree();
+    bench.open("clients/client0/a", Disposition::Create, 1);
+    assert_eq!(bench.write(1, 0, 5000), Status::Ok);
+    for (offset, len, got) in [(4000, 4096, 1000), (0, 5000, 5000), (9000, 1, 0)] {
+        let read_x = Action::ReadX {
+            handle: 1,
+            offset,
+            len,
+            expected_len: got,
+        };
+        let path = b"clients/client0/a".as_slice();
+        for read in [read_x, Action::Read { path, offset, len }] {
+            let reply = bench.layer.carry_out(&read, &bench.data).unwrap();
+            assert_eq!((reply.status, reply.data_bytes), (Status::Ok, got));
+        }
+    }
+    let unwanted = Action::ReadX {
+        handle: 1,
+        offset: 4000,
+        len: 4096,
+        expected_len: 4096,
+    };
+    let reply = bench.layer.carry_out(&unwanted, &bench.data).unwrap();
+    assert!(matches!(
+        reply.status,
+        Status::WrongLength { got: 1000, .. }
+    ));
+    assert_eq!(reply.data_bytes, 1000);
     bench.release();
 }
 

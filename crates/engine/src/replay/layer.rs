@@ -21,7 +21,7 @@ pub struct Reply {
     pub bytes_sent: u32,
     /// Bytes received from a server, framing included.
     pub bytes_received: u32,
-    /// File data read or written, as dbench counts it: what was asked for.
+    /// File data that came or went, whether or not it is what was asked for.
     pub data_bytes: u64,
 }
 

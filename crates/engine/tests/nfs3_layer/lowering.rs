@@ -175,6 +175,33 @@ fn large_transfers_go_in_pieces_of_the_servers_size() {
 }
 
 #[test]
+fn a_read_that_comes_short_counts_what_came() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
+    for (expected_len, status) in [
+        (1000, Status::Ok),
+        (
+            4096,
+            Status::WrongLength {
+                expected: 4096,
+                got: 1000,
+            },
+        ),
+    ] {
+        let reply = client.reply(Action::ReadX {
+            handle: 1,
+            offset: 0,
+            len: 4096,
+            expected_len,
+        });
+        assert_eq!((reply.status, reply.data_bytes), (status, 1000));
+    }
+    bench.end();
+}
+
+#[test]
 fn names_are_found_in_another_case_and_otherwise_not() {
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);

@@ -33,11 +33,11 @@ impl Done {
         }
     }
 
-    /// Carried out for `asked` bytes of file data, read or written.
-    pub const fn data(status: Status, asked: u64) -> Self {
+    /// Carried out, with `moved` bytes of file data read or written.
+    pub const fn data(status: Status, moved: u64) -> Self {
         Self {
             status,
-            data_bytes: asked,
+            data_bytes: moved,
         }
     }
 }
@@ -54,13 +54,16 @@ impl From<Cause> for Refusal {
     }
 }
 
-/// As the runner wants it.
-pub(super) fn reply(answer: Answer) -> Reply {
+/// As the runner wants it; `partial` are bytes that were moved before a refusal.
+pub(super) fn reply(answer: Answer, partial: u64) -> Reply {
     match answer {
         Ok(done) => Reply {
             data_bytes: done.data_bytes,
             ..Reply::of(done.status)
         },
-        Err(Refusal(status)) => Reply::of(status),
+        Err(Refusal(status)) => Reply {
+            data_bytes: partial,
+            ..Reply::of(status)
+        },
     }
 }

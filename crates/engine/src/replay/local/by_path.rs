@@ -178,8 +178,8 @@ impl LocalLayer {
         }
         let flags = LOOK | self.file_flags();
         let file = self.names.open(path, flags, Mode::empty())?;
-        self.transfers.read(file.as_fd(), offset, len)?;
-        Ok(Done::data(Status::Ok, len))
+        let got = self.transfers.read(file.as_fd(), offset, len)?;
+        Ok(Done::data(Status::Ok, got))
     }
 
     /// openat, with O_DSYNC or O_SYNC for what must be stable, pwrite, close.

@@ -78,6 +78,16 @@ pub(super) fn refused(path: &Path, errno: Errno, doing: &str) -> RunError {
     unsuitable(path, &what, help)
 }
 
+/// It is there, since it was opened, and yet mkdir says of a name in it that there is no such
+/// directory: so do file systems that have no files of anybody's, such as /proc.
+fn takes_no_directory(directory: &Path) -> RunError {
+    unsuitable(
+        directory,
+        "no directory can be made in it",
+        "use a directory of a file system that keeps files, and that nobody is removing",
+    )
+}
+
 /// Opens the directory under test.
 pub(super) fn open_directory(directory: &Path) -> Result<OwnedFd, RunError> {
     // The one name that may be a link: the user gave it.
@@ -91,6 +101,7 @@ pub(super) fn claim(root: BorrowedFd<'_>, directory: &Path) -> Result<Claim, Run
     match rustix::fs::mkdirat(root, CLIENTS, CLIENTS_MODE) {
         Ok(()) => {}
         Err(Errno::EXIST) => return Err(is_there(root, directory)),
+        Err(Errno::NOENT) => return Err(takes_no_directory(directory)),
         Err(errno) => return Err(refused(directory, errno, "making a directory in it")),
     }
     let result = mark(root);

@@ -147,7 +147,7 @@ impl Layer for LocalLayer {
         {
             return Err(LayerLost::stopped());
         }
-        Ok(reply(answer))
+        Ok(reply(answer, self.transfers.take_partial()))
     }
 
     fn end_pass(&mut self) -> Result<(), LayerLost> {

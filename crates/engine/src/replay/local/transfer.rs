@@ -54,6 +54,8 @@ pub(super) struct Transfers {
     /// With O_DIRECT, what offsets and lengths must be multiples of.
     direct: Option<u64>,
     buffered_writes: u64,
+    /// Moved by pieces before one that failed.
+    partial: u64,
     /// Raised, it breaks off what takes several pieces.
     sign: StopSign,
 }
@@ -78,6 +80,7 @@ impl Transfers {
             outgoing: PageAligned::default(),
             direct,
             buffered_writes: 0,
+            partial: 0,
             sign: StopSign::default(),
         }
     }
@@ -95,6 +98,11 @@ impl Transfers {
     /// Writes that O_DIRECT was switched off for.
     pub fn buffered_writes(&self) -> u64 {
         self.buffered_writes
+    }
+
+    /// What the last transfer moved before it failed.
+    pub fn take_partial(&mut self) -> u64 {
+        std::mem::take(&mut self.partial)
     }
 
     /// Reads `len` bytes at `offset`, fewer if the file ends before; says how many
@@ -117,7 +125,11 @@ impl Transfers {
             let buffer = self.incoming.at_least(wanted);
             let got = match rustix::io::pread(file, &mut *buffer, offset + done) {
                 Err(Errno::INTR) => continue,
-                got => got?,
+                Err(errno) => {
+                    self.partial = done;
+                    return Err(errno);
+                }
+                Ok(got) => got,
             };
             done += got as u64;
             if got < wanted || done >= len {
@@ -180,8 +192,15 @@ impl Transfers {
             done += match rustix::io::pwrite(file, source, offset + done) {
                 Err(Errno::INTR) => continue,
                 // A file system that takes nothing and says nothing.
-                Ok(0) if done < len => return Err(Errno::IO),
-                got => got? as u64,
+                Ok(0) if done < len => {
+                    self.partial = done;
+                    return Err(Errno::IO);
+                }
+                Err(errno) => {
+                    self.partial = done;
+                    return Err(errno);
+                }
+                Ok(written) => written as u64,
             };
             if done >= len {
                 return Ok(());

@@ -177,7 +177,7 @@ impl LocalLayer {
         }
         // A directory has no O_DIRECT either; both come to EISDIR.
         let got = self.transfers.read(handle.file.as_fd(), offset, len)?;
-        Ok(Done::data(of_len(expected_len, got), len))
+        Ok(Done::data(of_len(expected_len, got), got))
     }
 
     /// pwrite, and fsync with `--fsync`.
@@ -197,7 +197,7 @@ impl LocalLayer {
         }
         let file = handle.file.as_fd();
         if self.options.one_byte_write_fix && len == 1 && is_written_already(file, offset, data)? {
-            return Ok(Done::data(of_len(expected_len, len), len));
+            return Ok(Done::with(of_len(expected_len, len)));
         }
         self.transfers.write(file, offset, len, data)?;
         if self.options.fsync {

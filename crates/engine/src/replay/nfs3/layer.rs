@@ -58,8 +58,8 @@ pub struct Nfs3Layer {
     pub(super) open: OpenFiles,
     /// File data that do not lie in one piece where they are taken from.
     pub(super) filled: Vec<u8>,
-    /// Bytes that the last OpenX wrote to give its file a length.
-    pub(super) extended_by: u64,
+    /// File data that the action which is going on has moved.
+    pub(super) moved: u64,
     /// Raised, it breaks off what takes several calls to transfer.
     pub(super) sign: StopSign,
 }
@@ -70,6 +70,7 @@ impl Layer for Nfs3Layer {
     }
 
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
+        self.moved = 0;
         let answer = self.answer(action, data);
         let traffic = self.take_traffic();
         let status = match answer {
@@ -85,11 +86,7 @@ impl Layer for Nfs3Layer {
             calls: traffic.calls,
             bytes_sent: traffic.bytes_sent,
             bytes_received: traffic.bytes_received,
-            data_bytes: if status.is_ok() {
-                self.data_bytes(action)
-            } else {
-                0
-            },
+            data_bytes: self.moved,
         })
     }
 
@@ -145,7 +142,7 @@ impl Nfs3Layer {
             names: Names::default(),
             open: OpenFiles::default(),
             filled: Vec::new(),
-            extended_by: 0,
+            moved: 0,
             sign: StopSign::default(),
         }
     }
@@ -199,18 +196,6 @@ impl Nfs3Layer {
             Action::Lock4 { path, offset, len } => self.lock(path, offset, len),
             Action::Unlock4 { path, offset, len } => self.unlock(path, offset, len),
             Action::Test4 { path, offset, len } => self.test_lock(path, offset, len),
-        }
-    }
-
-    /// File data that an action that succeeded has moved, as dbench counts them.
-    fn data_bytes(&self, action: &Action<'_>) -> u64 {
-        match *action {
-            Action::ReadX { len, .. }
-            | Action::WriteX { len, .. }
-            | Action::Read { len, .. }
-            | Action::Write { len, .. } => len,
-            Action::OpenX { .. } => self.extended_by,
-            _ => 0,
         }
     }
 

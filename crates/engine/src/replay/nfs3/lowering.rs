@@ -159,7 +159,6 @@ impl Nfs3Layer {
             let missing = (size, len - size);
             self.write_out(&handle, missing, data, stable, |written| file.note(written))?;
         }
-        self.extended_by = len.saturating_sub(size);
         self.open.insert(number, file);
         Ok(Status::Ok)
     }

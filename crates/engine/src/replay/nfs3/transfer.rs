@@ -38,6 +38,7 @@ impl Nfs3Layer {
             let asked = piece(len, done, self.place.transfers.read);
             let back = self.nfs.read(file, offset + done, asked)?;
             done += u64::from(back.count);
+            self.moved += u64::from(back.count);
             // A short READ that is not at the end is asked for the rest (section 3.3.6).
             // One of nothing, which would be asked for ever, is a contradiction.
             if done >= len || back.eof {
@@ -65,6 +66,7 @@ impl Nfs3Layer {
             note(written);
             // A server may take less than it was sent (section 3.3.7).
             done += u64::from(written.count);
+            self.moved += u64::from(written.count);
             if done >= len {
                 return Ok(());
             }
