@@ -247,7 +247,7 @@ pub fn with_errors() -> RunRecord {
     ];
     record.caveats = vec![Caveat::Unsuccessful {
         count: 9,
-        ended: 600,
+        scheduled: 600,
         most_frequent: "NFS3ERR_NOSPC (28)".into(),
     }];
     record

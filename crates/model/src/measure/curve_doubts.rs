@@ -117,10 +117,10 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "the server kept up with all that the load generator can offer: the peak of 0/s is not the server's",
-                "1 of 3 load points were measured before their response times had become steady, the first of them 2,000/s",
-                "1 of 3 load points were offered more than was achieved, the first of them 2,000/s, which achieved 1,500/s",
-                "1 of 3 load points had operations wait before they were sent, the first of them 1,000/s, where that was 20 % of the response time",
+                "the server kept up with all that the load generator can offer: the peak of 0/s achieved is not the server's",
+                "1 of 3 load points were measured before their response times had become steady, the first of them offered 2,000/s",
+                "1 of 3 load points were offered more than was achieved, the first of them offered 2,000/s, which achieved 1,500/s",
+                "1 of 3 load points had operations wait before they were sent, the first of them offered 1,000/s, where that was 20 % of the response time",
             ]
         );
     }

@@ -66,7 +66,7 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     if count > 0 && record.replay.is_none() {
         caveats.push(Caveat::Unsuccessful {
             count,
-            ended: ledger.ended(),
+            scheduled: ledger.scheduled,
             most_frequent: most_frequent(record, Role::Measured),
         });
     }

@@ -62,7 +62,10 @@ pub enum Caveat {
     /// Operations that did not succeed are among those timed.
     Unsuccessful {
         count: u64,
-        ended: u64,
+        /// Of all that were due, as every caveat counts them; records of method 1 have those that
+        /// ended.
+        #[serde(alias = "ended")]
+        scheduled: u64,
         most_frequent: String,
     },
     /// Calls were sent again: the network or the server lost some.

@@ -35,7 +35,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::Loopback { built_in: false } => {
             "the server shares this host with the load generator: both compete for the processors and no wire is involved".into()
         }
-        Caveat::Unsuccessful { count, ended, most_frequent } => unsuccessful(*count, *ended, most_frequent),
+        Caveat::Unsuccessful { count, scheduled, most_frequent } => unsuccessful(*count, *scheduled, most_frequent),
         Caveat::Retransmissions { count, calls } => {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
@@ -151,10 +151,10 @@ fn transfer(size_bytes: u64, server_max_bytes: u64) -> String {
     )
 }
 
-fn unsuccessful(count: u64, ended: u64, most_frequent: &str) -> String {
+fn unsuccessful(count: u64, scheduled: u64, most_frequent: &str) -> String {
     format!(
         "{}, mostly {most_frequent}; their times are among those shown",
-        of_all(count, ended, "operations did not succeed")
+        of_all(count, scheduled, "operations did not succeed")
     )
 }
 
@@ -197,7 +197,7 @@ fn of_all(count: u64, all: u64, what: &str) -> String {
     format!("{} of {} {what}", grouped(count), grouped(all))
 }
 
-/// `3 of 10 load points …, the first of them 12,000/s`.
+/// A load: `12,000/s`.
 fn per_second(load: f64) -> String {
     format!("{}/s", grouped(load.max(0.0).round() as u64))
 }

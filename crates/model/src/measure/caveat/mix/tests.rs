@@ -258,8 +258,32 @@ fn errors_are_told_with_the_operation_that_had_them() {
     let caveats = super::super::find(&record(totals, vec![]));
     let expected = Caveat::Unsuccessful {
         count: 3,
-        ended: 3_000_000,
+        scheduled: 3_000_000,
         most_frequent: "NFS3ERR_STALE (70) of read".into(),
     };
     assert_eq!(caveats, [expected]);
+}
+
+#[test]
+fn caveats_about_the_operations_of_a_run_are_shares_of_one_figure() {
+    let mut totals = sound();
+    totals.kinds[0].ledger.ok -= 4;
+    totals.kinds[0].ledger.failed = 3;
+    totals.kinds[0].ledger.skipped = 1;
+    totals.ledger.ok -= 4;
+    (totals.ledger.failed, totals.ledger.skipped) = (3, 1);
+    let all = totals.ledger.scheduled;
+    assert_eq!(totals.ledger.ended(), all - 1);
+    let caveats = super::super::find(&record(totals, vec![]));
+    let figures = caveats.iter().filter_map(|caveat| match caveat {
+        Caveat::Unsuccessful { scheduled, .. } | Caveat::Skipped { scheduled, .. } => {
+            Some(*scheduled)
+        }
+        _ => None,
+    });
+    assert_eq!(figures.collect::<Vec<_>>(), [all, all]);
+    // Records of method 1 have another word for it.
+    let old = r#"{"caveat":"unsuccessful","count":1,"ended":5,"most_frequent":"x"}"#;
+    let read: Caveat = serde_json::from_str(old).expect("an old caveat");
+    assert!(matches!(read, Caveat::Unsuccessful { scheduled: 5, .. }));
 }

@@ -45,7 +45,7 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             )
         ),
         Caveat::PeakOfGenerator { peak_ops_per_s } => format!(
-            "the server kept up with all that the load generator can offer: the peak of {} is not the server's",
+            "the server kept up with all that the load generator can offer: the peak of {} achieved is not the server's",
             per_second(*peak_ops_per_s)
         ),
         Caveat::PeakUnfinished { peak_ops_per_s } => format!(
@@ -78,7 +78,7 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
 
 fn of_points(points: u64, of: u64, first_ops_per_s: f64, what: &str) -> String {
     format!(
-        "{points} of {of} load points {what}, the first of them {}",
+        "{points} of {of} load points {what}, the first of them offered {}",
         per_second(first_ops_per_s)
     )
 }
