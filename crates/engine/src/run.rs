@@ -286,7 +286,6 @@ pub(crate) fn settle(plan: &Plan, index: usize) {
     }
     let mut cpus = rustix::thread::CpuSet::new();
     cpus.set(plan.pin[index % plan.pin.len()] as usize);
-    // A processor that is not there leaves the thread where it was; the record's
-    // host says how many there are.
+    // Whether this process may run there was checked before the run.
     let _ = rustix::thread::sched_setaffinity(None, &cpus);
 }

@@ -122,6 +122,7 @@ fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
         ("--in-flight", load.in_flight.is_some()),
         ("--workers", load.workers.is_some()),
         ("--busy-poll", load.generator.busy_poll),
+        ("--pin", load.generator.pin.is_some()),
         ("--timeout", load.generator.timeout.is_some()),
         ("--reconnect", load.generator.reconnect.is_some()),
     ];

@@ -5,6 +5,7 @@ use crate::transport::allow_open_files;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Asked, NfsRun, Plan, TransportKind};
 use filestone_wire::pattern;
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// Files that a process has open besides its connections.
 const OTHER_FILES: u64 = 64;
@@ -96,19 +97,35 @@ fn check_transfer(plan: &NfsRun<'_>) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The processors that threads are bound to.
+/// The processors that threads are bound to: this process must be allowed to run on each.
 pub fn check_pin(plan: &Plan) -> Result<(), RunError> {
-    if let Some(cpu) = plan
-        .pin
-        .iter()
-        .find(|cpu| **cpu as usize >= rustix::thread::CpuSet::MAX_CPU)
-    {
-        return refuse(
-            format!("--pin {cpu}: there is no such processor"),
-            "processors are numbered from 0",
-        );
+    if plan.pin.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let allowed = sched_getaffinity(None).map_err(|errno| RunError::System {
+        what: "find out on which processors this process may run".into(),
+        source: errno.into(),
+    })?;
+    let allowed: Vec<u32> = (0..CpuSet::MAX_CPU as u32)
+        .filter(|cpu| allowed.is_set(*cpu as usize))
+        .collect();
+    match plan.pin.iter().find(|cpu| !allowed.contains(cpu)) {
+        None => Ok(()),
+        Some(cpu) => refuse(
+            format!("--pin {cpu}: there is no such processor for this process"),
+            &format!("it may run on {}", in_words(&allowed)),
+        ),
+    }
+}
+
+/// `0-3,6`: processors as `--pin` takes them.
+fn in_words(processors: &[u32]) -> String {
+    let runs = processors.chunk_by(|one, next| one + 1 == *next);
+    let words = runs.map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        run => run.iter().map(u32::to_string).collect(),
+    });
+    words.collect::<Vec<_>>().join(",")
 }
 
 /// What this host must have for it.
@@ -126,4 +143,16 @@ fn check_host(plan: &Plan) -> Result<(), RunError> {
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_named_as_the_option_takes_them() {
+        assert_eq!(in_words(&[0, 1, 2, 3, 6, 8, 9]), "0-3,6,8-9");
+        assert_eq!(in_words(&[5]), "5");
+        assert_eq!(in_words(&[]), "");
+    }
 }
