@@ -54,6 +54,8 @@ pub(crate) enum Exit {
     Doubtful,
     /// Somebody ended it with ^C; what there was, was reported.
     Interrupted,
+    /// The run came to its end, and not one operation succeeded.
+    NothingSucceeded,
     /// The target was lost in the middle; what there was, was reported.
     TargetLost,
     /// The record contradicts itself.
@@ -70,7 +72,7 @@ impl Exit {
             // What shells report of a program that ^C ended, so that a script
             // does not take half a run for a whole one.
             Exit::Interrupted => interruption::EXIT_CODE,
-            Exit::TargetLost => exit_code_of(Guilt::Target),
+            Exit::NothingSucceeded | Exit::TargetLost => exit_code_of(Guilt::Target),
             Exit::OutOfBalance => exit_code_of(Guilt::Internal),
             Exit::Code(code) => code,
         }

@@ -6,6 +6,7 @@ use crate::quantity::grouped;
 use filestone_engine::load_file::{self, LoadFileError};
 use filestone_model::load::diagnostic::suggestion;
 use filestone_model::load::{Load, LoadErrors, Made};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Where a load comes from.
@@ -18,16 +19,18 @@ pub enum LoadSource {
 }
 
 /// A path if there is a file of that name, or if it looks like one (`/` or `.`);
-/// else the name of a load of our own.
+/// else the name of a load of our own. A directory is no load and hides none.
 pub fn load_source(word: &Path) -> Result<LoadSource, Error> {
     let Some(text) = word.to_str() else {
         return Ok(LoadSource::File(word.into()));
     };
-    if text.contains(['/', '.']) || word.exists() {
+    let is_there = word.exists();
+    if text.contains(['/', '.']) || (is_there && !word.is_dir()) {
         return Ok(LoadSource::File(word.into()));
     }
     match Made::from_name(text) {
         Some(made) => Ok(LoadSource::Made(made)),
+        None if is_there => Ok(LoadSource::File(word.into())),
         None => Err(
             Error::usage(format!("{text}: no such file, and no such load of our own"))
                 .with_help(advice(text)),
@@ -60,13 +63,23 @@ pub fn read_load(source: &LoadSource) -> Result<Load, Vec<Error>> {
 
 /// A file that no line can be named of.
 fn unreadable(error: &LoadFileError) -> Error {
+    let (what, help) = match error {
+        LoadFileError::Unreadable { name, source }
+            if source.kind() == io::ErrorKind::IsADirectory =>
+        {
+            let last = Path::new(name).file_name().unwrap_or_default();
+            (
+                format!("{name}: this is a directory, and a load is a file"),
+                Some(advice(&last.to_string_lossy())),
+            )
+        }
+        LoadFileError::Unreadable { name, source } => (format!("{name}: {}", reason(source)), None),
+        error => (error.to_string(), None),
+    };
     Error {
         guilt: error.guilt(),
-        what: match error {
-            LoadFileError::Unreadable { name, source } => format!("{name}: {}", reason(source)),
-            error => error.to_string(),
-        },
-        help: None,
+        what,
+        help,
     }
 }
 
@@ -134,6 +147,16 @@ mod tests {
             let load = read_load(&LoadSource::Made(made)).expect("our own loads are right");
             assert!(load.operations() > 0, "{}", made.name());
         }
+    }
+
+    #[test]
+    fn a_directory_is_said_to_be_one() {
+        let errors = read_load(&LoadSource::File("src".into())).expect_err("a directory");
+        let error = errors.first().expect("an error");
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.what, "src: this is a directory, and a load is a file");
+        let help = error.help.as_deref();
+        assert!(help.is_some_and(|help| help.starts_with("our own loads are ")));
     }
 
     #[test]

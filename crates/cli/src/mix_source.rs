@@ -76,6 +76,11 @@ fn in_our_form(error: MixError) -> Error {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Error {
+    if error.kind() == io::ErrorKind::IsADirectory {
+        let what = format!("{name}: this is a directory, and a mix is a file");
+        let last = Path::new(name).file_name().unwrap_or_default();
+        return Error::usage(what).with_help(advice(&last.to_string_lossy()));
+    }
     Error {
         guilt: Guilt::Usage,
         ..Error::environment(format!("{name}: {}", reason(error)))
@@ -115,6 +120,14 @@ mod tests {
         assert_eq!(error.exit_code(), 2);
         assert_eq!(error.help.as_deref(), Some("did you mean nhfsstone?"));
         let error = read("nothing-of-ours", None).expect_err("no such mix");
+        assert!(error.help.is_some_and(|help| help.contains(mix::DEFAULT)));
+    }
+
+    #[test]
+    fn a_directory_is_said_to_be_one() {
+        let error = read("src", None).expect_err("a directory");
+        assert_eq!(error.what, "src: this is a directory, and a mix is a file");
+        assert_eq!(error.exit_code(), 2);
         assert!(error.help.is_some_and(|help| help.contains(mix::DEFAULT)));
     }
 

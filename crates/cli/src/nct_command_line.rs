@@ -237,7 +237,9 @@ fn measure(options: Options, command: Command, positional: &[&str]) -> Result<Me
         (_, [target]) => (target, None),
         (Command::Read, [target, length]) => (target, Some(*length)),
         (_, []) => return Err("the target is missing; expected [user@]host[:path]".into()),
-        (_, [_, extraneous, ..]) => return Err(format!("extraneous argument \"{extraneous}\"")),
+        (Command::Read, [_, _, extraneous, ..]) | (_, [_, extraneous, ..]) => {
+            return Err(format!("extraneous argument \"{extraneous}\""));
+        }
     };
     Ok(Measure {
         command,
@@ -361,6 +363,17 @@ mod tests {
                 verbosity: 2,
             }
         );
+    }
+
+    #[test]
+    fn the_argument_that_is_one_too_many_is_named() {
+        let said = |line| parse_line(line).expect_err("one too many");
+        assert_eq!(said("read srv:/f 4096 7"), "extraneous argument \"7\"");
+        assert_eq!(
+            said("getattr srv:/f 4096 7"),
+            "extraneous argument \"4096\""
+        );
+        assert_eq!(said("read srv:/f 4096 7 8"), "extraneous argument \"7\"");
     }
 
     #[test]

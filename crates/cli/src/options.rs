@@ -35,7 +35,7 @@ Exit codes:
   0    measured
   1    measured, but with a caveat that --fail-on-caveat names
   2    the command line or a file named in it is wrong
-  3    the target could not be measured, or was lost in the middle
+  3    the target could not be measured, was lost in the middle, or nothing succeeded
   4    this host refused something (a file, a socket, a full disk)
   70   a bug of filestone
   130  interrupted by ^C; what was measured up to then is reported
@@ -309,7 +309,7 @@ pub struct RunReportOptions {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Report")]
 pub struct CalibrationOptions {
-    /// Do not measure first, for a second, what filestone itself can do on this host
+    /// Do not measure first, for half a second, what filestone itself can do on this host
     #[arg(long)]
     pub no_calibrate: bool,
 }

@@ -13,11 +13,18 @@ pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> Exit {
     match record.end {
         RunEnd::TargetLost { .. } => Exit::TargetLost,
         RunEnd::Interrupted => Exit::Interrupted,
+        RunEnd::Finished if succeeded_in_nothing(record) => Exit::NothingSucceeded,
         RunEnd::Finished if record.caveats.iter().any(|caveat| failing.contains(caveat)) => {
             Exit::Doubtful
         }
         RunEnd::Finished => Exit::Done,
     }
+}
+
+/// Whether a run that was not broken off has not a single operation that succeeded: whatever
+/// the command, that is no result.
+pub const fn succeeded_in_nothing(record: &RunRecord) -> bool {
+    !matches!(record.end, RunEnd::Interrupted) && record.totals.ledger.ok == 0
 }
 
 /// Caveats that the user asked to treat as failure.
@@ -102,8 +109,14 @@ mod tests {
         assert_eq!(exit_of(&record, &failing).code(), 1);
         let kinds = FailingCaveats::parse(Some("debug-build")).expect("a caveat");
         assert_eq!(exit_of(&record, &kinds).code(), 0);
+        let ledger = record.totals.ledger;
+        record.totals.ledger.failed += ledger.ok;
+        record.totals.ledger.ok = 0;
+        assert_eq!(exit_of(&record, &failing).code(), 3);
+        assert_eq!(exit_of(&record, &FailingCaveats::None).code(), 3);
         record.end = RunEnd::Interrupted;
         assert_eq!(exit_of(&record, &failing).code(), 130);
+        record.totals.ledger = ledger;
         record.end = RunEnd::TargetLost {
             message: "gone".into(),
         };

@@ -10,6 +10,7 @@ use crate::options::CLIENTS_OF_REPLAY_MAX;
 use crate::planning::{RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target};
 use crate::render::dbench::{self, Form};
 use crate::replay_planning::{self, BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
+use crate::verdict::succeeded_in_nothing;
 use crate::{Exit, console, interruption};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
@@ -123,7 +124,7 @@ const fn form(run: &Run) -> Form {
 fn load_name(run: &Run) -> (String, bool) {
     match &run.load_file {
         Some(name) => (name.clone(), false),
-        None if Path::new(LOAD_FILE_DEFAULT).exists() => (LOAD_FILE_DEFAULT.into(), false),
+        None if Path::new(LOAD_FILE_DEFAULT).is_file() => (LOAD_FILE_DEFAULT.into(), false),
         None => (LOAD_DEFAULT.into(), true),
     }
 }
@@ -181,6 +182,9 @@ fn report(form: Form, record: &RunRecord, per_client_results: bool) -> String {
 
 /// dbench ends with 1 when a client failed.
 fn exit_of(record: &RunRecord) -> Exit {
+    if succeeded_in_nothing(record) {
+        return Exit::NothingSucceeded;
+    }
     let is_lost = record
         .replay
         .iter()
@@ -408,6 +412,10 @@ mod tests {
         assert_eq!(exit_of(&canned::replayed()), Exit::Done);
         let lost = canned::replayed_with_mismatches();
         assert_eq!(exit_of(&lost), Exit::Code(FAILURE));
+        let mut nothing = canned::replayed();
+        nothing.totals.ledger.failed += nothing.totals.ledger.ok;
+        nothing.totals.ledger.ok = 0;
+        assert_eq!(exit_of(&nothing), Exit::NothingSucceeded);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::options::{DemoOptions, RunFormat};
 use crate::planning::{Surroundings, built_in_path};
 use crate::quantity::{bytes_text, grouped};
 use crate::render::json;
+use crate::verdict::succeeded_in_nothing;
 use crate::{Exit, built_in, interruption};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::{OpKind, Stability};
@@ -111,7 +112,9 @@ fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
     if is_text && records.iter().any(|record| record.tool.profile == "debug") {
         console::caveat(&filestone_model::measure::Caveat::DebugBuild);
     }
-    Ok(if is_whole {
+    Ok(if records.iter().any(succeeded_in_nothing) {
+        Exit::NothingSucceeded
+    } else if is_whole {
         Exit::Done
     } else {
         Exit::Interrupted

@@ -9,6 +9,7 @@ use crate::planning::Surroundings;
 use crate::render::json;
 use crate::render::rows::Columns;
 use crate::render::summary::{self, Extremes};
+use crate::verdict::succeeded_in_nothing;
 use crate::{Exit, console, interruption};
 use filestone_engine::Guilt;
 use filestone_model::measure::RunRecord;
@@ -132,6 +133,7 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
     }
     warn(&record);
     Ok(match record.end {
+        RunEnd::Finished if succeeded_in_nothing(&record) => Exit::NothingSucceeded,
         RunEnd::Finished => Exit::Done,
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::TargetLost { .. } => Exit::TargetLost,

@@ -11,6 +11,7 @@ use crate::planning::{
     workers_of,
 };
 use crate::render::nhfsstone;
+use crate::verdict::succeeded_in_nothing;
 use crate::{Exit, console, interruption, mix_planning, mix_source};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
@@ -74,6 +75,9 @@ fn carry_out(run: &Run) -> Result<Exit, Error> {
 
 /// A run that nhfsstone calls invalid ended well all the same.
 const fn exit_of(record: &RunRecord) -> Exit {
+    if succeeded_in_nothing(record) {
+        return Exit::NothingSucceeded;
+    }
     match record.end {
         RunEnd::Finished => Exit::Done,
         RunEnd::Interrupted => Exit::Interrupted,
@@ -187,6 +191,15 @@ fn targets(run: &Run, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_in_which_nothing_succeeded_is_no_success() {
+        let mut record = crate::render::canned::plain();
+        assert_eq!(exit_of(&record), Exit::Done);
+        record.totals.ledger.failed += record.totals.ledger.ok;
+        record.totals.ledger.ok = 0;
+        assert_eq!(exit_of(&record), Exit::NothingSucceeded);
+    }
 
     const HERE: Surroundings = Surroundings {
         processors: 8,
