@@ -12,6 +12,7 @@ mod nfs3;
 mod nlm;
 mod portmap;
 
+use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -22,6 +23,7 @@ use filestone_wire::rpc::{
 use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
 use crate::counters::Tally;
+use crate::options::{ListingBound, Options};
 use crate::reply::ReplySink;
 use crate::tree::Tree;
 use crate::tree::inode::Timestamp;
@@ -29,6 +31,8 @@ use crate::tree::inode::Timestamp;
 use self::duplicates::{Duplicates, is_idempotent};
 use self::mount::MountList;
 use self::nlm::LockTable;
+
+pub use self::nlm::Grant;
 
 /// What a call came by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,15 +52,28 @@ impl Transport {
     }
 }
 
+/// What a call came by, from where, and where it reached us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    pub transport: Transport,
+    /// Of a datagram, the address that its socket is bound to, which may be "any".
+    pub local: SocketAddr,
+    pub peer: SocketAddr,
+}
+
 /// Where a call came from, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
-    pub transport: Transport,
-    /// The sender of a datagram; a connection's peer is not asked for.
-    pub peer: Option<SocketAddr>,
+    pub ends: &'a Ends,
     pub tally: &'a Tally,
     /// When the call was received, for times of access.
     pub now: Timestamp,
+}
+
+/// Takes locks that were set for those who waited for them, and tells their clients.
+pub trait GrantSink: Debug + Send + Sync {
+    /// [`Service::settle`] is to be called when the client has answered, or has not.
+    fn hand_over(&self, grant: Grant);
 }
 
 /// The served programs over one tree.
@@ -68,9 +85,28 @@ pub struct Service {
     duplicates: Mutex<Duplicates>,
     /// `writeverf3` and `cookieverf3` of this life of the server.
     verifier: Verifier,
-    port: u16,
-    strict_mount: bool,
-    discard: bool,
+    /// Where the server listens.
+    addresses: Vec<SocketAddr>,
+    conduct: Conduct,
+    grants: Box<dyn GrantSink>,
+}
+
+/// How calls are answered, as far as there is a choice: see [`Options`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Conduct {
+    pub strict_mount: bool,
+    pub discard: bool,
+    pub listing_bound: ListingBound,
+}
+
+impl Conduct {
+    pub fn new(options: &Options) -> Self {
+        Self {
+            strict_mount: options.strict_mount,
+            discard: options.discard,
+            listing_bound: options.listing_bound,
+        }
+    }
 }
 
 /// How a call is turned away before its procedure is reached.
@@ -90,9 +126,9 @@ impl Service {
     pub fn new(
         tree: Tree,
         verifier: Verifier,
-        port: u16,
-        strict_mount: bool,
-        discard: bool,
+        addresses: Vec<SocketAddr>,
+        conduct: Conduct,
+        grants: Box<dyn GrantSink>,
     ) -> Self {
         Self {
             tree: RwLock::new(tree),
@@ -100,32 +136,26 @@ impl Service {
             locks: Mutex::default(),
             duplicates: Mutex::default(),
             verifier,
-            port,
-            strict_mount,
-            discard,
+            addresses,
+            conduct,
+            grants,
         }
     }
 
     /// Serves one call: adds a record to `sink`, or nothing if it is no call.
     #[inline]
     pub fn serve(&self, call: &[u8], caller: Caller<'_>, sink: &mut ReplySink) {
-        match caller.peer {
-            None => self.serve_call(call, caller, sink),
-            Some(peer) => self.serve_datagram(call, peer, caller, sink),
+        match caller.ends.transport {
+            Transport::Tcp => self.serve_call(call, caller, sink),
+            Transport::Udp => self.serve_datagram(call, caller, sink),
         }
     }
 
-    fn serve_datagram(
-        &self,
-        call: &[u8],
-        peer: SocketAddr,
-        caller: Caller<'_>,
-        sink: &mut ReplySink,
-    ) {
+    fn serve_datagram(&self, call: &[u8], caller: Caller<'_>, sink: &mut ReplySink) {
         if Self::procedure_of(call).is_none_or(is_idempotent) {
             return self.serve_call(call, caller, sink);
         }
-        let key = Duplicates::key(peer, call);
+        let key = Duplicates::key(caller.ends.peer, call);
         let mut duplicates = self
             .duplicates
             .lock()
@@ -192,12 +222,12 @@ impl Service {
             nlm::PROGRAM => {
                 served_version(header, nlm::VERSION, nlm::VERSION)?;
                 caller.tally.count_other_call();
-                self.nlm(header, arguments, &mut sink.writer())
+                self.nlm(header, arguments, caller.ends, &mut sink.writer())
             }
             portmap::PROGRAM => {
                 served_version(header, 2, 4)?;
                 caller.tally.count_other_call();
-                self.portmap(header, arguments, &mut sink.writer())
+                self.portmap(header, arguments, caller.ends, &mut sink.writer())
             }
             _ => Err(Refusal::Accepted(AcceptStatus::ProgUnavail)),
         }

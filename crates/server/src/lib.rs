@@ -17,6 +17,7 @@
 //! | `tree` | files and directories in memory |
 //! | `dispatch` | from the bytes of a call to those of its reply, without I/O |
 //! | `reply` | replies on their way out; file data are referred to, not copied |
+//! | `granting`, `callback` | telling clients that the lock they wait for is theirs |
 //! | [`faults`] | what goes wrong on purpose |
 //! | `queue` | calls that wait for workers, so that response times are known beforehand |
 //! | `worker` | a thread: sockets, waiting, sending |
@@ -26,17 +27,19 @@
 //! # Limits
 //!
 //! Operations do not enforce permissions; only ACCESS speaks of them. AUTH_NONE and AUTH_SYS are
-//! the flavors understood. Locks (NLM) are advisory and never
-//! waited for. NFSv4 is not served. A datagram to a socket bound to
+//! the flavors understood. Locks (NLM) are advisory; there is no status monitor, so those of a
+//! client that has gone stay. NFSv4 is not served. A datagram to a socket bound to
 //! "any" address is answered from the address that the route back has.
 
 #![forbid(unsafe_code)]
 
+mod callback;
 mod clock;
 mod counters;
 mod dispatch;
 pub mod faults;
 mod framing;
+mod granting;
 mod listen;
 mod options;
 mod queue;
@@ -48,7 +51,7 @@ mod tree;
 mod worker;
 
 pub use counters::Counters;
-pub use options::Options;
+pub use options::{ListingBound, Options};
 pub use queue::{QueueOptions, ServiceTime, ServiceTimeParseError};
 pub use server::{Running, Server};
 pub use tbench::{TbenchCounters, TbenchOptions, TbenchServer};

@@ -1,7 +1,7 @@
 //! The sockets a server listens on: one port for every address, by TCP and by UDP.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -150,6 +150,19 @@ fn bind_datagram(address: SocketAddr) -> io::Result<Socket> {
     let _ = socket.set_send_buffer_size(DATAGRAM_BUFFER);
     socket.bind(&address.into())?;
     Ok(socket)
+}
+
+/// The address of ours from which a datagram to `peer` would leave: what a caller has reached of
+/// a socket that is bound to "any", as far as that can be said.
+pub fn local_towards(peer: SocketAddr) -> Option<IpAddr> {
+    let any = match peer {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    // Connecting a datagram socket chooses the route and sends nothing.
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect(peer).ok()?;
+    socket.local_addr().ok().map(|local| local.ip())
 }
 
 fn open(address: SocketAddr, kind: Type, protocol: Protocol) -> io::Result<Socket> {

@@ -33,6 +33,24 @@ pub struct Options {
     pub initial_tree: InitialTree,
     /// Refuse MOUNT of anything but the exports themselves, with MNT3ERR_ACCES.
     pub strict_mount: bool,
+    /// What the count of READDIR and READDIRPLUS bounds.
+    pub listing_bound: ListingBound,
+    /// Where the port mapper of a client's host listens, which knows the lock manager to be told
+    /// when a lock that its client waits for is free. 111, unless that is a double's.
+    pub client_portmapper_port: u16,
+}
+
+/// What `count` of READDIR and `maxcount` of READDIRPLUS bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ListingBound {
+    /// The whole of READDIR3resok or READDIRPLUS3resok (RFC 1813, sections 3.3.16 and 3.3.17).
+    #[default]
+    Reply,
+    /// The list of entries alone, as Linux's server has it: `dir_attributes` and `cookieverf`
+    /// come on top of it, 96 bytes at most.
+    Entries,
+    /// Nothing: a page holds as many entries as any reply could.
+    Nothing,
 }
 
 impl Default for Options {
@@ -49,6 +67,8 @@ impl Default for Options {
             seed: 1,
             initial_tree: InitialTree::default(),
             strict_mount: false,
+            listing_bound: ListingBound::default(),
+            client_portmapper_port: filestone_wire::portmap::PORT,
         }
     }
 }

@@ -3,12 +3,11 @@
 //! Without faults and queue a call goes straight through to [`Service`]. With them the reply is
 //! made apart, spoilt as the rules say, and handed back with the time at which it is due.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::counters::Tally;
-use crate::dispatch::{Caller, Service, Transport};
+use crate::dispatch::{Caller, Ends, Service, Transport};
 use crate::faults::{FaultSource, Verdict};
 use crate::queue::Queue;
 use crate::reply::ReplySink;
@@ -132,42 +131,29 @@ impl Responder {
 
     /// Answers one call.
     #[inline]
-    pub fn respond(
-        &mut self,
-        call: &[u8],
-        transport: Transport,
-        peer: Option<SocketAddr>,
-        sink: &mut ReplySink,
-    ) -> Outcome {
+    pub fn respond(&mut self, call: &[u8], ends: &Ends, sink: &mut ReplySink) -> Outcome {
         if self.detour.is_some() {
-            return self.respond_by_detour(call, transport, peer, sink);
+            return self.respond_by_detour(call, ends, sink);
         }
-        self.service.serve(call, self.caller(transport, peer), sink);
+        self.service.serve(call, self.caller(ends), sink);
         Outcome::Answered
     }
 
     #[inline]
-    fn caller(&self, transport: Transport, peer: Option<SocketAddr>) -> Caller<'_> {
+    fn caller<'a>(&'a self, ends: &'a Ends) -> Caller<'a> {
         Caller {
-            transport,
-            peer,
+            ends,
             tally: &self.tally,
             now: self.now,
         }
     }
 
     #[cold]
-    fn respond_by_detour(
-        &mut self,
-        call: &[u8],
-        transport: Transport,
-        peer: Option<SocketAddr>,
-        sink: &mut ReplySink,
-    ) -> Outcome {
+    fn respond_by_detour(&mut self, call: &[u8], ends: &Ends, sink: &mut ReplySink) -> Outcome {
         let since_start = self.since_start();
         let procedure = Service::procedure_of(call);
         let (Some(procedure), Some(detour)) = (procedure, self.detour.as_mut()) else {
-            self.service.serve(call, self.caller(transport, peer), sink);
+            self.service.serve(call, self.caller(ends), sink);
             return Outcome::Answered;
         };
         let faults = detour.faults.as_mut();
@@ -184,11 +170,9 @@ impl Responder {
         let mut reply = Box::<ReplySink>::default();
         match verdict.error {
             Some(status) => self.service.refuse(call, status, &self.tally, &mut reply),
-            None => self
-                .service
-                .serve(call, self.caller(transport, peer), &mut reply),
+            None => self.service.serve(call, self.caller(ends), &mut reply),
         }
-        self.spoil(verdict, transport, &mut reply);
+        self.spoil(verdict, ends.transport, &mut reply);
         if queued_until.is_none() && verdict.delay.is_zero() {
             sink.append(&mut reply);
             return Outcome::Answered;

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -13,8 +13,9 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::clock;
 use crate::counters::{Counters, Tally};
-use crate::dispatch::Service;
+use crate::dispatch::{Conduct, GrantSink, Service};
 use crate::faults::FaultSource;
+use crate::granting::Granter;
 use crate::listen::{self, Sockets};
 use crate::options::Options;
 use crate::queue::Queue;
@@ -42,9 +43,11 @@ impl Server {
     pub fn start(options: Options) -> io::Result<Running> {
         raise_descriptor_limit();
         let sockets = listen::bind(&options.addresses, options.port)?;
-        let port = sockets.addresses.first().map_or(0, SocketAddr::port);
         let start = Instant::now();
-        let service = Arc::new(service(&options, port));
+        let service = Arc::new_cyclic(|service| {
+            let granter = Granter::new(Weak::clone(service), options.client_portmapper_port);
+            new_service(&options, sockets.addresses.clone(), Box::new(granter))
+        });
         let queue = options.queue.map(|queue| Queue::new(queue, options.seed));
         let queue = queue.map(|queue| Arc::new(Mutex::new(queue)));
         let thread_count = options.threads.max(1);
@@ -122,7 +125,12 @@ impl Drop for Running {
     }
 }
 
-fn service(options: &Options, port: u16) -> Service {
+fn new_service(
+    options: &Options,
+    addresses: Vec<SocketAddr>,
+    grants: Box<dyn GrantSink>,
+) -> Service {
+    let port = addresses.first().map_or(0, SocketAddr::port);
     let now = clock::now();
     // Two servers must not start with the same numbers, even in the same nanosecond.
     let unique = now ^ u64::from(std::process::id()) << 40 ^ u64::from(port) << 24 ^ options.seed;
@@ -134,16 +142,18 @@ fn service(options: &Options, port: u16) -> Service {
         now,
     );
     let verifier = random.next_u64().to_be_bytes();
-    Service::new(tree, verifier, port, options.strict_mount, options.discard)
+    Service::new(tree, verifier, addresses, Conduct::new(options), grants)
 }
 
 /// The first thread accepts connections for all; datagram sockets are dealt in turn.
 fn deal(sockets: Sockets, thread_count: usize) -> Vec<WorkerSockets> {
     let mut dealt: Vec<WorkerSockets> = Vec::new();
     dealt.resize_with(thread_count, WorkerSockets::default);
-    for (index, datagram) in sockets.datagrams.into_iter().enumerate() {
+    let datagrams = sockets.datagrams.into_iter().zip(sockets.addresses);
+    for (index, (datagram, address)) in datagrams.enumerate() {
         if let Some(worker) = dealt.get_mut(index % thread_count) {
             worker.datagrams.push(datagram);
+            worker.datagram_addresses.push(address);
         }
     }
     if let Some(first) = dealt.first_mut() {

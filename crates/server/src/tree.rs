@@ -57,11 +57,18 @@ impl InodeNumber {
     }
 }
 
-/// Who makes a new object.
+/// Who calls: the owner of what the call makes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Owner {
     pub uid: u32,
     pub gid: u32,
+}
+
+impl Owner {
+    /// Whether set-user-id and set-group-id outlive what this caller changes.
+    fn is_root(self) -> bool {
+        self.uid == 0
+    }
 }
 
 #[derive(Debug)]

@@ -16,6 +16,7 @@ mod stream;
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,8 @@ const DATAGRAM: u64 = 1 << 61;
 pub struct WorkerSockets {
     pub listeners: Vec<OwnedFd>,
     pub datagrams: Vec<OwnedFd>,
+    /// What each of them is bound to.
+    pub datagram_addresses: Vec<SocketAddr>,
 }
 
 /// A serving thread.

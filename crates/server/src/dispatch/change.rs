@@ -42,11 +42,12 @@ macro_rules! encode_made {
 }
 
 impl Service {
-    pub(super) fn setattr(&self, arguments: setattr::Args<'_>, out: &mut Writer<'_>) {
+    pub(super) fn setattr(&self, arguments: setattr::Args<'_>, by: Owner, out: &mut Writer<'_>) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let (result, obj_wcc) = changing(&mut tree, arguments.object, |tree, number| {
-            tree.set_attributes(number, &arguments.new_attributes, arguments.guard, now)
+            let attributes = &arguments.new_attributes;
+            tree.set_attributes(number, attributes, arguments.guard, by, now)
         });
         let reply: setattr::Reply = match result {
             Ok(()) => Ok(setattr::ReplyOk { obj_wcc }),
@@ -55,25 +56,28 @@ impl Service {
         reply.encode(out);
     }
 
-    pub(super) fn write(&self, arguments: write::Args<'_>, out: &mut Writer<'_>) {
-        // RFC 1813, section 3.3.7: count is the number of bytes of data to be written, and the
-        // data are those bytes.
-        let data = arguments.data.get(..arguments.count as usize);
-        self.write_data(&arguments, data, out);
+    pub(super) fn write(&self, arguments: write::Args<'_>, by: Owner, out: &mut Writer<'_>) {
+        let data = arguments.data;
+        let data = (data.len() == arguments.count as usize).then_some(data);
+        self.write_data(&arguments, data, by, out);
     }
 
-    /// Writes `data`, of which `arguments.count` bytes count; `None` if they do not have as many.
+    /// Writes `data`; `None` if their length is not `arguments.count`.
+    ///
+    /// RFC 1813, section 3.3.7: count is the number of bytes of data to be written, and the data
+    /// are those bytes.
     pub(super) fn write_data(
         &self,
         arguments: &write::Args<'_>,
         data: Option<&[u8]>,
+        by: Owner,
         out: &mut Writer<'_>,
     ) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let (result, file_wcc) = changing(&mut tree, arguments.file, |tree, number| {
             let data = data.ok_or(Status::INVAL)?;
-            tree.write(number, arguments.offset, arguments.count, data, now)
+            tree.write(number, arguments.offset, arguments.count, data, by, now)
         });
         let reply: write::Reply = match result {
             // Nothing here is ever more or less stable; the client is told what it asked for, so

@@ -9,25 +9,27 @@ use filestone_wire::rpc::CallHeader;
 use filestone_wire::xdr::{Decode, DecodeError, Reader, Writer};
 
 use super::Service;
+use crate::tree::Owner;
 
 impl Service {
     /// WRITE in a tree that discards: looks at everything but the data.
     pub(super) fn write_discarding(
         &self,
         mut reader: Reader<'_>,
+        by: Owner,
         out: &mut Writer<'_>,
     ) -> Result<(), DecodeError> {
         let (arguments, data_len) = decode_head(&mut reader)?;
         // The tree looks at the count alone, so no data stand for any.
-        let data: Option<&[u8]> = (arguments.count <= data_len).then_some(&[]);
-        self.write_data(&arguments, data, out);
+        let data: Option<&[u8]> = (arguments.count == data_len).then_some(&[]);
+        self.write_data(&arguments, data, by, out);
         Ok(())
     }
 
     /// How many bytes of a record are enough to serve it, if that can be said already: the head
     /// of a WRITE whose data are discarded.
     pub fn sufficient_len(&self, call: &[u8]) -> Option<usize> {
-        if !self.discard || Self::procedure_of(call) != Some(Procedure::Write) {
+        if !self.conduct.discard || Self::procedure_of(call) != Some(Procedure::Write) {
             return None;
         }
         let mut reader = Reader::new(call);

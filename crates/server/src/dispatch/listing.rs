@@ -6,6 +6,7 @@ use filestone_wire::xdr::{Encode, Writer};
 
 use super::nfs3::{borrowed, post_op};
 use super::{Service, Transport};
+use crate::options::ListingBound;
 use crate::tree::directory::{COOKIE_PARENT, COOKIE_SELF, Directory};
 use crate::tree::handle::HANDLE_LEN;
 use crate::tree::{InodeNumber, Tree};
@@ -33,8 +34,8 @@ impl Service {
             Ok(listed) => listed,
             Err((status, attributes)) => return fail(status, attributes, out),
         };
-        let count = arguments.count.min(transport.reply_data_max());
         let attributes = post_op(&tree, number);
+        let count = self.listing_max(arguments.count, &attributes, transport);
         let mut writer = DirectoryWriter::readdir(out, &attributes, self.verifier, count);
         let mut is_complete = true;
         for (cookie, name, inode) in entries(number, directory, place.cookie) {
@@ -76,22 +77,21 @@ impl Service {
             Ok(listed) => listed,
             Err((status, attributes)) => return fail(status, attributes, out),
         };
-        let maxcount = arguments.maxcount.min(transport.reply_data_max());
+        let attributes = post_op(&tree, number);
+        let maxcount = self.listing_max(arguments.maxcount, &attributes, transport);
         // The handles must outlive the writer that borrows them, so as many are looked up at once
         // as the reply could hold, and no more.
-        let most = (maxcount as usize).min(arguments.dircount as usize * 8) / ENTRY_PLUS_LEN_MIN;
+        let dircount = match self.conduct.listing_bound {
+            ListingBound::Reply | ListingBound::Entries => arguments.dircount,
+            ListingBound::Nothing => maxcount,
+        };
+        let most = (maxcount as usize).min(dircount as usize * 8) / ENTRY_PLUS_LEN_MIN;
         let listed: Vec<_> = entries(number, directory, place.cookie)
             .take(most + 2)
             .map(|(cookie, name, inode)| (cookie, name, inode, tree.handle(inode)))
             .collect();
-        let attributes = post_op(&tree, number);
-        let mut writer = DirectoryWriter::readdirplus(
-            out,
-            &attributes,
-            self.verifier,
-            arguments.dircount,
-            maxcount,
-        );
+        let mut writer =
+            DirectoryWriter::readdirplus(out, &attributes, self.verifier, dircount, maxcount);
         for (cookie, name, inode, handle) in &listed {
             let entry = readdirplus::EntryPlus {
                 fileid: inode.fileid(),
@@ -113,6 +113,19 @@ impl Service {
             return fail(Status::TOOSMALL, attributes, out);
         }
         writer.finish(is_complete);
+    }
+
+    /// How many bytes a `resok` may have of which `count` were asked for.
+    fn listing_max(&self, count: u32, attributes: &PostOpAttr, transport: Transport) -> u32 {
+        let most = transport.reply_data_max();
+        match self.conduct.listing_bound {
+            ListingBound::Reply => count.min(most),
+            ListingBound::Entries => {
+                let head = attributes.to_bytes().len() + size_of::<Verifier>();
+                count.saturating_add(head as u32).min(most)
+            }
+            ListingBound::Nothing => most,
+        }
     }
 
     /// Checks the directory of a listing and the place where it goes on.

@@ -82,7 +82,7 @@ impl Service {
             Err(MountStatus::NOENT)
         };
         match found {
-            Ok(_) if self.strict_mount && !is_export(path) => {
+            Ok(_) if self.conduct.strict_mount && !is_export(path) => {
                 MntFail {
                     status: MountStatus::ACCES,
                 }

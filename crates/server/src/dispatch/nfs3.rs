@@ -27,12 +27,14 @@ impl Service {
         caller: Caller<'_>,
         sink: &mut ReplySink,
     ) -> Result<(), DecodeError> {
-        let transport = caller.transport;
+        let transport = caller.ends.transport;
         let out = &mut sink.writer();
         match procedure {
             Procedure::Null => reader.finish(),
             Procedure::Getattr => with_arguments(reader, out, |a, out| self.getattr(a, out)),
-            Procedure::Setattr => with_arguments(reader, out, |a, out| self.setattr(a, out)),
+            Procedure::Setattr => {
+                with_arguments(reader, out, |a, out| self.setattr(a, owner(header), out))
+            }
             Procedure::Lookup => with_arguments(reader, out, |a, out| self.lookup(a, out)),
             Procedure::Access => with_arguments(reader, out, |a, out| {
                 self.access(a, &header.credential, out)
@@ -44,8 +46,12 @@ impl Service {
                 self.read(arguments, caller, sink);
                 Ok(())
             }
-            Procedure::Write if self.discard => self.write_discarding(reader, out),
-            Procedure::Write => with_arguments(reader, out, |a, out| self.write(a, out)),
+            Procedure::Write if self.conduct.discard => {
+                self.write_discarding(reader, owner(header), out)
+            }
+            Procedure::Write => {
+                with_arguments(reader, out, |a, out| self.write(a, owner(header), out))
+            }
             Procedure::Create => {
                 with_arguments(reader, out, |a, out| self.create(a, owner(header), out))
             }
@@ -189,7 +195,7 @@ impl Service {
             }
         };
         inode.touch(caller.now);
-        let count = arguments.count.min(caller.transport.reply_data_max());
+        let count = arguments.count.min(caller.ends.transport.reply_data_max());
         let extent = Tree::read_extent(content, arguments.offset, count);
         let head = read::ReplyOk {
             file_attributes: Some(inode.attributes(number)),

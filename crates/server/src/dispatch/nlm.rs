@@ -1,9 +1,12 @@
-//! The Network Lock Manager, version 4 (RFC 1813, appendix II), without waiting.
+//! The Network Lock Manager, version 4 (RFC 1813, appendix II).
 //!
-//! A LOCK that would have to wait is NLM4_DENIED, whether it offers to wait or not, so nothing is
-//! ever called back, and CANCEL finds nothing to cancel.
+//! A LOCK that conflicts and offers to wait is NLM4_BLOCKED. When what is in its way has gone,
+//! the lock is set and handed to the [`GrantSink`](super::GrantSink), which calls GRANTED at the
+//! client's lock manager; a client that does not take the lock loses it again. A client may
+//! also ask by LOCK again and again: it keeps its place in the line, and is told in the reply.
 
 mod locks;
+mod waiting;
 
 use filestone_wire::nlm::test::{Holder, Outcome};
 use filestone_wire::nlm::{
@@ -12,17 +15,19 @@ use filestone_wire::nlm::{
 use filestone_wire::rpc::{AcceptStatus, CallHeader};
 use filestone_wire::xdr::{Encode, Reader, Writer};
 
-use super::{Refusal, Service, with_arguments};
+use super::{Ends, Refusal, Service, with_arguments};
 use crate::tree::handle::HandleParts;
 
-pub use self::locks::LockTable;
+pub use self::locks::{Grant, LockTable};
 use self::locks::{Range, Refused};
+use self::waiting::Waiter;
 
 impl Service {
     pub(super) fn nlm(
         &self,
         header: &CallHeader<'_>,
         arguments: Reader<'_>,
+        ends: &Ends,
         out: &mut Writer<'_>,
     ) -> Result<(), Refusal> {
         let unavailable = Refusal::Accepted(AcceptStatus::ProcUnavail);
@@ -33,11 +38,12 @@ impl Service {
                 self.test_lock(&asked, out);
             })?,
             Procedure::Lock => with_arguments(arguments, out, |asked: lock::Args<'_>, out| {
-                let stat = self.lock(&asked);
+                let stat = self.lock(&asked, ends);
                 answer(asked.cookie, stat, out);
             })?,
             Procedure::Cancel => with_arguments(arguments, out, |asked: cancel::Args<'_>, out| {
-                answer(asked.cookie, Status::DENIED, out);
+                let stat = self.cancel(&asked);
+                answer(asked.cookie, stat, out);
             })?,
             Procedure::Unlock => with_arguments(arguments, out, |asked: unlock::Args<'_>, out| {
                 let stat = self.unlock(&asked.alock);
@@ -71,7 +77,7 @@ impl Service {
         test::Reply { cookie, outcome }.encode(out);
     }
 
-    fn lock(&self, asked: &lock::Args<'_>) -> Status {
+    fn lock(&self, asked: &lock::Args<'_>, ends: &Ends) -> Status {
         let alock = &asked.alock;
         let file = match self.parts_of(alock) {
             Ok(file) => file,
@@ -84,22 +90,76 @@ impl Service {
             locks.retain_files(|file| tree.resolve(&file.encode()).is_ok());
         }
         match locks.set(file, alock, range, asked.exclusive) {
-            Ok(()) => Status::GRANTED,
+            Ok(()) => {
+                locks.stop_waiting(file, alock, asked.exclusive);
+                // A shared lock in place of an exclusive one makes room for others.
+                let grants = locks.grant_waiting(file);
+                drop(locks);
+                self.hand_over(grants);
+                Status::GRANTED
+            }
+            Err(Refused::Conflict) if asked.block => {
+                match locks.wait(Waiter::new(file, asked, *ends)) {
+                    Ok(()) => Status::BLOCKED,
+                    Err(_) => Status::DENIED_NOLOCKS,
+                }
+            }
             Err(Refused::Conflict) => Status::DENIED,
             Err(Refused::Full) => Status::DENIED_NOLOCKS,
         }
     }
 
+    /// Ends a wait, or takes back a lock that was set while this call was on its way.
+    fn cancel(&self, asked: &cancel::Args<'_>) -> Status {
+        let alock = &asked.alock;
+        let file = match self.parts_of(alock) {
+            Ok(file) => file,
+            Err(status) => return status,
+        };
+        let mut locks = self.locks();
+        if locks.stop_waiting(file, alock, asked.exclusive) {
+            return Status::GRANTED;
+        }
+        if !locks.take_back(file, alock, asked.exclusive) {
+            return Status::DENIED;
+        }
+        let grants = locks.grant_waiting(file);
+        drop(locks);
+        self.hand_over(grants);
+        Status::GRANTED
+    }
+
     fn unlock(&self, alock: &LockRange<'_>) -> Status {
-        match self.parts_of(alock) {
-            Ok(file) => {
-                let range = Range::new(alock.offset, alock.len);
-                match self.locks().clear(file, alock, range) {
-                    Ok(()) => Status::GRANTED,
-                    Err(_) => Status::DENIED_NOLOCKS,
-                }
-            }
-            Err(status) => status,
+        let file = match self.parts_of(alock) {
+            Ok(file) => file,
+            Err(status) => return status,
+        };
+        let range = Range::new(alock.offset, alock.len);
+        let mut locks = self.locks();
+        if locks.clear(file, alock, range).is_err() {
+            return Status::DENIED_NOLOCKS;
+        }
+        let grants = locks.grant_waiting(file);
+        drop(locks);
+        self.hand_over(grants);
+        Status::GRANTED
+    }
+
+    /// Notes whether a client has taken the lock that it waited for; if not, the next may have it.
+    pub fn settle(&self, grant: &Grant, is_taken: bool) {
+        let mut locks = self.locks();
+        if is_taken {
+            return locks.confirm(grant);
+        }
+        locks.withdraw(grant);
+        let grants = locks.grant_waiting(grant.waiter.file);
+        drop(locks);
+        self.hand_over(grants);
+    }
+
+    fn hand_over(&self, grants: Vec<Grant>) {
+        for grant in grants {
+            self.grants.hand_over(grant);
         }
     }
 

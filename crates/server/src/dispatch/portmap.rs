@@ -11,8 +11,8 @@ use filestone_wire::rpc::{AcceptStatus, CallHeader};
 use filestone_wire::xdr::{Encode, Reader, Writer};
 use filestone_wire::{mount, nfs3, nlm, portmap};
 
-use super::{Refusal, Service, with_arguments};
-use crate::clock;
+use super::{Ends, Refusal, Service, with_arguments};
+use crate::{clock, listen};
 
 /// Program and version of all that is served.
 const PROGRAMS: [(u32, u32); 6] = [
@@ -24,15 +24,32 @@ const PROGRAMS: [(u32, u32); 6] = [
     (nlm::PROGRAM, nlm::VERSION),
 ];
 
-const ANY_V4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-const ANY_V6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+/// A family of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    fn has(self, ip: IpAddr) -> bool {
+        ip.is_ipv4() == (self == Self::V4)
+    }
+
+    fn loopback(self) -> IpAddr {
+        match self {
+            Self::V4 => Ipv4Addr::LOCALHOST.into(),
+            Self::V6 => Ipv6Addr::LOCALHOST.into(),
+        }
+    }
+}
 
 /// Transports by their network identifier (RFC 5665, section 5.1).
-const NETIDS: [(&[u8], IpAddr); 4] = [
-    (b"tcp", ANY_V4),
-    (b"udp", ANY_V4),
-    (b"tcp6", ANY_V6),
-    (b"udp6", ANY_V6),
+const NETIDS: [(&[u8], Family); 4] = [
+    (b"tcp", Family::V4),
+    (b"udp", Family::V4),
+    (b"tcp6", Family::V6),
+    (b"udp6", Family::V6),
 ];
 
 const UNAVAILABLE: Refusal = Refusal::Accepted(AcceptStatus::ProcUnavail);
@@ -42,6 +59,7 @@ impl Service {
         &self,
         header: &CallHeader<'_>,
         arguments: Reader<'_>,
+        ends: &Ends,
         out: &mut Writer<'_>,
     ) -> Result<(), Refusal> {
         if header.version == portmap::VERSION {
@@ -49,7 +67,7 @@ impl Service {
             self.portmap_2(procedure, arguments, out)
         } else {
             let procedure = rpcbind::Procedure::from_number(header.procedure, header.version);
-            self.rpcbind(procedure.ok_or(UNAVAILABLE)?, arguments, out)
+            self.rpcbind(procedure.ok_or(UNAVAILABLE)?, arguments, ends, out)
         }
     }
 
@@ -64,7 +82,7 @@ impl Service {
             Procedure::Getport => with_arguments(arguments, out, |asked: Mapping, out| {
                 let is_served = is_served(asked.program, asked.version)
                     && matches!(asked.protocol, IPPROTO_TCP | IPPROTO_UDP);
-                out.u32(if is_served { self.port.into() } else { 0 });
+                out.u32(if is_served { self.port().into() } else { 0 });
             })?,
             Procedure::Dump => with_arguments(arguments, out, |(), out| {
                 let mappings: Vec<Mapping> = PROGRAMS
@@ -74,7 +92,7 @@ impl Service {
                             program,
                             version,
                             protocol,
-                            port: self.port.into(),
+                            port: self.port().into(),
                         })
                     })
                     .collect();
@@ -93,6 +111,7 @@ impl Service {
         &self,
         procedure: rpcbind::Procedure,
         arguments: Reader<'_>,
+        ends: &Ends,
         out: &mut Writer<'_>,
     ) -> Result<(), Refusal> {
         use rpcbind::Procedure;
@@ -100,11 +119,13 @@ impl Service {
             Procedure::Null => with_arguments(arguments, out, |(), _| {})?,
             Procedure::Getaddr | Procedure::Getversaddr => {
                 with_arguments(arguments, out, |asked: Rpcb<'_>, out| {
-                    let address = self.address_of(asked.program, asked.version, asked.netid);
+                    let address = self.address_of(asked.program, asked.version, asked.netid, ends);
                     out.opaque(address.unwrap_or_default().as_bytes());
                 })?;
             }
-            Procedure::Dump => with_arguments(arguments, out, |(), out| self.rpcbind_dump(out))?,
+            Procedure::Dump => with_arguments(arguments, out, |(), out| {
+                self.rpcbind_dump(ends, out);
+            })?,
             Procedure::Gettime => with_arguments(arguments, out, |(), out| {
                 out.u32((clock::now() / 1_000_000_000) as u32);
             })?,
@@ -121,25 +142,49 @@ impl Service {
         Ok(())
     }
 
-    /// The universal address of a program; the host in it is "any", for the caller knows where
-    /// it has reached us.
-    fn address_of(&self, program: u32, version: u32, netid: &[u8]) -> Option<String> {
-        let (_, ip) = NETIDS.iter().find(|(known, _)| *known == netid)?;
-        let address = UniversalAddress(SocketAddr::new(*ip, self.port));
+    /// The universal address of a program, at which this caller can reach it.
+    fn address_of(&self, program: u32, version: u32, netid: &[u8], ends: &Ends) -> Option<String> {
+        let (_, family) = NETIDS.iter().find(|(known, _)| *known == netid)?;
+        let ip = self.reachable(*family, ends)?;
+        let address = UniversalAddress(SocketAddr::new(ip, self.port()));
         is_served(program, version).then(|| address.text())
     }
 
-    fn rpcbind_dump(&self, out: &mut Writer<'_>) {
+    /// Our address of this family for a caller: the one at which it has reached us, or another
+    /// that it could. `None` if there is none, or if which is not known.
+    fn reachable(&self, family: Family, ends: &Ends) -> Option<IpAddr> {
+        let reached = if ends.local.ip().is_unspecified() {
+            listen::local_towards(ends.peer)?
+        } else {
+            ends.local.ip()
+        };
+        if family.has(reached) {
+            return Some(reached);
+        }
+        let listening = self.addresses.iter().map(SocketAddr::ip);
+        let ip = listening.into_iter().find(|ip| family.has(*ip))?;
+        match ip.is_unspecified() {
+            false => Some(ip),
+            true => reached.is_loopback().then_some(family.loopback()),
+        }
+    }
+
+    fn port(&self) -> u16 {
+        self.addresses.first().map_or(0, SocketAddr::port)
+    }
+
+    fn rpcbind_dump(&self, ends: &Ends, out: &mut Writer<'_>) {
         for (program, version) in PROGRAMS {
             for (netid, _) in NETIDS {
-                let address = self.address_of(program, version, netid).unwrap_or_default();
-                let address = address.as_bytes();
+                let Some(address) = self.address_of(program, version, netid, ends) else {
+                    continue;
+                };
                 out.bool(true);
                 Rpcb {
                     program,
                     version,
                     netid,
-                    address,
+                    address: address.as_bytes(),
                     owner: b"filestone",
                 }
                 .encode(out);

@@ -16,6 +16,9 @@ use filestone_wire::nlm::{self, CallerName, LockRange, NetObject, test::Outcome}
 use filestone_wire::portmap::{self, Mapping, UniversalAddress, rpcbind};
 use filestone_wire::rpc::{AuthSys, Gids, OpaqueAuth, ReplyBody};
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
 use super::*;
 use crate::tree::InitialTree;
 
@@ -33,27 +36,57 @@ const NONE: Sattr3 = Sattr3 {
 struct Bench {
     service: Service,
     tally: Tally,
-    transport: Transport,
-    peer: Option<SocketAddr>,
+    ends: Ends,
+    grants: Grants,
 }
 
-fn bench_with(strict_mount: bool, discard: bool) -> Bench {
+/// What was handed over and is to be settled.
+#[derive(Debug, Clone, Default)]
+struct Grants(Arc<Mutex<Vec<Grant>>>);
+
+impl Grants {
+    fn take(&self) -> Vec<Grant> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl GrantSink for Grants {
+    fn hand_over(&self, grant: Grant) {
+        self.0.lock().unwrap().push(grant);
+    }
+}
+
+fn v4(ip: [u8; 4], port: u16) -> SocketAddr {
+    SocketAddr::from((ip, port))
+}
+
+fn bench_with(conduct: Conduct) -> Bench {
     let initial = InitialTree {
         file_size: 3 << 20,
         small_file_count: 2,
         small_file_size: 100,
     };
-    let tree = initial.plant(77, 64 << 20, discard, 1_000_000_000);
+    let tree = initial.plant(77, 64 << 20, conduct.discard, 1_000_000_000);
+    let grants = Grants::default();
+    let addresses = vec![
+        v4([0, 0, 0, 0], PORT),
+        SocketAddr::from((Ipv6Addr::UNSPECIFIED, PORT)),
+    ];
+    let sink = Box::new(grants.clone());
     Bench {
-        service: Service::new(tree, *b"verifier", PORT, strict_mount, discard),
+        service: Service::new(tree, *b"verifier", addresses, conduct, sink),
         tally: Tally::default(),
-        transport: Transport::Tcp,
-        peer: None,
+        ends: Ends {
+            transport: Transport::Tcp,
+            local: v4([192, 0, 2, 1], PORT),
+            peer: v4([192, 0, 2, 7], 700),
+        },
+        grants,
     }
 }
 
 fn bench() -> Bench {
-    bench_with(false, false)
+    bench_with(Conduct::default())
 }
 
 fn header(program: u32, version: u32, procedure: u32) -> CallHeader<'static> {
@@ -79,8 +112,7 @@ impl Bench {
     fn serve(&self, call: &[u8]) -> Vec<u8> {
         let mut sink = ReplySink::default();
         let caller = Caller {
-            transport: self.transport,
-            peer: self.peer,
+            ends: &self.ends,
             tally: &self.tally,
             now: 5_000_000_000,
         };
@@ -521,7 +553,7 @@ fn fsstat_fsinfo_and_pathconf_tell_the_limits() {
     );
     assert_eq!(ok.maxfilesize, i64::MAX as u64);
     assert_eq!(ok.properties, 0x1b);
-    bench.transport = Transport::Udp;
+    bench.ends.transport = Transport::Udp;
     let results = bench.nfs3(Procedure::Fsinfo, &fsinfo::Args { fsroot });
     let ok = fsinfo::Reply::from_bytes(&results).unwrap().unwrap();
     assert_eq!((ok.rtmax, ok.rtpref), (32 << 10, 32 << 10));
@@ -532,7 +564,10 @@ fn fsstat_fsinfo_and_pathconf_tell_the_limits() {
 
 #[test]
 fn discarded_writes_change_size_and_times_only() {
-    let bench = bench_with(false, true);
+    let bench = bench_with(Conduct {
+        discard: true,
+        ..Conduct::default()
+    });
     let export = bench.mount(b"/export").unwrap();
     let file = bench
         .create(&export, "new", CreateHow::Guarded(NONE))
@@ -554,7 +589,10 @@ fn mount_walks_anywhere_unless_it_is_strict() {
     assert_eq!(bench.mount(b"/export/file/x"), Err(MountStatus::NOTDIR));
     assert_eq!(bench.mount(b"export"), Err(MountStatus::NOENT));
     assert_eq!(bench.mount(&[b'/'; 1024]), bench.mount(b"/"));
-    let strict = bench_with(true, false);
+    let strict = bench_with(Conduct {
+        strict_mount: true,
+        ..Conduct::default()
+    });
     for path in [&b"/"[..], b"/export", b"/export/"] {
         assert!(strict.mount(path).is_ok());
     }
@@ -623,22 +661,59 @@ fn the_port_mapper_names_our_port() {
     assert_eq!(getport(nfs3::PROGRAM, 4, 6), 0);
     assert_eq!(getport(nlm::PROGRAM, 4, 6), PORT.into());
     assert_eq!(getport(nlm::PROGRAM, 1, 6), 0);
-    for version in [3, 4] {
+    let results = bench.results(portmap::PROGRAM, 2, 4, &());
+    assert_eq!(portmap::DumpReply::from_bytes(&results).unwrap().len(), 12);
+}
+
+impl Bench {
+    /// What rpcbind says about NFS, by GETADDR of both versions and by DUMP, which agree.
+    fn address_of_nfs(&self, netid: &'static [u8]) -> Option<SocketAddr> {
         let arguments = rpcbind::Rpcb {
             program: nfs3::PROGRAM,
             version: 3,
-            netid: b"tcp6",
+            netid,
             address: b"",
             owner: b"",
         };
-        let results = bench.results(portmap::PROGRAM, version, 3, &arguments);
-        let address = rpcbind::AddrReply::from_bytes(&results).unwrap();
-        assert_eq!(UniversalAddress::parse(address).unwrap().port(), PORT);
+        let answers = [3, 4].map(|version| {
+            let results = self.results(portmap::PROGRAM, version, 3, &arguments);
+            let text = rpcbind::AddrReply::from_bytes(&results).unwrap();
+            UniversalAddress::parse(text).ok().map(|address| address.0)
+        });
+        let dump = self.results(portmap::PROGRAM, 4, 4, &());
+        let dump = rpcbind::DumpReply::from_bytes(&dump).unwrap();
+        let listed = dump
+            .iter()
+            .find(|entry| entry.program == nfs3::PROGRAM && entry.netid == netid)
+            .map(|entry| UniversalAddress::parse(entry.address).unwrap().0);
+        assert_eq!(answers, [listed, listed]);
+        listed
     }
-    let results = bench.results(portmap::PROGRAM, 2, 4, &());
-    assert_eq!(portmap::DumpReply::from_bytes(&results).unwrap().len(), 12);
-    let results = bench.results(portmap::PROGRAM, 4, 4, &());
-    assert_eq!(rpcbind::DumpReply::from_bytes(&results).unwrap().len(), 24);
+}
+
+#[test]
+fn rpcbind_names_the_address_at_which_its_caller_reached_us() {
+    let mut bench = bench();
+    let here = v4([192, 0, 2, 1], PORT);
+    assert_eq!(bench.address_of_nfs(b"tcp"), Some(here));
+    assert_eq!(bench.address_of_nfs(b"udp"), Some(here));
+    assert_eq!(bench.address_of_nfs(b"ticlts"), None);
+    // Of "any" address of the other family, a caller from elsewhere cannot be told one.
+    assert_eq!(bench.address_of_nfs(b"tcp6"), None);
+    // A datagram does not say where it was sent; the answer leaves from where the route begins.
+    let here = v4([127, 0, 0, 1], PORT);
+    bench.ends = Ends {
+        transport: Transport::Udp,
+        local: v4([0, 0, 0, 0], PORT),
+        peer: v4([127, 0, 0, 1], 700),
+    };
+    assert_eq!(bench.address_of_nfs(b"tcp"), Some(here));
+    let there = SocketAddr::from((Ipv6Addr::LOCALHOST, PORT));
+    assert_eq!(bench.address_of_nfs(b"tcp6"), Some(there));
+    // A server that does not listen there is not there.
+    bench.service.addresses = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))];
+    assert_eq!(bench.address_of_nfs(b"tcp"), Some(here));
+    assert_eq!(bench.address_of_nfs(b"udp6"), None);
 }
 
 #[test]
@@ -754,12 +829,12 @@ fn a_call_by_udp_that_comes_twice_is_carried_out_once() {
     };
     let mut call = header(nfs3::PROGRAM, 3, Procedure::Remove.number()).to_bytes();
     arguments.encode(&mut Writer::new(&mut call));
-    bench.transport = Transport::Udp;
-    bench.peer = Some(SocketAddr::from(([127, 0, 0, 1], 700)));
+    bench.ends.transport = Transport::Udp;
+    bench.ends.peer = v4([127, 0, 0, 1], 700);
     let first = bench.serve(&call);
     assert_eq!(bench.serve(&call), first);
     // Another caller with the same xid is another call.
-    bench.peer = Some(SocketAddr::from(([127, 0, 0, 1], 701)));
+    bench.ends.peer = v4([127, 0, 0, 1], 701);
     let results = bench.nfs3(Procedure::Remove, &arguments);
     let fail = remove::Reply::from_bytes(&results).unwrap().unwrap_err();
     assert_eq!(fail.status, Status::NOENT);
@@ -906,7 +981,10 @@ fn calls_with_any_bytes_changed_are_answered_or_ignored() {
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
     let mut random = rand_xoshiro::SplitMix64::seed_from_u64(5);
     for discard in [false, true] {
-        let bench = bench_with(false, discard);
+        let bench = bench_with(Conduct {
+            discard,
+            ..Conduct::default()
+        });
         let directory = bench.mount(b"/export").unwrap();
         let file = bench.mount(b"/export/file").unwrap();
         let calls = one_of_each(&directory, &file);
@@ -946,9 +1024,13 @@ fn locked(file: &Handle, svid: i32, offset: u64, len: u64) -> LockRange<'_> {
 
 impl Bench {
     fn lock(&self, alock: LockRange<'_>) -> nlm::Status {
+        self.lock_or_wait(alock, false)
+    }
+
+    fn lock_or_wait(&self, alock: LockRange<'_>, block: bool) -> nlm::Status {
         let arguments = nlm::lock::Args {
             cookie: NetObject(b"lock"),
-            block: true,
+            block,
             exclusive: true,
             alock,
             reclaim: false,
@@ -965,6 +1047,25 @@ impl Bench {
         let arguments = nlm::unlock::Args { cookie, alock };
         let results = self.results(nlm::PROGRAM, 4, 4, &arguments);
         nlm::StatusReply::from_bytes(&results).unwrap().stat
+    }
+
+    fn cancel(&self, alock: LockRange<'_>) -> nlm::Status {
+        let arguments = nlm::cancel::Args {
+            cookie: NetObject(b""),
+            block: true,
+            exclusive: true,
+            alock,
+        };
+        let results = self.results(nlm::PROGRAM, 4, 3, &arguments);
+        nlm::StatusReply::from_bytes(&results).unwrap().stat
+    }
+
+    /// Who was granted a lock since this was asked last, by its process.
+    fn granted(&self) -> Vec<(i32, Grant)> {
+        let grants = self.grants.take().into_iter();
+        grants
+            .map(|grant| (grant.waiter.owner.svid, grant))
+            .collect()
     }
 }
 
@@ -994,4 +1095,173 @@ fn nobody_locks_a_file_that_is_not_there() {
     let bench = bench();
     let nothing = Handle::new(b"nothing").unwrap();
     assert_eq!(bench.lock(locked(&nothing, 1, 0, 0)), nlm::Status::STALE_FH);
+}
+
+const GRANTED: nlm::Status = nlm::Status::GRANTED;
+const DENIED: nlm::Status = nlm::Status::DENIED;
+const BLOCKED: nlm::Status = nlm::Status::BLOCKED;
+
+#[test]
+fn who_waits_for_a_lock_is_told_in_turn() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    let all = |svid| locked(&file, svid, 0, 0);
+    assert_eq!(bench.lock(all(1)), GRANTED);
+    assert_eq!(bench.lock_or_wait(all(2), true), BLOCKED);
+    assert_eq!(bench.lock_or_wait(all(3), true), BLOCKED);
+    // Asking again does not lose the place.
+    assert_eq!(bench.lock_or_wait(all(2), true), BLOCKED);
+    assert_eq!(bench.lock(all(4)), DENIED, "who does not wait");
+    assert_eq!(bench.granted(), []);
+
+    assert_eq!(bench.unlock(all(1)), GRANTED);
+    let [(2, grant)] = &bench.granted()[..] else {
+        panic!("the first of the line, and nobody else");
+    };
+    assert_eq!(grant.waiter.ends, bench.ends);
+    assert_eq!(grant.waiter.cookie(), NetObject(b"lock"));
+    assert_eq!(grant.waiter.alock(file.as_bytes()), all(2));
+    assert_eq!(bench.lock(all(1)), DENIED, "it is locked before it is told");
+    bench.service.settle(grant, true);
+    assert_eq!(bench.granted(), []);
+    assert_eq!(bench.unlock(all(2)), GRANTED);
+    assert!(matches!(&bench.granted()[..], [(3, _)]));
+}
+
+#[test]
+fn a_client_that_does_not_take_its_lock_leaves_it_to_the_next() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    let all = |svid| locked(&file, svid, 0, 0);
+    assert_eq!(bench.lock(all(1)), GRANTED);
+    for svid in [2, 3] {
+        assert_eq!(bench.lock_or_wait(all(svid), true), BLOCKED);
+    }
+    assert_eq!(bench.unlock(all(1)), GRANTED);
+    for svid in [2, 3] {
+        let granted = bench.granted();
+        assert_eq!(granted.len(), 1);
+        assert_eq!(granted[0].0, svid);
+        bench.service.settle(&granted[0].1, false);
+    }
+    assert_eq!(bench.granted(), []);
+    assert_eq!(bench.lock(all(4)), GRANTED, "nothing is left locked");
+}
+
+#[test]
+fn who_asks_again_has_its_lock_whatever_becomes_of_the_grant() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    let all = |svid| locked(&file, svid, 0, 0);
+    assert_eq!(bench.lock(all(1)), GRANTED);
+    assert_eq!(bench.lock_or_wait(all(2), true), BLOCKED);
+    assert_eq!(bench.unlock(all(1)), GRANTED);
+    let granted = bench.granted();
+    assert_eq!(bench.lock_or_wait(all(2), true), GRANTED);
+    bench.service.settle(&granted[0].1, false);
+    assert_eq!(bench.lock(all(1)), DENIED);
+    // Nor is it granted a second time.
+    assert_eq!(bench.unlock(all(2)), GRANTED);
+    assert_eq!(bench.granted(), []);
+}
+
+#[test]
+fn who_cancels_waits_no_longer_and_has_no_lock() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    let all = |svid| locked(&file, svid, 0, 0);
+    assert_eq!(bench.cancel(all(2)), DENIED, "nothing waits");
+    assert_eq!(bench.lock(all(1)), GRANTED);
+    assert_eq!(
+        bench.cancel(all(1)),
+        DENIED,
+        "what is held is not cancelled"
+    );
+    for svid in [2, 3, 4] {
+        assert_eq!(bench.lock_or_wait(all(svid), true), BLOCKED);
+    }
+    assert_eq!(bench.cancel(all(2)), GRANTED);
+    assert_eq!(bench.unlock(all(1)), GRANTED);
+    assert!(matches!(&bench.granted()[..], [(3, _)]));
+    // The cancel and the grant have passed each other.
+    assert_eq!(bench.cancel(all(3)), GRANTED);
+    assert!(matches!(&bench.granted()[..], [(4, _)]));
+}
+
+#[test]
+fn all_who_can_share_a_lock_are_granted_it_together() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    let shared = |svid| {
+        let arguments = nlm::lock::Args {
+            cookie: NetObject(b""),
+            block: true,
+            exclusive: false,
+            alock: locked(&file, svid, 0, 10),
+            reclaim: false,
+            state: 0,
+        };
+        let results = bench.results(nlm::PROGRAM, 4, 2, &arguments);
+        nlm::StatusReply::from_bytes(&results).unwrap().stat
+    };
+    assert_eq!(bench.lock(locked(&file, 1, 0, 20)), GRANTED);
+    assert_eq!([shared(2), shared(3)], [BLOCKED; 2]);
+    assert_eq!(bench.lock_or_wait(locked(&file, 4, 15, 1), true), BLOCKED);
+    // Part of what is in the way goes: what waits for that part has it.
+    assert_eq!(bench.unlock(locked(&file, 1, 10, 10)), GRANTED);
+    assert!(matches!(&bench.granted()[..], [(4, _)]));
+    // Its own lock, shared from now on.
+    let own = nlm::lock::Args {
+        cookie: NetObject(b""),
+        block: false,
+        exclusive: false,
+        alock: locked(&file, 1, 0, 10),
+        reclaim: false,
+        state: 0,
+    };
+    bench.results(nlm::PROGRAM, 4, 2, &own);
+    assert!(matches!(&bench.granted()[..], [(2, _), (3, _)]));
+}
+
+#[test]
+fn those_who_wait_cannot_fill_the_memory() {
+    let bench = bench();
+    let file = bench.mount(b"/export/file").unwrap();
+    assert_eq!(bench.lock(locked(&file, 0, 0, 0)), GRANTED);
+    let waiting = (1..=2000)
+        .map(|svid| bench.lock_or_wait(locked(&file, svid, 0, 0), true))
+        .take_while(|status| *status == BLOCKED)
+        .count();
+    assert_eq!(waiting, 1024);
+    let full = bench.lock_or_wait(locked(&file, 3000, 0, 0), true);
+    assert_eq!(full, nlm::Status::DENIED_NOLOCKS);
+}
+
+#[test]
+fn a_write_has_as_many_data_as_it_says() {
+    for discard in [false, true] {
+        let bench = bench_with(Conduct {
+            discard,
+            ..Conduct::default()
+        });
+        let file = bench.mount(b"/export/file").unwrap();
+        let written = |count, data: &[u8]| {
+            let arguments = write::Args {
+                file: file.borrow(),
+                offset: 0,
+                count,
+                stable: StableHow::Unstable,
+                data,
+            };
+            let results = bench.nfs3(Procedure::Write, &arguments);
+            let reply = write::Reply::from_bytes(&results).unwrap();
+            reply.map(|ok| ok.count).map_err(|fail| fail.status)
+        };
+        assert_eq!(written(4, b"data"), Ok(4));
+        assert_eq!(written(0, b""), Ok(0));
+        for count in [0, 3, 5, u32::MAX] {
+            assert_eq!(written(count, b"data"), Err(Status::INVAL), "{count}");
+        }
+        assert_eq!(written(1, b""), Err(Status::INVAL));
+    }
 }

@@ -6,6 +6,7 @@ use filestone_wire::nfs3::{Sattr3, Specdata3};
 
 use super::content::Content;
 use super::directory::Directory;
+use super::file::check_times;
 use super::inode::{Inode, Kind, Timestamp};
 use super::{
     FILE_MAX, INODE_COST, InodeNumber, LINK_MAX, Owner, SYMLINK_MAX, Tree, check_name, entry_cost,
@@ -22,6 +23,9 @@ pub enum CreateMode<'a> {
     /// An existing file is fine if it was made with the same verifier.
     Exclusive([u8; 8]),
 }
+
+/// S_ISGID.
+const SET_GROUP_ID: u32 = 0o2000;
 
 /// What MKNOD makes.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +47,7 @@ impl Tree {
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
         if let Some(existing) = self.existing(directory, name)? {
-            return self.open_existing(existing, mode, now);
+            return self.open_existing(existing, mode, owner, now);
         }
         let content = Kind::File(Content::default());
         match mode {
@@ -67,6 +71,7 @@ impl Tree {
         &mut self,
         existing: InodeNumber,
         mode: CreateMode<'_>,
+        by: Owner,
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
         let inode = self.inode(existing)?;
@@ -75,12 +80,13 @@ impl Tree {
         }
         match mode {
             CreateMode::Unchecked(attributes) => {
+                check_times(attributes)?;
                 // Of an existing file only the size is set, as open(O_CREAT | O_TRUNC) does.
                 let size = Sattr3 {
                     size: attributes.size,
                     ..Sattr3::default()
                 };
-                self.set_attributes(existing, &size, None, now)?;
+                self.set_attributes(existing, &size, None, by, now)?;
                 Ok(existing)
             }
             CreateMode::Guarded(_) => Err(Status::EXIST),
@@ -206,16 +212,23 @@ impl Tree {
         owner: Owner,
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
+        check_times(attributes)?;
         self.check_room(INODE_COST + entry_cost(name))?;
         let parent = self.inode(directory)?;
-        // A set-group-id directory hands its group on (as 4.2BSD and Linux do).
-        let gid = if parent.mode & 0o2000 != 0 {
+        // A set-group-id directory hands its group on, and to directories the bit itself, so
+        // that what is made in them has the group as well (as Linux does).
+        let inherited = parent.mode & SET_GROUP_ID;
+        let gid = if inherited != 0 {
             parent.gid
         } else {
             owner.gid
         };
         let number = self.insert(Inode::new(kind, mode, owner.uid, gid, now));
         self.apply_attributes(number, attributes, now)?;
+        let made = self.inode_mut(number)?;
+        if made.is_directory() {
+            made.mode |= inherited;
+        }
         self.enter(directory, name, number, now)?;
         Ok(number)
     }

@@ -8,7 +8,7 @@ use filestone_wire::nfs3::{Nfstime3, Sattr3, SetTime};
 
 use super::content::{Content, Run};
 use super::inode::{Inode, Kind, Timestamp, nfs_time, timestamp};
-use super::{FILE_MAX, InodeNumber, Tree, pattern};
+use super::{FILE_MAX, InodeNumber, Owner, Tree, pattern};
 
 /// What a READ yields: how much, and whether it reaches the end of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,10 @@ impl Tree {
         number: InodeNumber,
         attributes: &Sattr3,
         guard: Option<Nfstime3>,
+        by: Owner,
         now: Timestamp,
     ) -> Result<(), Status> {
+        check_times(attributes)?;
         let inode = self.inode(number)?;
         if guard.is_some_and(|ctime| ctime != nfs_time(inode.ctime)) {
             return Err(Status::NOT_SYNC);
@@ -38,7 +40,17 @@ impl Tree {
                 _ => return Err(Status::INVAL),
             }
         }
-        self.apply_attributes(number, attributes, now)
+        self.apply_attributes(number, attributes, now)?;
+        let inode = self.inode_mut(number)?;
+        inode.create_verifier = None;
+        // Whoever sets the mode says which bits it is to have. A change of owner or group
+        // clears them even if it is root's, as Linux has it.
+        let is_given_away = attributes.uid.is_some() || attributes.gid.is_some();
+        let is_cut = attributes.size.is_some() && !by.is_root();
+        if attributes.mode.is_none() && (is_given_away || is_cut) {
+            inode.drop_set_id_bits();
+        }
+        Ok(())
     }
 
     /// Sets what `attributes` says, after all checks.
@@ -106,6 +118,7 @@ impl Tree {
         offset: u64,
         count: u32,
         data: &[u8],
+        by: Owner,
         now: Timestamp,
     ) -> Result<(), Status> {
         let (_, content) = self.file(number)?;
@@ -131,9 +144,24 @@ impl Tree {
                 content.write(offset, data);
             }
             inode.modify(now);
+            inode.create_verifier = None;
+            if !by.is_root() {
+                inode.drop_set_id_bits();
+            }
         }
         self.memory_used += cost;
         Ok(())
+    }
+}
+
+/// `nfstime3` has nanoseconds within a second (RFC 1813, section 2.6).
+pub(super) fn check_times(attributes: &Sattr3) -> Result<(), Status> {
+    const NSECONDS_MAX: u32 = 999_999_999;
+    let is_time = |time| !matches!(time, SetTime::ClientTime(t) if t.nseconds > NSECONDS_MAX);
+    if is_time(attributes.atime) && is_time(attributes.mtime) {
+        Ok(())
+    } else {
+        Err(Status::INVAL)
     }
 }
 

@@ -43,7 +43,9 @@ pub struct Inode {
     pub mtime: Timestamp,
     pub ctime: Timestamp,
     /// What an EXCLUSIVE CREATE came with (RFC 1813, section 3.3.8): a retransmission of that
-    /// call has the same.
+    /// call has the same. The client is to send SETATTR once it has seen the reply, so from then
+    /// on it is no retransmission, and the verifier is forgotten. Other servers keep it in the
+    /// times of the file, where a SETATTR or a WRITE overwrites it (seen on knfsd 6.1).
     pub create_verifier: Option<[u8; 8]>,
 }
 
@@ -70,6 +72,22 @@ impl Inode {
     pub fn modify(&mut self, now: Timestamp) {
         self.mtime = now;
         self.ctime = now;
+    }
+
+    /// Takes set-user-id away, and set-group-id where the group may execute: without that, the
+    /// bit asks for mandatory locking. No program that somebody else has changed, or been given,
+    /// may run as its former owner.
+    pub fn drop_set_id_bits(&mut self) {
+        const SET_USER_ID: u32 = 0o4000;
+        const SET_GROUP_ID: u32 = 0o2000;
+        const GROUP_EXECUTE: u32 = 0o010;
+        if self.is_directory() {
+            return;
+        }
+        self.mode &= !SET_USER_ID;
+        if self.mode & GROUP_EXECUTE != 0 {
+            self.mode &= !SET_GROUP_ID;
+        }
     }
 
     /// Notes that the data were read, to a second.

@@ -287,7 +287,7 @@ fn setattr_sets_what_it_says_and_heeds_its_guard() {
         atime: SetTime::ClientTime(time),
         mtime: SetTime::ServerTime,
     };
-    tree.set_attributes(file, &attributes, None, NOW + 5)
+    tree.set_attributes(file, &attributes, None, OWNER, NOW + 5)
         .unwrap();
     let got = tree.inode(file).unwrap().attributes(file);
     assert_eq!((got.mode, got.uid, got.gid), (0o4755, 1, 2));
@@ -300,11 +300,12 @@ fn setattr_sets_what_it_says_and_heeds_its_guard() {
         size: Some(0),
         ..Sattr3::default()
     };
-    let guarded = |tree: &mut Tree, guard| tree.set_attributes(file, &cut, Some(guard), NOW + 9);
+    let guarded =
+        |tree: &mut Tree, guard| tree.set_attributes(file, &cut, Some(guard), OWNER, NOW + 9);
     assert_eq!(guarded(&mut tree, time), Err(Status::NOT_SYNC));
     assert_eq!(guarded(&mut tree, got.ctime), Ok(()));
     assert_eq!(
-        tree.set_attributes(export, &cut, None, NOW),
+        tree.set_attributes(export, &cut, None, OWNER, NOW),
         Err(Status::ISDIR)
     );
     let huge = Sattr3 {
@@ -312,7 +313,7 @@ fn setattr_sets_what_it_says_and_heeds_its_guard() {
         ..cut
     };
     assert_eq!(
-        tree.set_attributes(file, &huge, None, NOW),
+        tree.set_attributes(file, &huge, None, OWNER, NOW),
         Err(Status::FBIG)
     );
 }
@@ -325,12 +326,21 @@ fn read_and_write_are_for_files() {
         .unwrap();
     assert_eq!(tree.file(export).err(), Some(Status::ISDIR));
     assert_eq!(tree.file(fifo).err(), Some(Status::INVAL));
-    assert_eq!(tree.write(export, 0, 1, b"x", NOW), Err(Status::ISDIR));
+    assert_eq!(
+        tree.write(export, 0, 1, b"x", OWNER, NOW),
+        Err(Status::ISDIR)
+    );
     let file = touch(&mut tree, export, "f");
     let end = FILE_MAX - 1;
-    assert_eq!(tree.write(file, end, 2, b"xx", NOW), Err(Status::FBIG));
-    assert_eq!(tree.write(file, u64::MAX, 1, b"x", NOW), Err(Status::FBIG));
-    assert_eq!(tree.write(file, end, 1, b"x", NOW), Ok(()));
+    assert_eq!(
+        tree.write(file, end, 2, b"xx", OWNER, NOW),
+        Err(Status::FBIG)
+    );
+    assert_eq!(
+        tree.write(file, u64::MAX, 1, b"x", OWNER, NOW),
+        Err(Status::FBIG)
+    );
+    assert_eq!(tree.write(file, end, 1, b"x", OWNER, NOW), Ok(()));
     let (_, content) = tree.file(file).unwrap();
     let extent = Tree::read_extent(content, end, 10);
     assert_eq!((extent.count, extent.is_eof), (1, true));
@@ -373,7 +383,7 @@ fn the_memory_limit_holds_and_what_is_removed_is_given_back() {
     let data = vec![1; 1 << 20];
     let mut written = 0;
     let status = loop {
-        match tree.write(file, written, 1 << 20, &data, NOW) {
+        match tree.write(file, written, 1 << 20, &data, OWNER, NOW) {
             Ok(()) => written += 1 << 20,
             Err(status) => break status,
         }
@@ -382,7 +392,7 @@ fn the_memory_limit_holds_and_what_is_removed_is_given_back() {
     assert_eq!(written, 7 << 20);
     assert!(tree.memory_used() <= tree.memory_limit());
     // Overwriting takes nothing more.
-    assert_eq!(tree.write(file, 0, 1 << 20, &data, NOW), Ok(()));
+    assert_eq!(tree.write(file, 0, 1 << 20, &data, OWNER, NOW), Ok(()));
     let mut made = 0;
     while tree
         .make_directory(
@@ -420,7 +430,157 @@ fn a_group_is_handed_on_by_a_set_group_id_directory() {
         gid: Some(99),
         ..Sattr3::default()
     };
-    tree.set_attributes(directory, &shared, None, NOW).unwrap();
+    tree.set_attributes(directory, &shared, None, OWNER, NOW)
+        .unwrap();
     let file = touch(&mut tree, directory, "f");
     assert_eq!(tree.inode(file).unwrap().gid, 99);
+}
+
+#[test]
+fn a_set_group_id_directory_hands_the_bit_on_to_directories_and_to_nothing_else() {
+    let (mut tree, export) = planted();
+    let directory = mkdir(&mut tree, export, "shared");
+    let mode = |mode| Sattr3 {
+        mode: Some(mode),
+        ..Sattr3::default()
+    };
+    tree.set_attributes(directory, &mode(0o2775), None, OWNER, NOW)
+        .unwrap();
+    let below = mkdir(&mut tree, directory, "below");
+    assert_eq!(tree.inode(below).unwrap().mode, 0o2755);
+    let asked = tree.make_directory(directory, b"asked", &mode(0o700), OWNER, NOW);
+    assert_eq!(tree.inode(asked.unwrap()).unwrap().mode, 0o2700);
+    let deep = mkdir(&mut tree, below, "deep");
+    assert_eq!(tree.inode(deep).unwrap().mode, 0o2755);
+    let file = touch(&mut tree, directory, "file");
+    assert_eq!(tree.inode(file).unwrap().mode, 0o644);
+    let beside = mkdir(&mut tree, export, "beside");
+    assert_eq!(tree.inode(beside).unwrap().mode, 0o755);
+}
+
+/// As seen on knfsd 6.1, but for the size: there Linux's own clients see to it.
+#[test]
+fn what_others_than_root_change_loses_set_user_id_and_set_group_id() {
+    const ROOT: Owner = Owner { uid: 0, gid: 0 };
+    const OTHER: Owner = Owner { uid: 70, gid: 80 };
+    type Change = fn(&mut Tree, InodeNumber, Owner) -> Result<(), Status>;
+    let set = |tree: &mut Tree, file, by, attributes: &Sattr3| {
+        tree.set_attributes(file, attributes, None, by, NOW)
+    };
+    let write: Change = |tree, file, by| tree.write(file, 0, 1, b"x", by, NOW);
+    let nothing: Change = |tree, file, by| tree.write(file, 0, 0, b"", by, NOW);
+    let cut: Change = |tree, file, by| {
+        let size = Sattr3 {
+            size: Some(0),
+            ..Sattr3::default()
+        };
+        tree.set_attributes(file, &size, None, by, NOW)
+    };
+    let chown: Change = |tree, file, by| {
+        let uid = Sattr3 {
+            uid: Some(OWNER.uid),
+            ..Sattr3::default()
+        };
+        tree.set_attributes(file, &uid, None, by, NOW)
+    };
+    let (mut tree, export) = planted();
+    let file = touch(&mut tree, export, "program");
+    for (change, by, before, after) in [
+        (write, OTHER, 0o6755, 0o0755),
+        (write, OWNER, 0o6755, 0o0755),
+        (write, OTHER, 0o6745, 0o2745),
+        (write, ROOT, 0o6755, 0o6755),
+        (nothing, OTHER, 0o6755, 0o6755),
+        (cut, OTHER, 0o6755, 0o0755),
+        (cut, ROOT, 0o6755, 0o6755),
+        (chown, ROOT, 0o6755, 0o0755),
+        (chown, OWNER, 0o6745, 0o2745),
+    ] {
+        let mode = Sattr3 {
+            mode: Some(before),
+            ..Sattr3::default()
+        };
+        set(&mut tree, file, ROOT, &mode).unwrap();
+        change(&mut tree, file, by).unwrap();
+        let left = tree.inode(file).unwrap().mode;
+        assert_eq!(left, after, "{before:o} changed by {by:?}: {left:o}");
+    }
+    let directory = mkdir(&mut tree, export, "directory");
+    let mode = Sattr3 {
+        mode: Some(0o2775),
+        gid: Some(99),
+        ..Sattr3::default()
+    };
+    set(&mut tree, directory, OWNER, &mode).unwrap();
+    assert_eq!(tree.inode(directory).unwrap().mode, 0o2775);
+}
+
+#[test]
+fn an_exclusive_create_is_the_same_until_its_file_is_worked_on() {
+    let (mut tree, export) = planted();
+    let exclusive = |tree: &mut Tree, name: &[u8]| {
+        tree.create(export, name, CreateMode::Exclusive([1; 8]), OWNER, NOW)
+    };
+    let made = exclusive(&mut tree, b"set").unwrap();
+    assert_eq!(exclusive(&mut tree, b"set"), Ok(made), "sent again");
+    let times = Sattr3 {
+        mtime: SetTime::ServerTime,
+        ..Sattr3::default()
+    };
+    tree.set_attributes(made, &times, None, OWNER, NOW).unwrap();
+    assert_eq!(exclusive(&mut tree, b"set"), Err(Status::EXIST));
+    let made = exclusive(&mut tree, b"written").unwrap();
+    tree.write(made, 0, 1, b"x", OWNER, NOW).unwrap();
+    assert_eq!(exclusive(&mut tree, b"written"), Err(Status::EXIST));
+}
+
+#[test]
+fn a_time_has_less_than_a_second_of_nanoseconds() {
+    let (mut tree, export) = planted();
+    let at = |nseconds| Sattr3 {
+        mtime: SetTime::ClientTime(Nfstime3 {
+            seconds: 5,
+            nseconds,
+        }),
+        ..Sattr3::default()
+    };
+    let (last, beyond) = (at(999_999_999), at(1_000_000_000));
+    let mut made = Vec::new();
+    for (attributes, name, is_right) in [(&last, "a", true), (&beyond, "b", false)] {
+        let name = |kind: &str| format!("{name}{kind}").into_bytes();
+        let results = [
+            tree.create(
+                export,
+                &name("u"),
+                CreateMode::Unchecked(attributes),
+                OWNER,
+                NOW,
+            ),
+            tree.create(
+                export,
+                &name("g"),
+                CreateMode::Guarded(attributes),
+                OWNER,
+                NOW,
+            ),
+            tree.create(
+                export,
+                b"file",
+                CreateMode::Unchecked(attributes),
+                OWNER,
+                NOW,
+            ),
+            tree.make_directory(export, &name("d"), attributes, OWNER, NOW),
+            tree.make_symlink(export, &name("s"), b"to", attributes, OWNER, NOW),
+            tree.make_node(export, &name("n"), Node::Fifo, attributes, OWNER, NOW),
+            tree.set_attributes(export, attributes, None, OWNER, NOW)
+                .map(|()| export),
+        ];
+        for result in results {
+            let status = result.map(|_| ()).err();
+            assert_eq!(status, (!is_right).then_some(Status::INVAL));
+        }
+        made.push(tree.lookup(export, &name("d")).is_ok());
+    }
+    assert_eq!(made, [true, false], "what is refused is not made");
 }

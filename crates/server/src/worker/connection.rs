@@ -4,12 +4,16 @@
 //! `input`; replies that the socket would not take are kept in `output`.
 
 use std::io::{self, IoSlice};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny, getpeername, getsockname,
+};
 
+use crate::dispatch::{Ends, Transport};
 use crate::framing::{self, Frame, RECORD_MAX};
 use crate::reply::ReplySink;
 
@@ -23,6 +27,8 @@ const GROWTH: usize = 256 << 10;
 #[derive(Debug)]
 pub struct Connection {
     pub socket: OwnedFd,
+    /// Who is at it, and where.
+    pub ends: Ends,
     /// Tells this connection from one that had its slot before.
     pub serial: u32,
     /// Received and not served: part of a record, or records that wait for the output to drain.
@@ -60,8 +66,10 @@ pub enum Piece<'a> {
 
 impl Connection {
     pub fn new(socket: OwnedFd, serial: u32) -> Self {
+        let ends = ends_of(&socket);
         Self {
             socket,
+            ends,
             serial,
             input: Vec::new(),
             needed: 0,
@@ -180,6 +188,20 @@ impl Connection {
             }
         }
         Ok(total)
+    }
+}
+
+/// The addresses of a connection; of one that its peer has broken off already, none.
+fn ends_of(socket: &OwnedFd) -> Ends {
+    let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+    let address = |found: Option<SocketAddrAny>| {
+        let found = found.and_then(|any| SocketAddr::try_from(any).ok());
+        found.unwrap_or(nowhere)
+    };
+    Ends {
+        transport: Transport::Tcp,
+        local: address(getsockname(socket).ok()),
+        peer: address(getpeername(socket).ok().flatten()),
     }
 }
 

@@ -8,7 +8,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recvfrom, sendmsg_a
 
 use super::Worker;
 use super::held::Destination;
-use crate::dispatch::Transport;
+use crate::dispatch::{Ends, Transport};
 use crate::framing::{self, Frame, MARK_LEN};
 use crate::reply::ReplySink;
 use crate::responder::Outcome;
@@ -55,10 +55,13 @@ impl Worker {
         call: &[u8],
         sink: &mut ReplySink,
     ) {
-        match self
-            .responder
-            .respond(call, Transport::Udp, Some(peer), sink)
-        {
+        let bound = self.sockets.datagram_addresses.get(index);
+        let ends = Ends {
+            transport: Transport::Udp,
+            local: bound.copied().unwrap_or(peer),
+            peer,
+        };
+        match self.responder.respond(call, &ends, sink) {
             // There is no connection to close.
             Outcome::Answered | Outcome::Disconnect => {}
             Outcome::Later(due, reply) => {

@@ -5,7 +5,6 @@ use std::io;
 use super::connection::{Connection, Piece, Received};
 use super::held::Destination;
 use super::{Fate, Worker};
-use crate::dispatch::Transport;
 use crate::framing::MARK_LEN;
 use crate::reply::ReplySink;
 use crate::responder::Outcome;
@@ -251,7 +250,7 @@ impl Worker {
         call: &[u8],
         sink: &mut ReplySink,
     ) -> Option<Stop> {
-        match self.responder.respond(call, Transport::Tcp, None, sink) {
+        match self.responder.respond(call, &connection.ends, sink) {
             Outcome::Answered => {}
             Outcome::Later(due, reply) => {
                 self.held.hold(due, Destination::Connection(token), reply);

@@ -4,5 +4,6 @@ mod client;
 mod faulty;
 mod hostile;
 mod listing;
+mod locking;
 mod queueing;
 mod serving;

@@ -1,4 +1,4 @@
-//! Who holds which bytes of which file.
+//! Who holds which bytes of which file, and who waits for them.
 //!
 //! Locks are advisory: READ and WRITE do not look at them. A holder that goes away without
 //! unlocking keeps its locks until the file is gone, since there is no status monitor (NSM) here
@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
-use filestone_wire::nlm::LockRange;
+use filestone_wire::nlm::{CallerName, LockRange, NetObject};
 
+use super::waiting::{Waiter, Waiters};
 use crate::tree::handle::HandleParts;
 
 /// Locks held at once, by everybody together; beyond it is NLM4_DENIED_NOLOCKS. Clients that lock
@@ -70,7 +71,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    fn new(alock: &LockRange<'_>) -> Self {
+    pub fn new(alock: &LockRange<'_>) -> Self {
         Self {
             caller_name: alock.caller_name.0.into(),
             owner: alock.owner.0.into(),
@@ -78,7 +79,19 @@ impl Owner {
         }
     }
 
-    fn is(&self, alock: &LockRange<'_>) -> bool {
+    /// A lock of its own, on all of no file.
+    pub fn lock_range(&self) -> LockRange<'_> {
+        LockRange {
+            caller_name: CallerName(&self.caller_name),
+            fh: NetObject(b""),
+            owner: NetObject(&self.owner),
+            svid: self.svid,
+            offset: 0,
+            len: 0,
+        }
+    }
+
+    pub fn is(&self, alock: &LockRange<'_>) -> bool {
         *self.caller_name == *alock.caller_name.0
             && *self.owner == *alock.owner.0
             && self.svid == alock.svid
@@ -91,6 +104,8 @@ pub struct Held {
     pub owner: Owner,
     pub range: Range,
     pub exclusive: bool,
+    /// Which grant it is of, if its owner has not said yet that it knows.
+    grant: Option<u64>,
 }
 
 /// Why a lock is not set.
@@ -105,6 +120,15 @@ pub enum Refused {
 pub struct LockTable {
     files: HashMap<HandleParts, Vec<Held>>,
     count: usize,
+    waiters: Waiters,
+    grants: u64,
+}
+
+/// A lock that was set for one who waited, and whom to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    number: u64,
+    pub waiter: Waiter,
 }
 
 impl LockTable {
@@ -129,6 +153,17 @@ impl LockTable {
         range: Range,
         exclusive: bool,
     ) -> Result<(), Refused> {
+        self.set_for(file, alock, range, exclusive, None)
+    }
+
+    fn set_for(
+        &mut self,
+        file: HandleParts,
+        alock: &LockRange<'_>,
+        range: Range,
+        exclusive: bool,
+        grant: Option<u64>,
+    ) -> Result<(), Refused> {
         if self.conflict(file, alock, range, exclusive).is_some() {
             return Err(Refused::Conflict);
         }
@@ -140,9 +175,99 @@ impl LockTable {
             owner: Owner::new(alock),
             range,
             exclusive,
+            grant,
         });
         self.count += 1;
         Ok(())
+    }
+
+    /// Lets a LOCK wait that conflicts.
+    pub fn wait(&mut self, waiter: Waiter) -> Result<(), Refused> {
+        if self.waiters.add(waiter) {
+            Ok(())
+        } else {
+            Err(Refused::Full)
+        }
+    }
+
+    /// Ends the waiting of a LOCK; whether it waited.
+    pub fn stop_waiting(
+        &mut self,
+        file: HandleParts,
+        alock: &LockRange<'_>,
+        exclusive: bool,
+    ) -> bool {
+        self.waiters
+            .remove(|waiter| waiter.is(file, alock, exclusive))
+    }
+
+    /// Sets the locks of a file for those who waited for them, first come, first served, as far
+    /// as nothing is in their way any more.
+    pub fn grant_waiting(&mut self, file: HandleParts) -> Vec<Grant> {
+        if self.waiters.is_empty() {
+            return Vec::new();
+        }
+        let mut waiters = std::mem::take(&mut self.waiters);
+        let mut grants = Vec::new();
+        let granted = waiters.take(file, |waiter| {
+            let number = self.grants + 1;
+            let alock = waiter.owner.lock_range();
+            let (range, exclusive) = (waiter.range, waiter.exclusive);
+            let set = self.set_for(file, &alock, range, exclusive, Some(number));
+            if set.is_ok() {
+                self.grants = number;
+                grants.push(number);
+            }
+            set.is_ok()
+        });
+        self.waiters = waiters;
+        let numbered = grants.into_iter().zip(granted);
+        numbered
+            .map(|(number, waiter)| Grant { number, waiter })
+            .collect()
+    }
+
+    /// The owner knows of its lock: it stays until it is freed.
+    pub fn confirm(&mut self, grant: &Grant) {
+        let all = self.files.get_mut(&grant.waiter.file);
+        let mine = |held: &&mut Held| held.grant == Some(grant.number);
+        for held in all.into_iter().flatten().filter(mine) {
+            held.grant = None;
+        }
+    }
+
+    /// The owner does not take its lock. What it has locked since stays.
+    pub fn withdraw(&mut self, grant: &Grant) {
+        let file = grant.waiter.file;
+        let Some(all) = self.files.get_mut(&file) else {
+            return;
+        };
+        let before = all.len();
+        all.retain(|held| held.grant != Some(grant.number));
+        self.count = self.count.saturating_sub(before - all.len());
+        if all.is_empty() {
+            self.files.remove(&file);
+        }
+    }
+
+    /// Takes a lock back of whose grant its owner does not know yet; whether there was one.
+    pub fn take_back(&mut self, file: HandleParts, alock: &LockRange<'_>, exclusive: bool) -> bool {
+        let range = Range::new(alock.offset, alock.len);
+        let Some(all) = self.files.get_mut(&file) else {
+            return false;
+        };
+        let before = all.len();
+        all.retain(|held| {
+            held.grant.is_none()
+                || (held.range, held.exclusive) != (range, exclusive)
+                || !held.owner.is(alock)
+        });
+        let taken = before - all.len();
+        if all.is_empty() {
+            self.files.remove(&file);
+        }
+        self.count = self.count.saturating_sub(taken);
+        taken > 0
     }
 
     /// Frees these bytes of what the owner holds; part of a lock stays what it is.
@@ -192,8 +317,9 @@ impl LockTable {
         self.count >= LOCKS_MAX
     }
 
-    /// Forgets the locks of files that are gone.
+    /// Forgets the locks of files that are gone, and those who wait for them.
     pub fn retain_files(&mut self, is_there: impl Fn(&HandleParts) -> bool) {
+        self.waiters.remove(|waiter| !is_there(&waiter.file));
         self.files.retain(|file, _| is_there(file));
         self.count = self.files.values().map(Vec::len).sum();
     }
