@@ -15,6 +15,9 @@ pub type Fault = filestone_server::faults::Rule;
 /// How long a call takes a worker of the queue.
 pub type ServiceTime = filestone_server::ServiceTime;
 
+/// What the count of a listing bounds.
+pub type ListingBound = filestone_server::ListingBound;
+
 /// Reads a `--fault`.
 pub fn fault(text: &str) -> Result<Fault, String> {
     Fault::from_str(text).map_err(|error| error.to_string())

@@ -1,6 +1,7 @@
 //! One definition per option, shared by the faces; clap makes help, man page
 //! and completions of them. What the values mean together is `planning`'s.
 
+use crate::built_in;
 use crate::mix_options::MixOptions;
 use crate::option_values::{
     Processors, address, count, file_size, mark, operation_parser, port, port_or_any, processors,
@@ -440,16 +441,41 @@ pub struct ServeOptions {
     /// Files in /export/files [default: 1000]
     #[arg(long, value_name = "N", value_parser = within::<0, 10_000_000>)]
     pub files: Option<u32>,
-    /// Length of /export/file [default: 64M]
+    /// Length of /export/file [default: 256M]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
+    /// What the count of READDIR and READDIRPLUS bounds: the whole reply, as RFC 1813 has it; the
+    /// entries alone, as Linux's server has it; or nothing
+    #[arg(long, value_name = "WHAT", default_value = "reply")]
+    pub listing_bound: ListingBound,
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
-    #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size"])]
+    #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
     pub tbench: bool,
     /// Socket options, as dbench's -T takes them, such as SO_RCVBUF=65536 [default: TCP_NODELAY
     /// SO_REUSEADDR]
     #[arg(long, value_name = "LIST", requires = "tbench")]
     pub tcp_options: Option<SocketOptions>,
+}
+
+/// What the count of a listing bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListingBound {
+    /// The whole reply
+    Reply,
+    /// The entries alone
+    Entries,
+    /// Nothing
+    Nothing,
+}
+
+impl From<ListingBound> for built_in::ListingBound {
+    fn from(bound: ListingBound) -> Self {
+        match bound {
+            ListingBound::Reply => Self::Reply,
+            ListingBound::Entries => Self::Entries,
+            ListingBound::Nothing => Self::Nothing,
+        }
+    }
 }
 
 /// `filestone calibrate`.

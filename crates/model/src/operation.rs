@@ -345,6 +345,8 @@ pub enum Answer {
         cursor: DirectoryCursor,
         /// Whether this was the last page.
         end: bool,
+        /// By how many bytes its entries exceed what was asked for.
+        excess_bytes: u32,
     },
 }
 

@@ -25,6 +25,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         faults: options.fault.clone(),
         queue: built_in::queue(options.service_time, options.service_workers),
         seed: options.seed,
+        listing_bound: options.listing_bound.into(),
         ..Options::default()
     };
     if !options.bind.is_empty() {
@@ -132,4 +133,30 @@ fn exchanges_counted(counters: &TbenchCounters) -> String {
 fn rows(counts: &[(&str, u64)]) -> String {
     let row = |(name, count): &(&str, u64)| format!("{name:<16}{:>16}\n", grouped(*count));
     counts.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use filestone_server::InitialTree;
+
+    /// The page says the same.
+    #[test]
+    fn the_help_names_what_the_server_has() {
+        let mut command = crate::command();
+        let serve = command.find_subcommand_mut("serve").expect("a command");
+        let help = serve.render_long_help().to_string();
+        let tree = InitialTree::default();
+        let len = format!("[default: {}M]", tree.file_size >> 20);
+        let files = format!("[default: {}]", tree.small_file_count);
+        for default in [&len, &files] {
+            assert!(help.contains(default), "{default} in {help}");
+        }
+        let page = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/reference/server.md"
+        );
+        let page = std::fs::read_to_string(page).expect("the page is there");
+        let len = format!("`--file-size`, {} MiB", tree.file_size >> 20);
+        assert!(page.contains(&len), "{len}");
+    }
 }

@@ -46,6 +46,8 @@ struct RunningTotals {
     ok_in_window: u64,
     data_bytes_in_window: u64,
     late_replies: u64,
+    long_listings: u64,
+    listing_excess_bytes_max: u32,
     in_flight_nanos: u128,
 }
 
@@ -234,6 +236,8 @@ impl RunningTotals {
             ok_in_window: 0,
             data_bytes_in_window: 0,
             late_replies: 0,
+            long_listings: 0,
+            listing_excess_bytes_max: 0,
             in_flight_nanos: 0,
         }
     }
@@ -251,6 +255,10 @@ impl RunningTotals {
         self.ok_in_window += buffer.ok_in_window;
         self.data_bytes_in_window += buffer.data_bytes_in_window;
         self.late_replies += buffer.late_replies;
+        self.long_listings += buffer.long_listings;
+        self.listing_excess_bytes_max = self
+            .listing_excess_bytes_max
+            .max(buffer.listing_excess_bytes_max);
         self.in_flight_nanos += buffer.in_flight_nanos;
     }
 
@@ -274,6 +282,8 @@ impl RunningTotals {
                 .map(|kind| kind.conclude(&name))
                 .collect(),
             late_replies: self.late_replies,
+            long_listings: self.long_listings,
+            listing_excess_bytes_max: self.listing_excess_bytes_max,
             in_flight_mean: self.in_flight_nanos as f64 / window_nanos as f64,
             ..Totals::default()
         }

@@ -8,7 +8,7 @@
 use crate::measure::distribution::{Digits, Distribution};
 use crate::measure::ledger::Ledger;
 use crate::measure::sample::{Role, Sample};
-use crate::operation::{Completion, Failure, OpKind, Outcome};
+use crate::operation::{Answer, Completion, Failure, OpKind, Outcome};
 use crate::time::Moment;
 
 /// How many different failures one kind of operation tells apart in one
@@ -182,6 +182,10 @@ pub struct IntervalBuffer {
     pub data_bytes_in_window: u64,
     /// Replies to calls that were already given up, or answered before.
     pub late_replies: u64,
+    /// Pages of directories whose entries exceeded what was asked for.
+    pub long_listings: u64,
+    /// By how many bytes the longest of them did.
+    pub listing_excess_bytes_max: u32,
     /// Processor time that the worker used in this stretch, in nanoseconds.
     pub cpu_nanos: u64,
     /// Time that the worker was ready to run and had no processor.
@@ -217,6 +221,8 @@ impl IntervalBuffer {
             ok_in_window: 0,
             data_bytes_in_window: 0,
             late_replies: 0,
+            long_listings: 0,
+            listing_excess_bytes_max: 0,
             cpu_nanos: 0,
             waited_nanos: 0,
             in_flight_nanos: 0,
@@ -278,6 +284,7 @@ impl IntervalBuffer {
         if let Outcome::Failed(failure) = completion.outcome {
             buffer.count_failures(failure, many);
         }
+        self.note_listing(&completion.answer, many);
         if let Role::Companion = sample.role {
             return;
         }
@@ -288,6 +295,17 @@ impl IntervalBuffer {
         self.count_achieved(completion, many, window_end);
         let tick = self.tick_of(completion.done);
         self.ticks[tick].count(response, completion, many);
+    }
+
+    /// Notes pages of a directory that were longer than asked for.
+    #[inline]
+    fn note_listing(&mut self, answer: &Answer, times: u64) {
+        if let Answer::Directory { excess_bytes, .. } = *answer
+            && excess_bytes > 0
+        {
+            self.long_listings += times;
+            self.listing_excess_bytes_max = self.listing_excess_bytes_max.max(excess_bytes);
+        }
     }
 
     /// Counts operations for the achieved load if they ended well while the
@@ -328,6 +346,10 @@ impl IntervalBuffer {
         self.ok_in_window += other.ok_in_window;
         self.data_bytes_in_window += other.data_bytes_in_window;
         self.late_replies += other.late_replies;
+        self.long_listings += other.long_listings;
+        self.listing_excess_bytes_max = self
+            .listing_excess_bytes_max
+            .max(other.listing_excess_bytes_max);
         self.cpu_nanos += other.cpu_nanos;
         self.waited_nanos += other.waited_nanos;
         self.in_flight_nanos += other.in_flight_nanos;
@@ -344,6 +366,8 @@ impl IntervalBuffer {
         self.ok_in_window = 0;
         self.data_bytes_in_window = 0;
         self.late_replies = 0;
+        self.long_listings = 0;
+        self.listing_excess_bytes_max = 0;
         self.cpu_nanos = 0;
         self.waited_nanos = 0;
         self.in_flight_nanos = 0;

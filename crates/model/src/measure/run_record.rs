@@ -182,6 +182,12 @@ pub struct Totals {
     pub in_flight_mean: f64,
     /// Replies that came too late or twice.
     pub late_replies: u64,
+    /// Pages of directories whose entries took more bytes than `count` or `maxcount` allowed.
+    #[serde(default)]
+    pub long_listings: u64,
+    /// By how many bytes the longest of them did.
+    #[serde(default)]
+    pub listing_excess_bytes_max: u32,
     /// Connections made again.
     pub reconnections: u64,
     /// How long connections were unusable, summed over all.

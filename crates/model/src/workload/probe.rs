@@ -278,7 +278,7 @@ impl Workload for Probe {
         let mut state = *self.slots.get(index)?;
         if let (
             Some(Completion {
-                answer: Answer::Directory { cursor, end },
+                answer: Answer::Directory { cursor, end, .. },
                 ..
             }),
             false,

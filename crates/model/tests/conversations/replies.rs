@@ -423,10 +423,9 @@ fn a_page_of_a_listing_says_where_the_next_one_starts() {
             (7..8, true, 7, [9; 8]),
             (0..0, true, 0, [0; 8]),
         ] {
-            let cursor = DirectoryCursor { cookie, verifier };
             assert_eq!(
                 judge(operation(kind), &page(cookies, end)),
-                (Outcome::Ok, Answer::Directory { cursor, end }, 0)
+                (Outcome::Ok, directory((cookie, verifier), end, 0), 0)
             );
         }
         assert_eq!(
@@ -436,8 +435,17 @@ fn a_page_of_a_listing_says_where_the_next_one_starts() {
     }
 }
 
+fn directory((cookie, verifier): (u64, [u8; 8]), end: bool, excess_bytes: u32) -> Answer {
+    Answer::Directory {
+        cursor: DirectoryCursor { cookie, verifier },
+        end,
+        excess_bytes,
+    }
+}
+
+/// As Linux's server does, and more than that.
 #[test]
-fn a_page_is_not_larger_than_asked_for() {
+fn a_page_that_is_longer_than_asked_for_is_taken_and_the_listing_goes_on() {
     type Ask = fn(u32) -> Operation;
     let plain: Ask = |len| Operation::ReadDirectory {
         directory: DIRECTORY,
@@ -449,14 +457,21 @@ fn a_page_is_not_larger_than_asked_for() {
         cursor: DirectoryCursor::default(),
         len,
     };
-    for (ask, results) in [(plain, page(1..30, true)), (plus, page_plus(1..30, true))] {
+    // What lies before the list: status, dir_attributes (absent, or not), cookieverf.
+    for (ask, results, head_len) in [
+        (plain, page(1..30, false), 4 + 4 + 8),
+        (plus, page_plus(1..30, false), 4 + 88 + 8),
+    ] {
         // The bound is of the READDIR3resok, which begins behind the status.
-        let len = results.len() as u32 - 4;
-        assert_eq!(outcome(ask(len), &results), Outcome::Ok);
-        assert_eq!(
-            outcome(ask(len - 1), &results),
-            bad(ReplyFault::TooMuchData)
-        );
+        let whole = results.len() as u32 - 4;
+        let list = results.len() as u32 - head_len;
+        for (asked, excess) in [(whole, 0), (list, 0), (list - 1, 1), (16, list - 16)] {
+            assert_eq!(
+                judge(ask(asked), &results),
+                (Outcome::Ok, directory((29, [9; 8]), false, excess), 0),
+                "{asked} bytes asked for"
+            );
+        }
     }
 }
 

@@ -276,17 +276,20 @@ fn check_listing<'a>(
             return Ok(failed(status));
         }
         let verifier = *reader.fixed::<8>()?;
+        let list_start = reader.position();
         let mut last = None;
         while reader.bool()? {
             last = Some(entry(&mut reader)?);
         }
         let end = reader.bool()?;
         reader.finish()?;
-        // count and maxcount bound the size of the whole READDIR3resok, which
-        // begins after the status (sections 3.3.16 and 3.3.17).
-        if results.len() - 4 > asked as usize {
-            return Ok(Nfs3Client::bad_reply(ReplyFault::TooMuchData));
-        }
+        // count and maxcount bound the size of the whole READDIR3resok (sections
+        // 3.3.16 and 3.3.17). Linux's server holds only the list to them and leaves
+        // dir_attributes and cookieverf out of it, and its clients take that; so
+        // that much is no excess. More is not a reason to lose the page either: it
+        // can be read, and the listing can go on. The record says so.
+        let list_len = results.len() - list_start;
+        let excess_bytes = u32::try_from(list_len.saturating_sub(asked as usize));
         let cursor = match last {
             Some(cookie) => DirectoryCursor { cookie, verifier },
             None if end => DirectoryCursor::default(),
@@ -294,7 +297,11 @@ fn check_listing<'a>(
             None => return Ok(Nfs3Client::bad_reply(ReplyFault::Inconsistent)),
         };
         Ok(Checked {
-            answer: Answer::Directory { cursor, end },
+            answer: Answer::Directory {
+                cursor,
+                end,
+                excess_bytes: excess_bytes.unwrap_or(u32::MAX),
+            },
             ..OK
         })
     };

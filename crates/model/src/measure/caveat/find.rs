@@ -83,6 +83,12 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             count: totals.late_replies,
         });
     }
+    if totals.long_listings > 0 {
+        caveats.push(Caveat::LongListings {
+            count: totals.long_listings,
+            excess_bytes_max: totals.listing_excess_bytes_max.into(),
+        });
+    }
     if totals.reconnections > 0 {
         caveats.push(Caveat::Reconnected {
             times: totals.reconnections,

@@ -72,6 +72,8 @@ pub enum Caveat {
     Retransmissions { count: u64, calls: u64 },
     /// Replies came after their call was given up, or twice.
     LateReplies { count: u64 },
+    /// Pages of directories held more than was asked for.
+    LongListings { count: u64, excess_bytes_max: u64 },
     /// The connection was lost and made again.
     Reconnected { times: u64, unusable_ns: u64 },
     /// Somebody ended the run early.

@@ -42,6 +42,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::LateReplies { count } => {
             format!("{} replies came for calls that were already answered or given up", grouped(*count))
         }
+        Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
         Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),
         Caveat::TargetLost { message } => format!("the run ended early: {message}"),
@@ -111,6 +112,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
             "look for loss on the network (netstat -su) or lower the load"
         }
         Caveat::LateReplies { .. } => "raise --timeout, or look for a server that answers twice",
+        Caveat::LongListings { .. } => {
+            "they count as answered; a client that holds its server to RFC 1813, section 3.3.16, would refuse them"
+        }
         Caveat::Reconnected { .. } => {
             "see disconnected operations in the ledger; slot wait holds the time spent waiting"
         }
@@ -155,6 +159,14 @@ fn unsuccessful(count: u64, scheduled: u64, most_frequent: &str) -> String {
     format!(
         "{}, mostly {most_frequent}; their times are among those shown",
         of_all(count, scheduled, "operations did not succeed")
+    )
+}
+
+fn long_listings(count: u64, excess_bytes_max: u64) -> String {
+    format!(
+        "{} replies to READDIR or READDIRPLUS held more entries than asked for, by up to {} bytes",
+        grouped(count),
+        grouped(excess_bytes_max)
     )
 }
 

@@ -73,7 +73,12 @@ impl Listings {
         };
         let place = &mut cursors[page.procedure];
         match (completion.outcome, completion.answer) {
-            (Outcome::Ok, Answer::Directory { cursor, end: false }) => *place = cursor,
+            (
+                Outcome::Ok,
+                Answer::Directory {
+                    cursor, end: false, ..
+                },
+            ) => *place = cursor,
             // The end is followed by the start, and so is a cookie that is no longer good
             // (NFS3ERR_BAD_COOKIE).
             (Outcome::Ok | Outcome::Failed(_), _) => *place = DirectoryCursor::default(),

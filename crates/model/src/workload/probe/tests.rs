@@ -100,6 +100,7 @@ fn page(operation: &Operation) -> Answer {
                     verifier: [7; 8],
                 },
                 end: cookie == 30,
+                excess_bytes: 0,
             }
         }
         _ => Answer::Plain,

@@ -238,6 +238,7 @@ fn page(cursor: &DirectoryCursor) -> Answer {
     Answer::Directory {
         cursor: DirectoryCursor { cookie, verifier },
         end: cookie >= 30,
+        excess_bytes: 0,
     }
 }
 
