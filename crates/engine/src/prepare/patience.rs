@@ -21,9 +21,14 @@ pub struct Patience {
 impl Patience {
     /// From now on; no longer than a call may take.
     pub fn new(timeout: Duration) -> Self {
+        Self::beginning(timeout, PAUSE_MIN)
+    }
+
+    /// The same, with another first pause.
+    pub fn beginning(timeout: Duration, pause: Duration) -> Self {
         Self {
             end: Instant::now() + timeout,
-            pause: PAUSE_MIN,
+            pause,
         }
     }
 

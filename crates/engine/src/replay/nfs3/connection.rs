@@ -147,6 +147,11 @@ impl Connection {
             .map_err(|error| lost(self.address, procedure, &CallError::Decode(error)))
     }
 
+    /// How long a call may stay unanswered.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// From now on, what a server of NFS is slow with is asked again: nothing is measured.
     pub fn patiently(mut self) -> Self {
         self.is_patient = true;

@@ -1,19 +1,24 @@
 //! Byte-range locks of one client: NLM version 4 (RFC 1813, appendix II).
 //!
-//! Locks are exclusive and not waited for. The lock manager has a connection of
+//! Locks are exclusive and do not offer to wait. The lock manager has a connection of
 //! its own, because it may listen elsewhere.
 
 use super::calls::{Failure, Outcome};
 use super::connection::{Connection, Procedure as Called, Traffic};
+use crate::prepare::patience::Patience;
 use filestone_model::load::Status;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
-    self, CallerName, LockRange, NetObject, Procedure, StatusReply, lock, test, unlock,
+    self, CallerName, LockRange, NetObject, Procedure, StatusReply, cancel, lock, test, unlock,
 };
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Whom a lock belongs to, together with the number of the client.
 const OWNER: &[u8] = b"filestone";
+
+/// How soon a lock is asked for again at first.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
 
 /// One client's locks.
 #[derive(Debug)]
@@ -79,7 +84,35 @@ impl Locks {
     }
 
     /// NLMPROC4_LOCK.
+    ///
+    /// It does not offer to wait. A server that lets it wait all the same would call GRANTED at
+    /// the lock manager of this host, which is not ours; so it is asked again, for as long as a
+    /// call may take.
     pub fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
+        let mut patience = Patience::beginning(self.connection.timeout(), PAUSE_MIN);
+        loop {
+            match self.ask(file, offset, len)? {
+                nlm::Status::BLOCKED => {}
+                stat => return self.locked(file, stat),
+            }
+            match patience.next() {
+                Some(pause) => std::thread::sleep(pause),
+                None => break,
+            }
+        }
+        // It may have been granted since; then it is freed with the file.
+        self.held.insert(*file);
+        self.cancel(file, offset, len)?;
+        granted(nlm::Status::BLOCKED)
+    }
+
+    fn locked(&mut self, file: &Handle, stat: nlm::Status) -> Outcome<()> {
+        granted(stat)?;
+        self.held.insert(*file);
+        Ok(())
+    }
+
+    fn ask(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<nlm::Status> {
         let cookie = self.next_cookie();
         let arguments = lock::Args {
             cookie: NetObject(&cookie),
@@ -90,8 +123,21 @@ impl Locks {
             state: 0,
         };
         let reply: StatusReply<'_> = self.connection.call(called(Procedure::Lock), &arguments)?;
-        granted(reply.stat)?;
-        self.held.insert(*file);
+        Ok(reply.stat)
+    }
+
+    /// NLMPROC4_CANCEL, whatever the server says to it.
+    fn cancel(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
+        let cookie = self.next_cookie();
+        let arguments = cancel::Args {
+            cookie: NetObject(&cookie),
+            block: false,
+            exclusive: true,
+            alock: self.range(file, offset, len),
+        };
+        let _: StatusReply<'_> = self
+            .connection
+            .call(called(Procedure::Cancel), &arguments)?;
         Ok(())
     }
 
@@ -137,5 +183,58 @@ impl Locks {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::nfs3::connection::Program;
+    use crate::replay::nfs3::scripted::{self, reply};
+    use filestone_wire::nfs3::FileHandle;
+    use std::io::Write;
+
+    /// A lock that a server answers with these, the last again and again; what became of it, and
+    /// which procedures were called.
+    fn answered(stats: &'static [nlm::Status]) -> (Outcome<()>, Vec<u32>) {
+        let program = Program {
+            number: nlm::PROGRAM,
+            version: nlm::VERSION,
+        };
+        let mut next = 0;
+        let (connection, server) = scripted::connection(program, move |call, out| {
+            let stat = stats.get(next).or(stats.last()).expect("an answer");
+            next += 1;
+            let results = [&[0; 4][..], &stat.0.to_be_bytes()].concat();
+            out.write_all(&reply(call.xid, &results))
+        });
+        let mut locks = Locks::new(connection, 0);
+        let file = Handle::from(FileHandle::new(&[1]).expect("a handle"));
+        let outcome = locks.lock(&file, 0, 1);
+        drop(locks);
+        (outcome, server.join().expect("the server ended"))
+    }
+
+    #[test]
+    fn a_lock_that_is_blocked_is_asked_for_again() {
+        use nlm::Status as S;
+        let (outcome, called) = answered(&[S::BLOCKED, S::BLOCKED, S::GRANTED]);
+        assert!(outcome.is_ok(), "{outcome:?}");
+        let lock = Procedure::Lock.number();
+        assert_eq!(called, [lock; 3]);
+        let (outcome, called) = answered(&[S::BLOCKED, S::DENIED]);
+        let denied = Status::Nlm(S::DENIED.0);
+        assert!(matches!(outcome, Err(Failure::Answered(status)) if status == denied));
+        assert_eq!(called, [lock; 2]);
+    }
+
+    #[test]
+    fn one_that_stays_blocked_is_cancelled_and_the_answer_is_that() {
+        let (outcome, called) = answered(&[nlm::Status::BLOCKED]);
+        let blocked = Status::Nlm(nlm::Status::BLOCKED.0);
+        assert!(matches!(outcome, Err(Failure::Answered(status)) if status == blocked));
+        let (last, asked) = called.split_last().expect("calls");
+        assert_eq!(*last, Procedure::Cancel.number());
+        assert!(asked.len() > 1 && asked.iter().all(|call| *call == Procedure::Lock.number()));
     }
 }

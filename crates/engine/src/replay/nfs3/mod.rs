@@ -28,7 +28,7 @@ mod open_files;
 mod options;
 mod remove;
 #[cfg(test)]
-mod scripted;
+pub(crate) mod scripted;
 mod site;
 mod transfer;
 mod verbs;

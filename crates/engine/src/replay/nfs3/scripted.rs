@@ -18,15 +18,30 @@ use std::time::Duration;
 pub struct Call {
     /// Its number.
     pub xid: u32,
+    /// The program of what it calls.
+    pub program: u32,
     /// What it calls.
     pub procedure: u32,
 }
 
-/// A connection to a server that answers as `answer` does, and the procedures
-/// that it was called, once the connection is closed.
+/// A connection to a server of NFS that answers as `answer` does, and the
+/// procedures that it was called, once the connection is closed.
 pub fn nfs(
     answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
 ) -> (Nfs, JoinHandle<Vec<u32>>) {
+    let program = Program {
+        number: nfs3::PROGRAM,
+        version: nfs3::VERSION,
+    };
+    let (connection, server) = connection(program, answer);
+    (Nfs(connection), server)
+}
+
+/// The same of any program.
+pub fn connection(
+    program: Program,
+    answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
+) -> (Connection, JoinHandle<Vec<u32>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let dial = Dial {
         address: listener.local_addr().expect("it listens"),
@@ -37,10 +52,6 @@ pub fn nfs(
         let (stream, _) = listener.accept().expect("the client connects");
         serve(stream, answer)
     });
-    let program = Program {
-        number: nfs3::PROGRAM,
-        version: nfs3::VERSION,
-    };
     let credentials = Credentials {
         machine_name: "test".into(),
         uid: 0,
@@ -49,10 +60,11 @@ pub fn nfs(
     };
     let timeout = Duration::from_millis(200);
     let connection = Connection::open(&dial, program, credentials, timeout, 1 << 20);
-    (Nfs(connection.expect("it is there")), server)
+    (connection.expect("it is there"), server)
 }
 
-fn serve(
+/// Serves one connection; the procedures that were called.
+pub fn serve(
     mut stream: TcpStream,
     mut answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()>,
 ) -> Vec<u32> {
@@ -62,9 +74,13 @@ fn serve(
         let mut bytes = vec![0; RecordMark::from_bytes(mark).len as usize];
         stream.read_exact(&mut bytes).expect("a whole call");
         let header = CallHeader::decode(&mut Reader::new(&bytes)).expect("a call");
-        let (xid, procedure) = (header.xid, header.procedure);
-        seen.push(procedure);
-        if answer(&Call { xid, procedure }, &mut stream).is_err() {
+        let call = Call {
+            xid: header.xid,
+            program: header.program,
+            procedure: header.procedure,
+        };
+        seen.push(call.procedure);
+        if answer(&call, &mut stream).is_err() {
             break;
         }
     }
@@ -73,12 +89,21 @@ fn serve(
 
 /// A reply with its record mark.
 pub fn reply(xid: u32, results: &[u8]) -> Vec<u8> {
+    accepted(xid, AcceptStatus::Success, results)
+}
+
+/// A call that was not executed.
+pub fn refusal(xid: u32, status: AcceptStatus) -> Vec<u8> {
+    accepted(xid, status, &[])
+}
+
+fn accepted(xid: u32, status: AcceptStatus, results: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let start = RecordMark::open(&mut out);
     let header = ReplyHeader {
         xid,
         verifier: OpaqueAuth::NONE,
-        body: ReplyBody::Accepted(AcceptStatus::Success),
+        body: ReplyBody::Accepted(status),
     };
     header.encode(&mut Writer::new(&mut out));
     out.extend_from_slice(results);
