@@ -446,7 +446,12 @@ pub struct ServeOptions {
     pub file_size: Option<u64>,
     /// What the count of READDIR and READDIRPLUS bounds: the whole reply, as RFC 1813 has it; the
     /// entries alone, as Linux's server has it; or nothing
-    #[arg(long, value_name = "WHAT", default_value = "reply")]
+    #[arg(
+        long,
+        value_name = "reply|entries|nothing",
+        default_value = "reply",
+        hide_possible_values = true
+    )]
     pub listing_bound: ListingBound,
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
     #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]

@@ -2,7 +2,7 @@
 
 use crate::layer_targets::{self, LayerList};
 use crate::option_values::{
-    Processors, clients_of_replay, per_second, processors, seed, speed, truncated_io, within,
+    Processors, clients_of_replay, per_second, port, processors, seed, speed, truncated_io, within,
 };
 use crate::options::{CLIENTS_OF_REPLAY_MAX, NfsOptions, RunReportOptions};
 use crate::quantity;
@@ -202,6 +202,10 @@ pub struct NfsReplayOptions {
     /// Ask the server's lock manager for locks (NLM version 4)
     #[arg(long)]
     pub enable_nlm: bool,
+    /// Port of the lock manager [default: the NFS port if it is there, or what the port mapper
+    /// says]
+    #[arg(long, value_name = "PORT", value_parser = port, requires = "enable_nlm")]
+    pub nlm_port: Option<u16>,
     #[command(flatten)]
     pub nfs: NfsOptions,
 }

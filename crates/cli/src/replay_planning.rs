@@ -130,6 +130,7 @@ fn replay_plan(
         nfs3: Nfs3Replay {
             stable: options.nfs.stable,
             enable_nlm: options.nfs.enable_nlm,
+            nlm_port: options.nfs.nlm_port,
         },
         tcp: tcp(&options.tcp),
     })
@@ -297,6 +298,7 @@ fn nfs_options_given(options: &NfsReplayOptions) -> Option<&'static str> {
     first_given(&[
         ("--stable", options.stable),
         ("--enable-nlm", options.enable_nlm),
+        ("--nlm-port", options.nlm_port.is_some()),
         ("--port", options.nfs.port.is_some()),
         ("--mount-port", options.nfs.mount_port.is_some()),
         ("--reserved-port", options.nfs.reserved_port),

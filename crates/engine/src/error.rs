@@ -77,6 +77,21 @@ pub enum RunError {
         /// Whether we came from a reserved port.
         reserved_port: bool,
     },
+    /// What a MOUNT server gave or refused whose port was the port mapper's word,
+    /// while that of NFS was given.
+    #[error(
+        "{source}; NFS was asked at port {nfs_port}, which was given, and MOUNT at port {mount_port}, which the port mapper at port {portmapper} names"
+    )]
+    MountElsewhere {
+        /// What went wrong.
+        source: Box<RunError>,
+        /// Where NFS was asked.
+        nfs_port: u16,
+        /// Where MOUNT was asked.
+        mount_port: u16,
+        /// Where the port mapper was.
+        portmapper: u16,
+    },
     /// A procedure failed before or after the run.
     #[error("{path}: {procedure} was answered with {status}")]
     Nfs {
@@ -107,10 +122,20 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Whether nobody answers: another address of the same host may.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            RunError::Connect { .. } => true,
+            RunError::MountElsewhere { source, .. } => source.is_unreachable(),
+            _ => false,
+        }
+    }
+
     /// Whose fault it is.
     pub fn guilt(&self) -> Guilt {
         match self {
             RunError::Unsuitable(..) => Guilt::Usage,
+            RunError::MountElsewhere { source, .. } => source.guilt(),
             RunError::Connect { source, .. } if is_of_this_host(source) => Guilt::Environment,
             RunError::Tcp { source, .. } if source.system().is_some_and(is_of_this_host) => {
                 Guilt::Environment
@@ -138,6 +163,12 @@ impl RunError {
     pub fn help(&self) -> Option<String> {
         match self {
             RunError::Unsuitable(_, help) => help.clone(),
+            RunError::MountElsewhere { source, .. } => {
+                const ELSE: &str =
+                    "if the port mapper is another server's, name the port of MOUNT (--mount-port)";
+                let source = source.help();
+                Some(source.map_or(ELSE.into(), |help| format!("{help}; {ELSE}")))
+            }
             RunError::Resolve { .. } => {
                 Some("a target is nfs://host[:port]/path or host:/path".into())
             }

@@ -294,6 +294,9 @@ pub struct Nfs3Replay {
     pub stable: bool,
     /// Locks are asked of the server's lock manager.
     pub enable_nlm: bool,
+    /// Its port, if the server and its port mapper are not to be asked.
+    #[serde(default)]
+    pub nlm_port: Option<u16>,
 }
 
 /// How the TCP layer carries out a load.

@@ -278,6 +278,7 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
         nfs3: Nfs3Replay {
             stable: false,
             enable_nlm: run.flags.enable_nlm,
+            nlm_port: None,
         },
         tcp: TcpReplay {
             prefix: run.directory.clone(),

@@ -62,7 +62,7 @@ fn the_plans_with_every_option() {
          -c 8 -d 30s --warm-up 3s --run-once --skip-cleanup --remove-leftover -R 10MB/s \
          --trunc-io 4K --on-mismatch stop --per-client-results --clients-per-thread 2 -sSFx \
          --no-resolve --one-byte-write-fix --stat-check --fake-io --direct \
-         -T SO_KEEPALIVE --prefix ./deep --stable --enable-nlm --mount-port 635 \
+         -T SO_KEEPALIVE --prefix ./deep --stable --enable-nlm --nlm-port 4045 --mount-port 635 \
          --reserved-port --uid 0 --gid 0 --seed 3 --timeout 5s -m 500ms --as json";
     insta::assert_snapshot!(text(&plans_of(line).expect("all of it goes together")));
 }

@@ -102,13 +102,13 @@ pub fn mount(
         host,
         built_in,
         wants_link: caller.wants_link,
+        portmapper: portmap::PORT,
     };
     let mut last = None;
     for address in addresses {
         match finder.try_address(address) {
             Ok(found) => return Ok(found),
-            // Another address of the same host may answer.
-            Err(error @ RunError::Connect { .. }) => last = Some(last.unwrap_or(error)),
+            Err(error) if error.is_unreachable() => last = Some(last.unwrap_or(error)),
             Err(error) => return Err(error),
         }
     }
@@ -116,8 +116,8 @@ pub fn mount(
 }
 
 /// Where the lock manager of the NFS server at `server` is: on the same port, as
-/// ours is, or where the port mapper says.
-pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<SocketAddr> {
+/// ours is, or where the port mapper says; else what was asked in vain.
+pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Result<SocketAddr, Unknown> {
     let finder = Finder {
         target: caller.target,
         credentials: credentials(caller),
@@ -125,6 +125,7 @@ pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<Sock
         host: caller.target.host.as_deref().unwrap_or("built-in"),
         built_in: None,
         wants_link: false,
+        portmapper: portmap::PORT,
     };
     let channel = RpcChannel::connect(
         finder.dial(server),
@@ -140,11 +141,22 @@ pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Option<Sock
         )
     };
     if channel.is_ok_and(|channel| answers(channel).is_ok()) {
-        return Some(server);
+        return Ok(server);
     }
     finder
         .ask_portmapper(server, nlm::PROGRAM, nlm::VERSION)
         .map(|port| SocketAddr::new(server.ip(), port))
+}
+
+/// Why a port mapper names no port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// Nobody answers there.
+    #[error("no port mapper answers at port {0}")]
+    NoPortmapper(u16),
+    /// The program is not registered there.
+    #[error("the port mapper at port {0} does not know where it is")]
+    NotRegistered(u16),
 }
 
 struct Finder<'p> {
@@ -154,10 +166,16 @@ struct Finder<'p> {
     host: &'p str,
     built_in: Option<SocketAddr>,
     wants_link: bool,
+    /// The port of the port mapper.
+    portmapper: u16,
 }
 
-/// Where the MOUNT service of a server may be.
-struct MountService(RpcChannel);
+/// The MOUNT service of a server.
+struct MountService {
+    channel: RpcChannel,
+    /// Whether the port mapper has named its port.
+    is_mapped: bool,
+}
 
 impl Finder<'_> {
     fn dial(&self, address: SocketAddr) -> Dial {
@@ -172,41 +190,79 @@ impl Finder<'_> {
         if self.target.port.is_none() && self.built_in.is_none() {
             // No port given: the portmapper knows, and the well-known port is the
             // answer if there is no portmapper.
-            if let Some(port) = self.ask_portmapper(address, nfs3::PROGRAM, nfs3::VERSION) {
+            if let Ok(port) = self.ask_portmapper(address, nfs3::PROGRAM, nfs3::VERSION) {
                 address.set_port(port);
             }
         }
         let mut session = Session::connect(self.dial(address), &self.credentials, self.timeout)?;
         session.null()?;
-        let mut service = self.find_mount_service(address)?;
-        let (handle, export, walked) = self.mount_or_walk(&mut service, &mut session)?;
+        let mounted = self.find_and_mount(address, &mut session)?;
+        Ok((session, mounted))
+    }
+
+    fn find_and_mount(
+        &self,
+        server: SocketAddr,
+        session: &mut Session,
+    ) -> Result<Mounted, RunError> {
+        let mut service = self.find_mount_service(server)?;
+        let mounted = self.mounted(&mut service, session);
+        mounted.map_err(|error| match service.is_mapped {
+            true => self.elsewhere(error, server, service.channel.dial().address),
+            false => error,
+        })
+    }
+
+    fn mounted(
+        &self,
+        service: &mut MountService,
+        session: &mut Session,
+    ) -> Result<Mounted, RunError> {
+        let (handle, export, walked) = self.mount_or_walk(service, session)?;
         let attributes = session.attributes(&self.target.path, &handle)?;
-        Ok((
-            session,
-            Mounted {
-                handle,
-                attributes,
-                export,
-                walked,
-            },
-        ))
+        Ok(Mounted {
+            handle,
+            attributes,
+            export,
+            walked,
+        })
+    }
+
+    /// An error with the ports at which NFS and MOUNT were asked, if the one was
+    /// given and the other was not: the port mapper may be another server's.
+    fn elsewhere(&self, error: RunError, server: SocketAddr, mount: SocketAddr) -> RunError {
+        if self.target.port.is_none() {
+            return error;
+        }
+        RunError::MountElsewhere {
+            source: Box::new(error),
+            nfs_port: server.port(),
+            mount_port: mount.port(),
+            portmapper: self.portmapper,
+        }
     }
 
     /// The port of a program, if the portmapper is there and knows.
-    fn ask_portmapper(&self, server: SocketAddr, program: u32, version: u32) -> Option<u16> {
-        let address = SocketAddr::new(server.ip(), portmap::PORT);
+    fn ask_portmapper(
+        &self,
+        server: SocketAddr,
+        program: u32,
+        version: u32,
+    ) -> Result<u16, Unknown> {
+        let address = SocketAddr::new(server.ip(), self.portmapper);
         let dial = Dial {
             address,
             transport: TransportKind::Tcp,
             reserved_port: false,
         };
         let timeout = self.timeout.min(Duration::from_secs(3));
-        let mut channel = RpcChannel::connect(dial, self.credentials.clone(), timeout).ok()?;
+        let mut channel = RpcChannel::connect(dial, self.credentials.clone(), timeout)
+            .map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
         let is_tcp = self.target.transport == TransportKind::Tcp;
         if server.is_ipv6()
             && let Some(port) = ask_rpcbind(&mut channel, address, program, version, is_tcp)
         {
-            return Some(port);
+            return Ok(port);
         }
         let protocol = if is_tcp {
             portmap::IPPROTO_TCP
@@ -222,10 +278,10 @@ impl Finder<'_> {
         let number = portmap::Procedure::Getport.number();
         let bytes = channel
             .call(portmap::PROGRAM, portmap::VERSION, number, &mapping)
-            .ok()?;
-        u16::try_from(u32::from_bytes(&bytes).ok()?)
-            .ok()
-            .filter(|port| *port != 0)
+            .map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
+        let port = u32::from_bytes(&bytes).map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
+        let port = u16::try_from(port).ok().filter(|port| *port != 0);
+        port.ok_or(Unknown::NotRegistered(self.portmapper))
     }
 
     /// MOUNT where the user says; else on the NFS port itself, as some servers
@@ -239,10 +295,18 @@ impl Finder<'_> {
             return same;
         }
         match self.ask_portmapper(server, mount::PROGRAM, mount::VERSION) {
-            Some(port) => self.try_mount_service(SocketAddr::new(server.ip(), port)),
-            None => Err(RunError::Unsuitable(
+            Ok(port) => {
+                let address = SocketAddr::new(server.ip(), port);
+                let service = self.try_mount_service(address);
+                let service = service.map_err(|error| self.elsewhere(error, server, address))?;
+                Ok(MountService {
+                    is_mapped: true,
+                    ..service
+                })
+            }
+            Err(unknown) => Err(RunError::Unsuitable(
                 format!(
-                    "{}: neither its NFS port {} nor its portmapper knows where MOUNT version 3 is",
+                    "{}: MOUNT version 3 was not found: it is not at the NFS port {}, and {unknown}",
                     self.host,
                     server.port()
                 ),
@@ -267,7 +331,10 @@ impl Finder<'_> {
                 call: "MOUNT NULL".into(),
                 source,
             })?;
-        Ok(MountService(channel))
+        Ok(MountService {
+            channel,
+            is_mapped: false,
+        })
     }
 
     /// Handle, what was mounted, and what was walked below it.
@@ -411,7 +478,7 @@ fn walk(
 impl MountService {
     fn error(&self, call: String, source: CallError) -> RunError {
         RunError::Call {
-            address: self.0.dial().address,
+            address: self.channel.dial().address,
             call,
             source,
         }
@@ -422,7 +489,7 @@ impl MountService {
         let call = format!("MOUNT {path}");
         let number = mount::Procedure::Mnt.number();
         let bytes = self
-            .0
+            .channel
             .call(
                 mount::PROGRAM,
                 mount::VERSION,
@@ -440,7 +507,7 @@ impl MountService {
     /// UMNT, so that the server's list of mounts stays true. Nobody waits for
     /// more than its reply, and a server that has no list does not matter.
     fn umnt(&mut self, path: &str) {
-        let _ = self.0.call(
+        let _ = self.channel.call(
             mount::PROGRAM,
             mount::VERSION,
             mount::Procedure::Umnt.number(),
@@ -451,7 +518,10 @@ impl MountService {
     /// What the server exports, as far as it says.
     fn exports(&mut self) -> Vec<String> {
         let number = mount::Procedure::Export.number();
-        let Ok(bytes) = self.0.call(mount::PROGRAM, mount::VERSION, number, &()) else {
+        let Ok(bytes) = self
+            .channel
+            .call(mount::PROGRAM, mount::VERSION, number, &())
+        else {
             return Vec::new();
         };
         let Ok(exports) = mount::ExportReply::from_bytes(&bytes) else {
@@ -468,6 +538,10 @@ impl MountService {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay::nfs3::scripted;
+    use filestone_wire::rpc::AcceptStatus;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
 
     #[test]
     fn the_longest_path_is_tried_first_and_the_root_last() {
@@ -486,5 +560,105 @@ mod tests {
             parents("/mem/").collect::<Vec<_>>(),
             [("/mem", ""), ("/", "mem")]
         );
+    }
+
+    fn answer(call: &scripted::Call, out: &mut TcpStream) -> std::io::Result<()> {
+        const BADHANDLE: u32 = filestone_wire::nfs3::Status::BADHANDLE.0;
+        let reply = match (call.program, call.procedure) {
+            (nfs3::PROGRAM, 0) => scripted::reply(call.xid, &[]),
+            (nfs3::PROGRAM, _) => scripted::reply(call.xid, &BADHANDLE.to_be_bytes()),
+            _ => scripted::refusal(call.xid, AcceptStatus::ProgUnavail),
+        };
+        out.write_all(&reply)
+    }
+
+    /// A server of NFS alone: it answers NULL, and every other procedure of NFS with
+    /// NFS3ERR_BADHANDLE.
+    fn nfs_alone() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it listens");
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.expect("a client");
+                std::thread::spawn(|| scripted::serve(stream, answer));
+            }
+        });
+        address
+    }
+
+    /// Why nothing is mounted from a server of NFS alone, where `portmapper` is asked for MOUNT.
+    fn refused(portmapper: u16, path: &str, is_port_given: bool) -> (String, Option<String>) {
+        let server = nfs_alone();
+        let target = NfsTarget {
+            host: Some("127.0.0.1".into()),
+            port: is_port_given.then_some(server.port()),
+            mount_port: None,
+            path: path.into(),
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            uid: 0,
+            gid: 0,
+        };
+        let caller = Caller {
+            target: &target,
+            timeout_ns: 10_000_000_000,
+            seed: 1,
+            wants_link: false,
+        };
+        let finder = Finder {
+            target: &target,
+            credentials: credentials(&caller),
+            timeout: Duration::from_secs(10),
+            host: "127.0.0.1",
+            built_in: None,
+            wants_link: false,
+            portmapper,
+        };
+        let mut session =
+            Session::connect(finder.dial(server), &finder.credentials, finder.timeout)
+                .expect("it listens");
+        let found = finder.find_and_mount(server, &mut session);
+        let error = found.err().expect("nothing that can be mounted");
+        let hide = |text: String| text.replace(&server.port().to_string(), "2049");
+        (hide(error.to_string()), error.help())
+    }
+
+    #[test]
+    fn an_error_names_the_ports_that_were_asked() {
+        let other = filestone_server::Server::start(filestone_server::Options::default());
+        let other = other.expect("a free port");
+        let port = other.port();
+        let asked = format!(
+            "; NFS was asked at port 2049, which was given, and MOUNT at port {port}, which the \
+             port mapper at port {port} names"
+        );
+        // What the other server's MOUNT gives, this server's NFS does not know.
+        let (error, help) = refused(port, "/export", true);
+        assert!(error.contains("NFS3ERR_BADHANDLE"), "{error}");
+        assert!(error.ends_with(&asked), "{error}");
+        assert!(help.is_some_and(|help| help.contains("--mount-port")));
+        // What it refuses, it refuses for itself.
+        let (error, help) = refused(port, "/nothing/export", true);
+        assert!(error.ends_with(&asked), "{error}");
+        assert!(help.is_some_and(|help| help.contains("--mount-port")));
+        // Where both ports are the port mapper's word, there is nothing to compare.
+        let (error, _) = refused(port, "/export", false);
+        assert!(!error.contains("which was given"), "{error}");
+    }
+
+    #[test]
+    fn a_port_mapper_that_is_not_there_is_named() {
+        // A port that is bound and does not listen.
+        let closed = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let port = closed.local_addr().expect("it is bound").port();
+        let (error, help) = refused(port, "/export", true);
+        assert_eq!(
+            error,
+            format!(
+                "127.0.0.1: MOUNT version 3 was not found: it is not at the NFS port 2049, and \
+                 no port mapper answers at port {port}"
+            )
+        );
+        assert_eq!(help.as_deref(), Some("name the port (--mount-port)"));
     }
 }

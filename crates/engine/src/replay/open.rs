@@ -198,6 +198,7 @@ impl<'run> Opening<'run> {
             resolve: self.replay.resolve,
             stable: self.replay.nfs3.stable,
             enable_nlm: self.replay.nfs3.enable_nlm,
+            nlm_port: self.replay.nfs3.nlm_port,
             timeout: Duration::from_nanos(self.plan.timeout_ns),
             ..Nfs3Options::new(vec![self.generation])
         };

@@ -149,17 +149,18 @@ fn lock_manager(
         return Ok(None);
     }
     let address = match options.nlm_port {
-        Some(port) => Some(SocketAddr::new(dial.address.ip(), port)),
+        Some(port) => Ok(SocketAddr::new(dial.address.ip(), port)),
         None => mount::find_lock_manager(&caller(target, options.timeout), dial.address),
     };
     match address {
-        Some(address) => Ok(Some(Dial { address, ..*dial })),
-        None => Err(RunError::Unsuitable(
+        Ok(address) => Ok(Some(Dial { address, ..*dial })),
+        Err(unknown) => Err(RunError::Unsuitable(
             format!(
-                "{}: neither its NFS port nor its port mapper knows where NLM version 4 is",
-                dial.address
+                "{}: NLM version 4 was not found: it is not at the NFS port {}, and {unknown}",
+                dial.address.ip(),
+                dial.address.port()
             ),
-            Some("start its lock manager, or leave --enable-nlm out".into()),
+            Some("name the port (--nlm-port), or leave --enable-nlm out".into()),
         )),
     }
 }
