@@ -444,11 +444,11 @@ pub struct ServeOptions {
     /// Length of /export/file [default: 256M]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
-    /// What the count of READDIR and READDIRPLUS bounds: the whole reply, as RFC 1813 has it; the
-    /// entries alone, as Linux's server has it; or nothing
+    /// What the count of READDIR and READDIRPLUS bounds: reply (all of it, as RFC 1813 has it),
+    /// entries (alone, as Linux's server has it) or nothing
     #[arg(
         long,
-        value_name = "reply|entries|nothing",
+        value_name = "WHAT",
         default_value = "reply",
         hide_possible_values = true
     )]
