@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use filestone_model::client::nfs3::{Credentials, Shared, Templates, Verify};
+use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates, Verify};
 use filestone_model::client::{Client, Nfs3Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::operation::{
@@ -159,6 +159,11 @@ impl Conversation {
                 read_len,
             ))
         });
+        let reading = match verify {
+            Some(verify) => Reading::Verify(verify),
+            None if flags & LARGE == 0 => Reading::Deliver,
+            None => Reading::Discard,
+        };
         let credentials = Credentials {
             machine_name: "fuzz".into(),
             uid: 0,
@@ -175,7 +180,7 @@ impl Conversation {
         // Any bits will do, others for other flags.
         let first_xid = u32::from(flags >> 3).wrapping_mul(0x9e37_79b9);
         let mut conversation = Self {
-            client: Nfs3Client::new(shared, slots, read_len, verify, first_xid),
+            client: Nfs3Client::new(shared, slots, reading, first_xid),
             out: Output::default(),
             completed: Completions::default(),
             now: Moment::ZERO,

@@ -4,8 +4,8 @@ use crate::layer_targets::{self, LayerList};
 use crate::mix_values::{file_sizes, objective, percent, popularity, server_directory, set_name};
 use crate::option_values::{count, file_size, size, within};
 use crate::options::{
-    CLIENTS_MAX, CalibrationOptions, GeneratorOptions, IN_FLIGHT_MAX, NfsOptions, RunReportOptions,
-    Stable, Transport,
+    CLIENTS_MAX, CalibrationOptions, GeneratorOptions, IN_FLIGHT_MAX, NfsOptions, ReadDataOption,
+    RunReportOptions, Stable, Transport,
 };
 use crate::quantity;
 use crate::target::Target;
@@ -229,6 +229,10 @@ pub struct AccessOptions {
     /// Bytes per read and write at most; 64K is 65,536 [default: 32K; nhfsstone's were 8K]
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub transfer: Option<u32>,
+    /// What becomes of the data read [default: discard, where --transfer is 16K or more and calls go
+    /// by TCP; else deliver]
+    #[arg(long, value_name = "HOW")]
+    pub data: Option<ReadDataOption>,
     /// How a file is read and written [default: whole]
     #[arg(long, value_name = "HOW")]
     pub access: Option<AccessOption>,

@@ -13,7 +13,7 @@ use crate::mix_options::{
 use crate::options::Transport;
 use crate::planning::{
     DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
-    open_loop_in_flight, workers_of,
+    open_loop_in_flight, with_read_data, workers_of,
 };
 use filestone_model::mix::Mix;
 use filestone_model::plan::{
@@ -72,7 +72,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
         counts,
         ..mix_plan(options, mix, file_set, more_targets, is_local)
     };
-    Ok(Plan {
+    let plan = Plan {
         face: "mix".into(),
         arrivals,
         clients,
@@ -105,10 +105,12 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
             .pin
             .clone()
             .map_or_else(Vec::new, |list| list.0),
+        read_data: None,
         steering,
         workload: WorkloadPlan::Mix(Box::new(mix)),
         target,
-    })
+    };
+    with_read_data(plan, options.access.data, false)
 }
 
 /// All directories, in the order of the command line.

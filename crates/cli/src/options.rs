@@ -14,7 +14,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use filestone_engine::replay::tcp::SocketOptions;
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::TransportKind;
+use filestone_model::plan::{ReadData, TransportKind};
 use std::path::PathBuf;
 
 /// Most calls in flight per connection.
@@ -183,8 +183,12 @@ pub struct WorkloadOptions {
     /// Choose offsets and files at random instead of one after the other
     #[arg(long)]
     pub random: bool,
-    /// Compare the data read with what they should be
-    #[arg(long)]
+    /// What becomes of the data read [default: discard, where calls are of 16K or more and go by
+    /// TCP; else deliver]
+    #[arg(long, value_name = "HOW")]
+    pub data: Option<ReadDataOption>,
+    /// Compare the data read with what they should be: the same as --data verify
+    #[arg(long, conflicts_with = "data")]
     pub verify: bool,
     /// How safely the server must have stored written data before it answers
     #[arg(long, value_name = "HOW")]
@@ -196,6 +200,27 @@ pub struct WorkloadOptions {
     /// Visit at most N entries of a directory; 0 visits the directory itself [default: 10000]
     #[arg(long, value_name = "N", value_parser = within::<0, 10_000_000>)]
     pub files: Option<u32>,
+}
+
+/// What becomes of the data that READ brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReadDataOption {
+    /// The kernel throws them away unread
+    Discard,
+    /// They are received into memory, as by other load generators, and not looked at
+    Deliver,
+    /// They are received and compared with what they should be
+    Verify,
+}
+
+impl From<ReadDataOption> for ReadData {
+    fn from(option: ReadDataOption) -> Self {
+        match option {
+            ReadDataOption::Discard => ReadData::Discard,
+            ReadDataOption::Deliver => ReadData::Deliver,
+            ReadDataOption::Verify => ReadData::Verify,
+        }
+    }
 }
 
 /// How safely written data must be kept (stable_how, RFC 1813 section 3.3.7).

@@ -2,12 +2,13 @@
 
 use crate::error::Error;
 use crate::options::{
-    ArrivalProcess, LoadOptions, NfsOptions, ProbeOptions, Transport, WorkloadOptions,
+    ArrivalProcess, LoadOptions, NfsOptions, ProbeOptions, ReadDataOption, Transport,
+    WorkloadOptions,
 };
 use crate::target::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, ReadData, TargetPlan, TransportKind, WorkloadPlan,
 };
 use std::hash::{BuildHasher, Hasher};
 
@@ -94,10 +95,28 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
             .pin
             .clone()
             .map_or_else(Vec::new, |list| list.0),
+        read_data: None,
         steering: None,
         target: TargetPlan::Nfs3(target),
     };
-    Ok(plan)
+    with_read_data(plan, options.workload.data, options.workload.verify)
+}
+
+/// The plan, with READ data dealt with as these options ask, or as usual.
+pub fn with_read_data(
+    plan: Plan,
+    data: Option<ReadDataOption>,
+    verify: bool,
+) -> Result<Plan, Error> {
+    let asked = data.map(ReadData::from);
+    let plan = plan.with_read_data(asked.or(verify.then_some(ReadData::Verify)));
+    match (plan.read_data_refusal(), asked) {
+        (None, _) => Ok(plan),
+        (Some((why, help)), Some(asked)) => {
+            Err(Error::usage(format!("--data {}: {why}", asked.name())).with_help(help))
+        }
+        (Some((why, help)), None) => Err(Error::usage(format!("--verify: {why}")).with_help(help)),
+    }
 }
 
 /// Length of an interval: the row's, or one second.
@@ -198,11 +217,6 @@ fn workload(
         return Err(Error::usage(format!("--size {size}: {name} has no size"))
             .with_help("it is for read, write, commit, readdir and readdirplus"));
     }
-    if options.verify && operation != OpKind::Read {
-        return Err(Error::usage(format!(
-            "--verify: {name} returns no file data; only read does"
-        )));
-    }
     if options.stable.is_some() && operation != OpKind::Write {
         return Err(Error::usage(format!(
             "--stable: {name} stores no data; only write does"
@@ -221,7 +235,6 @@ fn workload(
         operation,
         size_bytes,
         random: options.random,
-        verify: options.verify,
         stability: options.stable.map_or_else(Default::default, Into::into),
         file_size_bytes: options.file_size.unwrap_or(FILE_SIZE_DEFAULT),
         files_max: options.files.unwrap_or(FILES_DEFAULT),
@@ -369,6 +382,9 @@ mod tests {
             "null -w 2",
             "getattr --size 4K",
             "write --verify",
+            "getattr --data deliver",
+            "read --data discard",
+            "read --data discard --size 32K --transport udp",
             "read --stable file-sync",
             "read --transport udp --size 64K",
             "null --port 2049",

@@ -45,6 +45,12 @@ fn parse_plan(path: &Path, value: Value) -> Result<Plan, Error> {
         let record = parse_record(path, value)?;
         return check_plan(path, record.plan);
     }
+    if value.pointer("/workload/verify").and_then(Value::as_bool) == Some(true) {
+        return Err(Error::usage(format!(
+            "{}: \"verify\" of a plan is \"read_data\": \"verify\" now",
+            path.display()
+        )));
+    }
     let plan: Plan = serde_json::from_value(value).map_err(|error| {
         Error::usage(format!("{}: this is not a plan: {error}", path.display()))
             .with_help("--dry-run prints a plan; a run record holds one, too")
@@ -140,6 +146,10 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
     let wrong = wrong.iter().find(|(is_wrong, _)| *is_wrong);
     let wrong = wrong.map(|(_, what)| (*what).to_string());
     let wrong = wrong.or_else(|| wrong_in_workload(&plan));
+    let wrong = wrong.or_else(|| {
+        let (why, _) = plan.read_data_refusal()?;
+        Some(format!("\"read_data\": {why}"))
+    });
     match wrong {
         None => Ok(plan),
         Some(what) => Err(Error::usage(format!("{}: {what}", path.display()))),

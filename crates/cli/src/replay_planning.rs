@@ -83,8 +83,10 @@ fn plan(
         seed: course.seed.unwrap_or(here.seed),
         busy_poll: false,
         pin: course.pin.clone().map_or_else(Vec::new, |list| list.0),
+        read_data: None,
         steering: None,
     }
+    .with_read_data(None)
 }
 
 /// dbench's fifth; one pass has no time to give away.

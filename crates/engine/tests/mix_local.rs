@@ -121,6 +121,7 @@ impl Bench {
             seed: 1,
             busy_poll: false,
             pin: vec![],
+            read_data: None,
             steering: None,
         }
     }

@@ -3,7 +3,7 @@
 mod support;
 
 use filestone_model::operation::OpKind;
-use filestone_model::plan::TransportKind;
+use filestone_model::plan::{ReadData, TransportKind};
 use support::live::{checked, probe, serve};
 
 fn all_procedures_over(transport: TransportKind) {
@@ -67,7 +67,7 @@ fn large_reads_are_thrown_away_unread_and_counted_in_full() {
         plan.probe_mut().expect("a probe").size_bytes = size;
         plan.in_flight = in_flight;
         let discarded = checked(&plan, &server);
-        plan.probe_mut().expect("a probe").verify = true;
+        plan.read_data = Some(ReadData::Verify);
         let verified = checked(&plan, &server);
         for record in [discarded, verified] {
             let kind = record.measured().expect("a row for READ");
@@ -85,7 +85,7 @@ fn data_that_are_not_the_files_are_noticed() {
         options.faults = vec!["corrupt=64,proc=read,p=0.2".parse().expect("a rule")];
     });
     let mut plan = probe(OpKind::Read, TransportKind::Tcp, 500);
-    plan.probe_mut().expect("a probe").verify = true;
+    plan.read_data = Some(ReadData::Verify);
     plan.timeout_ns = support::SECOND;
     let record = checked(&plan, &server);
     assert!(record.totals.ledger.ok < 500);

@@ -121,6 +121,7 @@ fn plan(target: TargetPlan, load: &Load) -> Plan {
         seed: 1,
         busy_poll: false,
         pin: vec![],
+        read_data: None,
         steering: None,
     }
 }

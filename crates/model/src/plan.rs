@@ -2,12 +2,14 @@
 
 mod mix;
 mod objective;
+mod read_data;
 
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix,
     MixCount, MixPlan, Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
 };
 pub use objective::ObjectiveError;
+pub use read_data::ReadData;
 
 use crate::load::Generation;
 use crate::measure::sample::Role;
@@ -145,8 +147,6 @@ pub struct ProbePlan {
     pub size_bytes: u32,
     /// Whether offsets and files are chosen at random instead of one after the other.
     pub random: bool,
-    /// Whether file data are compared with what they should be.
-    pub verify: bool,
     /// How safely WRITE must store.
     pub stability: Stability,
     /// Length of the file that WRITE and COMMIT work on.
@@ -368,6 +368,9 @@ pub struct Plan {
     pub busy_poll: bool,
     /// Processors that workers are bound to, one after the other; empty for no binding.
     pub pin: Vec<u32>,
+    /// What becomes of the data that READ brings; `None` where nothing is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_data: Option<ReadData>,
     /// How the offered load is steered while the run lasts; `None` leaves it as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steering: Option<SteeringPlan>,
@@ -585,7 +588,6 @@ pub(crate) mod tests {
                 operation: OpKind::Null,
                 size_bytes: 4096,
                 random: false,
-                verify: false,
                 stability: Stability::Unstable,
                 file_size_bytes: 1 << 26,
                 files_max: 10_000,
@@ -603,6 +605,7 @@ pub(crate) mod tests {
             seed: 1,
             busy_poll: false,
             pin: vec![],
+            read_data: None,
             steering: None,
         }
     }

@@ -18,6 +18,8 @@ pub struct Case {
     operation: &'static str,
     in_flight: u32,
     len: Option<u32>,
+    /// What becomes of READ data: `--data`'s word.
+    data: Option<&'static str>,
     /// Least share of the raw client's rate.
     rate_bar: Option<f64>,
     /// Largest multiple of the raw client's processor time per operation.
@@ -30,6 +32,7 @@ pub const CASES: &[Case] = &[
         operation: "null",
         in_flight: 1,
         len: None,
+        data: None,
         rate_bar: Some(0.97),
         cpu_bar: None,
     },
@@ -38,6 +41,7 @@ pub const CASES: &[Case] = &[
         operation: "null",
         in_flight: 32,
         len: None,
+        data: None,
         rate_bar: None,
         cpu_bar: None,
     },
@@ -46,6 +50,7 @@ pub const CASES: &[Case] = &[
         operation: "null",
         in_flight: 128,
         len: None,
+        data: None,
         rate_bar: Some(0.90),
         cpu_bar: Some(1.35),
     },
@@ -54,16 +59,56 @@ pub const CASES: &[Case] = &[
         operation: "getattr",
         in_flight: 32,
         len: None,
+        data: None,
         rate_bar: Some(0.90),
         cpu_bar: None,
     },
+    // Bytes that a program wants it must receive, as the raw client does; what it does not
+    // want it can leave to the kernel.
     Case {
-        name: "READ 128 KiB ×8",
+        name: "READ 4 KiB ×32, delivered",
+        operation: "read",
+        in_flight: 32,
+        len: Some(4 << 10),
+        data: Some("deliver"),
+        rate_bar: None,
+        cpu_bar: None,
+    },
+    Case {
+        name: "READ 4 KiB ×32, verified",
+        operation: "read",
+        in_flight: 32,
+        len: Some(4 << 10),
+        data: Some("verify"),
+        rate_bar: None,
+        cpu_bar: None,
+    },
+    Case {
+        name: "READ 128 KiB ×8, discarded",
         operation: "read",
         in_flight: 8,
         len: Some(128 << 10),
+        data: Some("discard"),
         rate_bar: Some(0.97),
         cpu_bar: Some(1.10),
+    },
+    Case {
+        name: "READ 128 KiB ×8, delivered",
+        operation: "read",
+        in_flight: 8,
+        len: Some(128 << 10),
+        data: Some("deliver"),
+        rate_bar: None,
+        cpu_bar: None,
+    },
+    Case {
+        name: "READ 128 KiB ×8, verified",
+        operation: "read",
+        in_flight: 8,
+        len: Some(128 << 10),
+        data: Some("verify"),
+        rate_bar: None,
+        cpu_bar: None,
     },
 ];
 
@@ -177,6 +222,9 @@ fn ours(bed: &Bed, case: &Case, options: &Bench, port: u16) -> Result<Record> {
     ];
     if let Some(len) = &len {
         arguments.extend(["--size", len]);
+    }
+    if let Some(data) = case.data {
+        arguments.extend(["--data", data]);
     }
     let mut command = bed.probe(port, case.operation, "/export/file", &arguments);
     let output = process::run(

@@ -227,8 +227,10 @@ fn plan(run: &Run, loads: &[Named], here: &Surroundings) -> Result<Plan, Error> 
         seed: here.seed,
         busy_poll: false,
         pin: vec![],
+        read_data: None,
         steering: None,
-    })
+    }
+    .with_read_data(None))
 }
 
 fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> ReplayPlan {

@@ -138,7 +138,6 @@ fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
             operation: step.operation,
             size_bytes: step.size_bytes,
             random: false,
-            verify: false,
             stability: Stability::Unstable,
             file_size_bytes: 1 << 20,
             files_max: 1000,
@@ -157,8 +156,10 @@ fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
         seed: here.seed,
         busy_poll: false,
         pin: vec![],
+        read_data: None,
         steering: None,
     }
+    .with_read_data(None)
 }
 
 fn header() -> String {

@@ -166,7 +166,6 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
             },
             size_bytes: measured.length,
             random: false,
-            verify: false,
             stability: Stability::Unstable,
             file_size_bytes: 0,
             // nct asks for one object, and never for what is in it.
@@ -192,8 +191,10 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
         seed: here.seed,
         busy_poll: false,
         pin: vec![],
+        read_data: None,
         steering: None,
     }
+    .with_read_data(None)
 }
 
 /// nct's exit codes for a refused path; our own for everything else.

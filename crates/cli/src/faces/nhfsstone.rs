@@ -164,8 +164,10 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
         seed: here.seed,
         busy_poll: false,
         pin: vec![],
+        read_data: None,
         steering: None,
-    })
+    }
+    .with_read_data(None))
 }
 
 /// Each directory once, and none that no process would use.

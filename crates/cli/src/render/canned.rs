@@ -59,7 +59,6 @@ fn plan(operation: OpKind) -> Plan {
             operation,
             size_bytes: 4096,
             random: false,
-            verify: false,
             stability: Stability::Unstable,
             file_size_bytes: 64 << 20,
             files_max: 10_000,
@@ -77,6 +76,7 @@ fn plan(operation: OpKind) -> Plan {
         seed: 1,
         busy_poll: false,
         pin: vec![],
+        read_data: None,
         steering: None,
     }
 }

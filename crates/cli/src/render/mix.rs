@@ -228,6 +228,7 @@ pub fn what_was_asked(
         ("file set", file_set(plan, set)),
         ("access", access(plan, set)),
     ];
+    facts.extend(text::read_data(&record.plan));
     if !plan.left_out.is_empty() {
         facts.push(("left out", left_out(plan)));
     }

@@ -195,6 +195,7 @@ fn facts(
             grouped(replay.bytes_read)
         ),
     ));
+    facts.extend(text::read_data(&record.plan));
     facts.extend(lag(record, plan));
     facts.extend(wire(record));
     facts.push((

@@ -7,7 +7,7 @@ use filestone_model::measure::run_record::{KindRecord, RunEnd};
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, ReadData, TargetPlan, TransportKind, WorkloadPlan,
 };
 
 /// The whole report; caveats are told apart from it, on standard error.
@@ -191,6 +191,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     if totals.goodput_bytes_per_s > 0.0 {
         facts.push(("goodput", bytes_per_second(totals.goodput_bytes_per_s)));
     }
+    facts.extend(read_data(&record.plan));
     if let Some(kind) = record.measured() {
         facts.push(("wire bytes", wire_bytes(kind)));
     }
@@ -205,6 +206,26 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         ));
     }
     facts
+}
+
+/// What became of the data that were read, if any were: it decides what a READ costs
+/// the load generator.
+pub fn read_data(plan: &Plan) -> Option<(&'static str, String)> {
+    let data = plan.read_data?;
+    let what = match (data, &plan.workload) {
+        (ReadData::Discard, WorkloadPlan::Mix(_)) => format!(
+            "of replies of {} and more discarded by the kernel, unread; of others delivered",
+            bytes_text(ReadData::DISCARD_MIN_BYTES.into())
+        ),
+        (ReadData::Discard, _) => "discarded by the kernel, unread".into(),
+        (ReadData::Deliver, _) => "delivered to this process, not looked at".into(),
+        (ReadData::Verify, _) => "delivered to this process and compared".into(),
+    };
+    let option = match plan.workload {
+        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => format!(" (--data {})", data.name()),
+        WorkloadPlan::LoadFile(_) => String::new(),
+    };
+    Some(("read data", format!("{what}{option}")))
 }
 
 /// What the load generator cost.
@@ -364,6 +385,30 @@ mod tests {
             of(968.0),
             "484.0 operations/s, without 32 operations that ended after the window"
         );
+    }
+
+    #[test]
+    fn what_became_of_read_data_is_said() {
+        let mut lines = String::new();
+        for mut record in [canned::plain(), canned::mix(), canned::replayed()] {
+            for data in [ReadData::Discard, ReadData::Deliver, ReadData::Verify] {
+                record.plan.read_data = Some(data);
+                let text = render(&record);
+                let line = text.lines().find(|line| line.starts_with("read data"));
+                lines.push_str(&format!("{}\n", line.expect("it is said")));
+            }
+        }
+        insta::assert_snapshot!(lines, @"
+        read data       discarded by the kernel, unread (--data discard)
+        read data       delivered to this process, not looked at (--data deliver)
+        read data       delivered to this process and compared (--data verify)
+        read data       of replies of 16 KiB and more discarded by the kernel, unread; of others delivered (--data discard)
+        read data       delivered to this process, not looked at (--data deliver)
+        read data       delivered to this process and compared (--data verify)
+        read data       discarded by the kernel, unread
+        read data       delivered to this process, not looked at
+        read data       delivered to this process and compared
+        ");
     }
 
     #[test]

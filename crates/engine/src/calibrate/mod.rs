@@ -216,7 +216,6 @@ fn base_plan(
             operation,
             size_bytes: size_bytes.max(1),
             random: false,
-            verify: false,
             stability: Stability::Unstable,
             file_size_bytes: 0,
             files_max: 1,
@@ -234,8 +233,10 @@ fn base_plan(
         seed: 1,
         busy_poll: false,
         pin: Vec::new(),
+        read_data: None,
         steering: None,
     }
+    .with_read_data(None)
 }
 
 /// Asks NULL for ever.

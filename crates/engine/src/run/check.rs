@@ -20,6 +20,7 @@ const OFFERED_MAX: f64 = 1e9;
 pub fn check(plan: &NfsRun<'_>) -> Result<(), RunError> {
     check_counts(plan)?;
     check_transfer(plan)?;
+    check_read_data(plan)?;
     check_host(plan)
 }
 
@@ -95,6 +96,14 @@ fn check_transfer(plan: &NfsRun<'_>) -> Result<(), RunError> {
         );
     }
     Ok(())
+}
+
+/// What becomes of the data that are read.
+fn check_read_data(plan: &Plan) -> Result<(), RunError> {
+    match plan.read_data_refusal() {
+        None => Ok(()),
+        Some((why, help)) => refuse(format!("READ data cannot be dealt with so: {why}"), help),
+    }
 }
 
 /// The processors that threads are bound to: this process must be allowed to run on each.

@@ -7,10 +7,9 @@ use crate::prepare::mount::Caller;
 use crate::prepare::{Prepared, go_on, mount};
 use crate::transport::first_xid;
 use filestone_model::client::Nfs3Client;
-use filestone_model::client::nfs3::{Shared, Templates, Verify};
+use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
 use filestone_model::file_set::ClientSet;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{Asked, NfsRun};
+use filestone_model::plan::{Asked, NfsRun, ReadData};
 use filestone_model::workload::{FileTable, MixWorkload, Probe, Workload};
 use filestone_wire::pattern;
 use std::sync::Arc;
@@ -27,6 +26,10 @@ pub struct Materials {
     options: SocketOptions,
     /// The clients' parts of a mix's file set.
     sets: Vec<ClientSet>,
+    /// What becomes of the data that are read.
+    read_data: Option<ReadData>,
+    /// What compares them, of which each client gets its own.
+    verify: Option<Verify>,
 }
 
 impl Materials {
@@ -51,7 +54,16 @@ impl Materials {
             busy_poll: plan.busy_poll,
             reconnect_nanos: plan.reconnect_ns,
         };
+        // A plan from elsewhere may leave it open.
+        let read_data = plan.read_data.or_else(|| plan.usual_read_data());
+        let block_len = match plan.asked {
+            Asked::Probe(probe) => probe.size_bytes,
+            Asked::Mix(mix) => mix.transfer_bytes,
+        };
+        let verify = || Verify::new(Arc::clone(&table), Arc::clone(&shared.pattern), block_len);
         Self {
+            verify: (read_data == Some(ReadData::Verify)).then(verify),
+            read_data,
             shared,
             table,
             options,
@@ -60,27 +72,21 @@ impl Materials {
     }
 
     fn client(&self, plan: &NfsRun<'_>) -> Nfs3Client {
-        let (verify, read_len) = match plan.asked {
-            Asked::Probe(probe) if probe.operation == OpKind::Read => {
-                let verify = probe.verify.then(|| {
-                    Box::new(Verify::new(
-                        Arc::clone(&self.table),
-                        Arc::clone(&self.shared.pattern),
-                        probe.size_bytes,
-                    ))
-                });
-                (verify, probe.size_bytes)
-            }
-            Asked::Probe(_) => (None, 0),
-            Asked::Mix(mix) => (None, mix.transfer_bytes),
-        };
         Nfs3Client::new(
             self.shared.clone(),
             plan.in_flight,
-            read_len,
-            verify,
+            self.reading(),
             first_xid(),
         )
+    }
+
+    fn reading(&self) -> Reading {
+        match (self.read_data, &self.verify) {
+            (None, _) => Reading::Nothing,
+            (Some(ReadData::Discard), _) => Reading::Discard,
+            (Some(ReadData::Verify), Some(verify)) => Reading::Verify(Box::new(verify.again())),
+            (Some(ReadData::Deliver | ReadData::Verify), _) => Reading::Deliver,
+        }
     }
 
     /// What one client asks.

@@ -7,7 +7,7 @@ use filestone_engine::run::Unobserved;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_model::plan::{ArrivalsPlan, Plan, ReadData, TransportKind};
 use std::sync::atomic::AtomicBool;
 
 /// A run against a server with these faults.
@@ -195,7 +195,8 @@ fn corrupt_replies_never_unbalance_the_ledger() {
         let mut plan = counted(operation, 300);
         plan.target.nfs3_mut().expect("an NFS target").transport = transport;
         plan.probe_mut().expect("a probe").size_bytes = 32_768;
-        plan.probe_mut().expect("a probe").verify = transport == TransportKind::Udp;
+        plan.read_data = (transport == TransportKind::Udp && operation == OpKind::Read)
+            .then_some(ReadData::Verify);
         plan.timeout_ns = 100 * MS;
         let faults = format!("corrupt=20,proc={},p=0.2,from=150ms", operation.name());
         let record = run_with(&plan, &[&faults]);

@@ -39,7 +39,6 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
             operation: OpKind::Null,
             size_bytes: 4096,
             random: false,
-            verify: false,
             stability: Stability::Unstable,
             file_size_bytes: 0,
             files_max: 0,
@@ -57,6 +56,7 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
         seed: 1,
         busy_poll: false,
         pin: vec![],
+        read_data: None,
         steering: None,
     }
 }

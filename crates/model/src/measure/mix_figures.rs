@@ -183,6 +183,7 @@ pub(in crate::measure) mod tests {
             seed: 1,
             busy_poll: false,
             pin: vec![],
+            read_data: None,
             steering: None,
         }
     }

@@ -1,10 +1,12 @@
-//! READ data that are thrown away unread must come to the same end as data that
-//! are looked at.
+//! READ data that are thrown away unread, or taken as they come, must come to the same
+//! end as data that are looked at whole.
 
-use crate::talk::{PATTERNED, Setup, Talk, at, collected, fragments, record, success};
+use crate::talk::{
+    PATTERNED, Setup, Talk, UNKNOWN, at, collected, fragments, pattern_at, record, success,
+};
 use filestone_model::Completions;
 use filestone_model::client::Client;
-use filestone_model::operation::{Completion, Operation, Outcome};
+use filestone_model::operation::{Completion, Failure, Operation, Outcome, ReplyFault};
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3, Status, read};
 use filestone_wire::xdr::Encode;
 use proptest::prelude::*;
@@ -50,6 +52,8 @@ enum Flaw {
     Stranger,
     /// In two fragments.
     Fragmented,
+    /// One byte is not what it should be, which only those see who look.
+    Data,
 }
 
 #[derive(Debug, Clone)]
@@ -63,7 +67,10 @@ struct Answer {
 impl Answer {
     /// The bytes that a server sends, record marks included.
     fn bytes(&self, xid: u32) -> Vec<u8> {
-        let data = vec![0xd7; self.len as usize];
+        let mut data = pattern_at(0, self.len as usize);
+        if matches!(self.flaw, Flaw::Data) {
+            data[self.len as usize / 2] ^= 1;
+        }
         let attributes = self.with_attributes.then_some(ATTRIBUTES);
         let ok = read::ReplyOk {
             file_attributes: attributes,
@@ -120,6 +127,7 @@ fn answers() -> impl Strategy<Value = Vec<Answer>> {
         1 => Just(Flaw::Status),
         1 => Just(Flaw::Stranger),
         1 => Just(Flaw::Fragmented),
+        1 => Just(Flaw::Data),
     ];
     let answer =
         (len, any::<bool>(), any::<bool>(), flaw).prop_map(|(len, with_attributes, eof, flaw)| {
@@ -211,24 +219,31 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn thrown_away_or_looked_at_it_comes_to_the_same_however_it_is_cut(
+    fn however_data_are_received_and_cut_it_comes_to_the_same(
         answers in answers(),
         arrivals in arrivals(),
         receives_as_engine in any::<bool>(),
         is_treacherous in any::<bool>(),
+        // Discarded, delivered, and looked at.
+        (read_len, verify) in prop_oneof![
+            Just((1 << 20, false)),
+            Just((1, false)),
+            Just((1, true)),
+        ],
     ) {
-        let setup = |read_len| {
-            if is_treacherous { treacherous(read_len) } else { setup(read_len, answers.len()) }
+        let setup = |read_len| Setup {
+            verify,
+            ..if is_treacherous { treacherous(read_len) } else { setup(read_len, answers.len()) }
         };
-        let mut copying = Talk::new(&setup(0));
-        let stream = ask_all(&mut copying, &answers);
-        let expected = copying.hear(&stream, at(9)).expect("it is the protocol");
+        let mut whole = Talk::new(&setup(0));
+        let stream = ask_all(&mut whole, &answers);
+        let expected = whole.hear(&stream, at(9)).expect("it is the protocol");
         prop_assert_eq!(expected.len(), answers.len());
 
-        let mut discarding = Talk::new(&setup(1 << 20));
-        prop_assert_eq!(&ask_all(&mut discarding, &answers), &stream);
+        let mut talk = Talk::new(&setup(read_len));
+        prop_assert_eq!(&ask_all(&mut talk, &answers), &stream);
         let completed = if receives_as_engine {
-            receive(&mut discarding, &stream, &arrivals)
+            receive(&mut talk, &stream, &arrivals)
         } else {
             let mut completed = Vec::new();
             let mut rest = stream.as_slice();
@@ -237,15 +252,61 @@ proptest! {
                     break;
                 }
                 let (input, after) = rest.split_at((*len).min(rest.len()));
-                completed.extend(discarding.hear(input, at(9)).expect("it is the protocol"));
+                completed.extend(talk.hear(input, at(9)).expect("it is the protocol"));
                 rest = after;
             }
             completed
         };
         prop_assert_eq!(completed, expected);
-        prop_assert_eq!(discarding.client.replies(), copying.client.replies());
-        prop_assert_eq!(discarding.client.late_replies(), copying.client.late_replies());
-        prop_assert_eq!(discarding.client.in_flight(), 0);
+        prop_assert_eq!(talk.client.replies(), whole.client.replies());
+        prop_assert_eq!(talk.client.late_replies(), whole.client.late_replies());
+        prop_assert_eq!(talk.client.in_flight(), 0);
+    }
+}
+
+#[test]
+fn data_that_come_in_pieces_are_compared_as_whole_ones_are() {
+    let mut talk = Talk::new(&Setup {
+        verify: true,
+        ..setup(1, 1)
+    });
+    let mut heard_in = |file, answer: Answer, piece: usize| {
+        let operation = Operation::Read {
+            file,
+            offset: 0,
+            len: answer.len,
+        };
+        let xid = talk.ask_xid(0, operation, at(1));
+        let stream = answer.bytes(xid);
+        let pieces = stream.chunks(piece);
+        let heard = pieces.flat_map(|piece| talk.hear(piece, at(2)).expect("it is the protocol"));
+        let heard: Vec<Completion> = heard.collect();
+        assert_eq!(heard.len(), 1);
+        (heard[0].outcome, heard[0].data_bytes)
+    };
+    let wrong = Outcome::Failed(Failure::BadReply(ReplyFault::WrongData));
+    for file in [PATTERNED, UNKNOWN] {
+        for piece in [1 << 20, 1, 132, 133, 1000, 65_536] {
+            assert_eq!(heard_in(file, large(), piece), (Outcome::Ok, 65_536));
+            let flawed = Answer {
+                flaw: Flaw::Data,
+                ..large()
+            };
+            assert_eq!(
+                heard_in(file, flawed, piece),
+                (wrong, 0),
+                "pieces of {piece}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_more_is_received_at_a_time_than_stays_in_a_cache() {
+    for (read_len, at_most) in [(0, 1 << 20), (4096, 32_768)] {
+        let talk = Talk::new(&setup(read_len, 1));
+        assert_eq!(talk.client.receive_len(1 << 20), at_most);
+        assert_eq!(talk.client.receive_len(1000), 1000);
     }
 }
 

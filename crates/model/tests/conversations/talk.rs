@@ -1,10 +1,10 @@
 //! One client, its output taken as a server would, and replies for it.
 
 use filestone_model::Completions;
-use filestone_model::client::nfs3::{Credentials, Shared, Templates, Verify};
+use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates, Verify};
 use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError};
 use filestone_model::operation::{Completion, FileId, Operation, Ticket};
-use filestone_model::plan::TransportKind;
+use filestone_model::plan::{ReadData, TransportKind};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
@@ -140,11 +140,14 @@ impl Talk {
             timeout_nanos: TIMEOUT,
             transport: setup.transport,
         };
-        let verify = setup
-            .verify
-            .then(|| Box::new(Verify::new(table, Arc::clone(&PATTERN), 4096)));
+        let reading = match (setup.verify, setup.read_len) {
+            (true, _) => Reading::Verify(Box::new(Verify::new(table, Arc::clone(&PATTERN), 4096))),
+            (false, ReadData::DISCARD_MIN_BYTES..) => Reading::Discard,
+            (false, 1..) => Reading::Deliver,
+            (false, 0) => Reading::Nothing,
+        };
         Self {
-            client: Nfs3Client::new(shared, setup.slots, setup.read_len, verify, setup.first_xid),
+            client: Nfs3Client::new(shared, setup.slots, reading, setup.first_xid),
             out: Output::default(),
         }
     }

@@ -10,6 +10,7 @@
 
 pub mod amounts;
 mod calls;
+mod checksum;
 pub mod failure;
 mod receive;
 mod replies;
@@ -22,7 +23,7 @@ pub use verify::Verify;
 use crate::client::{Client, Output, ProtocolError, Unsupported};
 use crate::completions::Completions;
 use crate::operation::{Answer, Completion, Failure, OpKind, Operation, Outcome, Ticket};
-use crate::plan::TransportKind;
+use crate::plan::{ReadData, TransportKind};
 use crate::time::Moment;
 use crate::workload::FileTable;
 use filestone_wire::record::Assembler;
@@ -84,9 +85,23 @@ struct Trouble {
     retransmissions: u32,
 }
 
-/// A READ reply whose data are being thrown away.
+/// What a client does with the data of its READs.
+#[derive(Debug, Default)]
+pub enum Reading {
+    /// It does not read.
+    #[default]
+    Nothing,
+    /// It lets the engine throw away what need not be looked at, over TCP.
+    Discard,
+    /// It takes them and does not look at them.
+    Deliver,
+    /// It looks at them.
+    Verify(Box<Verify>),
+}
+
+/// A READ reply whose head has been checked and whose data are coming in.
 #[derive(Debug, Clone, Copy)]
-struct Discarding {
+struct Streaming {
     xid: u32,
     remaining: usize,
     checked: Checked,
@@ -114,11 +129,14 @@ pub struct Nfs3Client {
     queued: Vec<u32>,
     is_connected: bool,
     assembler: Assembler,
-    discarding: Option<Discarding>,
-    /// Whether READ data may be thrown away unread, and replies are large enough
-    /// for that to pay.
+    streaming: Option<Streaming>,
+    reading: Reading,
+    /// Whether READ data may be thrown away unread.
     discards: bool,
-    verify: Option<Box<Verify>>,
+    /// The shortest record whose data are not waited for to be whole.
+    streamed_min: usize,
+    /// How much to receive at a time.
+    receive_max: usize,
     /// No deadline is earlier than this.
     next_deadline: Moment,
     in_flight: u32,
@@ -130,15 +148,8 @@ impl Nfs3Client {
     /// A client with `slots` slots, not connected yet.
     ///
     /// Its calls are numbered from about `first_xid` on, which should be another one
-    /// for each connection. `read_len` is the size of the plan's
-    /// READs, if it has any.
-    pub fn new(
-        shared: Shared,
-        slots: u32,
-        read_len: u32,
-        verify: Option<Box<Verify>>,
-        first_xid: u32,
-    ) -> Self {
+    /// for each connection.
+    pub fn new(shared: Shared, slots: u32, reading: Reading, first_xid: u32) -> Self {
         let slots = slots.max(1);
         let slot_bits = u32::BITS - (slots - 1).leading_zeros();
         let slot_mask = ((1u64 << slot_bits) - 1) as u32;
@@ -148,10 +159,16 @@ impl Nfs3Client {
             state: State::Idle,
             kind: OpKind::Null,
         };
+        let is_stream = shared.transport == TransportKind::Tcp;
+        let (discards, streamed_min, receive_max) = match &reading {
+            _ if !is_stream => (false, usize::MAX, usize::MAX),
+            Reading::Nothing => (false, usize::MAX, usize::MAX),
+            Reading::Discard => (true, ReadData::DISCARD_MIN_BYTES as usize, usize::MAX),
+            Reading::Deliver | Reading::Verify(_) => {
+                (false, receive::READ_HEAD_LEN, receive::DATA_AT_A_TIME)
+            }
+        };
         Self {
-            discards: verify.is_none()
-                && shared.transport == TransportKind::Tcp
-                && read_len >= receive::DISCARD_MIN as u32,
             shared,
             slots: (0..slots).map(idle).collect(),
             operations: vec![Operation::Null; slots as usize].into_boxed_slice(),
@@ -163,8 +180,11 @@ impl Nfs3Client {
             queued: Vec::with_capacity(slots as usize),
             is_connected: false,
             assembler: Assembler::new(receive::RECORD_MAX),
-            discarding: None,
-            verify,
+            streaming: None,
+            reading,
+            discards,
+            streamed_min,
+            receive_max,
             next_deadline: Moment::NEVER,
             in_flight: 0,
             replies: 0,
@@ -406,7 +426,10 @@ impl Client for Nfs3Client {
 
     #[inline]
     fn discardable(&self) -> usize {
-        self.discarding.map_or(0, |discarding| discarding.remaining)
+        match &self.streaming {
+            Some(streaming) if self.discards => streaming.remaining,
+            _ => 0,
+        }
     }
 
     #[inline]
@@ -414,12 +437,12 @@ impl Client for Nfs3Client {
         if self.discards && self.assembler.is_at_boundary() {
             receive::READ_HEAD_LEN.min(room)
         } else {
-            room
+            room.min(self.receive_max)
         }
     }
 
     fn handle_discarded(&mut self, len: usize, now: Moment, completed: &mut Completions) {
-        self.discard(len, now, completed);
+        self.pass_over(len, now, completed);
     }
 
     fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
@@ -455,7 +478,7 @@ impl Client for Nfs3Client {
     fn connected(&mut self, now: Moment, out: &mut Output) {
         self.is_connected = true;
         self.assembler = Assembler::new(receive::RECORD_MAX);
-        self.discarding = None;
+        self.streaming = None;
         for index in 0..self.slots.len() {
             if self.slots[index].state == State::Waiting {
                 self.has_troubles = true;
@@ -467,7 +490,7 @@ impl Client for Nfs3Client {
 
     fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
         self.is_connected = false;
-        self.discarding = None;
+        self.streaming = None;
         self.take_back_queued();
         for index in 0..self.slots.len() {
             if self.slots[index].state == State::Sent {

@@ -1,8 +1,8 @@
 //! From received bytes to replies, and from a reply to the call it answers.
 
 use super::replies::{self, Checked};
-use super::{Discarding, Nfs3Client, failure};
-use crate::client::{Client, ProtocolError};
+use super::{Nfs3Client, Reading, Streaming, failure};
+use crate::client::ProtocolError;
 use crate::completions::Completions;
 use crate::operation::{Answer, Failure, Operation, Outcome, ReplyFault};
 use crate::time::Moment;
@@ -13,8 +13,10 @@ use filestone_wire::xdr::{Decode, Reader};
 /// The largest reply taken: the largest READ that we ask for and room for its
 /// head, or a listing page.
 pub const RECORD_MAX: usize = (4 << 20) + 4096;
-/// READ replies from this length on are thrown away unread if nobody verifies them.
-pub const DISCARD_MIN: usize = 16 << 10;
+/// What is received at a time where file data are delivered: little enough to stay in
+/// the processor's first cache until it is looked at, and enough to make the system
+/// call a small part of what its copying costs.
+pub const DATA_AT_A_TIME: usize = 32 << 10;
 /// Record mark, RPC header, status, attributes, count, eof and length of a READ
 /// reply: 4 + 24 + 4 + 4 + 84 + 12.
 pub const READ_HEAD_LEN: usize = 132;
@@ -34,19 +36,19 @@ impl Nfs3Client {
     ) -> Result<(), ProtocolError> {
         let mut input = bytes;
         loop {
-            let skipped = self.discardable().min(input.len());
-            if skipped > 0 {
-                self.discard(skipped, now, completed);
-                input = &input[skipped..];
+            if let Some(streaming) = &self.streaming {
+                let (data, rest) = input.split_at(streaming.remaining.min(input.len()));
+                self.take_data(data, now, completed);
+                input = rest;
             }
-            if self.discards && self.begin_discarding(&mut input, now, completed) {
-                continue;
-            }
-            if self.assembler.is_at_boundary()
-                && let Some(record) = whole_record(&mut input)
-            {
-                self.receive_reply(record, record.len() + 4, now, completed)?;
-                continue;
+            if self.assembler.is_at_boundary() {
+                if let Some(record) = whole_record(&mut input) {
+                    self.receive_reply(record, record.len() + 4, now, completed)?;
+                    continue;
+                }
+                if self.begin_streaming(&mut input) {
+                    continue;
+                }
             }
             // The assembler lends the record from itself, and a reply needs the
             // whole client: it is put back as soon as the record is dealt with.
@@ -132,7 +134,10 @@ impl Nfs3Client {
             }
             Ok(results) => {
                 let table = &self.shared.table;
-                let verify = self.verify.as_deref_mut();
+                let verify = match &mut self.reading {
+                    Reading::Verify(verify) => Some(&mut **verify),
+                    Reading::Nothing | Reading::Discard | Reading::Deliver => None,
+                };
                 replies::check(&self.operations[index], results, table, verify)
             }
             Err(failure) => Checked {
@@ -144,18 +149,10 @@ impl Nfs3Client {
         self.complete(index, checked, bytes_received, now, completed);
     }
 
-    /// If `input` starts with the head of a large READ reply, checks the head and
-    /// begins to throw the data away.
-    fn begin_discarding(
-        &mut self,
-        input: &mut &[u8],
-        now: Moment,
-        completed: &mut Completions,
-    ) -> bool {
-        if !self.assembler.is_at_boundary()
-            || self.discarding.is_some()
-            || input.len() < READ_HEAD_LEN
-        {
+    /// If `input` starts with the head of a READ reply that is not here whole, checks
+    /// the head and takes it, so that the data need not be collected.
+    fn begin_streaming(&mut self, input: &mut &[u8]) -> bool {
+        if self.streaming.is_some() || input.len() < READ_HEAD_LEN {
             return false;
         }
         let Some((mark, record)) = input.split_first_chunk::<4>() else {
@@ -163,7 +160,7 @@ impl Nfs3Client {
         };
         let mark = RecordMark::from_bytes(*mark);
         let len = mark.len as usize;
-        if !mark.last || !(DISCARD_MIN..=RECORD_MAX).contains(&len) {
+        if !mark.last || !(self.streamed_min..=RECORD_MAX).contains(&len) {
             return false;
         }
         let Some((xid, results)) = plain_results(record) else {
@@ -182,37 +179,58 @@ impl Nfs3Client {
         };
         let asked = (file, offset, asked);
         let table = &self.shared.table;
-        let Some(checked) = replies::check_read_head(results, len - PLAIN_HEADER_LEN, asked, table)
-        else {
+        let head = replies::check_read_head(results, len - PLAIN_HEADER_LEN, asked, table);
+        let Some((checked, head_len)) = head else {
+            return false;
+        };
+        if let Reading::Verify(verify) = &mut self.reading {
+            if !checked.data_bytes.is_multiple_of(4) {
+                // What fills the last word is no data, and zeros (RFC 4506, section 4.10).
+                return false;
+            }
+            verify.begin(file, offset);
+        }
+        let Some(data) = results.get(head_len..) else {
             return false;
         };
         self.replies += 1;
-        self.discarding = Some(Discarding {
+        self.streaming = Some(Streaming {
             xid,
-            remaining: len,
+            remaining: len - PLAIN_HEADER_LEN - head_len,
             checked,
             bytes_received: mark.len.saturating_add(4),
         });
-        let here = len.min(record.len());
-        *input = &record[here..];
-        self.discard(here, now, completed);
+        *input = data;
         true
     }
 
-    /// `len` bytes of a reply's data are gone.
-    pub(super) fn discard(&mut self, len: usize, now: Moment, completed: &mut Completions) {
-        let Some(discarding) = &mut self.discarding else {
+    /// The next of the data that are coming in.
+    fn take_data(&mut self, data: &[u8], now: Moment, completed: &mut Completions) {
+        if let Reading::Verify(verify) = &mut self.reading {
+            verify.look_at(data);
+        }
+        self.pass_over(data.len(), now, completed);
+    }
+
+    /// `len` bytes of a reply's data have been dealt with.
+    pub(super) fn pass_over(&mut self, len: usize, now: Moment, completed: &mut Completions) {
+        let Some(streaming) = &mut self.streaming else {
             return;
         };
-        discarding.remaining = discarding.remaining.saturating_sub(len);
-        if discarding.remaining == 0 {
-            let Discarding {
+        streaming.remaining = streaming.remaining.saturating_sub(len);
+        if streaming.remaining == 0 {
+            let Streaming {
                 xid,
-                checked,
+                mut checked,
                 bytes_received,
                 ..
-            } = *discarding;
-            self.discarding = None;
+            } = *streaming;
+            self.streaming = None;
+            if let Reading::Verify(verify) = &mut self.reading
+                && !verify.end()
+            {
+                checked = Self::bad_reply(ReplyFault::WrongData);
+            }
             // The call may have been given up meanwhile, and its slot may have
             // gone on to another.
             match self.slot_of(xid) {

@@ -153,15 +153,15 @@ fn read_amount(
     }
 }
 
-/// Checks a READ reply of which only the head is here; `results_len` is the
-/// length of all of it. `None` if anything is unusual: the whole reply is looked
-/// at then.
+/// Checks a READ reply of which only the head is here, and says how long the head is;
+/// `results_len` is the length of all of it. `None` if anything is unusual: the whole
+/// reply is looked at then.
 pub fn check_read_head(
     head: &[u8],
     results_len: usize,
     asked: Asked,
     table: &FileTable,
-) -> Option<Checked> {
+) -> Option<(Checked, usize)> {
     let mut reader = Reader::new(head);
     if reader.u32().ok()? != Status::OK.0 {
         return None;
@@ -176,10 +176,11 @@ pub fn check_read_head(
             .check()
             .is_ok()
         && reader.position().checked_add(padded)? == results_len;
-    is_usual.then_some(Checked {
+    let checked = Checked {
         data_bytes: count,
         ..OK
-    })
+    };
+    is_usual.then_some((checked, reader.position()))
 }
 
 fn check_other(operation: &Operation, results: &[u8]) -> Checked {

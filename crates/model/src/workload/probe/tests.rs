@@ -42,7 +42,6 @@ fn plan(operation: OpKind) -> ProbePlan {
         operation,
         size_bytes: 4096,
         random: false,
-        verify: false,
         stability: Stability::Unstable,
         file_size_bytes: 20_000,
         files_max: 10_000,

@@ -81,6 +81,7 @@ fn run(mount: &NfsMount, clients: u32, clients_per_thread: u32) -> RunRecord {
         seed: 1,
         busy_poll: false,
         pin: vec![],
+        read_data: None,
         steering: None,
     };
     let stop = AtomicBool::new(false);

@@ -1,0 +1,205 @@
+//! What becomes of the data that READ brings. A client that does not look at them, or
+//! does not even receive them, has more time left for asking: figures of two runs, and
+//! those of two programs, are alike only if this is.
+
+use super::{Plan, TargetPlan, TransportKind, WorkloadPlan};
+use crate::operation::OpKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What becomes of the data that READ brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadData {
+    /// The kernel throws them away unread. Over NFS those of calls of 16 KiB and more;
+    /// shorter ones are delivered.
+    Discard,
+    /// The kernel copies them into this process's memory, where nothing looks at them.
+    Deliver,
+    /// They are delivered and compared with what they should be.
+    Verify,
+}
+
+impl ReadData {
+    /// READs from this length on can be discarded over NFS: below it, receiving many
+    /// replies at once costs less than a system call for each.
+    pub const DISCARD_MIN_BYTES: u32 = 16 << 10;
+
+    /// The word for it in options and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ReadData::Discard => "discard",
+            ReadData::Deliver => "deliver",
+            ReadData::Verify => "verify",
+        }
+    }
+}
+
+/// Why READ data cannot be dealt with as planned, and what to do instead.
+type Refusal = (String, &'static str);
+
+impl Plan {
+    /// What becomes of READ data unless something else is asked for; `None` if nothing
+    /// is read.
+    pub fn usual_read_data(&self) -> Option<ReadData> {
+        if !self.reads() {
+            return None;
+        }
+        Some(match (&self.workload, &self.target) {
+            (WorkloadPlan::LoadFile(_), TargetPlan::Tcp(_)) => ReadData::Discard,
+            (WorkloadPlan::LoadFile(_), _) | (_, TargetPlan::Local(_) | TargetPlan::Tcp(_)) => {
+                ReadData::Deliver
+            }
+            (WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_), TargetPlan::Nfs3(_)) => {
+                match self.not_discardable() {
+                    None => ReadData::Discard,
+                    Some(_) => ReadData::Deliver,
+                }
+            }
+        })
+    }
+
+    /// This plan, with READ data dealt with as asked, or as usual.
+    #[must_use]
+    pub fn with_read_data(self, asked: Option<ReadData>) -> Self {
+        Self {
+            read_data: asked.or_else(|| self.usual_read_data()),
+            ..self
+        }
+    }
+
+    /// Why READ data cannot be dealt with as this plan says; `None` if they can.
+    pub fn read_data_refusal(&self) -> Option<Refusal> {
+        let wanted = self.read_data?;
+        let Some(usual) = self.usual_read_data() else {
+            let why = match self.probe() {
+                Some(probe) => format!(
+                    "{} returns no file data; only read does",
+                    probe.operation.name()
+                ),
+                None => "nothing is read".into(),
+            };
+            return Some((why, "leave it out"));
+        };
+        match (&self.workload, &self.target) {
+            _ if wanted == usual => None,
+            (WorkloadPlan::LoadFile(_), _) => Some((
+                format!("a replay over this layer always does \"{}\"", usual.name()),
+                "leave it out",
+            )),
+            (_, TargetPlan::Local(_) | TargetPlan::Tcp(_)) => Some((
+                "this host's own NFS client always delivers what is read".into(),
+                "leave it out, or name the server as TARGET",
+            )),
+            _ if wanted == ReadData::Discard => self.not_discardable(),
+            _ => None,
+        }
+    }
+
+    fn reads(&self) -> bool {
+        match &self.workload {
+            WorkloadPlan::Probe(probe) => probe.operation == OpKind::Read,
+            WorkloadPlan::Mix(mix) => mix.share(OpKind::Read) > 0.0,
+            WorkloadPlan::LoadFile(replay) => {
+                let reads = [OpKind::Read, OpKind::ReadX];
+                let is_moved =
+                    !matches!(self.target, TargetPlan::Local(_)) || !replay.local.fake_io;
+                is_moved && replay.kinds.iter().any(|kind| reads.contains(kind))
+            }
+        }
+    }
+
+    /// Why a probe or a mix of an NFS server cannot discard what it reads.
+    fn not_discardable(&self) -> Option<Refusal> {
+        let len = match &self.workload {
+            WorkloadPlan::Probe(probe) => probe.size_bytes,
+            WorkloadPlan::Mix(mix) => mix.transfer_bytes,
+            WorkloadPlan::LoadFile(_) => return None,
+        };
+        let is_udp = self
+            .target
+            .nfs3()
+            .is_some_and(|target| target.transport == TransportKind::Udp);
+        if is_udp {
+            return Some((
+                "a datagram is received whole".into(),
+                "use --data deliver, or --transport tcp",
+            ));
+        }
+        (len < ReadData::DISCARD_MIN_BYTES).then(|| {
+            (
+                format!(
+                    "calls of {len} bytes are received many at a time, which costs less than \
+                     discarding each; those of {} bytes and more can be discarded",
+                    ReadData::DISCARD_MIN_BYTES
+                ),
+                "use --data deliver, or longer calls",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::example;
+    use crate::plan::{LocalTarget, TcpTarget};
+
+    fn read(size_bytes: u32, transport: TransportKind) -> Plan {
+        let mut plan = example();
+        plan.target.nfs3_mut().expect("an NFS target").transport = transport;
+        let probe = plan.probe_mut().expect("a probe");
+        (probe.operation, probe.size_bytes) = (OpKind::Read, size_bytes);
+        plan
+    }
+
+    #[test]
+    fn what_is_long_and_comes_in_a_stream_can_be_discarded() {
+        use ReadData::{Deliver, Discard, Verify};
+        use TransportKind::{Tcp, Udp};
+        for (size, transport, usual, refused) in [
+            (16_384, Tcp, Discard, vec![]),
+            (1 << 20, Tcp, Discard, vec![]),
+            (16_383, Tcp, Deliver, vec![Discard]),
+            (4096, Tcp, Deliver, vec![Discard]),
+            (32_768, Udp, Deliver, vec![Discard]),
+        ] {
+            let mut plan = read(size, transport);
+            assert_eq!(plan.usual_read_data(), Some(usual), "{size}");
+            for wanted in [Discard, Deliver, Verify] {
+                plan.read_data = Some(wanted);
+                let is_refused = plan.read_data_refusal().is_some();
+                assert_eq!(is_refused, refused.contains(&wanted), "{size}: {wanted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_read_nothing_becomes_of_it() {
+        let mut plan = example();
+        assert_eq!(plan.usual_read_data(), None);
+        assert_eq!(plan.read_data_refusal(), None);
+        plan.read_data = Some(ReadData::Deliver);
+        let (why, _) = plan.read_data_refusal().expect("NULL reads nothing");
+        assert_eq!(why, "null returns no file data; only read does");
+    }
+
+    #[test]
+    fn what_a_mix_through_a_mount_reads_is_delivered() {
+        let mut plan = read(1 << 20, TransportKind::Tcp);
+        for target in [
+            TargetPlan::Local(LocalTarget { directory: None }),
+            TargetPlan::Tcp(TcpTarget {
+                host: None,
+                port: None,
+            }),
+        ] {
+            plan.target = target;
+            assert_eq!(plan.usual_read_data(), Some(ReadData::Deliver));
+            plan.read_data = Some(ReadData::Verify);
+            assert!(plan.read_data_refusal().is_some());
+            plan.read_data = Some(ReadData::Deliver);
+            assert_eq!(plan.read_data_refusal(), None);
+        }
+    }
+}
