@@ -101,6 +101,10 @@ pub struct CourseOptions {
     /// How long an exchange may stay unanswered [default: 60 s]
     #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub timeout: Option<u64>,
+    /// How long to try to get a lost connection to an NFS server back before a client gives up
+    /// [default: 10 s]
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
+    pub reconnect: Option<u64>,
     /// Where all randomness comes from; the same seed asks the same [default: a new one, recorded]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,

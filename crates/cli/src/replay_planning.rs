@@ -78,7 +78,7 @@ fn plan(
         duration_ns,
         count: None,
         timeout_ns: course.timeout.unwrap_or(TIMEOUT_DEFAULT),
-        reconnect_ns: RECONNECT_DEFAULT,
+        reconnect_ns: course.reconnect.unwrap_or(RECONNECT_DEFAULT),
         interval_ns: interval(options.report.mark),
         seed: course.seed.unwrap_or(here.seed),
         busy_poll: false,

@@ -102,6 +102,14 @@ pub enum RunError {
         /// The answer.
         status: Status,
     },
+    /// A file set could not be completed.
+    #[error("{source}")]
+    Unfinished {
+        /// Why.
+        source: Box<RunError>,
+        /// What stays of it on the server, as a sentence.
+        remains: String,
+    },
     /// This host refused something.
     #[error("cannot {what}: {source}")]
     System {
@@ -131,6 +139,27 @@ impl RunError {
         }
     }
 
+    /// What came of connecting.
+    pub(crate) fn connecting(address: SocketAddr, error: CallError) -> Self {
+        match error {
+            CallError::System(source) => RunError::Connect { address, source },
+            CallError::Gone { loss, .. } => Self::connecting(address, *loss),
+            error => Self::calling(address, "connecting".into(), error),
+        }
+    }
+
+    /// What came of a call before or after the run.
+    pub(crate) fn calling(address: SocketAddr, call: String, source: CallError) -> Self {
+        match source {
+            CallError::Stopped => RunError::Interrupted,
+            source => RunError::Call {
+                address,
+                call,
+                source,
+            },
+        }
+    }
+
     /// Whose fault it is.
     pub fn guilt(&self) -> Guilt {
         match self {
@@ -154,6 +183,7 @@ impl RunError {
             RunError::System { .. } | RunError::Backend(BackendError::System { .. }) => {
                 Guilt::Environment
             }
+            RunError::Unfinished { source, .. } => source.guilt(),
             RunError::Internal(_) => Guilt::Internal,
             RunError::Interrupted => Guilt::Interruption,
         }
@@ -220,9 +250,13 @@ impl RunError {
                 ..
             } => Some(
                 "the server's file system or quota is full: ask for fewer or shorter files, \
-                 or make room; what has been made is used by the next run"
+                 or make room"
                     .into(),
             ),
+            RunError::Unfinished { source, remains } => Some(match source.help() {
+                Some(help) => format!("{help}; {remains}"),
+                None => remains.clone(),
+            }),
             RunError::Nfs { .. } | RunError::System { .. } | RunError::Backend(_) | RunError::Interrupted => None,
             RunError::Internal(_) => Some("please report this with the command line".into()),
         }

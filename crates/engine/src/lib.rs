@@ -15,6 +15,7 @@ pub mod mix_local;
 pub mod prepare;
 pub mod replay;
 pub mod run;
+pub mod stop;
 pub mod transport;
 pub mod worker;
 

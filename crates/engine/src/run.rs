@@ -123,14 +123,18 @@ pub fn run_steered(
     observer.prepared(&prepared.target);
     let measured = measure(plan, &mut prepared, (stop, observer), steering);
     let own_path = prepared.own_path().unwrap_or_default().to_string();
-    let cleaned = prepared.clean_up(observer);
+    let cleaned = prepared.clean_up(stop, observer);
     let mut record = measured?;
     record.plan = asked.clone();
     if let (Some(mix), Some(set)) = (&mut record.mix, prepared.file_set()) {
         mix.file_set.removed = set.record.removed;
     }
     if let Err(error) = cleaned {
-        let (path, reason) = (own_path, error.to_string());
+        let reason = match error {
+            RunError::Interrupted => "interrupted before that was done".into(),
+            error => error.to_string(),
+        };
+        let path = own_path;
         let stays = plan.mix().is_some_and(|mix| !mix.remove_set);
         record.caveats.push(match stays {
             true => Caveat::FileSetStillClaimed { path, reason },

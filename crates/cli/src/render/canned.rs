@@ -322,6 +322,8 @@ fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
         threads: 2,
         bytes_written: 4_000_000,
         bytes_read: 2_000_000,
+        jukebox_calls: 0,
+        jukebox_pauses_ns: 0,
         mismatch_count: 0,
         mismatches: vec![],
         clients: (0..2)

@@ -1,18 +1,26 @@
 //! What is in a directory, before the run: names, and handles with attributes.
 
 use super::session::{Session, failed, owned};
-use super::{entry_of, go_on, own_directory};
+use super::{check, entry_of, own_directory};
 use crate::error::RunError;
+use crate::replay::nfs3::listing::Position;
+use crate::stop::StopSign;
 use filestone_model::workload::FileEntry;
 use filestone_wire::nfs3::{Procedure, Status, readdir, readdirplus};
 use filestone_wire::xdr::Decode;
-use std::sync::atomic::AtomicBool;
 
-/// Pages that a listing of `max` entries may take. A page holds a new entry but
-/// for the first few, with `.` and `..`; a server whose cookies lead in a circle
-/// would go on for ever.
-fn pages_max(max: u32) -> u64 {
-    u64::from(max) + 4
+/// Entries that are looked at in a listing of `max`: beyond those that are wanted, the ones that
+/// are gone when they are looked up, or that are none.
+fn entries_max(max: u32) -> u64 {
+    10 * (u64::from(max) + 1000)
+}
+
+/// A listing that leads nowhere.
+fn endless(path: &str, what: &str) -> RunError {
+    RunError::Unsuitable(
+        format!("{path}: {what}: the server does not come to the end of it"),
+        Some("name another directory, or ask for fewer files".into()),
+    )
 }
 
 /// Bytes asked for per page.
@@ -21,20 +29,20 @@ const PAGE: u32 = 32 << 10;
 /// The names in a directory, at most `max` of them, without `.` and `..`.
 pub fn names(
     session: &mut Session,
-    stop: &AtomicBool,
+    sign: &StopSign,
     path: &str,
     directory: &FileEntry,
     max: u32,
 ) -> Result<Vec<Vec<u8>>, RunError> {
     let mut names = Vec::new();
-    let (mut cookie, mut cookieverf) = (0, [0; 8]);
-    let mut pages = 0..pages_max(max);
-    while names.len() < max as usize && pages.next().is_some() {
-        go_on(stop)?;
+    let mut at = Position::default();
+    let mut entries = 0;
+    while names.len() < max as usize {
+        check(sign)?;
         let args = readdir::Args {
             dir: directory.handle.borrow(),
-            cookie,
-            cookieverf,
+            cookie: at.cookie,
+            cookieverf: at.cookieverf,
             count: PAGE,
         };
         let bytes = session.call(Procedure::Readdir, path, &args)?;
@@ -49,12 +57,16 @@ pub fn names(
                 .filter(|entry| is_child(entry.name))
                 .map(|entry| entry.name.to_vec()),
         );
-        cookieverf = page.cookieverf;
-        match page.entries.last() {
-            // A page that leads back to itself would never end.
-            Some(last) if !page.eof && last.cookie != cookie => cookie = last.cookie,
-            _ => break,
+        if page.eof {
+            break;
         }
+        entries += page.entries.len() as u64;
+        if entries > entries_max(max) {
+            return Err(endless(path, "too many names that are none"));
+        }
+        let last = page.entries.last().map(|entry| entry.cookie);
+        let moved = at.advance(last, page.cookieverf);
+        moved.map_err(|what| endless(path, what))?;
     }
     names.truncate(max as usize);
     Ok(names)
@@ -63,21 +75,21 @@ pub fn names(
 /// The objects in a directory, at most `max` of them.
 pub fn files(
     session: &mut Session,
-    stop: &AtomicBool,
+    sign: &StopSign,
     path: &str,
     directory: &FileEntry,
     max: u32,
     has_pattern: bool,
 ) -> Result<Vec<FileEntry>, RunError> {
     let mut files = Vec::new();
-    let (mut cookie, mut cookieverf) = (0, [0; 8]);
-    let mut pages = 0..pages_max(max);
-    while files.len() < max as usize && pages.next().is_some() {
-        go_on(stop)?;
+    let mut at = Position::default();
+    let mut entries = 0;
+    while files.len() < max as usize {
+        check(sign)?;
         let args = readdirplus::Args {
             dir: directory.handle.borrow(),
-            cookie,
-            cookieverf,
+            cookie: at.cookie,
+            cookieverf: at.cookieverf,
             dircount: PAGE,
             maxcount: PAGE,
         };
@@ -85,12 +97,16 @@ pub fn files(
         let page = match readdirplus::Reply::from_bytes(&bytes) {
             Ok(Ok(page)) => page,
             Ok(Err(fail)) if fail.status == Status::NOTSUPP => {
-                return look_up_each(session, stop, path, directory, max, has_pattern);
+                return look_up_each(session, sign, path, directory, max, has_pattern);
             }
             Ok(Err(fail)) => return Err(failed(path, "READDIRPLUS", fail.status)),
             Err(error) => return Err(session.undecodable(Procedure::Readdirplus, path, error)),
         };
         for entry in page.entries.iter().filter(|entry| is_child(entry.name)) {
+            if files.len() >= max as usize {
+                break;
+            }
+            check(sign)?;
             match (&entry.name_attributes, &entry.name_handle) {
                 (Some(attributes), Some(handle)) => {
                     files.push(entry_of(owned(*handle), attributes, has_pattern))
@@ -99,11 +115,16 @@ pub fn files(
                 _ => files.extend(look_up(session, path, directory, entry.name, has_pattern)?),
             }
         }
-        cookieverf = page.cookieverf;
-        match page.entries.last() {
-            Some(last) if !page.eof && last.cookie != cookie => cookie = last.cookie,
-            _ => break,
+        if page.eof {
+            break;
         }
+        entries += page.entries.len() as u64;
+        if entries > entries_max(max) {
+            return Err(endless(path, "too many names that are none"));
+        }
+        let last = page.entries.last().map(|entry| entry.cookie);
+        let moved = at.advance(last, page.cookieverf);
+        moved.map_err(|what| endless(path, what))?;
     }
     files.truncate(max as usize);
     Ok(files)
@@ -111,15 +132,15 @@ pub fn files(
 
 fn look_up_each(
     session: &mut Session,
-    stop: &AtomicBool,
+    sign: &StopSign,
     path: &str,
     directory: &FileEntry,
     max: u32,
     has_pattern: bool,
 ) -> Result<Vec<FileEntry>, RunError> {
     let mut files = Vec::new();
-    for name in names(session, stop, path, directory, max)? {
-        go_on(stop)?;
+    for name in names(session, sign, path, directory, max)? {
+        check(sign)?;
         files.extend(look_up(session, path, directory, &name, has_pattern)?);
     }
     Ok(files)

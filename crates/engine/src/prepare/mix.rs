@@ -1,17 +1,20 @@
 //! What a mix needs of its server: the directories that clients use, and the file set in them.
 
-use super::file_set::{self, Order};
+use super::file_set::{self, Order, Remains, Unfinished};
 use super::mount::{self, Caller, Mounted};
 use super::{Prepared, Session, kind_of};
 use crate::error::RunError;
 use crate::run::Observer;
+use crate::stop::{StopSign, attend};
 use filestone_model::file_set::Layout;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{MixPlan, NfsRun, NfsTarget, TargetPlan};
 use filestone_model::workload::ObjectKind;
+use filestone_wire::nfs3::Handle;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Finds the directories of a mix, and makes or finds the file set in them.
 pub fn prepare_mix(
@@ -23,17 +26,11 @@ pub fn prepare_mix(
     let layout = Layout::of(&mix.file_set, plan.clients).map_err(|refusal| {
         RunError::Unsuitable(refusal.to_string(), Some(refusal.help().into()))
     })?;
-    observer.preparing(&format!("mounting {}", plan.target.path));
-    let (session, mounted) = find(plan, plan.target, built_in)?;
-    let mut roots = vec![(plan.target.path.clone(), mounted.handle)];
-    for target in &mix.more_targets {
-        let target = same_server(plan.target, target)?;
-        observer.preparing(&format!("mounting {}", target.path));
-        let (_, mounted) = find(plan, target, built_in)?;
-        roots.push((target.path.clone(), mounted.handle));
-    }
-    let mut session = session.again()?;
-    let (read_max, write_max) = session.transfer_limits(&mounted.handle);
+    let sign = StopSign::default();
+    let (mut session, mounted, roots) = attend(stop, &sign, || {
+        find_all(plan, mix, built_in, (&sign, observer))
+    })?;
+    let (read_max, write_max) = attend(stop, &sign, || session.transfer_limits(&mounted.handle));
     let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
     let order = Order {
         roots: &roots,
@@ -42,7 +39,10 @@ pub fn prepare_mix(
         kinds: &kinds,
         write_max_bytes: write_max,
     };
-    let mut set = file_set::prepare(&session, &order, (stop, observer))?;
+    let mut set = match file_set::begin(&session, &order, (stop, observer)) {
+        Ok(set) => set,
+        Err(unfinished) => return Err(end(unfinished, &session, mix, (stop, observer))),
+    };
     let target = Target {
         address: session.dial().address.to_string(),
         built_in: built_in.is_some(),
@@ -65,13 +65,66 @@ pub fn prepare_mix(
     })
 }
 
+/// What is done with a set that could not be completed, and what is said of that.
+fn end(
+    unfinished: Unfinished,
+    session: &Session,
+    mix: &MixPlan,
+    (stop, observer): (&AtomicBool, &mut dyn Observer),
+) -> RunError {
+    let (error, remains) = match mix.remove_set {
+        true => {
+            observer.preparing("removing the file set");
+            unfinished.remove(session, stop)
+        }
+        false => unfinished.keep(session, stop),
+    };
+    let remains = match remains {
+        Remains::Nothing => return error,
+        Remains::Kept(path) => {
+            format!("what has been made stays in {path}, and is used by the next run")
+        }
+        Remains::Left(path, reason) => {
+            format!("{path} could not be removed: {reason}; run this again to remove it")
+        }
+    };
+    RunError::Unfinished {
+        source: Box::new(error),
+        remains,
+    }
+}
+
+/// The directories, with the first one's session, which is a new one.
+type FoundAll = (Session, Mounted, Vec<(String, Handle)>);
+
+/// Mounts all directories.
+fn find_all(
+    plan: &NfsRun<'_>,
+    mix: &MixPlan,
+    built_in: Option<SocketAddr>,
+    (sign, observer): (&StopSign, &mut dyn Observer),
+) -> Result<FoundAll, RunError> {
+    observer.preparing(&format!("mounting {}", plan.target.path));
+    let (mut session, mounted) = find(plan, plan.target, built_in, sign)?;
+    let mut roots = vec![(plan.target.path.clone(), mounted.handle)];
+    for target in &mix.more_targets {
+        let target = same_server(plan.target, target)?;
+        observer.preparing(&format!("mounting {}", target.path));
+        let (_, mounted) = find(plan, target, built_in, sign)?;
+        roots.push((target.path.clone(), mounted.handle));
+    }
+    session.reconnect_for(Duration::from_nanos(plan.reconnect_ns));
+    Ok((session.again()?, mounted, roots))
+}
+
 /// Mounts one of the directories.
 fn find(
     plan: &NfsRun<'_>,
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
+    sign: &StopSign,
 ) -> Result<(Session, Mounted), RunError> {
-    let (session, mounted) = mount::mount(&Caller::new(plan, target), built_in)?;
+    let (session, mounted) = mount::mount_until(&Caller::new(plan, target), built_in, sign)?;
     let kind = kind_of(mounted.attributes.file_type);
     if kind != ObjectKind::Directory {
         return Err(RunError::Unsuitable(

@@ -7,7 +7,6 @@ mod listing;
 mod mix;
 pub mod mount;
 mod own_directory;
-pub(crate) mod patience;
 mod pipeline;
 mod session;
 
@@ -16,6 +15,7 @@ pub use session::Session;
 
 use crate::error::RunError;
 use crate::run::Observer;
+use crate::stop::{CleanUpLimits, StopSign, attend, attend_clean_up};
 use crate::transport::Dial;
 use file_set::FileSet;
 use filestone_model::measure::run_record::Target;
@@ -27,6 +27,7 @@ use mount::Caller;
 use own_directory::OwnDirectory;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Everything a run needs to know of its target.
 pub struct Prepared {
@@ -49,12 +50,25 @@ pub fn prepare(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, RunError> {
+    let sign = StopSign::default();
+    attend(stop, &sign, || {
+        prepare_probe(plan, built_in, (stop, &sign), observer)
+    })
+}
+
+fn prepare_probe(
+    plan: &ProbeRun<'_>,
+    built_in: Option<SocketAddr>,
+    (stop, sign): (&AtomicBool, &StopSign),
+    observer: &mut dyn Observer,
+) -> Result<Prepared, RunError> {
     observer.preparing(&format!("mounting {}", plan.target.path));
     let caller = Caller {
         wants_link: plan.probe.operation == OpKind::ReadLink,
         ..Caller::new(plan, plan.target)
     };
-    let (mut session, mounted) = mount::mount(&caller, built_in)?;
+    let (mut session, mounted) = mount::mount_until(&caller, built_in, sign)?;
+    session.reconnect_for(Duration::from_nanos(plan.reconnect_ns));
     let object = FileEntry {
         handle: mounted.handle,
         len: mounted.attributes.size,
@@ -84,7 +98,7 @@ pub fn prepare(
     prepared.target.read_max_bytes = read_max;
     prepared.target.write_max_bytes = write_max;
     drop(session);
-    let result = prepared.fill_table(plan, object, (stop, observer));
+    let result = prepared.fill_table(plan, object, (sign, observer));
     match result {
         Ok(()) => {
             prepared.target.files =
@@ -95,7 +109,7 @@ pub fn prepare(
         Err(error) => {
             // The first error is the one to report; what cannot be removed is in
             // a directory that says whose it is.
-            let _ = prepared.clean_up(observer);
+            let _ = prepared.clean_up(stop, observer);
             Err(error)
         }
     }
@@ -106,6 +120,22 @@ pub fn go_on(stop: &AtomicBool) -> Result<(), RunError> {
     match stop.load(Ordering::Relaxed) {
         true => Err(RunError::Interrupted),
         false => Ok(()),
+    }
+}
+
+/// The same of work that goes by a sign.
+fn check(sign: &StopSign) -> Result<(), RunError> {
+    match sign.is_raised() {
+        true => Err(RunError::Interrupted),
+        false => Ok(()),
+    }
+}
+
+/// How long is cleaned up where nothing says how long it should take.
+fn limits(stopped: Duration) -> CleanUpLimits {
+    CleanUpLimits {
+        stopped,
+        finished: Duration::MAX,
     }
 }
 
@@ -136,7 +166,7 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         object: FileEntry,
-        (stop, observer): (&AtomicBool, &mut dyn Observer),
+        (sign, observer): (&StopSign, &mut dyn Observer),
     ) -> Result<(), RunError> {
         let operation = plan.probe.operation;
         let path = plan.target.path.as_str();
@@ -146,7 +176,7 @@ impl Prepared {
         match operation {
             OpKind::Null | OpKind::FsStat | OpKind::FsInfo | OpKind::PathConf => Ok(()),
             OpKind::GetAttr | OpKind::Access if is_directory => {
-                self.visit_files(plan, &object, (stop, observer), |_| true)?;
+                self.visit_files(plan, &object, (sign, observer), |_| true)?;
                 // An empty directory is itself an object with attributes.
                 if self.table.subjects.is_empty() {
                     self.table.subjects = root.0..root.0 + 1;
@@ -156,7 +186,7 @@ impl Prepared {
             OpKind::GetAttr | OpKind::Access => Ok(()),
             OpKind::Lookup if is_directory => {
                 self.table.directory = Some(root);
-                self.list_names(plan, &object, stop, observer)
+                self.list_names(plan, &object, sign, observer)
             }
             OpKind::ReadDir | OpKind::ReadDirPlus if is_directory => {
                 self.table.directory = Some(root);
@@ -168,11 +198,11 @@ impl Prepared {
                 "a directory",
                 "name the directory that the file is in",
             )),
-            OpKind::ReadLink => self.find_links(plan, &object, stop, observer),
-            OpKind::Read => self.find_readable(plan, &object, stop, observer),
+            OpKind::ReadLink => self.find_links(plan, &object, sign, observer),
+            OpKind::Read => self.find_readable(plan, &object, sign, observer),
             OpKind::SetAttr | OpKind::Write | OpKind::Commit | OpKind::Link => {
                 self.make_own_directory(plan, root, is_directory, observer)?;
-                self.make_own_files(plan, stop, observer)
+                self.make_own_files(plan, sign, observer)
             }
             OpKind::Create
             | OpKind::MkDir
@@ -195,14 +225,14 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         object: &FileEntry,
-        stop: &AtomicBool,
+        sign: &StopSign,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
         match object.kind {
             ObjectKind::SymbolicLink => Ok(()),
             ObjectKind::Directory => {
-                self.visit_files(plan, object, (stop, observer), |entry| {
+                self.visit_files(plan, object, (sign, observer), |entry| {
                     entry.kind == ObjectKind::SymbolicLink
                 })?;
                 self.need_subjects(operation, path, "a symbolic link, or a directory with some")
@@ -221,13 +251,13 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         object: &FileEntry,
-        stop: &AtomicBool,
+        sign: &StopSign,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
         match object.kind {
             ObjectKind::Directory => {
-                self.visit_files(plan, object, (stop, observer), |entry| {
+                self.visit_files(plan, object, (sign, observer), |entry| {
                     entry.kind == ObjectKind::File && entry.len > 0
                 })?;
                 self.need_subjects(operation, path, "files that are not empty")
@@ -261,14 +291,14 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         directory: &FileEntry,
-        (stop, observer): (&AtomicBool, &mut dyn Observer),
+        (sign, observer): (&StopSign, &mut dyn Observer),
         is_wanted: impl Fn(&FileEntry) -> bool,
     ) -> Result<(), RunError> {
         observer.preparing(&format!("looking up the files of {}", plan.target.path));
         let has_pattern = self.target.built_in;
         let files = listing::files(
             &mut self.session,
-            stop,
+            sign,
             &plan.target.path,
             directory,
             plan.probe.files_max,
@@ -286,13 +316,13 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         directory: &FileEntry,
-        stop: &AtomicBool,
+        sign: &StopSign,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         observer.preparing(&format!("listing {}", plan.target.path));
         for name in listing::names(
             &mut self.session,
-            stop,
+            sign,
             &plan.target.path,
             directory,
             plan.probe.files_max,
@@ -350,14 +380,14 @@ impl Prepared {
     fn make_own_files(
         &mut self,
         plan: &ProbeRun<'_>,
-        stop: &AtomicBool,
+        sign: &StopSign,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         observer.preparing(&format!("making {} files of our own", plan.clients));
         let Some(own) = &self.own else { return Ok(()) };
         let first = self.table.len();
         for client in 0..plan.clients {
-            go_on(stop)?;
+            check(sign)?;
             let handle = own.make_file(&mut self.session, &format!("client{client}"))?;
             self.table.add(FileEntry {
                 handle,
@@ -373,23 +403,31 @@ impl Prepared {
     /// Takes our own directory away, with everything in it, and gives up the file set, or
     /// removes it if that was asked.
     ///
-    /// The connection may have been lost with the server: it is made again.
-    pub fn clean_up(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
+    /// The connection may have been lost with the server: it is made again. Whoever stops a
+    /// run wants this done all the same, but not for ever; whoever stops the clean-up does not.
+    pub fn clean_up(
+        &mut self,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
         match &mut self.file_set {
             None => {}
-            Some((set, false)) => set.release(&self.session)?,
+            Some((set, false)) => set.release_until(&self.session, stop)?,
             Some((set, true)) => {
                 observer.preparing("removing the file set");
-                // Whoever stops a run wants this done all the same.
-                set.remove(&self.session, &AtomicBool::new(false))?;
+                set.remove(&self.session, stop)?;
             }
         }
         let Some(own) = self.own.take() else {
             return Ok(());
         };
         observer.preparing("cleaning up");
-        let mut session = self.session.again()?;
-        own.remove(&mut session)
+        let sign = StopSign::default();
+        self.session.heed(&sign);
+        attend_clean_up(stop, limits(self.session.timeout()), &sign, || {
+            let mut session = self.session.again()?;
+            own.remove(&mut session)
+        })
     }
 
     /// The file set of a mix.

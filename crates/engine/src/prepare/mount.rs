@@ -5,7 +5,9 @@
 
 use super::session::Session;
 use crate::error::RunError;
+use crate::stop::StopSign;
 use crate::transport::Dial;
+use crate::transport::retry::Retry;
 use crate::transport::rpc::{CallError, RpcChannel};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::{NfsTarget, Plan, TransportKind};
@@ -88,6 +90,16 @@ pub fn mount(
     caller: &Caller<'_>,
     built_in: Option<SocketAddr>,
 ) -> Result<(Session, Mounted), RunError> {
+    mount_until(caller, built_in, &StopSign::default())
+}
+
+/// The same, which ends when the sign is raised. The session heeds it, too, and makes a lost
+/// connection again for as long as a call may take.
+pub fn mount_until(
+    caller: &Caller<'_>,
+    built_in: Option<SocketAddr>,
+    sign: &StopSign,
+) -> Result<(Session, Mounted), RunError> {
     let credentials = credentials(caller);
     let timeout = CALL_MAX.min(Duration::from_nanos(caller.timeout_ns));
     let host = caller.target.host.as_deref().unwrap_or("built-in");
@@ -103,11 +115,15 @@ pub fn mount(
         built_in,
         wants_link: caller.wants_link,
         portmapper: portmap::PORT,
+        sign,
     };
     let mut last = None;
     for address in addresses {
         match finder.try_address(address) {
-            Ok(found) => return Ok(found),
+            Ok((mut session, mounted)) => {
+                session.reconnect_for(timeout);
+                return Ok((session, mounted));
+            }
             Err(error) if error.is_unreachable() => last = Some(last.unwrap_or(error)),
             Err(error) => return Err(error),
         }
@@ -117,7 +133,11 @@ pub fn mount(
 
 /// Where the lock manager of the NFS server at `server` is: on the same port, as
 /// ours is, or where the port mapper says; else what was asked in vain.
-pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Result<SocketAddr, Unknown> {
+pub fn find_lock_manager(
+    caller: &Caller<'_>,
+    server: SocketAddr,
+    sign: &StopSign,
+) -> Result<SocketAddr, Unknown> {
     let finder = Finder {
         target: caller.target,
         credentials: credentials(caller),
@@ -126,12 +146,9 @@ pub fn find_lock_manager(caller: &Caller<'_>, server: SocketAddr) -> Result<Sock
         built_in: None,
         wants_link: false,
         portmapper: portmap::PORT,
+        sign,
     };
-    let channel = RpcChannel::connect(
-        finder.dial(server),
-        finder.credentials.clone(),
-        finder.timeout,
-    );
+    let channel = finder.channel(finder.dial(server), finder.timeout);
     let answers = |mut channel: RpcChannel| {
         channel.call(
             nlm::PROGRAM,
@@ -168,6 +185,7 @@ struct Finder<'p> {
     wants_link: bool,
     /// The port of the port mapper.
     portmapper: u16,
+    sign: &'p StopSign,
 }
 
 /// The MOUNT service of a server.
@@ -186,6 +204,18 @@ impl Finder<'_> {
         }
     }
 
+    /// A server that is not there is not waited for: its address or port may be wrong.
+    fn retry(&self) -> Retry {
+        Retry {
+            reconnect: Duration::ZERO,
+            sign: self.sign.clone(),
+        }
+    }
+
+    fn channel(&self, dial: Dial, timeout: Duration) -> Result<RpcChannel, CallError> {
+        RpcChannel::connect(dial, self.credentials.clone(), timeout, self.retry())
+    }
+
     fn try_address(&mut self, mut address: SocketAddr) -> Result<(Session, Mounted), RunError> {
         if self.target.port.is_none() && self.built_in.is_none() {
             // No port given: the portmapper knows, and the well-known port is the
@@ -194,7 +224,12 @@ impl Finder<'_> {
                 address.set_port(port);
             }
         }
-        let mut session = Session::connect(self.dial(address), &self.credentials, self.timeout)?;
+        let mut session = Session::connect(
+            self.dial(address),
+            &self.credentials,
+            self.timeout,
+            self.retry(),
+        )?;
         session.null()?;
         let mounted = self.find_and_mount(address, &mut session)?;
         Ok((session, mounted))
@@ -256,7 +291,8 @@ impl Finder<'_> {
             reserved_port: false,
         };
         let timeout = self.timeout.min(Duration::from_secs(3));
-        let mut channel = RpcChannel::connect(dial, self.credentials.clone(), timeout)
+        let mut channel = self
+            .channel(dial, timeout)
             .map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
         let is_tcp = self.target.transport == TransportKind::Tcp;
         if server.is_ipv6()
@@ -291,7 +327,7 @@ impl Finder<'_> {
             return self.try_mount_service(SocketAddr::new(server.ip(), port));
         }
         let same = self.try_mount_service(server);
-        if same.is_ok() || self.built_in.is_some() {
+        if same.is_ok() || self.built_in.is_some() || self.sign.is_raised() {
             return same;
         }
         match self.ask_portmapper(server, mount::PROGRAM, mount::VERSION) {
@@ -316,9 +352,9 @@ impl Finder<'_> {
     }
 
     fn try_mount_service(&self, address: SocketAddr) -> Result<MountService, RunError> {
-        let mut channel =
-            RpcChannel::connect(self.dial(address), self.credentials.clone(), self.timeout)
-                .map_err(|source| RunError::Connect { address, source })?;
+        let mut channel = self
+            .channel(self.dial(address), self.timeout)
+            .map_err(|error| RunError::connecting(address, error))?;
         channel
             .call(
                 mount::PROGRAM,
@@ -326,11 +362,7 @@ impl Finder<'_> {
                 mount::Procedure::Null.number(),
                 &(),
             )
-            .map_err(|source| RunError::Call {
-                address,
-                call: "MOUNT NULL".into(),
-                source,
-            })?;
+            .map_err(|source| RunError::calling(address, "MOUNT NULL".into(), source))?;
         Ok(MountService {
             channel,
             is_mapped: false,
@@ -477,11 +509,7 @@ fn walk(
 
 impl MountService {
     fn error(&self, call: String, source: CallError) -> RunError {
-        RunError::Call {
-            address: self.channel.dial().address,
-            call,
-            source,
-        }
+        RunError::calling(self.channel.dial().address, call, source)
     }
 
     /// MNT: a handle, or why not.
@@ -613,10 +641,15 @@ mod tests {
             built_in: None,
             wants_link: false,
             portmapper,
+            sign: &StopSign::default(),
         };
-        let mut session =
-            Session::connect(finder.dial(server), &finder.credentials, finder.timeout)
-                .expect("it listens");
+        let mut session = Session::connect(
+            finder.dial(server),
+            &finder.credentials,
+            finder.timeout,
+            finder.retry(),
+        )
+        .expect("it listens");
         let found = finder.find_and_mount(server, &mut session);
         let error = found.err().expect("nothing that can be mounted");
         let hide = |text: String| text.replace(&server.port().to_string(), "2049");

@@ -3,9 +3,10 @@
 //! It has a name that nobody else uses and a file in it that says whose it is.
 //! Only what is in it is ever removed, and then the directory itself.
 
-use super::listing;
 use super::session::{Session, failed, owned};
+use super::{check, listing};
 use crate::error::RunError;
+use crate::replay::nfs3::emptying::Emptying;
 use filestone_model::workload::{FileEntry, ObjectKind};
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -13,7 +14,6 @@ use filestone_wire::nfs3::{
 };
 use filestone_wire::xdr::Decode;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::atomic::AtomicBool;
 
 /// The file that marks the directory as ours.
 pub(super) const MARKER: &str = "made-by-filestone";
@@ -46,6 +46,14 @@ fn attributes(mode: u32) -> Sattr3 {
         atime: SetTime::DontChange,
         mtime: SetTime::DontChange,
     }
+}
+
+/// What is said of a directory that has been emptied too often.
+pub fn never_empty(path: &str) -> RunError {
+    RunError::Unsuitable(
+        format!("{path}: never becomes empty: the server lists what it has removed"),
+        Some("or does somebody else make files in it?".into()),
+    )
 }
 
 /// A path with another component.
@@ -134,6 +142,7 @@ impl OwnDirectory {
         let bytes = session.call(Procedure::Create, &path, &args)?;
         let handle = match create::Reply::from_bytes(&bytes) {
             Ok(Ok(ok)) => ok.obj.map(owned),
+            Ok(Err(fail)) if fail.status == Status::EXIST && session.was_resent() => None,
             Ok(Err(fail)) => return Err(failed(&path, "CREATE", fail.status)),
             Err(error) => return Err(session.undecodable(Procedure::Create, &path, error)),
         };
@@ -146,6 +155,8 @@ impl OwnDirectory {
 
     /// Removes everything in it, and it.
     pub fn remove(mut self, session: &mut Session) -> Result<(), RunError> {
+        let sign = session.retry().sign.clone();
+        let mut emptying = Emptying::default();
         for _ in 0..PASSES {
             let names = match self.names(session) {
                 // A server that was started again may have lost the directory,
@@ -159,7 +170,11 @@ impl OwnDirectory {
                 },
                 names => names?,
             };
+            if !emptying.may_end(names.iter().map(Vec::as_slice)) {
+                return Err(never_empty(&self.path));
+            }
             for name in names {
+                check(&sign)?;
                 self.remove_entry(session, &name)?;
             }
             match rmdir_in(session, &self.path, &self.parent, self.name.as_bytes())? {
@@ -168,7 +183,7 @@ impl OwnDirectory {
                 status => return Err(failed(&self.path, "RMDIR", status)),
             }
         }
-        Err(failed(&self.path, "RMDIR", Status::NOTEMPTY))
+        Err(never_empty(&self.path))
     }
 
     /// What is in it.
@@ -179,9 +194,8 @@ impl OwnDirectory {
             kind: ObjectKind::Directory,
             has_pattern: false,
         };
-        // Whoever stops a run wants this done all the same.
-        let never = AtomicBool::new(false);
-        listing::names(session, &never, &self.path, &directory, PASS_MAX)
+        let sign = session.retry().sign.clone();
+        listing::names(session, &sign, &self.path, &directory, PASS_MAX)
     }
 
     /// Looks it up by its name; says whether it is still there.
@@ -240,6 +254,10 @@ fn mkdir_in(
             Some(handle) => Ok(handle),
             None => session.lookup(path, parent, name.as_bytes()),
         },
+        // Nobody else gives such names.
+        Ok(Err(fail)) if fail.status == Status::EXIST && session.was_resent() => {
+            session.lookup(path, parent, name.as_bytes())
+        }
         Ok(Err(fail)) => Err(failed(path, "MKDIR", fail.status)),
         Err(error) => Err(session.undecodable(Procedure::Mkdir, path, error)),
     }

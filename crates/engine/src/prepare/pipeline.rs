@@ -2,11 +2,15 @@
 //!
 //! What is called, and what becomes of the answers, is a [`Work`]'s. Not here: anything that
 //! is measured; calls one at a time are in `session`.
+//!
+//! After the loss of the connection, all calls without an answer go out again over another one,
+//! as they were. So a call may be carried out twice, and its `Work` is told.
 
-use super::go_on;
-use super::patience::Patience;
+use super::check;
 use super::session::name_of;
 use crate::error::RunError;
+use crate::stop::LOOK_EVERY;
+use crate::transport::retry::{Backoff, Retry, asks_for_patience};
 use crate::transport::rpc::CallError;
 use crate::transport::{Dial, first_xid};
 use filestone_model::client::nfs3::Credentials;
@@ -18,10 +22,8 @@ use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Calls in flight at most.
@@ -32,8 +34,6 @@ const UNSENT_MAX: usize = 256 << 10;
 const RECORD_MAX: usize = 64 << 10;
 /// Bytes received at once.
 const RECEIVED_MAX: usize = 64 << 10;
-/// How often it is looked whether somebody has stopped the run.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Calls to be made, in an order that may depend on the answers.
 pub trait Work {
@@ -52,8 +52,14 @@ pub trait Work {
     /// The path that an error names.
     fn about(&self, call: &Self::Call) -> String;
 
-    /// What came of it: the results, undecoded.
-    fn answered(&mut self, call: Self::Call, results: &[u8]) -> Result<(), WorkError>;
+    /// What came of it: the results, undecoded, and whether it was sent more than once. Then
+    /// "it is there already" may be the answer to what it did itself.
+    fn answered(
+        &mut self,
+        call: Self::Call,
+        results: &[u8],
+        was_resent: bool,
+    ) -> Result<(), WorkError>;
 }
 
 /// Why work cannot go on.
@@ -82,7 +88,8 @@ impl From<RunError> for WorkError {
 struct Pending<C> {
     call: C,
     /// What is left of it, of a call that the server has asked for some with.
-    patience: Option<Patience>,
+    patience: Option<Backoff>,
+    was_resent: bool,
 }
 
 /// What is on the way.
@@ -90,7 +97,11 @@ struct Traffic<C> {
     in_flight: HashMap<u32, Pending<C>>,
     /// What is to be made again, and when.
     later: Vec<(Instant, Pending<C>)>,
+    /// What is to be sent again over a new connection, by transaction ID.
+    resend: VecDeque<u32>,
     last_answer: Instant,
+    /// The attempts to connect since the last answer.
+    losses: Option<Backoff>,
 }
 
 impl<C: Copy> Traffic<C> {
@@ -98,7 +109,9 @@ impl<C: Copy> Traffic<C> {
         Self {
             in_flight: HashMap::with_capacity(WINDOW),
             later: Vec::new(),
+            resend: VecDeque::new(),
             last_answer: Instant::now(),
+            losses: None,
         }
     }
 
@@ -113,7 +126,7 @@ impl<C: Copy> Traffic<C> {
     fn postpone(&mut self, mut pending: Pending<C>, timeout: Duration) -> bool {
         let patience = pending
             .patience
-            .get_or_insert_with(|| Patience::new(timeout));
+            .get_or_insert_with(|| Backoff::patience(timeout));
         let Some(pause) = patience.next() else {
             return false;
         };
@@ -125,8 +138,9 @@ impl<C: Copy> Traffic<C> {
 /// A connection with many calls in flight. After an error it is of no use any more.
 #[derive(Debug)]
 pub struct Pipeline {
-    socket: OwnedFd,
-    address: SocketAddr,
+    socket: Option<OwnedFd>,
+    dial: Dial,
+    retry: Retry,
     credentials: Credentials,
     timeout: Duration,
     xid: u32,
@@ -143,18 +157,19 @@ impl Pipeline {
         dial: &Dial,
         credentials: &Credentials,
         timeout: Duration,
+        retry: Retry,
     ) -> Result<Self, RunError> {
         let dial = Dial {
             transport: TransportKind::Tcp,
             ..*dial
         };
-        let socket = dial.connect(timeout).map_err(|source| RunError::Connect {
-            address: dial.address,
-            source,
-        })?;
+        let socket = retry
+            .connect_first(|| Ok(dial.connect_until(timeout, &retry.sign)?))
+            .map_err(|error| RunError::connecting(dial.address, error))?;
         Ok(Self {
-            socket,
-            address: dial.address,
+            socket: Some(socket),
+            dial,
+            retry,
             credentials: credentials.clone(),
             timeout,
             xid: first_xid(),
@@ -166,10 +181,10 @@ impl Pipeline {
     }
 
     /// Makes all calls of `work`, up to [`WINDOW`] at a time, and waits for their answers.
-    pub fn run<W: Work>(&mut self, work: &mut W, stop: &AtomicBool) -> Result<(), RunError> {
+    pub fn run<W: Work>(&mut self, work: &mut W) -> Result<(), RunError> {
         let mut traffic = Traffic::new();
         loop {
-            go_on(stop)?;
+            check(&self.retry.sign)?;
             self.fill(work, &mut traffic);
             let waiting = traffic
                 .in_flight
@@ -182,11 +197,13 @@ impl Pipeline {
             match self.exchange(work, &mut traffic) {
                 Ok(()) => {}
                 Err(Failure::Connection(source)) => {
-                    let later = traffic.later.first().map(|(_, pending)| pending.call);
-                    return Err(match waiting.or(later) {
-                        Some(call) => self.error(work, &call, source),
-                        None => RunError::Internal("nothing is awaited".into()),
-                    });
+                    if let Err(source) = self.connect_again(source, &mut traffic) {
+                        let later = traffic.later.first().map(|(_, pending)| pending.call);
+                        return Err(match waiting.or(later) {
+                            Some(call) => self.error(work, &call, source),
+                            None => RunError::Internal("nothing is awaited".into()),
+                        });
+                    }
                 }
                 Err(Failure::Work(error)) => return Err(error),
             }
@@ -202,11 +219,39 @@ impl Pipeline {
     }
 
     fn error<W: Work>(&self, work: &W, call: &W::Call, source: CallError) -> RunError {
-        RunError::Call {
-            address: self.address,
-            call: name_of(work.procedure(call), &work.about(call)),
-            source,
+        let call = name_of(work.procedure(call), &work.about(call));
+        RunError::calling(self.dial.address, call, source)
+    }
+
+    /// After the loss of the connection: another one, over which all that has no answer goes
+    /// out again.
+    fn connect_again<C>(
+        &mut self,
+        loss: CallError,
+        traffic: &mut Traffic<C>,
+    ) -> Result<(), CallError> {
+        if !loss.is_loss() {
+            return Err(loss);
         }
+        let backoff = traffic.losses.get_or_insert_with(|| self.retry.backoff());
+        let (dial, timeout, sign) = (self.dial, self.timeout, &self.retry.sign);
+        let mut lost = self.socket.take();
+        let socket = self.retry.connect(backoff, loss, || {
+            Ok(match lost.take() {
+                Some(lost) => dial.connect_again(lost, timeout, sign)?,
+                None => dial.connect_until(timeout, sign)?,
+            })
+        })?;
+        self.socket = Some(socket);
+        self.out.clear();
+        self.sent = 0;
+        self.assembler = Assembler::new(RECORD_MAX);
+        for pending in traffic.in_flight.values_mut() {
+            pending.was_resent = true;
+        }
+        traffic.resend = traffic.in_flight.keys().copied().collect();
+        traffic.last_answer = Instant::now();
+        Ok(())
     }
 
     /// Encodes calls while there is room for them.
@@ -218,33 +263,43 @@ impl Pipeline {
             self.sent = 0;
         }
         while self.out.len() - self.sent < UNSENT_MAX {
+            if let Some(xid) = traffic.resend.pop_front() {
+                if let Some(pending) = traffic.in_flight.get(&xid) {
+                    self.encode(work, &pending.call, xid);
+                }
+                continue;
+            }
             let is_open = traffic.in_flight.len() + traffic.later.len() < WINDOW;
             let Some(pending) = traffic.take_due().or_else(|| match is_open {
                 true => work.next().map(|call| Pending {
                     call,
                     patience: None,
+                    was_resent: false,
                 }),
                 false => None,
             }) else {
                 return;
             };
-            let call = pending.call;
             self.xid = self.xid.wrapping_add(1);
-            let header = CallHeader {
-                xid: self.xid,
-                program: PROGRAM,
-                version: VERSION,
-                procedure: work.procedure(&call).number(),
-                credential: self.credentials.to_auth(),
-                verifier: OpaqueAuth::NONE,
-            };
-            let start = RecordMark::open(&mut self.out);
-            let mut writer = Writer::new(&mut self.out);
-            header.encode(&mut writer);
-            work.encode(&call, &mut writer);
-            RecordMark::close(&mut self.out, start, 0);
+            self.encode(work, &pending.call, self.xid);
             traffic.in_flight.insert(self.xid, pending);
         }
+    }
+
+    fn encode<W: Work>(&mut self, work: &W, call: &W::Call, xid: u32) {
+        let header = CallHeader {
+            xid,
+            program: PROGRAM,
+            version: VERSION,
+            procedure: work.procedure(call).number(),
+            credential: self.credentials.to_auth(),
+            verifier: OpaqueAuth::NONE,
+        };
+        let start = RecordMark::open(&mut self.out);
+        let mut writer = Writer::new(&mut self.out);
+        header.encode(&mut writer);
+        work.encode(call, &mut writer);
+        RecordMark::close(&mut self.out, start, 0);
     }
 
     /// Sends and receives what is possible, after waiting for it a while.
@@ -257,7 +312,10 @@ impl Pipeline {
             true => PollFlags::IN | PollFlags::OUT,
             false => PollFlags::IN,
         };
-        let mut ready = [PollFd::new(&self.socket, wanted)];
+        let Some(socket) = &self.socket else {
+            return Err(Failure::Connection(CallError::Closed));
+        };
+        let mut ready = [PollFd::new(socket, wanted)];
         let wait = LOOK_EVERY.min(self.timeout);
         let wait = Timespec {
             tv_sec: 0,
@@ -272,12 +330,11 @@ impl Pipeline {
     }
 
     fn send(&mut self) -> Result<(), CallError> {
+        let Some(socket) = &self.socket else {
+            return Err(CallError::Closed);
+        };
         while let Some(rest) = self.out.get(self.sent..).filter(|rest| !rest.is_empty()) {
-            match send(
-                &self.socket,
-                rest,
-                SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
-            ) {
+            match send(socket, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
                 Ok(len) => self.sent += len,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
@@ -292,7 +349,10 @@ impl Pipeline {
         work: &mut W,
         traffic: &mut Traffic<W::Call>,
     ) -> Result<(), Failure> {
-        let len = match recv(&self.socket, &mut self.input[..], RecvFlags::DONTWAIT) {
+        let Some(socket) = &self.socket else {
+            return Err(Failure::Connection(CallError::Closed));
+        };
+        let len = match recv(socket, &mut self.input[..], RecvFlags::DONTWAIT) {
             Ok((_, 0)) => return Err(Failure::Connection(CallError::Closed)),
             Ok((_, len)) => len,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
@@ -311,15 +371,16 @@ impl Pipeline {
             let Some(pending) = traffic.in_flight.remove(&header.xid) else {
                 continue;
             };
-            let call = pending.call;
+            let (call, was_resent) = (pending.call, pending.was_resent);
             traffic.last_answer = Instant::now();
+            traffic.losses = None;
             let answer = match header.body {
                 ReplyBody::Accepted(AcceptStatus::Success) => {
                     let results = reader.rest();
-                    if Patience::is_asked_for(results) && traffic.postpone(pending, self.timeout) {
+                    if asks_for_patience(results) && traffic.postpone(pending, self.timeout) {
                         continue;
                     }
-                    match work.answered(call, results) {
+                    match work.answered(call, results, was_resent) {
                         Ok(()) => continue,
                         Err(WorkError::Failed(error)) => return Err(Failure::Work(error)),
                         Err(WorkError::Undecodable(error)) => CallError::Decode(error),
@@ -329,7 +390,7 @@ impl Pipeline {
                 ReplyBody::Denied(status) => CallError::Denied(status),
             };
             return Err(Failure::Work(RunError::Call {
-                address: self.address,
+                address: self.dial.address,
                 call: name_of(work.procedure(&call), &work.about(&call)),
                 source: answer,
             }));

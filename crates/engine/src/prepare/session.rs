@@ -1,7 +1,9 @@
 //! NFSv3 calls one at a time, with paths in their errors.
 
 use crate::error::RunError;
+use crate::stop::StopSign;
 use crate::transport::Dial;
+use crate::transport::retry::Retry;
 use crate::transport::rpc::{CallError, EncodeArgs, RpcChannel};
 use filestone_model::client::nfs3::Credentials;
 use filestone_wire::nfs3::{
@@ -24,14 +26,10 @@ impl Session {
         dial: Dial,
         credentials: &Credentials,
         timeout: Duration,
+        retry: Retry,
     ) -> Result<Self, RunError> {
-        let channel =
-            RpcChannel::connect(dial, credentials.clone(), timeout).map_err(|source| {
-                RunError::Connect {
-                    address: dial.address,
-                    source,
-                }
-            })?;
+        let channel = RpcChannel::connect(dial, credentials.clone(), timeout, retry)
+            .map_err(|error| RunError::connecting(dial.address, error))?;
         Ok(Self {
             channel,
             credentials: credentials.clone(),
@@ -41,7 +39,32 @@ impl Session {
 
     /// Another connection to the same server.
     pub fn again(&self) -> Result<Self, RunError> {
-        Self::connect(*self.channel.dial(), &self.credentials, self.timeout)
+        let (dial, retry) = (*self.channel.dial(), self.retry().clone());
+        Self::connect(dial, &self.credentials, self.timeout, retry)
+    }
+
+    /// Whether the last call was sent more than once: then "it is there already" may be the
+    /// answer to what it did itself, and so may "it is not there".
+    pub fn was_resent(&self) -> bool {
+        self.channel.was_resent()
+    }
+
+    /// For how long a lost connection is made again, and what ends that.
+    pub fn retry(&self) -> &Retry {
+        self.channel.retry()
+    }
+
+    /// From now on, a lost connection is made again for so long.
+    pub fn reconnect_for(&mut self, reconnect: Duration) {
+        let sign = self.retry().sign.clone();
+        self.channel.set_retry(Retry { reconnect, sign });
+    }
+
+    /// From now on, this sign ends what waits for the server.
+    pub fn heed(&mut self, sign: &StopSign) {
+        let reconnect = self.retry().reconnect;
+        let sign = sign.clone();
+        self.channel.set_retry(Retry { reconnect, sign });
     }
 
     /// Whether the server is on this host.
@@ -72,13 +95,10 @@ impl Session {
         args: &dyn EncodeArgs,
     ) -> Result<Vec<u8>, RunError> {
         let address = self.channel.dial().address;
+        let number = (PROGRAM, VERSION, procedure.number());
         self.channel
-            .call(PROGRAM, VERSION, procedure.number(), args)
-            .map_err(|source| RunError::Call {
-                address,
-                call: name_of(procedure, about),
-                source,
-            })
+            .call_patiently(number, args)
+            .map_err(|source| RunError::calling(address, name_of(procedure, about), source))
     }
 
     /// An error of decoding, with its place.

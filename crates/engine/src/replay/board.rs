@@ -33,6 +33,8 @@ pub struct Ended {
     pub data_bytes: u32,
     /// Exchanges with a server.
     pub calls: u32,
+    /// Those of them that were made again after a loss.
+    pub retransmissions: u32,
     /// What it was.
     pub kind: OpKind,
     /// How it ended.
@@ -48,6 +50,8 @@ pub enum End {
     Unexpected(Mismatch),
     /// With the loss of its client.
     Lost,
+    /// Not at all: the window had been over for too long.
+    TimedOut,
 }
 
 impl Ended {
@@ -64,6 +68,7 @@ impl Ended {
             bytes_received: reply.bytes_received,
             data_bytes: u32::try_from(reply.data_bytes).unwrap_or(u32::MAX),
             calls: reply.calls,
+            retransmissions: 0,
             kind,
             end,
         }
@@ -83,13 +88,14 @@ impl Ended {
                     End::AsExpected => Outcome::Ok,
                     End::Unexpected(mismatch) => Outcome::Failed(Failure::Unexpected(mismatch)),
                     End::Lost => Outcome::Disconnected,
+                    End::TimedOut => Outcome::TimedOut,
                 },
                 answer: Answer::Plain,
                 usable: Moment::ZERO,
                 sent: self.sent,
                 done: self.done,
                 calls: self.calls,
-                retransmissions: 0,
+                retransmissions: self.retransmissions,
                 bytes_sent: self.bytes_sent,
                 bytes_received: self.bytes_received,
                 data_bytes: self.data_bytes,
@@ -116,6 +122,8 @@ pub struct Board {
     pub cpu_nanos: AtomicU64,
     /// When it had carried out its last line, in nanoseconds; 0 before.
     done_at: AtomicU64,
+    /// Whether it ended because the run was stopped.
+    pub was_stopped: AtomicBool,
     /// Whether its tree has been taken away, too.
     pub is_clean: AtomicBool,
 }
@@ -132,6 +140,7 @@ impl Board {
             worst: AtomicU64::new(0),
             cpu_nanos: AtomicU64::new(0),
             done_at: AtomicU64::new(0),
+            was_stopped: AtomicBool::new(false),
             is_clean: AtomicBool::new(false),
         }
     }

@@ -9,7 +9,7 @@
 //! its schedule (the lag), and dispatch delay is what we take between two lines.
 
 use super::board::{Board, End, Ended};
-use super::layer::{Layer, LayerLost, Reply};
+use super::layer::{Layer, LayerLost, Repeats, Reply};
 use super::mismatches::Mismatches;
 use super::pacing::Schedule;
 use super::time::Time;
@@ -102,6 +102,7 @@ struct Tally {
     begun: u64,
     was_stopped: bool,
     lost: Option<String>,
+    repeats: Repeats,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -124,6 +125,8 @@ pub struct ClientEnd {
     pub begun: u64,
     /// Whether somebody stopped it before its end.
     pub was_stopped: bool,
+    /// What its server made it do more than once.
+    pub repeats: Repeats,
 }
 
 impl<'run, L: Layer, T: Time> Client<'run, L, T> {
@@ -153,6 +156,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
                     begun: 0,
                     was_stopped: false,
                     lost: None,
+                    repeats: Repeats::default(),
                 },
                 free_at: now,
                 awaited: None,
@@ -224,6 +228,9 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
         board
             .cpu_nanos
             .store(time.processor_nanos(), Ordering::Relaxed);
+        board
+            .was_stopped
+            .store(tally.was_stopped, Ordering::Relaxed);
         board.finish(time.now());
         if let Some(point) = shared.points.get(number as usize) {
             point.store(u64::MAX, Ordering::Relaxed);
@@ -243,6 +250,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
             passes: tally.passes,
             begun: tally.begun,
             was_stopped: tally.was_stopped,
+            repeats: tally.repeats,
         };
         (end, self.layer)
     }
@@ -280,19 +288,25 @@ impl<T: Time> Course<'_, T> {
         let answer = layer.carry_out(&action, line.data);
         let done = self.time.now().max(sent);
         self.free_at = done;
-        if answer.as_ref().is_err_and(LayerLost::is_stop) {
+        let is_broken_off = answer.as_ref().is_err_and(LayerLost::is_stop);
+        if is_broken_off && self.shared.stop.load(Ordering::Relaxed) {
             return Ok(self.break_off(is_measured));
         }
+        let repeats = layer.take_repeats();
+        self.tally.repeats = self.tally.repeats.and(repeats);
         let nothing = Reply::of(Status::Unknown);
         let (reply, end) = match &answer {
             Ok(reply) => match line.expected.mismatch(&reply.status) {
                 None => (reply, End::AsExpected),
                 Some(mismatch) => (reply, End::Unexpected(mismatch)),
             },
+            // Nobody stopped the run: its window has been over for as long as a call may take.
+            Err(_) if is_broken_off => (&nothing, End::TimedOut),
             Err(_) => (&nothing, End::Lost),
         };
         let kind = action.kind();
-        let ended = Ended::new(kind, end, reply, [due, ready, sent, done]);
+        let mut ended = Ended::new(kind, end, reply, [due, ready, sent, done]);
+        ended.retransmissions = repeats.retransmissions;
         self.schedule.moved(reply.data_bytes);
         let response_time = done.nanos_since(due);
         self.board.end(line.number, reply.data_bytes, response_time);
@@ -308,6 +322,9 @@ impl<T: Time> Course<'_, T> {
         }
         if self.board.push(ended) {
             self.flush();
+        }
+        if is_broken_off {
+            return Ok(Step::Ended);
         }
         answer?;
         match (end, self.shared.on_mismatch) {

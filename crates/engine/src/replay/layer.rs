@@ -7,8 +7,9 @@
 //! nothing; they say what was answered and what it took.
 
 use filestone_model::load::{Action, Status};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub use crate::stop::StopSign;
 
 /// What one action came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,47 @@ impl Reply {
             bytes_sent: 0,
             bytes_received: 0,
             data_bytes: 0,
+        }
+    }
+}
+
+/// What a layer did more than once because of its server, and how long that took. The time is
+/// in the response times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Repeats {
+    /// Calls sent again after the loss of a connection.
+    pub retransmissions: u32,
+    /// Connections made again.
+    pub reconnections: u64,
+    /// How long there was none.
+    pub unusable: Duration,
+    /// Calls made again because the server asked for patience (NFS3ERR_JUKEBOX).
+    pub patience: u64,
+    /// Pauses before them.
+    pub patience_pauses: Duration,
+}
+
+impl Repeats {
+    /// One connection made again.
+    pub fn note_reconnection(&mut self, unusable: Duration) {
+        self.reconnections += 1;
+        self.unusable += unusable;
+    }
+
+    /// One pause before a call is made again.
+    pub fn note_patience(&mut self, pause: Duration) {
+        self.patience += 1;
+        self.patience_pauses += pause;
+    }
+
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            retransmissions: self.retransmissions.saturating_add(other.retransmissions),
+            reconnections: self.reconnections + other.reconnections,
+            unusable: self.unusable + other.unusable,
+            patience: self.patience + other.patience,
+            patience_pauses: self.patience_pauses + other.patience_pauses,
         }
     }
 }
@@ -65,23 +107,6 @@ impl LayerLost {
     }
 }
 
-/// Says that the run is to end. Whoever moves much for one action looks at it
-/// between two pieces.
-#[derive(Debug, Clone, Default)]
-pub struct StopSign(Arc<AtomicBool>);
-
-impl StopSign {
-    /// From now on everybody sees it.
-    pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the run is to end.
-    pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// One client's way to what is under test.
 pub trait Layer {
     /// Hands it the sign at which long actions break off with
@@ -92,6 +117,12 @@ pub trait Layer {
     /// Carries out one action. `data` are the bytes that writes take their data
     /// from, over and over; never empty.
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
+
+    /// What was done more than once since this was asked last. A layer without a server has
+    /// nothing of the kind.
+    fn take_repeats(&mut self) -> Repeats {
+        Repeats::default()
+    }
 
     /// Forgets handles left open by a pass of the load file, closing them, so that
     /// the next pass begins as the first one did. Not measured.

@@ -14,6 +14,9 @@ const GIVEN_UP: &str = "given up";
 const LOCKED: &str = "locked";
 /// More of a marker is not read.
 pub const MARKER_MAX_BYTES: u32 = 4096;
+/// A marker has so many bytes at least, so that the next text fits into its place. Half of what
+/// is read: whoever adds a line by hand adds it where it is seen.
+const PADDED_BYTES: usize = 2048;
 
 /// What a run has left over, as its marker says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,6 +49,17 @@ pub fn text(host: &str, is_given_up: bool) -> String {
         std::process::id(),
         humantime::format_rfc3339_seconds(SystemTime::now()),
     )
+}
+
+/// A marker's text with blanks after it, which make it as long as all others.
+pub fn padded(text: &str) -> String {
+    let blanks = PADDED_BYTES.saturating_sub(text.len());
+    let mut padded = String::from(text);
+    if blanks > 0 {
+        padded.extend(std::iter::repeat_n(' ', blanks - 1));
+        padded.push('\n');
+    }
+    padded
 }
 
 impl LeftOver {
@@ -115,6 +129,19 @@ mod tests {
         assert_eq!(run.is_going_on("here"), Some(true));
         assert_eq!(read(&text("here", true)).is_going_on("here"), Some(false));
         assert_eq!(LeftOver::read(String::new(), b"made by somebody"), None);
+    }
+
+    #[test]
+    fn one_text_fits_into_the_place_of_another() {
+        let texts = [text("here", false), text("a-longer-name.of.a.host", true)];
+        let padded = texts.map(|text| padded(&text));
+        assert_eq!(padded.each_ref().map(String::len), [PADDED_BYTES; 2]);
+        assert!(read(&padded[1]).is_given_up && !read(&padded[0]).is_given_up);
+        assert_eq!(super::padded("").len(), PADDED_BYTES);
+        let long = "x".repeat(3000);
+        assert_eq!(super::padded(&long), long);
+        // What somebody adds with an editor.
+        assert!(read(&format!("{}given up\n", padded[0])).is_given_up);
     }
 
     #[test]

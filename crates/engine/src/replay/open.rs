@@ -8,6 +8,7 @@ use super::tcp::{self, TcpOptions, TcpSite};
 use crate::error::RunError;
 use crate::prepare::mount::resolve;
 use crate::run::{Observer, check_pin};
+use crate::stop::{StopSign, attend};
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
@@ -200,6 +201,7 @@ impl<'run> Opening<'run> {
             enable_nlm: self.replay.nfs3.enable_nlm,
             nlm_port: self.replay.nfs3.nlm_port,
             timeout: Duration::from_nanos(self.plan.timeout_ns),
+            reconnect: Duration::from_nanos(self.plan.reconnect_ns),
             ..Nfs3Options::new(vec![self.generation])
         };
         let built_in = match target.host {
@@ -208,7 +210,10 @@ impl<'run> Opening<'run> {
         };
         let policy = self.replay.left_over;
         if policy != LeftOverPolicy::Refuse {
-            nfs3::remove_left_over(target, built_in, options.timeout, policy)?;
+            let sign = StopSign::default();
+            attend(self.stop, &sign, || {
+                nfs3::remove_left_over_until(target, built_in, &options, policy, &sign)
+            })?;
         }
         Nfs3Site::claim(target, built_in, options, self.stop)
     }

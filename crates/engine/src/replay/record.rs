@@ -1,6 +1,7 @@
 //! What a replay came to, and the record that is made of it.
 
 use super::client::ClientEnd;
+use super::layer::Repeats;
 use super::mismatches::Mismatches;
 use crate::clock::Clock;
 use crate::run::Course;
@@ -11,7 +12,7 @@ use filestone_model::measure::{Assembly, Caveat, caveat};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Plan, ReplayPlan};
 use filestone_model::time::Moment;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What a run came to, before it is a record.
 pub(super) struct Measured {
@@ -23,6 +24,7 @@ pub(super) struct Measured {
     pub(super) replay: ReplayRecord,
     /// Operations that clients began in the window, counted where they began.
     pub(super) begun: u64,
+    repeats: Repeats,
     pub(super) left_behind: Option<(u32, String)>,
 }
 
@@ -49,6 +51,7 @@ impl Measured {
             window_end,
             end: how_it_ended(&ends),
             begun: ends.iter().map(|end| end.begun).sum(),
+            repeats: repeats(&ends),
             replay: replay_record(ends, plan, replay),
             left_behind,
         }
@@ -61,6 +64,8 @@ impl Measured {
             self.assembly.conclude(plan, self.window_end, failure::name);
         // Its clients are its threads; how busy they are says nothing.
         totals.workers.clear();
+        totals.reconnections = self.repeats.reconnections;
+        totals.unusable_ns = nanos(self.repeats.unusable);
         let moved = |wanted: &[OpKind]| {
             let kinds = totals.kinds.iter();
             let of_kind = kinds.filter(|kind| wanted.contains(&kind.operation));
@@ -99,6 +104,15 @@ impl Measured {
     }
 }
 
+fn repeats(ends: &[ClientEnd]) -> Repeats {
+    let of_clients = ends.iter().map(|end| end.repeats);
+    of_clients.fold(Repeats::default(), Repeats::and)
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A client that saw the stop was stopped; one that had come to its end before had
 /// not been.
 fn how_it_ended(ends: &[ClientEnd]) -> RunEnd {
@@ -128,6 +142,9 @@ fn replay_record(ends: Vec<ClientEnd>, plan: &Plan, replay: &ReplayPlan) -> Repl
         threads: plan.clients.div_ceil(replay.clients_per_thread.max(1)),
         ..ReplayRecord::default()
     };
+    let repeats = repeats(&ends);
+    record.jukebox_calls = repeats.patience;
+    record.jukebox_pauses_ns = nanos(repeats.patience_pauses);
     let mut mismatches = Mismatches::default();
     for end in ends {
         record.lines += end.record.lines;

@@ -3,6 +3,7 @@
 use super::layer::LayerLost;
 use super::site::{Site, Trees};
 use crate::error::RunError;
+use crate::stop::StopSign;
 use filestone_model::measure::run_record::Target;
 
 /// Sites of one layer.
@@ -49,6 +50,12 @@ impl<S: Site> Site for RoundRobin<S> {
             }
         }
         first
+    }
+
+    fn heed(&mut self, preparing: &StopSign, cleaning_up: &StopSign) {
+        for site in &mut self.sites {
+            site.heed(preparing, cleaning_up);
+        }
     }
 
     fn layer(&self, client: u32) -> Result<S::Layer, RunError> {

@@ -3,15 +3,16 @@
 
 use super::board::Board;
 use super::client::{Client, Shared, Step};
-use super::layer::{Layer, StopSign};
+use super::layer::Layer;
 use super::record::{Measured, ThreadEnd};
 use super::site::{Site, Trees};
 use super::time::{RealTime, Time};
-use super::watch::{Coordinator, buffer};
+use super::watch::{Coordinator, Signs, buffer, clean_up_limits};
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::prepare;
 use crate::run::{Observer, settle};
+use crate::stop::{attend, attend_clean_up};
 use filestone_model::load::{Load, Script};
 use filestone_model::measure::run_record::RunRecord;
 use filestone_model::measure::{Caveat, Recorder};
@@ -20,7 +21,11 @@ use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Why a clean-up that was stopped left something.
+const BROKEN_OFF: &str = "the clean-up was broken off: it was interrupted, or took much longer \
+     than the run; --remove-leftover goes on with it";
 
 /// Stack of a client's thread: buffers are on the heap.
 const STACK_BYTES: usize = 256 << 10;
@@ -30,20 +35,25 @@ pub fn replay_on<S: Site>(
     plan: &Plan,
     replay: &ReplayPlan,
     loads: &[Arc<Load>],
-    site: S,
+    mut site: S,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, RunError> {
+    let began = Instant::now();
     let target = site.target();
     observer.prepared(&target);
-    let measured = measure(plan, replay, loads, &site, stop, observer);
+    let signs = Signs::default();
+    site.heed(&signs.work, &signs.clean_up);
+    let measured = measure(plan, replay, loads, &site, (stop, &signs), observer);
     // What could not even begin has nothing that is worth keeping.
     let trees = if replay.skip_cleanup && measured.is_ok() {
         Trees::Keep
     } else {
         Trees::Remove
     };
-    let released = site.release(trees);
+    let run = Moment::ZERO.after_nanos(duration_nanos(began.elapsed()));
+    let limits = clean_up_limits(Duration::from_nanos(plan.timeout_ns), run);
+    let released = attend_clean_up(stop, limits, &signs.clean_up, || site.release(trees));
     let mut measured = measured?;
     if trees == Trees::Remove && released.is_ok() {
         // A client's tree can be in use by another one until all have ended.
@@ -51,12 +61,20 @@ pub fn replay_on<S: Site>(
     }
     let mut record = measured.into_record(plan, target);
     if let Err(error) = released {
+        let reason = match error {
+            RunError::Interrupted => BROKEN_OFF.into(),
+            error => error.to_string(),
+        };
         record.caveats.push(Caveat::LeftBehind {
             path: super::site::CLIENTS.into(),
-            reason: error.to_string(),
+            reason,
         });
     }
     Ok(record)
+}
+
+fn duration_nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn measure<S: Site>(
@@ -64,12 +82,11 @@ fn measure<S: Site>(
     replay: &ReplayPlan,
     loads: &[Arc<Load>],
     site: &S,
-    stop: &AtomicBool,
+    (stop, signs): (&AtomicBool, &Signs),
     observer: &mut dyn Observer,
 ) -> Result<Measured, RunError> {
-    let mut layers = layers(plan, site, stop, observer)?;
-    let sign = StopSign::default();
-    layers.iter_mut().for_each(|layer| layer.heed(&sign));
+    let mut layers = attend(stop, &signs.work, || layers(plan, site, stop, observer))?;
+    layers.iter_mut().for_each(|layer| layer.heed(&signs.work));
     let clock = Clock::start();
     let shared = shared(plan, replay, stop);
     let boards: Vec<Board> = (0..plan.clients).map(|_| Board::new()).collect();
@@ -124,7 +141,7 @@ fn measure<S: Site>(
         for start in starts {
             let _ = start.send(clock.clone());
         }
-        let ends = coordinator.watch(&clock, &all_done, &sign, observer);
+        let ends = coordinator.watch(&clock, &all_done, signs, observer);
         Ok::<_, RunError>((clock, started_at, ends))
     })?;
     Ok(coordinator.conclude(replay, clock, started_at, ends))
@@ -199,7 +216,11 @@ fn run_thread<S: Site, T: Time>(
         if let Some(site) = clean_up
             && let Err(lost) = site.clean_up(number, &mut layer)
         {
-            left_behind.get_or_insert((number, lost.what));
+            let what = match lost.is_stop() {
+                true => BROKEN_OFF.into(),
+                false => lost.what,
+            };
+            left_behind.get_or_insert((number, what));
         }
         boards[number as usize]
             .is_clean

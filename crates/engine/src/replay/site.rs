@@ -8,6 +8,7 @@
 
 use super::layer::{Layer, LayerLost};
 use crate::error::RunError;
+use crate::stop::StopSign;
 use filestone_model::measure::run_record::Target;
 
 /// The directory in the directory under test that belongs to the run.
@@ -23,6 +24,10 @@ pub trait Site: Sync {
 
     /// What the record says of the target.
     fn target(&self) -> Target;
+
+    /// Hands it the signs at which it stops preparing and cleaning up. A site without a server
+    /// has no use for them.
+    fn heed(&mut self, _preparing: &StopSign, _cleaning_up: &StopSign) {}
 
     /// Makes one client's way: connects, mounts, opens. Before the clock starts.
     fn layer(&self, client: u32) -> Result<Self::Layer, RunError>;

@@ -3,11 +3,11 @@
 
 use super::board::Board;
 use super::client::{Shared, enter};
-use super::layer::StopSign;
 use super::record::{Measured, ThreadEnd};
 use super::{Progress, ProgressPhase};
 use crate::clock::Clock;
 use crate::run::Observer;
+use crate::stop::{CleanUpEnd, CleanUpLimits, LOOK_EVERY, StopSign};
 use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::plan::{Plan, ReplayPlan, TICK_NANOS};
 use filestone_model::time::Moment;
@@ -17,10 +17,63 @@ use std::time::{Duration, SystemTime};
 
 /// A second: dbench's row.
 const ROW: u64 = 1_000_000_000;
+/// A clean-up may take so many times as long as the run, and as long as a call may besides: a
+/// server that lists new names for ever must not be cleaned for ever.
+const CLEAN_UP_LENGTHS: u32 = 10;
 /// An empty buffer for the kinds of a plan.
 pub(super) fn buffer(plan: &Plan) -> IntervalBuffer {
     let ticks = plan.interval_ns.div_ceil(TICK_NANOS).max(1);
     IntervalBuffer::new(&plan.kinds(), ticks as usize + 1, TICK_NANOS)
+}
+
+/// What clients look at while they are busy with one action.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    /// The load is to end.
+    pub(super) work: StopSign,
+    /// So is taking trees away.
+    pub(super) clean_up: StopSign,
+}
+
+/// How long trees are taken away, of a run that has taken so long. What was made in that time is
+/// removed in a part of it.
+pub(super) fn clean_up_limits(timeout: Duration, run: Moment) -> CleanUpLimits {
+    CleanUpLimits {
+        stopped: timeout,
+        finished: timeout + Duration::from_nanos(run.nanos()) * CLEAN_UP_LENGTHS,
+    }
+}
+
+/// When the signs are raised.
+struct Watch<'run> {
+    signs: &'run Signs,
+    /// The end of the window, and as long as a call may take: an action of many calls is broken
+    /// off then.
+    work_end: Moment,
+    /// How long a call may take.
+    timeout: Duration,
+    /// Known as soon as the run is stopped, or all clients are done.
+    clean_up: Option<CleanUpEnd>,
+}
+
+impl Watch<'_> {
+    /// `done` is known when all clients have carried out their last line: whether that was
+    /// because the run was stopped.
+    fn look(&mut self, now: Moment, is_stopped: bool, done: Option<bool>) {
+        if is_stopped || now >= self.work_end {
+            self.signs.work.raise();
+        }
+        let Some(was_stopped) = done.or(is_stopped.then_some(true)) else {
+            return;
+        };
+        let limits = clean_up_limits(self.timeout, now);
+        let end = self
+            .clean_up
+            .get_or_insert_with(|| CleanUpEnd::new(was_stopped, limits));
+        if end.is_due(is_stopped) {
+            self.signs.clean_up.raise();
+        }
+    }
 }
 
 /// Watches the clients and takes what they measure.
@@ -69,11 +122,20 @@ impl<'run> Coordinator<'run> {
         &mut self,
         clock: &Clock,
         all_done: &Receiver<ThreadEnd>,
-        sign: &StopSign,
+        signs: &Signs,
         observer: &mut dyn Observer,
     ) -> Vec<ThreadEnd> {
         let mut ends = Vec::new();
         let mut row = Moment::ZERO.after_nanos(ROW);
+        let mut watch = Watch {
+            signs,
+            work_end: match self.shared.window_end {
+                Moment::NEVER => Moment::NEVER,
+                end => end.after_nanos(self.plan.timeout_ns),
+            },
+            timeout: Duration::from_nanos(self.plan.timeout_ns),
+            clean_up: None,
+        };
         loop {
             let mut next = row;
             // The books of what has been carried out are closed all at once, when
@@ -84,17 +146,16 @@ impl<'run> Coordinator<'run> {
             if !self.is_measuring {
                 next = next.min(self.shared.window_start);
             }
-            let left = next.nanos_since(clock.now());
-            match all_done.recv_timeout(Duration::from_nanos(left)) {
+            let left = Duration::from_nanos(next.nanos_since(clock.now()));
+            match all_done.recv_timeout(left.min(LOOK_EVERY)) {
                 Ok(end) => ends.push(end),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if self.shared.stop.load(Ordering::Relaxed) {
-                sign.raise();
-            }
             let now = clock.now();
+            let is_stopped = self.shared.stop.load(Ordering::Relaxed);
             self.note_phase(now);
+            watch.look(now, is_stopped, self.was_stopped());
             if now >= self.next_boundary() && self.all_done_at.is_none() {
                 self.take_interval(self.next_boundary(), observer);
             }
@@ -130,6 +191,13 @@ impl<'run> Coordinator<'run> {
         if self.all_done_at.is_none() {
             self.all_done_at = all_done_at(self.boards);
         }
+    }
+
+    /// Whether clients ended because the run was stopped, once all have ended.
+    fn was_stopped(&self) -> Option<bool> {
+        self.all_done_at?;
+        let mut boards = self.boards.iter();
+        Some(boards.any(|board| board.was_stopped.load(Ordering::Relaxed)))
     }
 
     fn bytes_moved(&self) -> u64 {

@@ -1,11 +1,12 @@
 //! Making connections, at once or in the background, over IPv4 and IPv6.
 
+use crate::stop::StopSign;
 use filestone_model::plan::TransportKind;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Ports that servers take for a sign of root (RFC 1813, section 4.4), tried from
 /// above, as the kernel's client does.
@@ -21,6 +22,9 @@ pub struct Dial {
     /// Whether to come from a port below 1024.
     pub reserved_port: bool,
 }
+
+/// How long is slept at a time while a connection is being made.
+const CONNECT_SLICE: Duration = crate::stop::LOOK_EVERY;
 
 /// A connection that is being made.
 #[derive(Debug)]
@@ -38,9 +42,46 @@ impl Dial {
         Ok(socket.into())
     }
 
+    /// The same, given up as well when `sign` is raised, with an error of the kind
+    /// `Interrupted`.
+    pub fn connect_until(&self, timeout: Duration, sign: &StopSign) -> io::Result<OwnedFd> {
+        wait_for(self.begin()?, timeout, sign)
+    }
+
+    /// Connects once more in the place of `lost`, from the same port if that can be had: some
+    /// servers know a call that comes again by the port that it came from, too.
+    pub fn connect_again(
+        &self,
+        lost: OwnedFd,
+        timeout: Duration,
+        sign: &StopSign,
+    ) -> io::Result<OwnedFd> {
+        let port = SockRef::from(&lost).local_addr();
+        drop(lost);
+        let again = port.and_then(|port| self.begin_from(&port));
+        match again.and_then(|pending| wait_for(pending, timeout, sign)) {
+            Err(error) if is_taken(&error) => self.connect_until(timeout, sign),
+            connected => connected,
+        }
+    }
+
     /// Begins to connect without waiting.
     pub fn begin(&self) -> io::Result<Pending> {
-        let socket = self.socket()?;
+        self.begin_on(self.socket()?)
+    }
+
+    fn begin_from(&self, local: &SockAddr) -> io::Result<Pending> {
+        let any = Self {
+            reserved_port: false,
+            ..*self
+        };
+        let socket = any.socket()?;
+        socket.set_reuse_address(true)?;
+        socket.bind(local)?;
+        self.begin_on(socket)
+    }
+
+    fn begin_on(&self, socket: Socket) -> io::Result<Pending> {
         socket.set_nonblocking(true)?;
         match socket.connect(&self.address.into()) {
             Err(error)
@@ -75,6 +116,27 @@ impl Dial {
     }
 }
 
+fn wait_for(begun: Pending, timeout: Duration, sign: &StopSign) -> io::Result<OwnedFd> {
+    let end = Instant::now() + timeout;
+    let mut pending = begun;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        match pending.wait(left.min(CONNECT_SLICE))? {
+            Ok(socket) => return Ok(socket),
+            Err(_) if sign.is_raised() => return Err(io::ErrorKind::Interrupted.into()),
+            Err(_) if left.is_zero() => return Err(io::ErrorKind::TimedOut.into()),
+            Err(again) => pending = again,
+        }
+    }
+}
+
+/// Whether a port cannot be had a second time.
+fn is_taken(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrInUse, AddrNotAvailable, InvalidInput, PermissionDenied};
+    let taken = [AddrInUse, AddrNotAvailable, InvalidInput, PermissionDenied];
+    taken.contains(&error.kind())
+}
+
 fn bind_reserved(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
     let any: IpAddr = match peer {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -95,16 +157,25 @@ impl Pending {
     /// The connection, if it has been made; an error if it failed; otherwise the
     /// attempt goes on.
     pub fn check(self) -> io::Result<Result<OwnedFd, Pending>> {
+        self.wait(Duration::ZERO)
+    }
+
+    /// The same, after a while at most.
+    fn wait(self, most: Duration) -> io::Result<Result<OwnedFd, Pending>> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let ready = {
             let mut fds = [PollFd::new(&self.0, PollFlags::OUT)];
             poll(
                 &mut fds,
                 Some(&Timespec {
-                    tv_sec: 0,
-                    tv_nsec: 0,
+                    tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
+                    tv_nsec: most.subsec_nanos().into(),
                 }),
-            )?
+            )
+        };
+        let ready = match ready {
+            Err(rustix::io::Errno::INTR) => 0,
+            ready => ready?,
         };
         if ready == 0 {
             return Ok(Err(self));

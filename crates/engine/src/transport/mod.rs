@@ -1,6 +1,7 @@
 //! Sockets: how connections are made, and RPC calls one at a time.
 
 pub mod connect;
+pub mod retry;
 pub mod rpc;
 mod xid;
 

@@ -3,6 +3,8 @@
 //! The measured path never comes through here; it has no allocation-free ways
 //! and no batches, only clear errors.
 
+use super::retry::{Backoff, Retry, asks_for_patience};
+use crate::stop::LOOK_EVERY;
 use crate::transport::{Dial, first_xid};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::TransportKind;
@@ -48,7 +50,18 @@ pub enum CallError {
     Denied(RejectStatus),
     /// The operating system said so.
     #[error("{0}")]
-    System(#[from] io::Error),
+    System(#[source] io::Error),
+    /// The connection was lost, and could not be made again.
+    #[error("{loss}; it was tried again for {tried:?}")]
+    Gone {
+        /// How the last attempt failed.
+        loss: Box<CallError>,
+        /// How long there were attempts.
+        tried: Duration,
+    },
+    /// Somebody stopped the run.
+    #[error("interrupted")]
+    Stopped,
 }
 
 impl CallError {
@@ -70,7 +83,19 @@ impl CallError {
             CallError::TimedOut(_) => {
                 Some("does the server speak this transport? (--transport tcp or udp)")
             }
+            CallError::Gone { loss, .. } => loss.help(),
             _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for CallError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // Nothing else is reported so: calls of the system that a signal breaks off are
+            // made again.
+            io::ErrorKind::Interrupted => CallError::Stopped,
+            _ => CallError::System(error),
         }
     }
 }
@@ -89,21 +114,31 @@ pub struct RpcChannel {
     credentials: Credentials,
     xid: u32,
     timeout: Duration,
+    retry: Retry,
+    /// Whether the last call was sent more than once.
+    was_resent: bool,
     assembler: Assembler,
     /// Input that has been received and not been used.
     pending: Vec<u8>,
 }
 
 impl RpcChannel {
-    /// Connects; calls are numbered from anywhere on.
-    pub fn connect(dial: Dial, credentials: Credentials, timeout: Duration) -> io::Result<Self> {
-        let socket = dial.connect(timeout)?;
+    /// Connects; calls are numbered from anywhere on. What `retry` says goes for connecting, too.
+    pub fn connect(
+        dial: Dial,
+        credentials: Credentials,
+        timeout: Duration,
+        retry: Retry,
+    ) -> Result<Self, CallError> {
+        let socket = retry.connect_first(|| Ok(dial.connect_until(timeout, &retry.sign)?))?;
         Ok(Self {
             socket,
             dial,
             credentials,
             xid: first_xid(),
             timeout,
+            retry,
+            was_resent: false,
             assembler: Assembler::new(RECORD_MAX),
             pending: Vec::new(),
         })
@@ -112,6 +147,22 @@ impl RpcChannel {
     /// Where it is connected to.
     pub fn dial(&self) -> &Dial {
         &self.dial
+    }
+
+    /// Whether the last call was sent more than once: then its answer may be that to a second
+    /// try of what the first one did.
+    pub fn was_resent(&self) -> bool {
+        self.was_resent
+    }
+
+    /// For how long a lost connection is made again, and what ends that.
+    pub fn retry(&self) -> &Retry {
+        &self.retry
+    }
+
+    /// Changes that from now on.
+    pub fn set_retry(&mut self, retry: Retry) {
+        self.retry = retry;
     }
 
     /// Whether the server is on this host: then both ends have the same address.
@@ -132,8 +183,47 @@ impl RpcChannel {
     ) -> Result<Vec<u8>, CallError> {
         self.xid = self.xid.wrapping_add(1);
         let message = self.encode(program, version, procedure, args);
+        let mut losses: Option<Backoff> = None;
+        self.was_resent = false;
+        loop {
+            let loss = match self.exchange(&message) {
+                Err(error) if error.is_loss() => error,
+                answered => return answered,
+            };
+            let backoff = losses.get_or_insert_with(|| self.retry.backoff());
+            let (dial, timeout) = (self.dial, self.timeout);
+            let sign = &self.retry.sign;
+            let connect = || Ok(dial.connect_until(timeout, sign)?);
+            self.socket = self.retry.connect(backoff, loss, connect)?;
+            self.assembler = Assembler::new(RECORD_MAX);
+            self.pending.clear();
+            self.was_resent = true;
+        }
+    }
+
+    /// Calls a procedure of NFS, whose results have a status first, and calls it again for as
+    /// long as a call may take if the server asks for patience.
+    pub fn call_patiently(
+        &mut self,
+        (program, version, procedure): (u32, u32, u32),
+        args: &dyn EncodeArgs,
+    ) -> Result<Vec<u8>, CallError> {
+        let mut patience = Backoff::patience(self.timeout);
+        loop {
+            let results = self.call(program, version, procedure, args)?;
+            let is_asked_for = asks_for_patience(&results);
+            match patience.next().filter(|_| is_asked_for) {
+                None => return Ok(results),
+                Some(pause) if self.retry.sign.pause(pause) => {}
+                Some(_) => return Err(CallError::Stopped),
+            }
+        }
+    }
+
+    /// Sends a message and waits for the reply to it.
+    fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, CallError> {
         let deadline = Instant::now() + self.timeout;
-        self.send(&message)?;
+        self.send(message)?;
         let mut send_again = Instant::now() + RETRANSMIT;
         loop {
             if let Some(record) = self.next_record(deadline.min(send_again))?
@@ -148,7 +238,8 @@ impl RpcChannel {
             if now >= send_again {
                 send_again = now + RETRANSMIT;
                 if self.dial.transport == TransportKind::Udp {
-                    self.send(&message)?;
+                    self.was_resent = true;
+                    self.send(message)?;
                 }
             }
         }
@@ -180,10 +271,22 @@ impl RpcChannel {
             TransportKind::Tcp => message,
             TransportKind::Udp => &message[4..],
         };
+        let deadline = Instant::now() + self.timeout;
         while !rest.is_empty() {
-            match send(&self.socket, rest, SendFlags::NOSIGNAL) {
+            // There is always room for a message as short as these, unless the server stops
+            // reading.
+            match send(
+                &self.socket,
+                rest,
+                SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+            ) {
                 Ok(len) => rest = &rest[len..],
                 Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if Instant::now() >= deadline => {
+                    return Err(CallError::TimedOut(self.timeout));
+                }
+                Err(Errno::AGAIN) if self.retry.sign.pause(Duration::from_millis(1)) => {}
+                Err(Errno::AGAIN) => return Err(CallError::Stopped),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -217,7 +320,7 @@ impl RpcChannel {
             sockopt::set_socket_timeout(
                 &self.socket,
                 sockopt::Timeout::Recv,
-                Some(left.max(Duration::from_millis(1))),
+                Some(left.clamp(Duration::from_millis(1), LOOK_EVERY)),
             )?;
             match recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
                 Ok((_, 0)) if self.dial.transport == TransportKind::Tcp => {
@@ -227,6 +330,9 @@ impl RpcChannel {
                     return Ok(Some(buffer[..len.min(buffer.len())].to_vec()));
                 }
                 Ok((_, len)) => self.pending.extend_from_slice(&buffer[..len]),
+                Err(Errno::AGAIN | Errno::INTR) if self.retry.sign.is_raised() => {
+                    return Err(CallError::Stopped);
+                }
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }

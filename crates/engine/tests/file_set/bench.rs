@@ -42,9 +42,13 @@ impl Bench {
     }
 
     pub fn within(server: &Running, seconds: u64) -> Self {
+        Self::through(server.port(), seconds)
+    }
+
+    pub fn through(port: u16, seconds: u64) -> Self {
         let target = NfsTarget {
             host: Some("127.0.0.1".into()),
-            port: Some(server.port()),
+            port: Some(port),
             mount_port: None,
             path: "/export".into(),
             transport: TransportKind::Tcp,
@@ -166,6 +170,10 @@ impl Bench {
     }
 
     pub fn make_directory(&mut self, directory: &str, name: &str) {
+        assert!(self.try_make_directory(directory, name), "it was not there");
+    }
+
+    pub fn try_make_directory(&mut self, directory: &str, name: &str) -> bool {
         let directory = match directory {
             "" => self.root,
             path => self.at(path),
@@ -175,8 +183,7 @@ impl Bench {
             attributes: Sattr3::default(),
         };
         let bytes = self.call(Procedure::Mkdir, &arguments);
-        let reply = mkdir::Reply::from_bytes(&bytes).expect("a reply");
-        reply.expect("it was not there");
+        mkdir::Reply::from_bytes(&bytes).expect("a reply").is_ok()
     }
 
     /// Makes a file of this text, or writes it over the one that is there.

@@ -6,4 +6,5 @@ mod support;
 mod bench;
 mod claims;
 mod faults;
+mod restarts;
 mod reuse;

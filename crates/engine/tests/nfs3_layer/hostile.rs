@@ -20,7 +20,10 @@ fn faulty_within(rules: &[&str], timeout: Duration) -> Bench {
                 .map(|rule| rule.parse().expect("a fault"))
                 .collect();
         },
-        |options| options.timeout = timeout,
+        |options| {
+            options.timeout = timeout;
+            options.reconnect = Duration::from_millis(50);
+        },
     )
 }
 

@@ -8,4 +8,5 @@ mod hostile;
 mod locks;
 mod lowering;
 mod place;
+mod restarts;
 mod verbs;

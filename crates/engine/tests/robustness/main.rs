@@ -8,6 +8,7 @@ mod support;
 mod bounds;
 mod faults;
 mod impostors;
+mod replays;
 mod restarts;
 mod targets;
 

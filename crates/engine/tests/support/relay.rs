@@ -1,12 +1,14 @@
-//! A server between the client and the built-in one: it notes what is asked, and
-//! changes what is answered.
+//! A server between clients and the built-in one: it notes what is asked, changes what is
+//! answered, and goes away and comes back without losing a file.
+#![allow(dead_code)] // each test binary uses its own part
 
+use filestone_wire::nfs3::{PROGRAM, Procedure};
 use filestone_wire::record::RecordMark;
-use filestone_wire::rpc::CallHeader;
-use filestone_wire::xdr::{Decode, Reader};
+use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, ReplyHeader};
+use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 /// A call, as far as tests ask.
@@ -17,40 +19,88 @@ pub struct Seen {
     pub procedure: u32,
 }
 
+impl Seen {
+    /// The procedure of NFS; `None` of another program.
+    pub fn nfs(self) -> Option<Procedure> {
+        let is_nfs = self.program == PROGRAM;
+        Procedure::from_number(self.procedure).filter(|_| is_nfs)
+    }
+}
+
+/// What becomes of a reply.
+pub enum Fate {
+    /// It goes on its way.
+    Pass,
+    /// These results go in its place.
+    Replace(Vec<u8>),
+    /// It is lost, and so are all connections; of the attempts to connect, so many get one that
+    /// is closed at once.
+    Cut(u32),
+}
+
 /// Changes a reply, xid and RPC header included, to the call of this procedure.
 pub type Change = fn(Seen, &mut Vec<u8>);
 
-/// What went through, and where.
+type Judge = Box<dyn FnMut(Seen, &mut Vec<u8>) -> Fate + Send>;
+
+/// What went through, and what becomes of the rest.
+struct State {
+    server: SocketAddr,
+    judge: Judge,
+    /// The calls of each connection, in order.
+    connections: Vec<Vec<Seen>>,
+    /// The calls of all, in the order of their replies.
+    answered: Vec<Seen>,
+    open: Vec<TcpStream>,
+    refuse: u32,
+}
+
+/// A relay; it works as long as the test runs.
+#[derive(Clone)]
 pub struct Relay {
     address: SocketAddr,
-    /// The calls of each connection, in order.
-    connections: Arc<Mutex<Vec<Vec<Seen>>>>,
+    state: Arc<Mutex<State>>,
 }
 
 impl Relay {
-    /// Relays to `server` from a free port, for as long as the test runs.
+    /// Relays to `server` from a free port, with `change` done to each reply.
     pub fn start(server: SocketAddr, change: Change) -> Self {
+        Self::judging(server, move |seen, reply| {
+            change(seen, reply);
+            Fate::Pass
+        })
+    }
+
+    /// The same; `judge` says what becomes of the reply to each call.
+    pub fn to(server: SocketAddr, mut judge: impl FnMut(Seen) -> Fate + Send + 'static) -> Self {
+        Self::judging(server, move |seen, _| judge(seen))
+    }
+
+    fn judging(
+        server: SocketAddr,
+        judge: impl FnMut(Seen, &mut Vec<u8>) -> Fate + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let connections = Arc::new(Mutex::new(Vec::new()));
-        let noted = Arc::clone(&connections);
+        let state = State {
+            server,
+            judge: Box::new(judge),
+            connections: Vec::new(),
+            answered: Vec::new(),
+            open: Vec::new(),
+            refuse: 0,
+        };
+        let relay = Self {
+            address,
+            state: Arc::new(Mutex::new(state)),
+        };
+        let accepting = relay.clone();
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let Ok(server) = TcpStream::connect(server) else {
-                    return;
-                };
-                let number = {
-                    let mut noted = noted.lock().expect("nobody panics");
-                    noted.push(Vec::new());
-                    noted.len() - 1
-                };
-                carry(client, server, number, &noted, change);
+                accepting.take(client);
             }
         });
-        Self {
-            address,
-            connections,
-        }
+        relay
     }
 
     /// Where it listens.
@@ -60,27 +110,49 @@ impl Relay {
 
     /// The calls of each connection so far.
     pub fn connections(&self) -> Vec<Vec<Seen>> {
-        self.connections.lock().expect("nobody panics").clone()
+        self.state
+            .lock()
+            .expect("nobody panics")
+            .connections
+            .clone()
     }
-}
 
-/// Carries the records of one connection, each direction in a thread.
-fn carry(
-    client: TcpStream,
-    server: TcpStream,
-    number: usize,
-    noted: &Arc<Mutex<Vec<Vec<Seen>>>>,
-    change: Change,
-) {
-    client.set_nodelay(true).expect("a TCP socket");
-    server.set_nodelay(true).expect("a TCP socket");
-    let calls = Arc::new(Mutex::new(HashMap::new()));
-    let asked = Arc::clone(&calls);
-    let noted = Arc::clone(noted);
-    let mut from_client = client.try_clone().expect("a descriptor");
-    let mut to_server = server.try_clone().expect("a descriptor");
-    std::thread::spawn(move || {
-        while let Some(call) = receive(&mut from_client) {
+    /// All calls whose replies have come so far.
+    pub fn answered(&self) -> Vec<Seen> {
+        self.state.lock().expect("nobody panics").answered.clone()
+    }
+
+    fn take(&self, client: TcpStream) {
+        let mut state = self.state.lock().expect("nobody panics");
+        if state.refuse > 0 {
+            state.refuse -= 1;
+            return;
+        }
+        let Ok(server) = TcpStream::connect(state.server) else {
+            return;
+        };
+        client.set_nodelay(true).expect("a TCP socket");
+        server.set_nodelay(true).expect("a TCP socket");
+        let copy = |stream: &TcpStream| stream.try_clone().expect("a descriptor");
+        state.open.extend([copy(&client), copy(&server)]);
+        state.connections.push(Vec::new());
+        let number = state.connections.len() - 1;
+        let calls = Arc::new(Mutex::new(HashMap::new()));
+        let (noting, asked) = (self.clone(), Arc::clone(&calls));
+        let (from, to) = (copy(&client), copy(&server));
+        std::thread::spawn(move || noting.carry_calls(from, to, number, &asked));
+        let judging = self.clone();
+        std::thread::spawn(move || judging.carry_replies(server, client, &calls));
+    }
+
+    fn carry_calls(
+        &self,
+        mut client: TcpStream,
+        mut server: TcpStream,
+        number: usize,
+        asked: &Mutex<HashMap<u32, Seen>>,
+    ) {
+        while let Some(call) = receive(&mut client) {
             if let Ok(header) = CallHeader::decode(&mut Reader::new(&call)) {
                 let seen = Seen {
                     xid: header.xid,
@@ -88,28 +160,47 @@ fn carry(
                     procedure: header.procedure,
                 };
                 asked.lock().expect("nobody panics").insert(seen.xid, seen);
-                noted.lock().expect("nobody panics")[number].push(seen);
+                let mut state = self.state.lock().expect("nobody panics");
+                state.connections[number].push(seen);
             }
-            if send(&mut to_server, &call).is_none() {
+            if send(&mut server, &call).is_none() {
                 break;
             }
         }
-        let _ = to_server.shutdown(std::net::Shutdown::Both);
-    });
-    let (mut from_server, mut to_client) = (server, client);
-    std::thread::spawn(move || {
-        while let Some(mut reply) = receive(&mut from_server) {
-            let xid = reply.first_chunk().copied().map_or(0, u32::from_be_bytes);
+        let _ = server.shutdown(Shutdown::Both);
+    }
+
+    fn carry_replies(
+        &self,
+        mut server: TcpStream,
+        mut client: TcpStream,
+        calls: &Mutex<HashMap<u32, Seen>>,
+    ) {
+        while let Some(mut record) = receive(&mut server) {
+            let xid = record.first_chunk().copied().map_or(0, u32::from_be_bytes);
             let seen = calls.lock().expect("nobody panics").remove(&xid);
-            if let Some(seen) = seen {
-                change(seen, &mut reply);
-            }
-            if send(&mut to_client, &reply).is_none() {
+            let mut state = self.state.lock().expect("nobody panics");
+            let fate = seen.map_or(Fate::Pass, |seen| {
+                state.answered.push(seen);
+                (state.judge)(seen, &mut record)
+            });
+            let sent = match fate {
+                Fate::Pass => send(&mut client, &record),
+                Fate::Replace(results) => send(&mut client, &reply(xid, &results)),
+                Fate::Cut(refuse) => {
+                    state.refuse = refuse;
+                    for stream in state.open.drain(..) {
+                        let _ = stream.shutdown(Shutdown::Both);
+                    }
+                    return;
+                }
+            };
+            if sent.is_none() {
                 break;
             }
         }
-        let _ = to_client.shutdown(std::net::Shutdown::Both);
-    });
+        let _ = client.shutdown(Shutdown::Both);
+    }
 }
 
 /// One record of one fragment, as both ends send them.
@@ -130,4 +221,33 @@ fn send(socket: &mut TcpStream, record: &[u8]) -> Option<()> {
     };
     let bytes = [mark.to_bytes().as_slice(), record].concat();
     socket.write_all(&bytes).ok()
+}
+
+fn reply(xid: u32, results: &[u8]) -> Vec<u8> {
+    let header = ReplyHeader {
+        xid,
+        verifier: OpaqueAuth::NONE,
+        body: ReplyBody::Accepted(AcceptStatus::Success),
+    };
+    let mut out = Vec::new();
+    header.encode(&mut Writer::new(&mut out));
+    out.extend_from_slice(results);
+    out
+}
+
+/// A judge that cuts everything instead of giving the reply to the call number `which` of those
+/// that count.
+pub fn cut_at(
+    which: u64,
+    refuse: u32,
+    counts: impl Fn(Seen) -> bool + Send + 'static,
+) -> impl FnMut(Seen) -> Fate + Send + 'static {
+    let mut count = 0;
+    move |seen| {
+        count += u64::from(counts(seen));
+        match counts(seen) && count == which {
+            true => Fate::Cut(refuse),
+            false => Fate::Pass,
+        }
+    }
 }

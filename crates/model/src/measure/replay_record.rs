@@ -24,6 +24,13 @@ pub struct ReplayRecord {
     /// tells only so many kinds apart, so that their counts may sum to less than
     /// `mismatch_count`, never to more.
     pub mismatches: Vec<MismatchRecord>,
+    /// Calls made again, after a pause, because the server answered NFS3ERR_JUKEBOX; warm-up
+    /// included. The pauses are in the response times.
+    #[serde(default)]
+    pub jukebox_calls: u64,
+    /// Those pauses, summed over all clients.
+    #[serde(default)]
+    pub jukebox_pauses_ns: u64,
     /// One entry per client.
     pub clients: Vec<ClientRecord>,
 }

@@ -1,27 +1,31 @@
 //! Whose the directory of a file set is, and which run works in it now.
 //!
 //! The directory carries a marker with the recipe of the set and the process that uses it.
-//! A directory without one is somebody else's: nothing in it is touched. The marker is never
-//! missing while there is anything else: it is replaced by RENAME, and taken away last.
+//! A directory without one is somebody else's: nothing in it is touched. The marker is made
+//! first, taken away last, and never missing while there is anything else.
 //!
-//! A server that keeps no file data (nfs-ganesha's in-memory file system, and ours with
-//! `--discard`) still keeps where a symbolic link leads: there, the marker is one, and its
-//! text is where it leads.
+//! Whoever takes a set over puts a marker of its own in the place of the last one, by RENAME:
+//! only one run can make the next marker. On a server that has no room for it, and for all else
+//! that the owner has to say, the marker is written over in place (`marker_file`).
 
 use super::listing::{self, Object};
 use crate::error::RunError;
 use crate::prepare::own_directory::{MARKER, join};
-use crate::replay::marker::{self, LeftOver, MARKER_MAX_BYTES};
-use crate::replay::nfs3::calls::{Failure, Nfs, Outcome, permissions};
+use crate::replay::marker::{self, LeftOver};
+use crate::replay::nfs3::calls::{Failure, Nfs, Outcome};
+use crate::replay::nfs3::remove::gone;
 use filestone_model::file_set::Recipe;
 use filestone_model::load::Status as LoadStatus;
-use filestone_wire::nfs3::create::CreateHow;
-use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Status};
+use std::time::Duration;
 
 /// What the next marker is called until it takes the place of the last one. Whoever makes
 /// it is the only one who changes the marker.
 const NEXT_MARKER: &str = "made-by-filestone.next";
+const MARKER_MODE: u32 = 0o644;
+/// How long a marker must stay as it was written in place before it counts: another run that
+/// read the last one at the same time has written its own over it by then.
+const SETTLE: Duration = Duration::from_millis(500);
 
 /// The directory of a set, and the directory that it is in.
 #[derive(Debug, Clone)]
@@ -55,6 +59,7 @@ pub enum Before {
 /// A failure with its place.
 pub fn error_at(path: &str, procedure: &'static str, failure: Failure) -> RunError {
     match failure {
+        Failure::Lost(lost) if lost.is_stop() => RunError::Interrupted,
         Failure::Lost(lost) => RunError::Unsuitable(
             lost.what.to_string(),
             Some("is the server still there?".into()),
@@ -77,19 +82,6 @@ fn find(nfs: &mut Nfs, directory: &Handle, name: &str) -> Outcome<Option<Object>
     listing::find(nfs, directory, name.as_bytes())
 }
 
-/// What our marker in `directory` says; `None` if there is none.
-fn read_marker(nfs: &mut Nfs, directory: &Handle, name: &str) -> Outcome<Option<String>> {
-    let Some(marker) = find(nfs, directory, name)? else {
-        return Ok(None);
-    };
-    let text = match marker.file_type {
-        FileType::Regular => nfs.read_text(&marker.handle, MARKER_MAX_BYTES)?,
-        FileType::Symlink => nfs.link_text(&marker.handle)?,
-        _ => return Ok(None),
-    };
-    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
-}
-
 fn look(nfs: &mut Nfs, parent: &Handle, name: &str, path: &str) -> Outcome<Found> {
     let Some(found) = find(nfs, parent, name)? else {
         return Ok(Found::Nothing);
@@ -98,7 +90,7 @@ fn look(nfs: &mut Nfs, parent: &Handle, name: &str, path: &str) -> Outcome<Found
     if found.file_type != FileType::Directory {
         return Ok(somebodys);
     }
-    let Some(text) = read_marker(nfs, &found.handle, MARKER)? else {
+    let Some(text) = nfs.read_marker(&found.handle, MARKER.as_bytes())? else {
         return Ok(somebodys);
     };
     if text.is_empty() && foreign_name(nfs, &found.handle)?.is_none() {
@@ -157,6 +149,19 @@ fn check_over(run: &LeftOver, host: &str, path: &str) -> Result<(), RunError> {
     }
 }
 
+/// A marker's text.
+fn text_of(host: &str, is_given_up: bool, recipe: Option<&Recipe>) -> String {
+    let recipe = recipe.map(Recipe::to_string).unwrap_or_default();
+    format!("{}{recipe}", marker::text(host, is_given_up))
+}
+
+/// Whether the server has no room for what was to be made.
+fn is_full(made: &Outcome<()>) -> bool {
+    let statuses = [Status::NOSPC, Status::DQUOT];
+    let is_full = |failure: &Failure| statuses.iter().any(|status| failure.is(*status));
+    made.as_ref().is_err_and(is_full)
+}
+
 impl Home {
     /// Makes the directory `name` in `parent`, which is at `path`, or takes over the one that
     /// is there, if it is ours and no run works in it.
@@ -203,18 +208,11 @@ impl Home {
 
     fn make(&mut self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
         let name = self.name.as_bytes();
-        let made = nfs
-            .make_directory(&self.parent, name, 0o755)
+        self.handle = nfs
+            .make_own_directory(&self.parent, name, 0o755)
             .map_err(|failure| error_at(&self.path, "MKDIR", failure))?;
-        self.handle = match made {
-            Some(handle) => handle,
-            None => nfs
-                .lookup(&self.parent, name)
-                .map(|found| found.handle)
-                .map_err(|failure| error_at(&self.path, "LOOKUP", failure))?,
-        };
-        let text = format!("{}{recipe}", marker::text(host, false));
-        self.write(nfs, MARKER, &text).map_err(|failure| {
+        let text = text_of(host, false, Some(recipe));
+        self.mark(nfs, MARKER, &text).map_err(|failure| {
             // It was made a moment ago, and nothing is in it but perhaps the marker.
             nfs.remove(&self.handle, MARKER.as_bytes()).ok();
             nfs.remove_directory(&self.parent, name).ok();
@@ -222,40 +220,92 @@ impl Home {
         })
     }
 
-    fn write(&self, nfs: &mut Nfs, name: &str, text: &str) -> Outcome<()> {
-        let how = CreateHow::Guarded(permissions(0o644));
-        let file = match nfs.create(&self.handle, name.as_bytes(), how)? {
-            Some(handle) => handle,
-            None => nfs.lookup(&self.handle, name.as_bytes())?.handle,
-        };
-        let bytes = text.as_bytes();
-        let written = nfs.write(&file, 0, bytes, StableHow::FileSync)?;
-        if written.count as usize != bytes.len() {
-            return Err(Status::NOSPC.into());
+    /// Makes a marker, or nothing.
+    fn mark(&self, nfs: &mut Nfs, name: &str, text: &str) -> Outcome<()> {
+        let made = nfs.make_marker(&self.handle, name.as_bytes(), MARKER_MODE, text);
+        if is_full(&made) {
+            nfs.remove(&self.handle, name.as_bytes()).ok();
         }
-        if nfs.read_text(&file, MARKER_MAX_BYTES)? == bytes {
-            return Ok(());
-        }
-        nfs.remove(&self.handle, name.as_bytes())?;
-        nfs.symlink(&self.handle, name.as_bytes(), bytes).map(drop)
+        made
+    }
+
+    /// What the marker says; nothing if there is none.
+    fn text(&self, nfs: &mut Nfs) -> Result<String, RunError> {
+        let text = nfs.read_marker(&self.handle, MARKER.as_bytes());
+        text.map(Option::unwrap_or_default)
+            .map_err(|failure| error_at(&self.path, "READ", failure))
+    }
+
+    /// Writes another text over that of the marker.
+    fn rewrite(&self, nfs: &mut Nfs, text: &str) -> Result<(), RunError> {
+        let rewritten = nfs.rewrite_marker(&self.handle, MARKER.as_bytes(), text);
+        let path = || join(&self.path, MARKER.as_bytes());
+        rewritten.map_err(|failure| error_at(&path(), "WRITE", failure))
     }
 
     /// Enters this process into the marker, unless another run is faster.
     fn take_over(&self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
-        self.replace(nfs, host, false, Some(recipe), |nfs| {
-            let text = read_marker(nfs, &self.handle, MARKER)
-                .map_err(|failure| error_at(&self.path, "READ", failure))?
-                .unwrap_or_default();
-            match LeftOver::read(self.path.clone(), text.as_bytes()) {
-                Some(run) => check_over(&run, host, &self.path),
-                None => Err(not_ours(&self.path, FileType::Directory)),
-            }
-        })
+        let text = text_of(host, false, Some(recipe));
+        let next = NEXT_MARKER.as_bytes();
+        let at = |procedure| {
+            let path = join(&self.path, next);
+            move |failure| error_at(&path, procedure, failure)
+        };
+        let mut made = self.mark(nfs, NEXT_MARKER, &text);
+        if made
+            .as_ref()
+            .is_err_and(|failure| failure.is(Status::EXIST))
+        {
+            self.clear_next(nfs, host)?;
+            made = self.mark(nfs, NEXT_MARKER, &text);
+        }
+        if is_full(&made) {
+            return self.take_over_in_place(nfs, host, &text);
+        }
+        made.map_err(at("CREATE"))?;
+        // From here on, nobody else can take it over.
+        if let Err(error) = self.check_free(nfs, host) {
+            nfs.remove(&self.handle, next).ok();
+            return Err(error);
+        }
+        let from = (&self.handle, next);
+        match nfs.rename(from, (&self.handle, MARKER.as_bytes())) {
+            // Sent twice, and done the first time.
+            Err(failure) if failure.is(Status::NOENT) && nfs.0.was_resent() => Ok(()),
+            renamed => renamed.map_err(at("RENAME")),
+        }
+    }
+
+    /// The same without room for anything new: of several runs that write into the marker at
+    /// the same time, the last one has the set.
+    fn take_over_in_place(&self, nfs: &mut Nfs, host: &str, text: &str) -> Result<(), RunError> {
+        self.check_free(nfs, host)?;
+        self.rewrite(nfs, text)?;
+        nfs.0
+            .wait(SETTLE)
+            .map_err(|lost| error_at(&self.path, "WRITE", lost.into()))?;
+        if self.is_ours(nfs, host)? {
+            return Ok(());
+        }
+        self.check_free(nfs, host)?;
+        Err(unsuitable(
+            format!("{}: another run was faster", self.path),
+            "try again, or give the file set another name or directory".into(),
+        ))
+    }
+
+    /// An error unless the run that the marker names is over.
+    fn check_free(&self, nfs: &mut Nfs, host: &str) -> Result<(), RunError> {
+        let text = self.text(nfs)?;
+        match LeftOver::read(self.path.clone(), text.as_bytes()) {
+            Some(run) => check_over(&run, host, &self.path),
+            None => Err(not_ours(&self.path, FileType::Directory)),
+        }
     }
 
     /// Says in the marker that this process made the set by this recipe.
     pub fn enter_recipe(&self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
-        self.replace(nfs, host, false, Some(recipe), |_| Ok(()))
+        self.rewrite(nfs, &text_of(host, false, Some(recipe)))
     }
 
     /// Gives the claim up; the set stays. Of a set that is not ours any more, nothing is changed.
@@ -263,17 +313,13 @@ impl Home {
         if !self.is_ours(nfs, host)? {
             return Ok(());
         }
-        let text = read_marker(nfs, &self.handle, MARKER)
-            .map_err(|failure| error_at(&self.path, "READ", failure))?;
-        let recipe = text.as_deref().and_then(Recipe::find);
-        self.replace(nfs, host, true, recipe.as_ref(), |_| Ok(()))
+        let recipe = Recipe::find(&self.text(nfs)?);
+        self.rewrite(nfs, &text_of(host, true, recipe.as_ref()))
     }
 
     /// Whether the marker says that this process uses the set.
     pub fn is_ours(&self, nfs: &mut Nfs, host: &str) -> Result<bool, RunError> {
-        let text = read_marker(nfs, &self.handle, MARKER)
-            .map_err(|failure| error_at(&self.path, "READ", failure))?
-            .unwrap_or_default();
+        let text = self.text(nfs)?;
         let run = LeftOver::read(self.path.clone(), text.as_bytes());
         Ok(run.is_some_and(|run| {
             run.process == Some(std::process::id())
@@ -282,45 +328,11 @@ impl Home {
         }))
     }
 
-    /// Puts another marker in the place of the one that is there, if `check` says that it may
-    /// be while nobody else can.
-    fn replace(
-        &self,
-        nfs: &mut Nfs,
-        host: &str,
-        is_given_up: bool,
-        recipe: Option<&Recipe>,
-        check: impl FnOnce(&mut Nfs) -> Result<(), RunError>,
-    ) -> Result<(), RunError> {
-        let mut text = marker::text(host, is_given_up);
-        if let Some(recipe) = recipe {
-            text.push_str(&recipe.to_string());
-        }
-        let next = NEXT_MARKER.as_bytes();
-        let at = |procedure| {
-            let path = join(&self.path, next);
-            move |failure| error_at(&path, procedure, failure)
-        };
-        match self.write(nfs, NEXT_MARKER, &text) {
-            Err(failure) if failure.is(Status::EXIST) => {
-                self.clear_next(nfs, host)?;
-                self.write(nfs, NEXT_MARKER, &text).map_err(at("CREATE"))?;
-            }
-            written => written.map_err(at("CREATE"))?,
-        }
-        if let Err(error) = check(nfs) {
-            nfs.remove(&self.handle, next).ok();
-            return Err(error);
-        }
-        let from = (&self.handle, next);
-        nfs.rename(from, (&self.handle, MARKER.as_bytes()))
-            .map_err(at("RENAME"))
-    }
-
     /// Takes away a marker that a run did not put into its place before its end.
     fn clear_next(&self, nfs: &mut Nfs, host: &str) -> Result<(), RunError> {
         let path = join(&self.path, NEXT_MARKER.as_bytes());
-        let text = read_marker(nfs, &self.handle, NEXT_MARKER)
+        let text = nfs
+            .read_marker(&self.handle, NEXT_MARKER.as_bytes())
             .map_err(|failure| error_at(&path, "READ", failure))?
             .unwrap_or_default();
         // Without a word in it, the run ended between two calls.
@@ -329,7 +341,7 @@ impl Home {
         } else if !text.is_empty() {
             return Err(not_ours(&path, FileType::Directory));
         }
-        nfs.remove(&self.handle, NEXT_MARKER.as_bytes())
+        gone(nfs.remove(&self.handle, NEXT_MARKER.as_bytes()))
             .map_err(|failure| error_at(&path, "REMOVE", failure))
     }
 
@@ -348,14 +360,11 @@ impl Home {
             ));
         }
         for name in [NEXT_MARKER, MARKER] {
-            match nfs.remove(&self.handle, name.as_bytes()) {
-                Err(failure) if failure.is(Status::NOENT) => {}
-                removed => removed.map_err(|failure| {
-                    error_at(&join(&self.path, name.as_bytes()), "REMOVE", failure)
-                })?,
-            }
+            gone(nfs.remove(&self.handle, name.as_bytes())).map_err(|failure| {
+                error_at(&join(&self.path, name.as_bytes()), "REMOVE", failure)
+            })?;
         }
-        nfs.remove_directory(&self.parent, self.name.as_bytes())
+        gone(nfs.remove_directory(&self.parent, self.name.as_bytes()))
             .map_err(|failure| error_at(&self.path, "RMDIR", failure))
     }
 }

@@ -62,10 +62,13 @@ pub fn list(
         for (name, object) in page {
             let object = match object {
                 Some(object) => object,
-                None => match find(nfs, directory, &name)? {
-                    Some(object) => object,
-                    None => continue,
-                },
+                None => {
+                    nfs.0.go_on()?;
+                    match find(nfs, directory, &name)? {
+                        Some(object) => object,
+                        None => continue,
+                    }
+                }
             };
             if each(&name, &object) {
                 return Ok(());
@@ -76,6 +79,7 @@ pub fn list(
         };
         let moved = at.advance(last_cookie, cookieverf);
         moved.map_err(|what| nfs.violated(Procedure::Readdirplus, what))?;
+        nfs.0.go_on()?;
     }
 }
 

@@ -235,7 +235,12 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
     }
 
     /// What came of making an object or a name.
-    fn answered_making(&mut self, call: Call, results: &[u8]) -> Result<(), WorkError> {
+    fn answered_making(
+        &mut self,
+        call: Call,
+        results: &[u8],
+        was_resent: bool,
+    ) -> Result<(), WorkError> {
         let made = match self.procedure(&call) {
             Procedure::Mkdir => mkdir::Reply::from_bytes(results)?
                 .map(|ok| ok.obj)
@@ -256,7 +261,11 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
                 .map(|ok| Some(ok.object))
                 .map_err(|fail| fail.status),
         };
-        let handle = made.map_err(|status| self.fail(&call, status))?;
+        let handle = match made {
+            // The first sending made it, before the connection was lost.
+            Err(Status::EXIST) if was_resent => None,
+            made => made.map_err(|status| self.fail(&call, status))?,
+        };
         match call {
             Call::Make(index) | Call::LookUp(index) => self.learn(index, handle),
             _ => self.done(),
@@ -379,11 +388,11 @@ impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
         }
     }
 
-    fn answered(&mut self, call: Call, results: &[u8]) -> Result<(), WorkError> {
+    fn answered(&mut self, call: Call, results: &[u8], was_resent: bool) -> Result<(), WorkError> {
         self.progress.tell();
         match call {
             Call::Make(_) | Call::MakeSpare(_) | Call::LookUp(_) => {
-                self.answered_making(call, results)
+                self.answered_making(call, results, was_resent)
             }
             Call::Truncate(file) => {
                 setattr::Reply::from_bytes(results)?

@@ -26,7 +26,9 @@ use crate::error::RunError;
 use crate::replay::nfs3::calls::Nfs;
 use crate::replay::nfs3::connection::{Connection, Program};
 use crate::run::Observer;
+use crate::stop::{StopSign, attend, attend_clean_up};
 use crate::transport::Dial;
+use crate::transport::retry::Retry;
 use claim::{Before, Home};
 use filestone_model::file_set::{Changing, ClientSet, Layout, Recipe, file_name};
 use filestone_model::measure::mix_record::FileSetRecord;
@@ -39,13 +41,15 @@ use making::{Making, Progress, Step};
 use places::{Part, Places};
 use removal::Remover;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use survey::Findings;
 
 /// Most bytes of a WRITE: the period of the pattern.
 const TRANSFER_MAX: u64 = pattern::PERIOD as u64;
 /// What is taken of a server that does not say: what the oldest servers take.
 const TRANSFER_UNKNOWN: u32 = 8192;
+/// How long a set may still be given up after its removal was stopped.
+const LAST_WORD: Duration = Duration::from_millis(300);
 /// The largest reply to a single call: a page of a directory, and room.
 const RECORD_MAX: usize = 1 << 20;
 
@@ -93,12 +97,27 @@ pub fn prepare(
     order: &Order<'_>,
     (stop, observer): (&AtomicBool, &mut dyn Observer),
 ) -> Result<FileSet, RunError> {
+    begin(session, order, (stop, observer)).map_err(|unfinished| {
+        let (error, _) = unfinished.keep(session, stop);
+        error
+    })
+}
+
+/// The same; after an error, the caller decides on what was made.
+pub(super) fn begin(
+    session: &Session,
+    order: &Order<'_>,
+    (stop, observer): (&AtomicBool, &mut dyn Observer),
+) -> Result<FileSet, Unfinished> {
     let started = Instant::now();
     let mut claims = Claims {
         homes: Vec::new(),
         host: crate::host::name(),
     };
-    let completed = complete(session, order, &mut claims, (stop, observer));
+    let sign = StopSign::default();
+    let completed = attend(stop, &sign, || {
+        complete(session, order, &mut claims, (&sign, observer))
+    });
     match completed {
         Ok((table, clients, mut record)) => {
             let elapsed = started.elapsed().as_nanos();
@@ -110,17 +129,63 @@ pub fn prepare(
                 claims,
             })
         }
-        Err(error) => {
-            // The first error is the one to report. Whatever cannot be given up is taken over
-            // by the next run, once this process is gone.
-            let _ = claims.release(session);
-            Err(error)
-        }
+        Err(error) => Err(Unfinished { error, claims }),
+    }
+}
+
+/// A set that could not be completed.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    error: RunError,
+    claims: Claims,
+}
+
+/// What stays on the server of a set that could not be completed.
+#[derive(Debug)]
+pub(super) enum Remains {
+    /// Nothing.
+    Nothing,
+    /// What was made, at this path, for the next run.
+    Kept(String),
+    /// What was made, at this path, and nobody has asked for it.
+    Left(String, RunError),
+}
+
+impl Unfinished {
+    /// Gives up what was made, for the next run. Whatever cannot be given up is taken over by
+    /// the next run of this host, once this process is gone.
+    pub fn keep(self, session: &Session, stop: &AtomicBool) -> (RunError, Remains) {
+        let remains = match self.claims.path() {
+            None => Remains::Nothing,
+            Some(path) => {
+                let _ = self.claims.release(session, stop, session.timeout());
+                Remains::Kept(path)
+            }
+        };
+        (self.error, remains)
+    }
+
+    /// Takes away what was made.
+    pub fn remove(mut self, session: &Session, stop: &AtomicBool) -> (RunError, Remains) {
+        let path = self.claims.path();
+        let remains = match (self.claims.remove(session, stop), path) {
+            (Err(error), Some(path)) => Remains::Left(path, error),
+            _ => Remains::Nothing,
+        };
+        (self.error, remains)
+    }
+}
+
+/// How a connection goes on.
+fn retry(session: &Session, sign: &StopSign) -> Retry {
+    Retry {
+        reconnect: session.retry().reconnect,
+        sign: sign.clone(),
     }
 }
 
 /// A connection for calls one at a time, by TCP.
-fn connect(session: &Session) -> Result<Nfs, RunError> {
+fn connect(session: &Session, sign: &StopSign) -> Result<Nfs, RunError> {
     let dial = Dial {
         transport: TransportKind::Tcp,
         ..*session.dial()
@@ -130,16 +195,15 @@ fn connect(session: &Session) -> Result<Nfs, RunError> {
         version: VERSION,
     };
     let credentials = session.credentials().clone();
-    Connection::open(&dial, program, credentials, session.timeout(), RECORD_MAX)
-        .map(|connection| Nfs(connection.patiently()))
-        .map_err(|source| RunError::Connect {
-            address: dial.address,
-            source,
-        })
+    let waiting = (session.timeout(), retry(session, sign));
+    Connection::open(&dial, program, credentials, waiting, RECORD_MAX)
+        .map(Nfs)
+        .map_err(|error| RunError::connecting(dial.address, error))
 }
 
-fn pipeline(session: &Session) -> Result<Pipeline, RunError> {
-    Pipeline::connect(session.dial(), session.credentials(), session.timeout())
+fn pipeline(session: &Session, sign: &StopSign) -> Result<Pipeline, RunError> {
+    let (dial, credentials) = (session.dial(), session.credentials());
+    Pipeline::connect(dial, credentials, session.timeout(), retry(session, sign))
 }
 
 type Completed = (FileTable, Vec<ClientSet>, FileSetRecord);
@@ -148,15 +212,15 @@ fn complete(
     session: &Session,
     order: &Order<'_>,
     claims: &mut Claims,
-    (stop, observer): (&AtomicBool, &mut dyn Observer),
+    (sign, observer): (&StopSign, &mut dyn Observer),
 ) -> Result<Completed, RunError> {
-    super::go_on(stop)?;
-    let mut nfs = connect(session)?;
-    let mut pipeline = pipeline(session)?;
+    super::check(sign)?;
+    let mut nfs = connect(session, sign)?;
+    let mut pipeline = pipeline(session, sign)?;
     let mut remover = Remover {
         nfs: &mut nfs,
         pipeline: &mut pipeline,
-        stop,
+        sign,
     };
     let home_of_root = claims.claim(&mut remover, order, observer)?;
     let mut builder = Builder {
@@ -231,18 +295,31 @@ impl Claims {
         Ok(home_of_root)
     }
 
-    /// Gives all claims up.
-    fn release(&self, session: &Session) -> Result<(), RunError> {
+    /// Where the first of the claimed directories is.
+    fn path(&self) -> Option<String> {
+        self.homes.first().map(|home| home.path.clone())
+    }
+
+    /// Gives all claims up; within `limit` if the run has been stopped.
+    fn release(
+        &self,
+        session: &Session,
+        stop: &AtomicBool,
+        limit: Duration,
+    ) -> Result<(), RunError> {
         if self.homes.is_empty() {
             return Ok(());
         }
-        let mut nfs = connect(session)?;
-        // One that fails does not keep the others.
-        let mut result = Ok(());
-        for home in &self.homes {
-            result = result.and(home.release(&mut nfs, &self.host));
-        }
-        result
+        let sign = StopSign::default();
+        attend_clean_up(stop, super::limits(limit), &sign, || {
+            let mut nfs = connect(session, &sign)?;
+            // One that fails does not keep the others.
+            let mut result = Ok(());
+            for home in &self.homes {
+                result = result.and(home.release(&mut nfs, &self.host));
+            }
+            result
+        })
     }
 }
 
@@ -352,7 +429,7 @@ impl Builder<'_> {
         };
         let data = (self.pattern.as_slice(), self.transfer);
         let mut making = Making::new(&mut self.places, steps, data, progress);
-        let result = self.remover.pipeline.run(&mut making, self.remover.stop);
+        let result = self.remover.pipeline.run(&mut making);
         self.made += making.made;
         result
     }
@@ -361,31 +438,50 @@ impl Builder<'_> {
 impl FileSet {
     /// Gives the set up; it stays on the server.
     pub fn release(&self, session: &Session) -> Result<(), RunError> {
-        self.claims.release(session)
+        self.release_until(session, &AtomicBool::new(false))
+    }
+
+    /// The same, which ends when somebody stops it.
+    pub(super) fn release_until(
+        &self,
+        session: &Session,
+        stop: &AtomicBool,
+    ) -> Result<(), RunError> {
+        self.claims.release(session, stop, session.timeout())
     }
 
     /// Takes the set away, unless somebody else has taken it over. What has a name in it that
     /// we do not give stays, and is an error.
+    ///
+    /// If the run has been stopped, that goes on for as long as a call may take; if somebody
+    /// stops it now, it ends.
     pub fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
-        match self.claims.remove(session, stop) {
-            Ok(()) => {
-                self.record.removed = true;
-                Ok(())
-            }
-            Err(error) => {
-                // What could not be removed is not in use any more, all the same.
-                let _ = self.claims.release(session);
-                Err(error)
-            }
-        }
+        self.claims.remove(session, stop)?;
+        self.record.removed = true;
+        Ok(())
     }
 }
 
 impl Claims {
     /// Removes all that is claimed.
     fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
-        let mut nfs = connect(session)?;
-        let mut pipeline = pipeline(session)?;
+        let sign = StopSign::default();
+        let limits = super::limits(session.timeout());
+        let removed = attend_clean_up(stop, limits, &sign, || self.remove_all(session, &sign));
+        if removed.is_err() {
+            // What could not be removed is not in use any more, all the same.
+            let limit = match sign.is_raised() {
+                true => LAST_WORD,
+                false => session.timeout(),
+            };
+            let _ = self.release(session, stop, limit);
+        }
+        removed
+    }
+
+    fn remove_all(&mut self, session: &Session, sign: &StopSign) -> Result<(), RunError> {
+        let mut nfs = connect(session, sign)?;
+        let mut pipeline = pipeline(session, sign)?;
         while let Some(home) = self.homes.last() {
             if !home.is_ours(&mut nfs, &self.host)? {
                 return Err(RunError::Unsuitable(
@@ -399,7 +495,7 @@ impl Claims {
             let mut remover = Remover {
                 nfs: &mut nfs,
                 pipeline: &mut pipeline,
-                stop,
+                sign,
             };
             remover.empty(&home.path, &home.handle)?;
             home.remove(&mut nfs)?;

@@ -72,7 +72,7 @@ impl Work for Removal<'_> {
             .unwrap_or_default()
     }
 
-    fn answered(&mut self, call: usize, results: &[u8]) -> Result<(), WorkError> {
+    fn answered(&mut self, call: usize, results: &[u8], _: bool) -> Result<(), WorkError> {
         let (procedure, status) = match self.procedure(&call) {
             Procedure::Rmdir => {
                 let reply = rmdir::Reply::from_bytes(results)?;

@@ -5,28 +5,27 @@ use super::claim::error_at;
 use super::listing;
 use super::names::{Doomed, Removal};
 use crate::error::RunError;
-use crate::prepare::go_on;
-use crate::prepare::own_directory::join;
+use crate::prepare::check;
+use crate::prepare::own_directory::{join, never_empty};
 use crate::prepare::pipeline::Pipeline;
 use crate::replay::nfs3::calls::Nfs;
+use crate::replay::nfs3::emptying::Emptying;
+use crate::stop::StopSign;
 use filestone_model::file_set::{Part, client_of};
 use filestone_wire::nfs3::{FileType, Handle};
-use std::sync::atomic::AtomicBool;
 
 /// Names kept in memory before they are removed.
 pub const BATCH: usize = 100_000;
-/// Times that a directory is listed and emptied of so many: then its server lists what it has
-/// removed.
-const PASSES_MAX: u32 = 1000;
 
-/// An error if a directory has been listed and emptied too often.
-pub fn never_empty(pass: u32, path: &str) -> Result<(), RunError> {
-    match pass < PASSES_MAX {
+/// An error if a directory lists again and again what has been removed from it.
+pub fn check_end<'n>(
+    emptying: &mut Emptying,
+    listed: impl Iterator<Item = &'n [u8]>,
+    path: &str,
+) -> Result<(), RunError> {
+    match emptying.may_end(listed) {
         true => Ok(()),
-        false => Err(RunError::Unsuitable(
-            format!("{path}: the server lists what it has removed"),
-            None,
-        )),
+        false => Err(never_empty(path)),
     }
 }
 
@@ -37,24 +36,25 @@ type Directories = Vec<(Box<[u8]>, Handle)>;
 pub struct Remover<'a> {
     pub nfs: &'a mut Nfs,
     pub pipeline: &'a mut Pipeline,
-    pub stop: &'a AtomicBool,
+    /// Raised, it ends the removal.
+    pub sign: &'a StopSign,
 }
 
 impl Remover<'_> {
     /// Takes away the directories of all clients, in the set's directory.
     pub fn empty(&mut self, path: &str, home: &Handle) -> Result<(), RunError> {
-        for pass in 0.. {
+        let mut emptying = Emptying::default();
+        loop {
             let clients = self.directories(path, home, |name| client_of(name).is_some())?;
             if clients.is_empty() {
-                break;
+                return Ok(());
             }
-            never_empty(pass, path)?;
+            check_end(&mut emptying, clients.iter().map(|(name, _)| &**name), path)?;
             for (name, handle) in &clients {
                 self.empty_client(&join(path, name), handle)?;
             }
             self.remove_directories(path, home, clients)?;
         }
-        Ok(())
     }
 
     fn empty_client(&mut self, path: &str, client: &Handle) -> Result<(), RunError> {
@@ -64,12 +64,10 @@ impl Remover<'_> {
             let Some(part) = Part::of(name) else { continue };
             let path = join(path, name);
             // A directory may have more names than are kept in memory at once.
-            for pass in 0.. {
-                if !self.collect(&path, handle, |name| part.gives(name), &mut doomed)? {
-                    break;
-                }
+            let mut emptying = Emptying::default();
+            while self.collect(&path, handle, |name| part.gives(name), &mut doomed)? {
+                check_end(&mut emptying, doomed.iter().map(|one| &*one.name), &path)?;
                 self.remove(&mut doomed)?;
-                never_empty(pass, &path)?;
             }
         }
         self.remove(&mut doomed)?;
@@ -82,7 +80,7 @@ impl Remover<'_> {
         handle: &Handle,
         is_ours: impl Fn(&[u8]) -> bool,
     ) -> Result<Directories, RunError> {
-        go_on(self.stop)?;
+        check(self.sign)?;
         let mut directories = Directories::new();
         listing::list(self.nfs, handle, is_ours, |name, object| {
             if object.file_type == FileType::Directory {
@@ -118,7 +116,7 @@ impl Remover<'_> {
         is_doomed: impl Fn(&[u8]) -> bool,
         doomed: &mut Vec<Doomed>,
     ) -> Result<bool, RunError> {
-        go_on(self.stop)?;
+        check(self.sign)?;
         let mut has_more = false;
         listing::list(self.nfs, handle, is_doomed, |name, object| {
             has_more = doomed.len() >= BATCH;
@@ -138,7 +136,7 @@ impl Remover<'_> {
 
     /// Takes names away.
     pub fn remove(&mut self, doomed: &mut Vec<Doomed>) -> Result<(), RunError> {
-        self.pipeline.run(&mut Removal::new(doomed), self.stop)?;
+        self.pipeline.run(&mut Removal::new(doomed))?;
         doomed.clear();
         Ok(())
     }

@@ -4,10 +4,11 @@ use super::claim::error_at;
 use super::listing::{self, Object};
 use super::names::Doomed;
 use super::places::{Part, Places};
-use super::removal::{BATCH, Remover, never_empty};
+use super::removal::{BATCH, Remover, check_end};
 use crate::error::RunError;
-use crate::prepare::go_on;
+use crate::prepare::check;
 use crate::prepare::own_directory::join;
+use crate::replay::nfs3::emptying::Emptying;
 use filestone_model::file_set::{
     Changing, FILES_PER_DIRECTORY, client_of, file_of, files_directory_of, link_of,
 };
@@ -229,7 +230,8 @@ fn find_spares(
     let (path, handle) = (places.path(index), places.handle(index));
     let wanted = places.layout.spare_names();
     let mut is_there = vec![false; wanted as usize];
-    for pass in 0.. {
+    let mut emptying = Emptying::default();
+    loop {
         let mut surplus: Vec<Doomed> = Vec::new();
         let mut has_more = false;
         list(
@@ -256,11 +258,11 @@ fn find_spares(
                 }
             },
         )?;
+        check_end(&mut emptying, surplus.iter().map(|one| &*one.name), &path)?;
         remover.remove(&mut surplus)?;
         if !has_more {
             break;
         }
-        never_empty(pass, &path)?;
     }
     for (number, is_there) in (0..wanted).zip(is_there) {
         match is_there {
@@ -298,7 +300,7 @@ fn list(
     is_ours: impl Fn(&[u8]) -> bool,
     mut each: impl FnMut(&[u8], &Object),
 ) -> Result<(), RunError> {
-    go_on(remover.stop)?;
+    check(remover.sign)?;
     listing::list(remover.nfs, handle, is_ours, |name, object| {
         each(name, object);
         false

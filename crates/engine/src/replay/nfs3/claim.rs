@@ -5,16 +5,18 @@
 //! not tell when a process ends, so of a run on another host it is not known
 //! whether it goes on; of one on this host, `/proc` tells.
 
-use super::calls::{Failure, Nfs, permissions};
+use super::calls::{Failure, Nfs};
 use super::remove::gone;
 use crate::error::RunError;
-use crate::replay::marker::{self, LeftOver, MARKER_MAX_BYTES};
+use crate::replay::marker::{self, LeftOver};
 use crate::replay::site::{CLIENTS, MARKER};
 use filestone_model::load::Status as LoadStatus;
 use filestone_model::plan::LeftOverPolicy;
-use filestone_wire::nfs3::create::CreateHow;
-use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Status};
+
+/// What is said of a directory that has been emptied too often.
+pub(super) const NEVER_EMPTY: &str = "never becomes empty: the server lists what it has removed, \
+     or somebody else makes files in it";
 
 /// Whose a `clients` is that was there before.
 enum Owner {
@@ -42,6 +44,7 @@ impl Ground<'_> {
     /// A failure with its place.
     pub(super) fn error(&self, procedure: &'static str, failure: Failure) -> RunError {
         match failure {
+            Failure::Lost(lost) if lost.is_stop() => RunError::Interrupted,
             Failure::Lost(lost) => unsuitable(&lost.what, "is the server still there?"),
             Failure::Answered(LoadStatus::Nfs(number)) => RunError::Nfs {
                 path: self.clients(),
@@ -54,7 +57,7 @@ impl Ground<'_> {
 
     /// Makes `clients` and marks it; its handle.
     pub(super) fn claim(&self, nfs: &mut Nfs) -> Result<Handle, RunError> {
-        let made = match nfs.make_directory(&self.root, CLIENTS.as_bytes(), 0o700) {
+        let clients = match nfs.make_own_directory(&self.root, CLIENTS.as_bytes(), 0o700) {
             Err(failure) if failure.is(Status::EXIST) => {
                 return Err(match self.owner(nfs) {
                     Ok((_, owner)) => self.complaint(&owner),
@@ -63,14 +66,8 @@ impl Ground<'_> {
             }
             made => made.map_err(|failure| self.error("MKDIR", failure))?,
         };
-        let clients = match made {
-            Some(handle) => handle,
-            None => nfs
-                .lookup(&self.root, CLIENTS.as_bytes())
-                .map(|found| found.handle)
-                .map_err(|failure| self.error("LOOKUP", failure))?,
-        };
-        match self.mark(nfs, &clients, false) {
+        let text = marker::text(self.host, false);
+        match nfs.make_marker(&clients, MARKER.as_bytes(), 0o600, &text) {
             Ok(()) => Ok(clients),
             Err(failure) => {
                 // It was made a moment ago and has nothing in it but perhaps the
@@ -82,34 +79,41 @@ impl Ground<'_> {
         }
     }
 
-    fn mark(&self, nfs: &mut Nfs, clients: &Handle, is_given_up: bool) -> Result<(), Failure> {
-        let text = marker::text(self.host, is_given_up);
-        let how = CreateHow::Guarded(permissions(0o600));
-        let marker = match nfs.create(clients, MARKER.as_bytes(), how)? {
-            Some(handle) => handle,
-            None => nfs.lookup(clients, MARKER.as_bytes())?.handle,
-        };
-        nfs.write(&marker, 0, text.as_bytes(), StableHow::FileSync)?;
-        Ok(())
-    }
-
-    /// Says in the marker that the run is over and its trees were kept.
+    /// Says in the marker that the run is over and its trees were kept. That needs no room on
+    /// the server: loads fill disks.
     pub(super) fn give_up(&self, nfs: &mut Nfs, clients: &Handle) -> Result<(), RunError> {
-        nfs.remove(clients, MARKER.as_bytes())
-            .and_then(|()| self.mark(nfs, clients, true))
-            .map_err(|failure| self.error("CREATE", failure))
+        let text = marker::text(self.host, true);
+        nfs.rewrite_marker(clients, MARKER.as_bytes(), &text)
+            .map_err(|failure| self.error("WRITE", failure))
     }
 
     /// Takes `clients` away with all that is in it: what was claimed, and nothing
     /// that may have come to be called so since.
     pub(super) fn remove(&self, nfs: &mut Nfs, clients: &Handle) -> Result<(), RunError> {
         // The marker goes last: what an interruption leaves is still known as ours.
-        nfs.empty_but(clients, MARKER.as_bytes())
-            .and_then(|()| gone(nfs.remove(clients, MARKER.as_bytes())))
-            .map_err(|failure| self.error("REMOVE", failure))?;
+        let emptied = nfs
+            .empty_but(clients, MARKER.as_bytes())
+            .and_then(|()| gone(nfs.remove(clients, MARKER.as_bytes())));
+        match emptied {
+            // A server that was started again may have lost the directory: then nothing of
+            // that name is there.
+            Err(failure) if failure.is(Status::STALE) && self.is_lost(nfs) => return Ok(()),
+            Err(failure) if failure.is(Status::NOTEMPTY) => {
+                return Err(unsuitable(
+                    &format!("{}: {NEVER_EMPTY}", self.clients()),
+                    "remove it with --remove-leftover, or by hand",
+                ));
+            }
+            emptied => emptied.map_err(|failure| self.error("REMOVE", failure))?,
+        }
         // Of a directory that is not empty, and so not ours, RMDIR takes nothing.
         gone(nfs.remove_directory(&self.root, CLIENTS.as_bytes()))
             .map_err(|failure| self.error("RMDIR", failure))
+    }
+
+    fn is_lost(&self, nfs: &mut Nfs) -> bool {
+        let found = nfs.lookup(&self.root, CLIENTS.as_bytes());
+        found.is_err_and(|failure| failure.is(Status::NOENT))
     }
 
     fn owner(&self, nfs: &mut Nfs) -> Result<(Handle, Owner), Failure> {
@@ -122,15 +126,10 @@ impl Ground<'_> {
         if attributes.file_type != FileType::Directory {
             return Ok(somebody);
         }
-        let marker = match nfs.lookup(&found.handle, MARKER.as_bytes()) {
-            Err(failure) if failure.is(Status::NOENT) => return Ok(somebody),
-            marker => marker?.handle,
-        };
-        if nfs.attributes(&marker)?.file_type != FileType::Regular {
+        let Some(text) = nfs.read_marker(&found.handle, MARKER.as_bytes())? else {
             return Ok(somebody);
-        }
-        let text = nfs.read_text(&marker, MARKER_MAX_BYTES)?;
-        let run = LeftOver::read(self.clients(), &text);
+        };
+        let run = LeftOver::read(self.clients(), text.as_bytes());
         Ok((found.handle, run.map_or(Owner::Somebody, Owner::Run)))
     }
 

@@ -1,5 +1,6 @@
 //! Replies off a stream, into one buffer that is used again and again.
 
+use crate::stop::StopSign;
 use crate::transport::rpc::CallError;
 use filestone_wire::record::{EMPTY_FRAGMENTS_MAX, RecordError, RecordMark};
 use rustix::io::Errno;
@@ -20,6 +21,8 @@ pub struct Incoming {
     start: usize,
     end: usize,
     record_max: usize,
+    /// Raised, it ends waiting.
+    sign: StopSign,
 }
 
 impl Incoming {
@@ -30,7 +33,18 @@ impl Incoming {
             start: 0,
             end: 0,
             record_max,
+            sign: StopSign::default(),
         }
+    }
+
+    /// From now on, waiting ends when this is raised, as soon as a call of the system returns.
+    pub fn heed(&mut self, sign: &StopSign) {
+        self.sign = sign.clone();
+    }
+
+    /// Forgets what came of a connection that is gone.
+    pub fn clear(&mut self) {
+        (self.start, self.end) = (0, 0);
     }
 
     /// Bytes of the record that was handed out last.
@@ -119,8 +133,9 @@ impl Incoming {
             match recv(socket, room, RecvFlags::empty()) {
                 Ok((_, 0)) => return Err(CallError::Closed),
                 Ok((len, _)) => self.end += len,
-                Err(Errno::AGAIN) => return Err(CallError::TimedOut(timeout)),
-                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.sign.is_raised() => return Err(CallError::Stopped),
+                // Nothing has come for a while.
+                Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
             if self.end < wanted && Instant::now() >= deadline {

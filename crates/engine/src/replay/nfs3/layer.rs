@@ -9,6 +9,7 @@ use super::locks::Locks;
 use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use super::options::ClientOptions;
+use crate::replay::layer::Repeats;
 use crate::replay::site::{CLIENTS, MARKER};
 use crate::replay::{Layer, LayerLost, Reply, StopSign};
 use filestone_model::load::{Action, Cause, Status};
@@ -67,6 +68,15 @@ pub struct Nfs3Layer {
 impl Layer for Nfs3Layer {
     fn heed(&mut self, sign: &StopSign) {
         self.sign = sign.clone();
+        self.nfs.0.heed(sign);
+        if let Some(locks) = &mut self.locks {
+            locks.heed(sign);
+        }
+    }
+
+    fn take_repeats(&mut self) -> Repeats {
+        let of_locks = self.locks.as_mut().map(Locks::take_repeats);
+        self.nfs.0.take_repeats().and(of_locks.unwrap_or_default())
     }
 
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {

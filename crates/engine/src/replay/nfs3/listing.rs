@@ -66,6 +66,7 @@ impl Nfs {
             let last = page.entries.last().map(|entry| entry.cookie);
             let moved = at.advance(last, page.cookieverf);
             moved.map_err(|what| self.violated(Procedure::Readdir, what))?;
+            self.0.go_on()?;
         }
     }
 
@@ -91,6 +92,7 @@ impl Nfs {
             let last = page.entries.last().map(|entry| entry.cookie);
             let moved = at.advance(last, page.cookieverf);
             moved.map_err(|what| self.violated(Procedure::Readdirplus, what))?;
+            self.0.go_on()?;
         }
     }
 }

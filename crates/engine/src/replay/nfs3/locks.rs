@@ -5,20 +5,18 @@
 
 use super::calls::{Failure, Outcome};
 use super::connection::{Connection, Procedure as Called, Traffic};
-use crate::prepare::patience::Patience;
+use crate::replay::layer::Repeats;
+use crate::stop::StopSign;
+use crate::transport::retry::Backoff;
 use filestone_model::load::Status;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
     self, CallerName, LockRange, NetObject, Procedure, StatusReply, cancel, lock, test, unlock,
 };
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 /// Whom a lock belongs to, together with the number of the client.
 const OWNER: &[u8] = b"filestone";
-
-/// How soon a lock is asked for again at first.
-const PAUSE_MIN: Duration = Duration::from_millis(1);
 
 /// One client's locks.
 #[derive(Debug)]
@@ -67,6 +65,16 @@ impl Locks {
         self.connection.take_traffic()
     }
 
+    /// From now on, this sign ends what waits for the lock manager.
+    pub fn heed(&mut self, sign: &StopSign) {
+        self.connection.heed(sign);
+    }
+
+    /// What was done more than once since this was asked last.
+    pub fn take_repeats(&mut self) -> Repeats {
+        self.connection.take_repeats()
+    }
+
     fn next_cookie(&mut self) -> [u8; 4] {
         self.cookie = self.cookie.wrapping_add(1);
         self.cookie.to_be_bytes()
@@ -89,14 +97,14 @@ impl Locks {
     /// the lock manager of this host, which is not ours; so it is asked again, for as long as a
     /// call may take.
     pub fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
-        let mut patience = Patience::beginning(self.connection.timeout(), PAUSE_MIN);
+        let mut patience = Backoff::lock(self.connection.timeout());
         loop {
             match self.ask(file, offset, len)? {
                 nlm::Status::BLOCKED => {}
                 stat => return self.locked(file, stat),
             }
             match patience.next() {
-                Some(pause) => std::thread::sleep(pause),
+                Some(pause) => self.connection.wait(pause)?,
                 None => break,
             }
         }
@@ -178,6 +186,7 @@ impl Locks {
     /// Frees everything, whatever the server says to it.
     pub fn close_all(&mut self) -> Outcome<()> {
         while let Some(file) = self.held.pop_first() {
+            self.connection.go_on()?;
             if let Err(Failure::Lost(lost)) = self.unlock(&file, 0, 0) {
                 return Err(lost.into());
             }

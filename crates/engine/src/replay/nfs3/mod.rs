@@ -4,12 +4,12 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `site` | the place on the server: claimed, left as it was found |
-//! | `claim` | the marker that says whose the directory `clients` is |
+//! | `claim`, `marker_file` | the marker that says whose the directory `clients` is |
 //! | `layer` | which verb becomes what; paths to handles |
 //! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
 //! | `transfer` | file data in pieces of the server's size |
 //! | `names`, `open_files` | what a client remembers |
-//! | `listing`, `remove` | directories to their end, trees to theirs |
+//! | `listing`, `remove`, `emptying` | directories to their end, trees to theirs |
 //! | `locks` | NLM |
 //! | `calls`, `connection`, `incoming` | one call at a time over TCP |
 //!
@@ -18,15 +18,17 @@
 pub(crate) mod calls;
 mod claim;
 pub(crate) mod connection;
+pub(crate) mod emptying;
 mod incoming;
 mod layer;
 pub(crate) mod listing;
 mod locks;
 mod lowering;
+mod marker_file;
 mod names;
 mod open_files;
 mod options;
-mod remove;
+pub(crate) mod remove;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod site;
@@ -36,4 +38,5 @@ mod verbs;
 pub use super::marker::LeftOver;
 pub use layer::Nfs3Layer;
 pub use options::Nfs3Options;
+pub(crate) use site::remove_left_over_until;
 pub use site::{Nfs3Site, remove_left_over};

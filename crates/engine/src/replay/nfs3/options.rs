@@ -1,5 +1,7 @@
 //! How a load is replayed on an NFS server.
 
+use crate::stop::StopSign;
+use crate::transport::retry::Retry;
 use filestone_model::load::Generation;
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ pub struct Nfs3Options {
     pub nlm_port: Option<u16>,
     /// How long a call may stay unanswered.
     pub timeout: Duration,
+    /// How long a lost connection is tried again.
+    pub reconnect: Duration,
 }
 
 impl Nfs3Options {
@@ -33,6 +37,15 @@ impl Nfs3Options {
             enable_nlm: false,
             nlm_port: None,
             timeout: Duration::from_secs(30),
+            reconnect: Duration::from_secs(10),
+        }
+    }
+
+    /// How lost connections are made again, until `sign` is raised.
+    pub(super) fn retry(&self, sign: &StopSign) -> Retry {
+        Retry {
+            reconnect: self.reconnect,
+            sign: sign.clone(),
         }
     }
 

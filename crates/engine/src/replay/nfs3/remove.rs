@@ -1,25 +1,23 @@
 //! A whole tree taken away.
 //!
 //! Without recursion on the stack and with an end: a server that lists what it
-//! has removed, or directories in directories for ever, is given up. Symbolic
+//! has removed, or directories in directories for ever, is given up; between any
+//! two names it is looked whether to break off. Symbolic
 //! links are removed and never followed, and what is mounted from another file
 //! system is left alone.
 
 use super::calls::{Nfs, Outcome};
+use super::emptying::Emptying;
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 
 /// Directories within each other at most.
 const DEPTH_MAX: usize = 1024;
-/// Names removed at most.
-const NAMES_MAX: u64 = 50_000_000;
 /// Names listed before they are removed.
 const BATCH: usize = 1024;
 /// Bytes of names, likewise: the standard sets no limit to one of them.
 const BATCH_BYTES: usize = 256 << 10;
 /// Bytes of a page of the listing.
 const PAGE: u32 = 32 << 10;
-/// Times that a directory may be listed without anything coming of it.
-const STALLS_MAX: u32 = 3;
 
 /// A directory on the way down.
 struct Level {
@@ -27,7 +25,7 @@ struct Level {
     name: Vec<u8>,
     /// Directories in it that were listed and not entered yet.
     directories: Vec<Vec<u8>>,
-    stalls: u32,
+    emptying: Emptying,
 }
 
 impl Level {
@@ -36,7 +34,7 @@ impl Level {
             handle,
             name: name.into(),
             directories: Vec::new(),
-            stalls: 0,
+            emptying: Emptying::default(),
         }
     }
 }
@@ -46,7 +44,6 @@ struct Walk {
     levels: Vec<Level>,
     /// The file system of the directory that its top is in.
     fsid: Option<u64>,
-    names: u64,
 }
 
 /// Names in a directory, with what they are if the server says.
@@ -55,22 +52,19 @@ type Batch = Vec<(Vec<u8>, Option<FileType>)>;
 impl Nfs {
     /// Removes all that is in `directory` but the entry `keep`.
     pub fn empty_but(&mut self, directory: &Handle, keep: &[u8]) -> Outcome<()> {
-        let mut last = Batch::new();
-        let (mut names, mut stalls) = (0, 0);
+        let mut emptying = Emptying::default();
         loop {
             let batch = self.batch(directory, keep)?;
             if batch.is_empty() {
                 return Ok(());
             }
             for (name, _) in &batch {
+                self.0.go_on()?;
                 self.remove_tree(directory, name)?;
             }
-            names += batch.len() as u64;
-            stalls += u32::from(batch == last);
-            if stalls > STALLS_MAX || names > NAMES_MAX {
+            if !emptying.may_end(names_of(&batch)) {
                 return Err(Status::NOTEMPTY.into());
             }
-            last = batch;
         }
     }
 
@@ -98,18 +92,15 @@ impl Nfs {
         let mut walk = Walk {
             levels: Vec::new(),
             fsid: None,
-            names: 0,
         };
         self.enter(parent, name, &mut walk)?;
         while let Some(level) = walk.levels.last_mut() {
+            self.0.go_on()?;
             if let Some(name) = level.directories.pop() {
                 let handle = level.handle;
                 self.enter(&handle, &name, &mut walk)?;
-            } else if !self.empty(level, &mut walk.names)? {
+            } else if !self.empty(level)? {
                 self.leave(parent, &mut walk)?;
-            }
-            if walk.names > NAMES_MAX {
-                return Err(self.violated(Procedure::Readdirplus, "the directory never empties"));
             }
         }
         Ok(())
@@ -145,32 +136,22 @@ impl Nfs {
     }
 
     /// Removes a batch of what is in a directory; whether there was anything.
-    fn empty(&mut self, level: &mut Level, removed: &mut u64) -> Outcome<bool> {
+    fn empty(&mut self, level: &mut Level) -> Outcome<bool> {
         let batch = self.batch(&level.handle, b"")?;
         if batch.is_empty() {
             return Ok(false);
         }
-        let before = *removed;
+        if !level.emptying.may_end(names_of(&batch)) {
+            return Err(Status::NOTEMPTY.into());
+        }
         for (name, file_type) in batch {
             // What has no attributes is looked up when it is entered.
             if matches!(file_type, None | Some(FileType::Directory)) {
                 level.directories.push(name);
-                *removed += 1;
                 continue;
             }
-            match self.remove(&level.handle, &name) {
-                Err(failure) if failure.is(Status::NOENT) => {}
-                answer => {
-                    answer?;
-                    *removed += 1;
-                }
-            }
-        }
-        if *removed == before {
-            level.stalls += 1;
-        }
-        if level.stalls > STALLS_MAX {
-            return Err(Status::NOTEMPTY.into());
+            self.0.go_on()?;
+            gone(self.remove(&level.handle, &name))?;
         }
         Ok(true)
     }
@@ -183,6 +164,10 @@ impl Nfs {
         let parent = walk.levels.last().map_or(*top, |level| level.handle);
         gone(self.remove_directory(&parent, &done.name))
     }
+}
+
+fn names_of(batch: &Batch) -> impl Iterator<Item = &[u8]> {
+    batch.iter().map(|(name, _)| name.as_slice())
 }
 
 /// Whoever removed it, it is gone.

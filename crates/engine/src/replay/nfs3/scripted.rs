@@ -3,6 +3,7 @@
 use super::calls::Nfs;
 use super::connection::{Connection, Program};
 use crate::transport::Dial;
+use crate::transport::retry::Retry;
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::TransportKind;
 use filestone_wire::nfs3::{self, Fattr3, FileType, Nfstime3, Specdata3};
@@ -59,7 +60,8 @@ pub fn connection(
         stamp: 0,
     };
     let timeout = Duration::from_millis(200);
-    let connection = Connection::open(&dial, program, credentials, timeout, 1 << 20);
+    let waiting = (timeout, Retry::default());
+    let connection = Connection::open(&dial, program, credentials, waiting, 1 << 20);
     (connection.expect("it is there"), server)
 }
 

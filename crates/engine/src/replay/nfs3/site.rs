@@ -1,18 +1,19 @@
 //! A directory on an NFS server as the place of a replay.
 
 use super::calls::{Failure, Nfs};
-use super::claim::Ground;
+use super::claim::{Ground, NEVER_EMPTY};
 use super::connection::{Connection, Program};
 use super::layer::{Nfs3Layer, Place, Transfers};
 use super::locks::Locks;
 use super::options::Nfs3Options;
 use crate::error::RunError;
-use crate::prepare::go_on;
 use crate::prepare::mount::{self, Caller, Mounted};
 use crate::replay::marker::LeftOver;
 use crate::replay::site::{CLIENTS, Site, Trees};
 use crate::replay::{Layer, LayerLost};
+use crate::stop::{StopSign, attend};
 use crate::transport::Dial;
+use crate::transport::retry::Retry;
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
@@ -49,6 +50,10 @@ pub struct Nfs3Site {
     place: Place,
     path: String,
     target: Target,
+    /// Ends what is still being prepared.
+    sign: StopSign,
+    /// Ends the clean-up.
+    clean_up_sign: StopSign,
 }
 
 /// What is known when the directory under test has been mounted.
@@ -64,6 +69,7 @@ fn reach(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
     timeout: Duration,
+    retry: &Retry,
 ) -> Result<Reached, RunError> {
     if target.transport != TransportKind::Tcp {
         return Err(RunError::Unsuitable(
@@ -73,7 +79,7 @@ fn reach(
     }
     let caller = caller(target, timeout);
     let credentials = mount::credentials(&caller);
-    let (session, mounted) = mount::mount(&caller, built_in)?;
+    let (session, mounted) = mount::mount_until(&caller, built_in, &retry.sign)?;
     if mounted.attributes.file_type != FileType::Directory {
         return Err(RunError::Unsuitable(
             format!("{}: is not a directory", target.path),
@@ -82,7 +88,7 @@ fn reach(
     }
     let dial = *session.dial();
     let is_local = session.is_local();
-    let nfs = connect(&dial, &credentials, timeout)?;
+    let nfs = connect(&dial, &credentials, (timeout, retry))?;
     Ok(Reached {
         dial,
         mounted,
@@ -105,19 +111,20 @@ fn open(
     dial: &Dial,
     program: Program,
     credentials: &Credentials,
-    timeout: Duration,
+    (timeout, retry): (Duration, &Retry),
 ) -> Result<Connection, RunError> {
     let record_max = TRANSFER_MAX as usize + REPLY_MARGIN;
-    Connection::open(dial, program, credentials.clone(), timeout, record_max).map_err(|source| {
-        RunError::Connect {
-            address: dial.address,
-            source,
-        }
-    })
+    let waiting = (timeout, retry.clone());
+    Connection::open(dial, program, credentials.clone(), waiting, record_max)
+        .map_err(|error| RunError::connecting(dial.address, error))
 }
 
-fn connect(dial: &Dial, credentials: &Credentials, timeout: Duration) -> Result<Nfs, RunError> {
-    open(dial, NFS, credentials, timeout).map(Nfs)
+fn connect(
+    dial: &Dial,
+    credentials: &Credentials,
+    waiting: (Duration, &Retry),
+) -> Result<Nfs, RunError> {
+    open(dial, NFS, credentials, waiting).map(Nfs)
 }
 
 /// What the server takes at once, as FSINFO says.
@@ -144,13 +151,14 @@ fn lock_manager(
     target: &NfsTarget,
     options: &Nfs3Options,
     dial: &Dial,
+    sign: &StopSign,
 ) -> Result<Option<Dial>, RunError> {
     if !options.enable_nlm {
         return Ok(None);
     }
     let address = match options.nlm_port {
         Some(port) => Ok(SocketAddr::new(dial.address.ip(), port)),
-        None => mount::find_lock_manager(&caller(target, options.timeout), dial.address),
+        None => mount::find_lock_manager(&caller(target, options.timeout), dial.address, sign),
     };
     match address {
         Ok(address) => Ok(Some(Dial { address, ..*dial })),
@@ -175,10 +183,23 @@ impl Nfs3Site {
         options: Nfs3Options,
         stop: &AtomicBool,
     ) -> Result<Self, RunError> {
-        go_on(stop)?;
-        let mut reached = reach(target, built_in, options.timeout)?;
-        let lock_manager = lock_manager(target, &options, &reached.dial)?;
-        go_on(stop)?;
+        let sign = StopSign::default();
+        attend(stop, &sign, || {
+            Self::claim_until(target, built_in, options, &sign)
+        })
+    }
+
+    fn claim_until(
+        target: &NfsTarget,
+        built_in: Option<SocketAddr>,
+        options: Nfs3Options,
+        sign: &StopSign,
+    ) -> Result<Self, RunError> {
+        check(sign)?;
+        let retry = options.retry(sign);
+        let mut reached = reach(target, built_in, options.timeout, &retry)?;
+        let lock_manager = lock_manager(target, &options, &reached.dial, sign)?;
+        check(sign)?;
         let ground = Ground {
             path: &target.path,
             root: reached.mounted.handle,
@@ -208,6 +229,8 @@ impl Nfs3Site {
             credentials: reached.credentials,
             path: target.path.clone(),
             options,
+            sign: StopSign::default(),
+            clean_up_sign: StopSign::default(),
         })
     }
 
@@ -229,7 +252,23 @@ pub fn remove_left_over(
     timeout: Duration,
     policy: LeftOverPolicy,
 ) -> Result<Option<LeftOver>, RunError> {
-    let mut reached = reach(target, built_in, timeout)?;
+    let options = Nfs3Options {
+        timeout,
+        ..Nfs3Options::new(Vec::new())
+    };
+    remove_left_over_until(target, built_in, &options, policy, &StopSign::default())
+}
+
+/// The same, which ends when the sign is raised.
+pub(crate) fn remove_left_over_until(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    options: &Nfs3Options,
+    policy: LeftOverPolicy,
+    sign: &StopSign,
+) -> Result<Option<LeftOver>, RunError> {
+    let retry = options.retry(sign);
+    let mut reached = reach(target, built_in, options.timeout, &retry)?;
     let ground = Ground {
         path: &target.path,
         root: reached.mounted.handle,
@@ -246,21 +285,27 @@ impl Site for Nfs3Site {
     }
 
     fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
-        let timeout = self.options.timeout;
+        let waiting = (self.options.timeout, &self.options.retry(&self.sign));
         let credentials = Credentials {
             machine_name: format!("filestone-{client}"),
             ..self.credentials.clone()
         };
-        let nfs = connect(&self.dial, &credentials, timeout)?;
+        let nfs = connect(&self.dial, &credentials, waiting)?;
         let locks = match &self.lock_manager {
             None => None,
-            Some(dial) => Some(Locks::new(open(dial, NLM, &credentials, timeout)?, client)),
+            Some(dial) => Some(Locks::new(open(dial, NLM, &credentials, waiting)?, client)),
         };
         let options = self.options.of_client(client);
         Ok(Nfs3Layer::new(client, nfs, locks, self.place, options))
     }
 
+    fn heed(&mut self, preparing: &StopSign, cleaning_up: &StopSign) {
+        self.sign = preparing.clone();
+        self.clean_up_sign = cleaning_up.clone();
+    }
+
     fn clean_up(&self, client: u32, layer: &mut Nfs3Layer) -> Result<(), LayerLost> {
+        layer.heed(&self.clean_up_sign);
         layer.end_pass()?;
         layer.remove_own_tree().map_err(|failure| match failure {
             Failure::Lost(lost) => lost,
@@ -277,7 +322,12 @@ impl Site for Nfs3Site {
 
     fn release(self, trees: Trees) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
-        let mut nfs = connect(&self.dial, &self.credentials, self.options.timeout)?;
+        let retry = self.options.retry(&self.clean_up_sign);
+        let mut nfs = connect(
+            &self.dial,
+            &self.credentials,
+            (self.options.timeout, &retry),
+        )?;
         let ground = self.ground();
         match trees {
             Trees::Remove => ground.remove(&mut nfs, &self.place.clients),
@@ -286,8 +336,16 @@ impl Site for Nfs3Site {
     }
 }
 
+fn check(sign: &StopSign) -> Result<(), RunError> {
+    match sign.is_raised() {
+        true => Err(RunError::Interrupted),
+        false => Ok(()),
+    }
+}
+
 fn in_words(status: Status) -> String {
     match status {
+        Status::Nfs(number) if number == nfs3::Status::NOTEMPTY.0 => NEVER_EMPTY.into(),
         Status::Nfs(number) => format!("cannot be removed: {}", nfs3::Status(number)),
         status => format!("cannot be removed: {status:?}"),
     }

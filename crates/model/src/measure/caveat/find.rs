@@ -71,7 +71,8 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         });
     }
     let retransmissions: u64 = totals.kinds.iter().map(|kind| kind.retransmissions).sum();
-    if retransmissions > 0 {
+    // Those of a replay went out again over new connections, which has a caveat of its own.
+    if retransmissions > 0 && record.replay.is_none() {
         let calls = totals.kinds.iter().map(|kind| kind.calls).sum();
         caveats.push(Caveat::Retransmissions {
             count: retransmissions,
@@ -125,6 +126,12 @@ pub(super) fn most_frequent(record: &RunRecord, role: Role) -> String {
 /// What a replay did not do as its load file says. Its threads work in system
 /// calls, so how busy they are says nothing about who was the limit.
 fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<Caveat>) {
+    if replay.jukebox_calls > 0 {
+        caveats.push(Caveat::Jukebox {
+            calls: replay.jukebox_calls,
+            pauses_ns: replay.jukebox_pauses_ns,
+        });
+    }
     if replay.mismatch_count > 0 {
         caveats.push(Caveat::Mismatches {
             count: replay.mismatch_count,

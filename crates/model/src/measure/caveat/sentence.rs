@@ -44,6 +44,11 @@ pub fn of(caveat: &Caveat) -> String {
         }
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
+        Caveat::Jukebox { calls, pauses_ns } => format!(
+            "the server answered {} calls with NFS3ERR_JUKEBOX; the pauses before they were made again, {:.2} s together, are in the response times",
+            grouped(*calls),
+            seconds(*pauses_ns)
+        ),
         Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),
         Caveat::TargetLost { message } => format!("the run ended early: {message}"),
         Caveat::LedgerOutOfBalance { missing, scheduled } => {
@@ -116,7 +121,10 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
             "they count as answered; a client that holds its server to RFC 1813, section 3.3.16, would refuse them"
         }
         Caveat::Reconnected { .. } => {
-            "see disconnected operations in the ledger; slot wait holds the time spent waiting"
+            "what was cut off is disconnected in the ledger, and the wait is slot wait; calls of a replay went out again, and the wait is in their response times"
+        }
+        Caveat::Jukebox { .. } => {
+            "their lengths are the client's, not the server's; look for what keeps the server (a tape, a lease, its grace period)"
         }
         Caveat::Interrupted { .. } => return None,
         Caveat::TargetLost { .. } => "what was measured up to then is kept",

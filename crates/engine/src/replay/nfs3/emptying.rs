@@ -1,0 +1,74 @@
+//! Noticing a directory that never becomes empty.
+//!
+//! What is in a directory is listed and removed until nothing is listed any more. A server
+//! may say that it has removed a name and list it again; without a bound, that would go on
+//! for ever.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+/// Times that a directory may list nothing but what has been removed from it. Once or twice it
+/// is right: calls of an interrupted run may still arrive, and make names again.
+pub const STALLS_MAX: u32 = 3;
+/// Removed names that are remembered.
+const REMEMBERED_MAX: usize = 8192;
+/// Names removed from one directory at most.
+const NAMES_MAX: u64 = 50_000_000;
+
+/// What is known of a directory that is being emptied.
+#[derive(Debug, Default)]
+pub struct Emptying {
+    state: RandomState,
+    /// Names that were removed, by their hashes.
+    removed: HashSet<u64>,
+    stalls: u32,
+    names: u64,
+}
+
+impl Emptying {
+    /// Takes notice of names that are listed, and about to be removed; whether there may still
+    /// be an end to them.
+    pub fn may_end<'n>(&mut self, listed: impl Iterator<Item = &'n [u8]>) -> bool {
+        let (mut count, mut is_new) = (0, false);
+        for name in listed {
+            count += 1;
+            let hash = self.state.hash_one(name);
+            if self.removed.len() < REMEMBERED_MAX {
+                is_new |= self.removed.insert(hash);
+            } else {
+                is_new |= !self.removed.contains(&hash);
+            }
+        }
+        self.names += count;
+        self.stalls += u32::from(!is_new && count > 0);
+        self.stalls <= STALLS_MAX && self.names <= NAMES_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(emptying: &mut Emptying, names: &[&str]) -> bool {
+        emptying.may_end(names.iter().map(|name| name.as_bytes()))
+    }
+
+    #[test]
+    fn new_names_are_never_too_many() {
+        let mut emptying = Emptying::default();
+        for number in 0..20_000 {
+            assert!(check(&mut emptying, &[&number.to_string(), "again"]));
+        }
+    }
+
+    #[test]
+    fn names_that_come_again_are_in_whatever_order() {
+        let mut emptying = Emptying::default();
+        assert!(check(&mut emptying, &["a", "b", "c"]));
+        assert!(check(&mut emptying, &["c", "a"]));
+        assert!(check(&mut emptying, &["b"]));
+        assert!(check(&mut emptying, &[]), "the end");
+        assert!(check(&mut emptying, &["a", "b", "c"]));
+        assert!(!check(&mut emptying, &["b", "a"]));
+    }
+}

@@ -1,0 +1,214 @@
+//! What a server did not do is asked again: after NFS3ERR_JUKEBOX, and over a new connection
+//! after the loss of one.
+//!
+//! Of JUKEBOX the standard says: "the client should wait and then try the request with a new
+//! RPC transaction ID" (RFC 1813, section 2.6). After a loss, a call goes out again as it was,
+//! transaction ID and all, as NFS clients do: a server that remembers what it answered does
+//! not do it twice.
+//!
+//! All pauses grow up to a bound, have an end of their own, and end at once with the run.
+//! The measured calls of `probe` and `mix` never come here: in them, such an answer is an
+//! answer, and a lost connection is `backend`'s.
+
+use super::rpc::CallError;
+use crate::stop::StopSign;
+use filestone_wire::nfs3::Status;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+/// The first pause after NFS3ERR_JUKEBOX; each further one is twice as long, up to the longest.
+const PATIENCE_MIN: Duration = Duration::from_millis(100);
+const PATIENCE_MAX: Duration = Duration::from_secs(1);
+/// The first pause before a lock is asked for again.
+const LOCK_MIN: Duration = Duration::from_millis(1);
+/// The first attempt to connect again comes at once; the pauses after it, likewise.
+const RECONNECT_MIN: Duration = Duration::from_millis(10);
+const RECONNECT_MAX: Duration = Duration::from_millis(500);
+
+/// Pauses that grow, for a limited time.
+#[derive(Debug, Clone, Copy)]
+pub struct Backoff {
+    end: Instant,
+    next: Duration,
+    min: Duration,
+    max: Duration,
+}
+
+impl Backoff {
+    /// From now on: the pauses before a call is made again that was answered with JUKEBOX.
+    pub fn patience(timeout: Duration) -> Self {
+        Self {
+            end: Instant::now() + timeout,
+            next: PATIENCE_MIN,
+            min: PATIENCE_MIN,
+            max: PATIENCE_MAX,
+        }
+    }
+
+    /// From now on: the pauses before a lock is asked for again that another client has.
+    pub fn lock(timeout: Duration) -> Self {
+        Self {
+            next: LOCK_MIN,
+            min: LOCK_MIN,
+            ..Self::patience(timeout)
+        }
+    }
+
+    /// From now on: the pauses before attempts to connect again.
+    pub fn reconnection(timeout: Duration) -> Self {
+        Self {
+            end: Instant::now() + timeout,
+            next: Duration::ZERO,
+            min: RECONNECT_MIN,
+            max: RECONNECT_MAX,
+        }
+    }
+
+    /// How long to wait before the next attempt; `None` if there is no time left for it.
+    pub fn next(&mut self) -> Option<Duration> {
+        let pause = self.next;
+        self.next = self.max.min(2 * pause).max(self.min);
+        (Instant::now() + pause < self.end).then_some(pause)
+    }
+}
+
+/// Whether these results ask for patience. All procedures but NULL have a status first.
+pub fn asks_for_patience(results: &[u8]) -> bool {
+    results.starts_with(&Status::JUKEBOX.0.to_be_bytes())
+}
+
+impl CallError {
+    /// Whether the connection is gone, so that the call may go out again over another.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            CallError::Closed => true,
+            CallError::System(error) => matches!(
+                error.kind(),
+                ErrorKind::ConnectionReset
+                    | ErrorKind::ConnectionAborted
+                    | ErrorKind::ConnectionRefused
+                    | ErrorKind::NotConnected
+                    | ErrorKind::BrokenPipe
+                    | ErrorKind::TimedOut
+                    | ErrorKind::HostUnreachable
+                    | ErrorKind::NetworkUnreachable
+                    | ErrorKind::NetworkDown
+            ),
+            _ => false,
+        }
+    }
+}
+
+/// For how long a lost connection is made again, and what ends that early.
+#[derive(Debug, Clone, Default)]
+pub struct Retry {
+    /// How long a lost connection is tried again; zero: it is not.
+    pub reconnect: Duration,
+    /// Raised, it ends all waiting.
+    pub sign: StopSign,
+}
+
+impl Retry {
+    /// After `loss`: connects until that works, with the pauses of `backoff`. Several losses in a row have
+    /// one `backoff`, so that a server that takes connections and drops them is given up, too.
+    pub fn connect<T>(
+        &self,
+        backoff: &mut Backoff,
+        loss: CallError,
+        mut connect: impl FnMut() -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        let mut last = loss;
+        loop {
+            let Some(pause) = backoff.next() else {
+                return Err(self.given_up(last));
+            };
+            if !self.sign.pause(pause) {
+                return Err(CallError::Stopped);
+            }
+            match connect() {
+                Err(error) if error.is_loss() => last = error,
+                connected => return connected,
+            }
+        }
+    }
+
+    /// The pauses of attempts that begin now.
+    pub fn backoff(&self) -> Backoff {
+        Backoff::reconnection(self.reconnect)
+    }
+
+    /// Connects; while the server does not take connections, again and again for as long as a
+    /// lost one would be made again.
+    pub fn connect_first<T>(
+        &self,
+        mut connect: impl FnMut() -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        match connect() {
+            Err(error) if error.is_loss() => self.connect(&mut self.backoff(), error, connect),
+            connected => connected,
+        }
+    }
+
+    fn given_up(&self, loss: CallError) -> CallError {
+        match self.reconnect.is_zero() {
+            true => loss,
+            false => CallError::Gone {
+                loss: Box::new(loss),
+                tried: self.reconnect,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn millis(mut backoff: Backoff, count: usize) -> Vec<u128> {
+        let pauses = std::iter::from_fn(|| backoff.next());
+        let millis = pauses.take(count).map(|pause| pause.as_millis());
+        millis.collect()
+    }
+
+    #[test]
+    fn pauses_double_up_to_a_bound_and_end_with_their_time() {
+        let patience = millis(Backoff::patience(HOUR), 6);
+        assert_eq!(patience, [100, 200, 400, 800, 1000, 1000]);
+        let reconnection = millis(Backoff::reconnection(HOUR), 9);
+        assert_eq!(reconnection, [0, 10, 20, 40, 80, 160, 320, 500, 500]);
+        assert_eq!(Backoff::patience(Duration::ZERO).next(), None);
+        assert_eq!(Backoff::reconnection(Duration::ZERO).next(), None);
+    }
+
+    #[test]
+    fn only_that_status_asks_for_patience() {
+        assert!(asks_for_patience(&[0, 0, 0x27, 0x18, 1, 2, 3, 4]));
+        assert!(!asks_for_patience(&[0, 0, 0, 28]));
+        assert!(!asks_for_patience(&[]));
+    }
+
+    #[test]
+    fn a_server_is_tried_until_it_is_there_or_the_time_is_over() {
+        let refused = || CallError::System(ErrorKind::ConnectionRefused.into());
+        let retry = Retry {
+            reconnect: HOUR,
+            ..Retry::default()
+        };
+        let mut attempts = 0;
+        let connected = retry.connect_first(|| {
+            attempts += 1;
+            if attempts < 3 { Err(refused()) } else { Ok(7) }
+        });
+        assert_eq!((connected.ok(), attempts), (Some(7), 3));
+        let impatient = Retry::default();
+        let error = impatient.connect_first(|| Err::<(), _>(refused()));
+        assert!(matches!(error, Err(CallError::System(_))), "{error:?}");
+        retry.sign.raise();
+        let stopped = retry.connect_first(|| Err::<(), _>(refused()));
+        assert!(matches!(stopped, Err(CallError::Stopped)), "{stopped:?}");
+        let other = retry.connect_first(|| Err::<(), _>(CallError::TimedOut(HOUR)));
+        assert!(matches!(other, Err(CallError::TimedOut(_))), "not a loss");
+    }
+}
