@@ -323,10 +323,14 @@ impl<T: Time> Course<'_, T> {
         if self.board.push(ended) {
             self.flush();
         }
-        if is_broken_off {
-            return Ok(Step::Ended);
+        match is_broken_off {
+            true => Ok(Step::Ended),
+            false => answer.and_then(|_| self.after(kind, end, &line)),
         }
-        answer?;
+    }
+
+    /// Whether the client goes on after a line that ended so.
+    fn after(&self, kind: OpKind, end: End, line: &Line<'_>) -> Result<Step, LayerLost> {
         match (end, self.shared.on_mismatch) {
             (End::Unexpected(mismatch), OnMismatch::Stop) => Err(LayerLost {
                 what: format!(

@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 const ROW: u64 = 1_000_000_000;
 /// A clean-up may take so many times as long as the run, and as long as a call may besides: a
 /// server that lists new names for ever must not be cleaned for ever.
-const CLEAN_UP_LENGTHS: u32 = 10;
+const CLEAN_UP_LENGTHS: u32 = 3;
 /// An empty buffer for the kinds of a plan.
 pub(super) fn buffer(plan: &Plan) -> IntervalBuffer {
     let ticks = plan.interval_ns.div_ceil(TICK_NANOS).max(1);

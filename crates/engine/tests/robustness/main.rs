@@ -7,6 +7,7 @@ mod support;
 
 mod bounds;
 mod faults;
+mod full;
 mod impostors;
 mod replays;
 mod restarts;

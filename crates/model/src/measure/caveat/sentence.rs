@@ -44,11 +44,7 @@ pub fn of(caveat: &Caveat) -> String {
         }
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
-        Caveat::Jukebox { calls, pauses_ns } => format!(
-            "the server answered {} calls with NFS3ERR_JUKEBOX; the pauses before they were made again, {:.2} s together, are in the response times",
-            grouped(*calls),
-            seconds(*pauses_ns)
-        ),
+        Caveat::Jukebox { calls, pauses_ns } => jukebox(*calls, *pauses_ns),
         Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),
         Caveat::TargetLost { message } => format!("the run ended early: {message}"),
         Caveat::LedgerOutOfBalance { missing, scheduled } => {
@@ -175,6 +171,14 @@ fn long_listings(count: u64, excess_bytes_max: u64) -> String {
         "{} replies to READDIR or READDIRPLUS held more entries than asked for, by up to {} bytes",
         grouped(count),
         grouped(excess_bytes_max)
+    )
+}
+
+fn jukebox(calls: u64, pauses_ns: u64) -> String {
+    format!(
+        "the server answered {} calls with NFS3ERR_JUKEBOX; the pauses before they were made again, {:.2} s together, are in the response times",
+        grouped(calls),
+        seconds(pauses_ns)
     )
 }
 
