@@ -253,10 +253,7 @@ impl RunError {
                  or make room"
                     .into(),
             ),
-            RunError::Unfinished { source, remains } => Some(match source.help() {
-                Some(help) => format!("{help}; {remains}"),
-                None => remains.clone(),
-            }),
+            RunError::Unfinished { source, remains } => Some(and(source.help(), remains)),
             RunError::Nfs { .. } | RunError::System { .. } | RunError::Backend(_) | RunError::Interrupted => None,
             RunError::Internal(_) => Some("please report this with the command line".into()),
         }
@@ -268,6 +265,13 @@ impl RunError {
             format!("{path}: {} needs {what}", operation.name()),
             Some(help.into()),
         )
+    }
+}
+
+fn and(help: Option<String>, more: &str) -> String {
+    match help {
+        Some(help) => format!("{help}; {more}"),
+        None => more.into(),
     }
 }
 

@@ -41,7 +41,7 @@ pub fn prepare_mix(
     };
     let mut set = match file_set::begin(&session, &order, (stop, observer)) {
         Ok(set) => set,
-        Err(unfinished) => return Err(end(unfinished, &session, mix, (stop, observer))),
+        Err(unfinished) => return Err(end(*unfinished, &session, mix, (stop, observer))),
     };
     let target = Target {
         address: session.dial().address.to_string(),

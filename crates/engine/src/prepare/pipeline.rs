@@ -127,7 +127,7 @@ impl<C: Copy> Traffic<C> {
         let patience = pending
             .patience
             .get_or_insert_with(|| Backoff::patience(timeout));
-        let Some(pause) = patience.next() else {
+        let Some(pause) = patience.next_pause() else {
             return false;
         };
         self.later.push((Instant::now() + pause, pending));

@@ -65,7 +65,7 @@ impl Backoff {
     }
 
     /// How long to wait before the next attempt; `None` if there is no time left for it.
-    pub fn next(&mut self) -> Option<Duration> {
+    pub fn next_pause(&mut self) -> Option<Duration> {
         let pause = self.next;
         self.next = self.max.min(2 * pause).max(self.min);
         (Instant::now() + pause < self.end).then_some(pause)
@@ -119,7 +119,7 @@ impl Retry {
     ) -> Result<T, CallError> {
         let mut last = loss;
         loop {
-            let Some(pause) = backoff.next() else {
+            let Some(pause) = backoff.next_pause() else {
                 return Err(self.given_up(last));
             };
             if !self.sign.pause(pause) {
@@ -167,7 +167,7 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     fn millis(mut backoff: Backoff, count: usize) -> Vec<u128> {
-        let pauses = std::iter::from_fn(|| backoff.next());
+        let pauses = std::iter::from_fn(|| backoff.next_pause());
         let millis = pauses.take(count).map(|pause| pause.as_millis());
         millis.collect()
     }
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(patience, [100, 200, 400, 800, 1000, 1000]);
         let reconnection = millis(Backoff::reconnection(HOUR), 9);
         assert_eq!(reconnection, [0, 10, 20, 40, 80, 160, 320, 500, 500]);
-        assert_eq!(Backoff::patience(Duration::ZERO).next(), None);
-        assert_eq!(Backoff::reconnection(Duration::ZERO).next(), None);
+        assert_eq!(Backoff::patience(Duration::ZERO).next_pause(), None);
+        assert_eq!(Backoff::reconnection(Duration::ZERO).next_pause(), None);
     }
 
     #[test]

@@ -212,7 +212,7 @@ impl RpcChannel {
         loop {
             let results = self.call(program, version, procedure, args)?;
             let is_asked_for = asks_for_patience(&results);
-            match patience.next().filter(|_| is_asked_for) {
+            match patience.next_pause().filter(|_| is_asked_for) {
                 None => return Ok(results),
                 Some(pause) if self.retry.sign.pause(pause) => {}
                 Some(_) => return Err(CallError::Stopped),

@@ -108,7 +108,7 @@ pub(super) fn begin(
     session: &Session,
     order: &Order<'_>,
     (stop, observer): (&AtomicBool, &mut dyn Observer),
-) -> Result<FileSet, Unfinished> {
+) -> Result<FileSet, Box<Unfinished>> {
     let started = Instant::now();
     let mut claims = Claims {
         homes: Vec::new(),
@@ -129,7 +129,7 @@ pub(super) fn begin(
                 claims,
             })
         }
-        Err(error) => Err(Unfinished { error, claims }),
+        Err(error) => Err(Box::new(Unfinished { error, claims })),
     }
 }
 

@@ -226,7 +226,7 @@ impl Connection {
                 return Ok(results);
             }
             let patience = patience.get_or_insert_with(|| Backoff::patience(self.timeout));
-            let Some(pause) = patience.next() else {
+            let Some(pause) = patience.next_pause() else {
                 return Ok(results);
             };
             let begin = Instant::now();

@@ -103,7 +103,7 @@ impl Locks {
                 nlm::Status::BLOCKED => {}
                 stat => return self.locked(file, stat),
             }
-            match patience.next() {
+            match patience.next_pause() {
                 Some(pause) => self.connection.wait(pause)?,
                 None => break,
             }

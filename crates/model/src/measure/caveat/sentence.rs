@@ -23,9 +23,7 @@ pub fn of(caveat: &Caveat) -> String {
             of_all(*count, *scheduled, "operations were due and never sent: every slot was taken, or the connection down, until the end")
         }
         Caveat::FewAboveQuantile { quantile, above } => few_above(*quantile, *above),
-        Caveat::DebugBuild => {
-            "this is a debug build: its own costs are several times those of a release build".into()
-        }
+        Caveat::DebugBuild => DEBUG_BUILD.into(),
         Caveat::SlowClock { source, read_ns } => {
             format!("reading the clock ({source}) takes {read_ns:.0} ns, which adds to every batch of replies")
         }
@@ -119,9 +117,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Reconnected { .. } => {
             "what was cut off is disconnected in the ledger, and the wait is slot wait; calls of a replay went out again, and the wait is in their response times"
         }
-        Caveat::Jukebox { .. } => {
-            "their lengths are the client's, not the server's; look for what keeps the server (a tape, a lease, its grace period)"
-        }
+        Caveat::Jukebox { .. } => JUKEBOX_HELP,
         Caveat::Interrupted { .. } => return None,
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
@@ -173,6 +169,11 @@ fn long_listings(count: u64, excess_bytes_max: u64) -> String {
         grouped(excess_bytes_max)
     )
 }
+
+const DEBUG_BUILD: &str =
+    "this is a debug build: its own costs are several times those of a release build";
+const JUKEBOX_HELP: &str = "their lengths are the client's, not the server's; look for what keeps \
+     the server (a tape, a lease, its grace period)";
 
 fn jukebox(calls: u64, pauses_ns: u64) -> String {
     format!(
