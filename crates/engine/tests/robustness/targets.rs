@@ -92,7 +92,10 @@ fn an_operation_needs_the_right_kind_of_object() {
             "needs a symbolic link, or a directory with some",
         ),
     ] {
-        let error = error_for(operation, path, |_| {});
+        // Looked up, a link is a link; MNT would give what it leads to.
+        let error = error_for(operation, path, |options| {
+            options.strict_mount = path.ends_with("link");
+        });
         let text = error.to_string();
         assert_eq!(error.guilt(), Guilt::Usage, "{text}");
         assert!(text.starts_with(path) && text.contains(needs), "{text}");
