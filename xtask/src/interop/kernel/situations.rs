@@ -1,20 +1,48 @@
 //! What Linux's server and client do that neither ours nor nfs-ganesha does.
 
 use super::Ground;
-use super::guest::GUEST;
+use super::guest::{GUEST, HOST};
 use crate::interop::checks::Situation;
+use crate::process::Running;
 use crate::record::Record;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use std::process::Stdio;
 use std::time::Duration;
 
-/// No single script in the guest takes longer.
+/// No single script in the guest takes longer, but those of mixes.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
+/// One file that is removed while it is open, and one that is open at the end of a pass.
+const OPEN_FILES: &str = r#"Deltree "\clients\client1" NT_STATUS_OK
+Mkdir "\clients" NT_STATUS_OK
+Mkdir "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\client1\removed" 0x40 0x2 10001 NT_STATUS_OK
+WriteX 10001 0 4096 4096 NT_STATUS_OK
+Unlink "\clients\client1\removed" 0x6 NT_STATUS_OK
+NTCreateX "\clients\client1\open" 0x40 0x2 10002 NT_STATUS_OK
+WriteX 10002 0 4096 4096 NT_STATUS_OK
+ReadX 10002 0 4096 4096 NT_STATUS_OK
+"#;
+/// The port mapper's, which our server answers on the port of everything else.
+const PORT_MAPPER: &str = "111";
 
 /// All of them.
-pub const ALL: &[Situation<Ground>] = &[(
-    "a directory of many pages is listed",
-    a_directory_of_many_pages,
-)];
+pub const ALL: &[Situation<Ground>] = &[
+    (
+        "a directory of many pages is listed",
+        a_directory_of_many_pages,
+    ),
+    ("locks of our server are waited for", locks_are_waited_for),
+    (
+        "a mount of version 3 is left as it was",
+        a_mount_of_version_3,
+    ),
+    (
+        "a mount of version 4.2 is left as it was",
+        a_mount_of_version_4,
+    ),
+    ("the server restarts in a replay", a_restart_in_a_replay),
+    ("the server restarts in a clean-up", a_restart_in_a_clean_up),
+];
 
 /// knfsd holds the entries to the count, and leaves attributes and verifier out of it.
 fn a_directory_of_many_pages(ground: &Ground) -> Result<String> {
@@ -25,11 +53,8 @@ fn a_directory_of_many_pages(ground: &Ground) -> Result<String> {
     let target = format!("nfs://{GUEST}/export/many");
     let mut said = Vec::new();
     for operation in ["readdir", "readdirplus"] {
-        let output =
-            ground
-                .bed
-                .probe(operation, &target, &["--count", "200", "--in-flight", "4"])?;
-        let record = Record::read(&output)?;
+        let options = ["--count", "200", "--in-flight", "4"];
+        let record = Record::read(&ground.bed.probe(operation, &target, &options)?)?;
         let (scheduled, ok) = (
             record.number("/totals/ledger/scheduled")?,
             record.number("/totals/ledger/ok")?,
@@ -40,4 +65,159 @@ fn a_directory_of_many_pages(ground: &Ground) -> Result<String> {
         said.push(format!("{operation}: {ok} of {scheduled} ok"));
     }
     Ok(said.join(", "))
+}
+
+/// Two mounts of our server, as two clients are: the second is told when the first lets go.
+/// Without that the kernel would ask again after 30 s.
+fn locks_are_waited_for(ground: &Ground) -> Result<String> {
+    let arguments = ["serve", "--port", PORT_MAPPER, "--bind", HOST];
+    let mut command = ground.bed.command(&arguments);
+    let mut server = Running::start(command.stdout(Stdio::null()), &[])?;
+    let port: u16 = PORT_MAPPER.parse()?;
+    let address = std::net::SocketAddr::new(HOST.parse()?, port);
+    server.wait_for(address, SCRIPT_LIMIT)?;
+    let script = format!(
+        "options=vers=3,port={port},mountport={port},noac,nosharecache\n\
+         mkdir -p /mnt/one /mnt/two\n\
+         mount -t nfs -o $options {HOST}:/export /mnt/one || exit\n\
+         mount -t nfs -o $options {HOST}:/export /mnt/two || exit\n\
+         touch /mnt/one/lock\n\
+         flock -x /mnt/one/lock sleep 2 & sleep 0.5\n\
+         before=$(cut -d' ' -f1 /proc/uptime)\n\
+         timeout 10 flock -x /mnt/two/lock true; status=$?\n\
+         echo \"$before $(cut -d' ' -f1 /proc/uptime)\"\n\
+         wait; umount /mnt/one /mnt/two; exit $status"
+    );
+    let said = ground.guest.succeed(&script, SCRIPT_LIMIT)?;
+    let moments: Vec<f64> = said
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let [before, after] = moments[..] else {
+        bail!("the guest said {said}");
+    };
+    Ok(format!("granted after {:.1} s", after - before))
+}
+
+fn a_mount_of_version_3(ground: &Ground) -> Result<String> {
+    a_mount(ground, "3")
+}
+
+fn a_mount_of_version_4(ground: &Ground) -> Result<String> {
+    a_mount(ground, "4.2")
+}
+
+/// Twice in a row, after a run that was killed, as the first of two layers; and what a run over
+/// a connection of its own has there is not taken away.
+fn a_mount(ground: &Ground, version: &str) -> Result<String> {
+    std::fs::write(ground.guest.share.join("open.load"), OPEN_FILES)?;
+    let script = format!(
+        "set -e; load=/share/open.load\n\
+         mnt=/mnt/v{version}; export=/export/v{version}; mkdir -p $mnt $export\n\
+         mount -t nfs -o vers={version} 127.0.0.1:/export $mnt; here=$mnt/v{version}\n\
+         replay() {{ /share/filestone replay \"$@\" >/dev/null; }}\n\
+         empty() {{ [ -z \"$(ls -A $here)\" ] || {{ ls -AR $here; exit 1; }}; }}\n\
+         for run in 1 2; do replay $load --run-once --on local:$here; empty; done\n\
+         /share/filestone replay $load -d 60s --on local:$here >/dev/null 2>&1 &\n\
+         killed=$!; sleep 3; kill -9 $killed; wait $killed || true; [ -e $here/clients ]\n\
+         replay $load --run-once --remove-leftover --on local:$here; empty\n\
+         replay $load --run-once --on local:$here,nfs://127.0.0.1$export; empty\n\
+         /share/filestone replay $load -d 60s --on nfs://127.0.0.1$export >/dev/null 2>&1 &\n\
+         alive=$!; sleep 3\n\
+         ! replay $load --run-once --remove-leftover --on local:$here 2>/share/refused\n\
+         kill -9 $alive; wait $alive || true; grep -q 'another run' /share/refused\n\
+         replay $load --run-once --remove-leftover --on local:$here; empty\n\
+         umount $mnt"
+    );
+    ground.guest.succeed(&script, SCRIPT_LIMIT)?;
+    Ok("nothing is left by two runs, one killed, two layers".into())
+}
+
+/// What stops the server in the guest for a while and starts it again.
+const RESTART: &str = "rpc.nfsd 0; sleep 1; rpc.nfsd -t -u -p 2049 -H 0.0.0.0 8";
+
+fn a_restart_in_a_replay(ground: &Ground) -> Result<String> {
+    ground
+        .guest
+        .succeed("mkdir -p /export/restart", SCRIPT_LIMIT)?;
+    let restart = ground.guest.spawn(&format!("sleep 2; {RESTART}"))?;
+    let target = format!("nfs://{GUEST}/export/restart");
+    let output = ground.bed.run(&[
+        "replay",
+        "office",
+        "--on",
+        &target,
+        "--clients",
+        "2",
+        "-d",
+        "6s",
+        "--as",
+        "json",
+    ])?;
+    restart.wait(SCRIPT_LIMIT)?;
+    let record = Record::read(&output)?;
+    let left = ground
+        .guest
+        .succeed("ls -A /export/restart", SCRIPT_LIMIT)?;
+    if !left.trim().is_empty() {
+        bail!("left behind: {left}");
+    }
+    let number = |pointer: &str| record.number(pointer);
+    let last = record
+        .list("/intervals")
+        .iter()
+        .rev()
+        .find(|interval| interval["phase"] == "measure")
+        .and_then(|interval| interval["ledger"]["ok"].as_f64());
+    let last = last.context("no interval was measured")?;
+    if last == 0.0 {
+        bail!("nothing succeeded after the restart");
+    }
+    Ok(format!(
+        "{} of {} ok, {last} of them in the last second",
+        number("/totals/ledger/ok")?,
+        number("/totals/ledger/scheduled")?
+    ))
+}
+
+/// The set is some hundred files; the server goes away when the first twenty of them are gone.
+fn a_restart_in_a_clean_up(ground: &Ground) -> Result<String> {
+    ground
+        .guest
+        .succeed("mkdir -p /export/cleared", SCRIPT_LIMIT)?;
+    let target = format!("nfs://{GUEST}/export/cleared");
+    let restart = ground.guest.spawn(&format!(
+        "most=0; for look in $(seq 1200); do\n\
+         now=$(find /export/cleared -type f | wc -l)\n\
+         [ $now -le $most ] || most=$now\n\
+         [ $now -ge $((most - 20)) ] || break\n\
+         sleep 0.02; done; echo $now of $most; {RESTART}"
+    ))?;
+    let output = ground.bed.run(&[
+        "mix",
+        &target,
+        "--offered",
+        "100",
+        "-d",
+        "1s",
+        "--clients",
+        "4",
+        "--remove-set",
+        "--no-calibrate",
+        "--as",
+        "json",
+    ])?;
+    let when = restart.wait(SCRIPT_LIMIT)?;
+    let record = Record::read(&output)?;
+    let left = ground
+        .guest
+        .succeed("ls -A /export/cleared", SCRIPT_LIMIT)?;
+    if !left.trim().is_empty() {
+        bail!("left behind: {left}");
+    }
+    Ok(format!(
+        "{} ok, stopped with {} files left, nothing is left",
+        record.number("/totals/ledger/ok")?,
+        String::from_utf8_lossy(&when.stdout).trim()
+    ))
 }
