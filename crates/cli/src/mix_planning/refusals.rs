@@ -106,7 +106,7 @@ fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
             "--slo"
         };
         return Err(Error::usage(format!(
-            "{option} with --on local: the load through a mount is corrected every 5 s by what \
+            "{option} with --on local: the load through a mount is corrected every 2 s by what \
              its counters show, too slowly to be steered"
         ))
         .with_help("name the server as TARGET, or run --on local:DIR at several --offered"));

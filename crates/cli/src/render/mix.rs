@@ -4,6 +4,7 @@
 use super::replay::Detail;
 use super::{micros, nhfsstone, text, validity};
 use crate::quantity::{bytes_text, duration_text, grouped};
+use filestone_model::measure::caveat;
 use filestone_model::measure::mix_record::{
     FileSetRecord, MixOperationRecord, MixRecord, WireRecord,
 };
@@ -35,10 +36,10 @@ pub fn render(record: &RunRecord, detail: Detail) -> String {
     }
     text.push_str(&format!("\n{}", text::heading(record)));
     text.push_str(&validity::render(record, mix));
-    text.push_str(&operations(record, mix));
     if let Some(wire) = &mix.wire {
-        text.push_str(&on_the_wire(wire));
+        text.push_str(&on_the_wire(record, wire));
     }
+    text.push_str(&operations(record, mix));
     text.push_str(&text::percentiles(record));
     text.push('\n');
     for (name, value) in facts(record, plan, mix) {
@@ -56,17 +57,24 @@ pub fn row_of(record: &RunRecord, operation: OpKind) -> Option<&KindRecord> {
     kinds.find(|kind| kind.role == Role::Measured && kind.operation == operation)
 }
 
+/// Operations and their times. Shares and calls are those of the mix where one operation is one
+/// call; what system calls became on the wire is another table.
 fn operations(record: &RunRecord, mix: &MixRecord) -> String {
+    let is_by_calls = mix.wire.is_none();
+    let head = match is_by_calls {
+        true => ["WANT %", "GOT %", "CALLS", "CALLS/S"],
+        false => ["", "", "OPS", "OPS/S"],
+    };
     let mut text = format!(
         "\n{:<44}{:^40}{:^20}\n{:<12}{:>8}{:>8}{:>10}{:>9}{:>9}{:>9}{:>10}{:>10}{:>9}{:>10}{:>9}\n",
         "",
         "response time (usecs)",
         "service time (usecs)",
         "operation",
-        "WANT %",
-        "GOT %",
-        "CALLS",
-        "CALLS/S",
+        head[0],
+        head[1],
+        head[2],
+        head[3],
         "P50",
         "P90",
         "P99",
@@ -77,16 +85,20 @@ fn operations(record: &RunRecord, mix: &MixRecord) -> String {
     );
     let seconds = record.window_ns.max(1) as f64 / 1e9;
     let mut has_few = false;
-    for row in &mix.operations {
+    for operation in kinds(record, mix) {
+        let kind = row_of(record, operation);
+        let done = mix.operations.iter().find(|row| row.operation == operation);
+        let (shares, count) = match done.filter(|_| is_by_calls) {
+            Some(row) => (Some([row.want_percent, row.got_percent]), row.count),
+            None => (None, kind.map_or(0, |kind| kind.ledger.ended())),
+        };
         text.push_str(&format!(
-            "{:<12}{:>8.2}{:>8.2}{:>10}{:>9.1}",
-            row.operation.name(),
-            row.want_percent,
-            row.got_percent,
-            grouped(row.count),
-            row.count as f64 / seconds,
+            "{:<12}{}{:>10}{:>9.1}",
+            operation.name(),
+            two_shares(shares),
+            grouped(count),
+            count as f64 / seconds,
         ));
-        let kind = row_of(record, row.operation);
         let (columns, is_few) = times(kind);
         has_few |= is_few;
         text.push_str(&columns);
@@ -100,6 +112,25 @@ fn operations(record: &RunRecord, mix: &MixRecord) -> String {
         ));
     }
     text
+}
+
+/// The kinds of a mix: through a kernel mount, also those that its version counts as others.
+fn kinds(record: &RunRecord, mix: &MixRecord) -> Vec<OpKind> {
+    match mix.wire {
+        None => mix.operations.iter().map(|row| row.operation).collect(),
+        Some(_) => {
+            let kinds = record.totals.kinds.iter();
+            let measured = kinds.filter(|kind| kind.role == Role::Measured);
+            measured.map(|kind| kind.operation).collect()
+        }
+    }
+}
+
+fn two_shares(shares: Option<[f64; 2]>) -> String {
+    match shares {
+        Some([want, got]) => format!("{want:>8.2}{got:>8.2}"),
+        None => format!("{:>16}", ""),
+    }
 }
 
 /// Response and service time of a kind, and whether too few operations lie above one.
@@ -133,7 +164,14 @@ fn totals_row(record: &RunRecord, mix: &MixRecord, seconds: f64) -> String {
     let totals = &record.totals;
     let sum =
         |share: fn(&MixOperationRecord) -> f64| -> f64 { mix.operations.iter().map(share).sum() };
-    let count: u64 = mix.operations.iter().map(|row| row.count).sum();
+    let shares = [sum(|row| row.want_percent), sum(|row| row.got_percent)];
+    let (shares, count): (_, u64) = match mix.wire {
+        None => (
+            Some(shares),
+            mix.operations.iter().map(|row| row.count).sum(),
+        ),
+        Some(_) => (None, totals.ledger.ended()),
+    };
     let (response, service) = (&totals.response_time_ns, &totals.service_time_ns);
     let columns = [
         (response.p50, 8),
@@ -145,10 +183,9 @@ fn totals_row(record: &RunRecord, mix: &MixRecord, seconds: f64) -> String {
     ]
     .map(|(nanos, width)| format!("{:>width$}", micros(nanos as f64)));
     format!(
-        "{:<12}{:>8.2}{:>8.2}{:>10}{:>9.1}{}{:>10}\n",
+        "{:<12}{}{:>10}{:>9.1}{}{:>10}\n",
         "all",
-        sum(|row| row.want_percent),
-        sum(|row| row.got_percent),
+        two_shares(shares),
         grouped(count),
         count as f64 / seconds,
         columns.concat(),
@@ -160,25 +197,78 @@ fn unsuccessful(ledger: &Ledger) -> u64 {
     ledger.failed + ledger.timed_out + ledger.disconnected
 }
 
-/// What was asked of the mount, and what its client called: the difference is what the
-/// client's caches swallowed, or added.
-fn on_the_wire(wire: &WireRecord) -> String {
+/// All calls that the mount's client made, by procedure, with their own times; and how often
+/// system calls were made that ought to have caused them.
+fn on_the_wire(record: &RunRecord, wire: &WireRecord) -> String {
     let mut text = format!(
-        "\n{:<12}{:>8}{:>12}{:>14}{:>10}{:>16}\n",
-        "wire", "WANT %", "ASKED", "ON THE WIRE", "GOT %", "WIRE/ASKED %"
+        "\n{:<18}{:>8}{:>8}{:>12}{:>10}{:>10}{:>11}{:>12}\n",
+        "on the wire", "WANT %", "GOT %", "CALLS", "CALLS/S", "SECS", "MSEC/CALL", "ASKED"
     );
-    for row in &wire.operations {
-        let share = match row.asked {
-            0 => "-".into(),
-            asked => format!("{:.1}", 100.0 * row.seen as f64 / asked as f64),
+    let seconds = record.window_ns.max(1) as f64 / 1e9;
+    let mut line = |name: &str, shares: [f64; 2], seen: u64, time_ns: Option<u64>, asked: &str| {
+        let (secs, each) = match time_ns {
+            Some(time) if seen > 0 => (
+                format!("{:.3}", time as f64 / 1e9),
+                format!("{:.2}", time as f64 / 1e6 / seen as f64),
+            ),
+            _ => ("-".into(), "-".into()),
         };
         text.push_str(&format!(
-            "{:<12}{:>8.2}{:>12}{:>14}{:>10.2}{share:>16}\n",
-            row.operation.name(),
-            row.want_percent,
-            grouped(row.asked),
-            grouped(row.seen),
-            row.got_percent,
+            "{name:<18}{}{:>12}{:>10.1}{secs:>10}{each:>11}{asked:>12}\n",
+            two_shares(Some(shares)),
+            grouped(seen),
+            seen as f64 / seconds,
+        ));
+    };
+    for row in &wire.operations {
+        let shares = [row.want_percent, row.got_percent];
+        let (name, asked) = (row.operation.name(), grouped(row.asked));
+        line(name, shares, row.seen, row.time_ns, &asked);
+    }
+    for row in &wire.others {
+        line(
+            &row.name,
+            [0.0, row.got_percent],
+            row.seen,
+            row.time_ns,
+            "-",
+        );
+    }
+    let rows = wire.operations.iter();
+    let all = rows.fold([0.0; 2], |[want, got], row| {
+        [want + row.want_percent, got + row.got_percent]
+    });
+    let others: f64 = wire.others.iter().map(|row| row.got_percent).sum();
+    let times = wire.operations.iter().map(|row| row.time_ns);
+    let times = times.chain(wire.others.iter().map(|row| row.time_ns));
+    let asked: u64 = wire.operations.iter().map(|row| row.asked).sum();
+    line(
+        "all",
+        [all[0], all[1] + others],
+        wire.calls,
+        times.sum(),
+        &grouped(asked),
+    );
+    text.push_str(&about_the_wire(wire));
+    text
+}
+
+/// Where the counts come from, and what they cannot show.
+fn about_the_wire(wire: &WireRecord) -> String {
+    let mut text = String::new();
+    for same in &wire.counted_as {
+        text.push_str(&format!(
+            "{}: NFSv4 has no such procedure; wanted, asked and counted as {}\n",
+            same.operation.name(),
+            same.counted_as.name(),
+        ));
+    }
+    for limit in &wire.limits {
+        text.push_str(&format!(
+            "{}: this client cannot be made to ask it more than {:.2} times per second, of {:.2}\n",
+            limit.operation.name(),
+            limit.at_most_per_s,
+            limit.wanted_per_s,
         ));
     }
     text.push_str(&format!(
@@ -198,10 +288,20 @@ fn on_the_wire(wire: &WireRecord) -> String {
 fn facts(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<(&'static str, String)> {
     let totals = &record.totals;
     let mut facts = Vec::new();
+    let load = |per_s: f64| match mix.wire {
+        Some(_) => text::calls_per_second(per_s),
+        None => text::operations_per_second(per_s),
+    };
     if let Some(offered) = totals.offered_load_ops_per_s {
-        facts.push(("offered load", text::operations_per_second(offered)));
+        facts.push(("offered load", load(offered)));
     }
-    facts.push(("achieved load", text::achieved_load(record)));
+    facts.push((
+        "achieved load",
+        match mix.wire {
+            Some(_) => load(caveat::achieved_load_ops_per_s(record)),
+            None => text::achieved_load(record),
+        },
+    ));
     if totals.goodput_bytes_per_s > 0.0 {
         facts.push((
             "goodput",

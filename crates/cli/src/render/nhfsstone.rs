@@ -3,18 +3,20 @@
 //! the words promise, where nhfsstone's were not:
 //!
 //! - **msec/call** is the mean response time of a call, from when it was due to when its reply
-//!   was there. nhfsstone's was the time that all its processes spent in system calls over the
-//!   calls that the kernel had counted: a READ from the client's cache and a WRITE that was only
-//!   put aside cost time and made no call, and the calls that were made later for them took
-//!   no time; and since a process that waits does not ask, a slow server was asked less.
+//!   was there; of a mix through a kernel mount, the kernel's own mean time of the calls that are
+//!   counted in the same row. nhfsstone's was the time that all its processes spent in system
+//!   calls over the calls that the kernel had counted: a READ from the client's cache and a WRITE
+//!   that was only put aside cost time and made no call, and the calls that were made later for
+//!   them took no time; and since a process that waits does not ask, a slow server was asked less.
 //! - **calls/sec** is over the window as it was, not over its whole seconds, so a run of less
 //!   than a second has one, too.
 //! - **want** is rounded in print only. nhfsstone never asked for what rounds to 0 %.
 //! - Numbers are rounded, where integer division cut them off.
 //!
-//! Kinds of NFSv3 that NFSv2 does not have follow behind its eighteen.
+//! Kinds of NFSv3 that NFSv2 does not have follow behind its eighteen, and behind them, of a
+//! kernel mount, calls that are like none: all calls that were counted have a row.
 
-use filestone_model::measure::mix_record::MixRecord;
+use filestone_model::measure::mix_record::{MixRecord, WireRecord};
 use filestone_model::measure::{DistributionRecord, Role, RunRecord};
 use filestone_model::operation::OpKind;
 
@@ -64,20 +66,23 @@ pub fn report(program: &str, record: &RunRecord, is_verbose: bool) -> String {
 
 /// The result: `N sec N calls N.NN calls/sec N.NN msec/call`.
 ///
-/// Of a mix through a kernel mount, calls are those on the wire, as nhfsstone counted them,
-/// and the time is that of the system calls, on average over those that were asked for. Else they
+/// Of a mix through a kernel mount, calls are those on the wire, as nhfsstone counted them, and
+/// the time is theirs; where the kernel counts no times, it is that of the operations. Else they
 /// are those of the table: what was due in the window, whenever it ended.
 pub fn line(record: &RunRecord, mix: &MixRecord) -> String {
     let calls = calls(mix);
     let seconds = record.window_ns as f64 / 1e9;
     let rate = calls as f64 * 1e9 / record.window_ns.max(1) as f64;
-    let mean = mean_millis(&record.totals.response_time_ns);
+    let mean = match mix.wire.as_ref().and_then(time_on_wire_ns) {
+        Some(time_ns) => time_ns as f64 / 1e6 / calls.max(1) as f64,
+        None => mean_millis(&record.totals.response_time_ns),
+    };
     format!("{seconds:.0} sec {calls} calls {rate:.2} calls/sec {mean:.2} msec/call\n")
 }
 
 /// The words for a mix that is off by more than 10 %.
 pub fn invalid(program: &str, mix: &MixRecord) -> Option<String> {
-    let off = mix.off_by_percent;
+    let off = mix.off_by();
     (off > OFF_BY_MAX_PERCENT)
         .then(|| format!("{program}: INVALID RUN, mix generated is off by {off:.2}%\n"))
 }
@@ -94,16 +99,27 @@ pub fn table(record: &RunRecord, mix: &MixRecord) -> String {
         } else {
             0.0
         };
+        let time = |value: f64| match row.is_timed {
+            true => format!("{value:>7.2}"),
+            false => format!("{:>7}", "-"),
+        };
         text.push_str(&format!(
-            "{}    {:>5.2}%   {:>6}   {:>7.2}    {:>7.2}    {share:>5.2}%\n",
-            name_and_want(row.name, row.want_percent),
+            "{}    {:>5.2}%   {:>6}   {}    {}    {share:>5.2}%\n",
+            name_and_want(&row.name, row.want_percent),
             row.got_percent,
             row.calls,
-            row.time_ns / 1e9,
-            row.mean_millis,
+            time(row.time_ns / 1e9),
+            time(row.mean_millis),
         ));
     }
     text
+}
+
+/// The time of all calls on the wire together, if all of it was counted.
+fn time_on_wire_ns(wire: &WireRecord) -> Option<u64> {
+    let times = wire.operations.iter().map(|row| row.time_ns);
+    let times = times.chain(wire.others.iter().map(|row| row.time_ns));
+    times.sum()
 }
 
 /// Fourteen columns: ten for the name and four for the share. One name of NFSv3 is longer than
@@ -119,13 +135,32 @@ fn name_and_want(name: &str, want_percent: f64) -> String {
 }
 
 struct Row {
-    name: &'static str,
+    name: String,
     want_percent: f64,
     got_percent: f64,
     calls: u64,
     /// Of all calls together.
     time_ns: f64,
     mean_millis: f64,
+    /// Whether a time is known of these calls.
+    is_timed: bool,
+}
+
+impl Row {
+    /// Calls that the kernel counted, and their own time.
+    fn on_the_wire(name: &str, shares: [f64; 2], calls: u64, time_ns: Option<u64>) -> Self {
+        let [want_percent, got_percent] = shares;
+        let of_all = time_ns.unwrap_or(0) as f64;
+        Self {
+            name: name.to_owned(),
+            want_percent,
+            got_percent,
+            calls,
+            time_ns: of_all,
+            mean_millis: of_all / 1e6 / calls.max(1) as f64,
+            is_timed: time_ns.is_some(),
+        }
+    }
 }
 
 fn rows(record: &RunRecord, mix: &MixRecord) -> Vec<Row> {
@@ -137,7 +172,12 @@ fn rows(record: &RunRecord, mix: &MixRecord) -> Vec<Row> {
         .into_iter()
         .filter(|kind| !has_name_in_nfsv2(*kind));
     let others = others.map(|kind| row(record, mix, kind.name(), Some(kind)));
-    of_nfsv2.chain(others).collect()
+    let unlike = mix.wire.iter().flat_map(|wire| &wire.others);
+    let unlike = unlike.map(|other| {
+        let shares = [0.0, other.got_percent];
+        Row::on_the_wire(&other.name, shares, other.seen, other.time_ns)
+    });
+    of_nfsv2.chain(others).chain(unlike).collect()
 }
 
 /// The kinds that were asked, or seen on the wire.
@@ -148,30 +188,33 @@ fn kinds(mix: &MixRecord) -> Vec<OpKind> {
     }
 }
 
-fn row(record: &RunRecord, mix: &MixRecord, name: &'static str, kind: Option<OpKind>) -> Row {
-    let (want_percent, got_percent, calls) = match &mix.wire {
-        Some(wire) => {
-            let mut seen = wire.operations.iter();
-            let seen = seen.find(|row| Some(row.operation) == kind);
-            seen.map(|row| (row.want_percent, row.got_percent, row.seen))
-        }
-        None => {
-            let mut done = mix.operations.iter();
-            let done = done.find(|row| Some(row.operation) == kind);
-            done.map(|row| (row.want_percent, row.got_percent, row.count))
-        }
+fn row(record: &RunRecord, mix: &MixRecord, name: &str, kind: Option<OpKind>) -> Row {
+    if let Some(wire) = &mix.wire {
+        let mut seen = wire.operations.iter();
+        return match seen.find(|row| Some(row.operation) == kind) {
+            Some(row) => {
+                let shares = [row.want_percent, row.got_percent];
+                Row::on_the_wire(name, shares, row.seen, row.time_ns)
+            }
+            None => Row::on_the_wire(name, [0.0; 2], 0, Some(0)),
+        };
     }
-    .unwrap_or((0.0, 0.0, 0));
+    let mut done = mix.operations.iter();
+    let done = done.find(|row| Some(row.operation) == kind);
+    let (want_percent, got_percent, calls) = done.map_or((0.0, 0.0, 0), |row| {
+        (row.want_percent, row.got_percent, row.count)
+    });
     let mut timed = record.totals.kinds.iter();
     let timed = timed.find(|row| Some(row.operation) == kind && row.role == Role::Measured);
     let times = timed.map(|row| &row.response_time_ns);
     Row {
-        name,
+        name: name.to_owned(),
         want_percent,
         got_percent,
         calls,
         time_ns: times.map_or(0.0, |times| times.mean * times.count as f64),
         mean_millis: times.map_or(0.0, mean_millis),
+        is_timed: true,
     }
 }
 
@@ -194,7 +237,7 @@ mod tests {
     use super::*;
     use crate::render::canned;
     use filestone_model::measure::mix_record::{
-        MixOperationRecord, WireOperationRecord, WireRecord,
+        MixOperationRecord, WireOperationRecord, WireOtherRecord,
     };
 
     fn mix_of(record: &mut RunRecord) -> &mut MixRecord {
@@ -236,9 +279,15 @@ mod tests {
     #[test]
     fn a_mix_off_by_more_than_ten_percent_is_no_run_and_shows_its_table() {
         let mut record = canned::mix();
-        mix_of(&mut record).off_by_percent = 10.0;
+        let off_by = |record: &mut RunRecord, percent: f64| {
+            let rows = &mut mix_of(record).operations;
+            rows.iter_mut()
+                .for_each(|row| row.got_percent = row.want_percent);
+            rows[0].got_percent += percent;
+        };
+        off_by(&mut record, 10.0);
         assert_eq!(invalid("nhfsstone", mix_of(&mut record)), None);
-        mix_of(&mut record).off_by_percent = 12.345;
+        off_by(&mut record, 12.346);
         let text = report("nhfsstone", &record, false);
         let words = "nhfsstone: INVALID RUN, mix generated is off by 12.35%\nop        want ";
         assert!(text.starts_with(words), "{text}");
@@ -288,21 +337,37 @@ mod tests {
                 operation: OpKind::Lookup,
                 asked: 1340,
                 seen: 670,
+                time_ns: Some(1_340_000_000),
                 want_percent: 34.0,
-                got_percent: 20.0,
+                got_percent: 67.0,
             }],
-            calls: 3330,
+            others: vec![WireOtherRecord {
+                name: "sequence".into(),
+                seen: 330,
+                time_ns: Some(660_000_000),
+                got_percent: 33.0,
+            }],
+            calls: 1000,
             ..WireRecord::default()
         });
         let text = report("nhfsstone", &record, true);
         let lookup = text.lines().find(|line| line.starts_with("lookup"));
         let lookup = lookup.expect("a row for every procedure");
         assert!(
-            lookup.starts_with("lookup     34%    20.00%      670   "),
+            lookup.starts_with("lookup     34%    67.00%      670      1.34       2.00 "),
             "{lookup}"
         );
+        // Calls that nobody asked for have a row and a time of their own, too.
+        let other = "\nsequence    0%    33.00%      330      0.66       2.00    33.00%\n";
+        assert!(text.contains(other), "{text}");
+        let line = "\n2 sec 1000 calls 500.00 calls/sec 2.00 msec/call\n";
+        assert!(text.contains(line), "{text}");
+        // What took how long is not known, and not said.
+        let wire = mix_of(&mut record).wire.as_mut().expect("it was seen");
+        wire.operations[0].time_ns = None;
+        let text = report("nhfsstone", &record, true);
         assert!(
-            text.contains("\n2 sec 3330 calls 1665.00 calls/sec "),
+            text.contains("lookup     34%    67.00%      670         -          - "),
             "{text}"
         );
     }

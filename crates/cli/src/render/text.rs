@@ -265,6 +265,15 @@ pub fn achieved_load(record: &RunRecord) -> String {
     }
 }
 
+/// A rate of calls on the wire.
+pub fn calls_per_second(load: f64) -> String {
+    if load < 1000.0 {
+        format!("{load:.1} calls/s")
+    } else {
+        format!("{} calls/s", grouped(load.round() as u64))
+    }
+}
+
 /// A rate of bytes.
 pub fn bytes_per_second(rate: f64) -> String {
     format!("{:.1} MB/s ({:.1} MiB/s)", rate / 1e6, rate / 1_048_576.0)

@@ -3,7 +3,7 @@
 //! The caveats judge, with their bounds; here all figures are shown, so that a run that counts
 //! says why. What a run is too short, or too disturbed, to tell has no verdict.
 
-use super::text::operations_per_second;
+use super::text::{calls_per_second, operations_per_second};
 use crate::quantity::{grouped, time_text};
 use filestone_model::measure::caveat::{
     self, ABOVE_MIN, BUSY_PERCENT, Caveat, DISPATCH_SHARE, DRIFT_SHARE, LITTLE_SHARE, OFF_SHARE,
@@ -33,7 +33,7 @@ pub struct Check {
 pub fn checks(record: &RunRecord, mix: &MixRecord) -> Vec<Check> {
     [
         Some(mix_check(record, mix)),
-        achieved(record),
+        achieved(record, mix),
         dispatch(record),
         busy(record),
         Some(errors(&record.totals.ledger)),
@@ -112,8 +112,11 @@ fn mix_check(record: &RunRecord, mix: &MixRecord) -> Check {
     });
     Check {
         name: "mix",
-        figure: format!("off by {:.2} % in all{most}", mix.off_by_percent),
-        bound: format!("each ± {} %", percent_of(OFF_SHARE)),
+        figure: format!("off by {:.2} % in all{most}", mix.off_by()),
+        bound: match mix.wire {
+            Some(_) => format!("± {} points", percent_of(OFF_SHARE)),
+            None => format!("each ± {} %", percent_of(OFF_SHARE)),
+        },
         holds: Some(no_caveat(record, |caveat| {
             matches!(caveat, Caveat::MixInvalid { .. } | Caveat::MixOff { .. })
         })),
@@ -121,16 +124,22 @@ fn mix_check(record: &RunRecord, mix: &MixRecord) -> Check {
 }
 
 /// Only of an open loop. Of a run that somebody ended, nothing is said.
-fn achieved(record: &RunRecord) -> Option<Check> {
+fn achieved(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     let due = caveat::due_load_ops_per_s(record)?;
     let percent = percent_of(caveat::achieved_share(record)?);
     let is_below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
     Some(Check {
         name: "achieved",
-        figure: format!(
-            "{percent:.2} % of the {} that were due",
-            operations_per_second(due)
-        ),
+        figure: match mix.wire {
+            Some(_) => format!(
+                "{percent:.2} % of the {} that were offered, on the wire",
+                calls_per_second(due)
+            ),
+            None => format!(
+                "{percent:.2} % of the {} that were due",
+                operations_per_second(due)
+            ),
+        },
         bound: format!("≥ {:.0} %", percent_of(caveat::achieved_share_min(record))),
         holds: (record.end == RunEnd::Finished).then(|| no_caveat(record, is_below)),
     })

@@ -178,7 +178,7 @@ impl Client<'_> {
             return Step::Ended;
         }
         let ready = due.max(self.free_at);
-        let kind = self.course.choose(&self.company.group());
+        let kind = self.course.choose(&mut self.company.group());
         let Some(kind) = kind else {
             return Step::Lost("the mix has nothing that could be asked".into());
         };
@@ -208,12 +208,7 @@ impl Client<'_> {
     /// Tells the group and the course what has been done.
     fn enter(&mut self, kind: OpKind, claimed: &[Done]) {
         let mut group = self.company.group();
-        for (kind, calls) in claimed.iter().flat_map(|done| done.claims) {
-            group.claim(kind, calls);
-        }
-        let claims = claimed.iter().flat_map(|done| done.claims);
-        let own = claims.filter(|(of, _)| *of == kind).map(|(_, calls)| calls);
-        group.carried_out(kind, own.sum());
+        group.carried_out(kind, claimed.iter().flat_map(|done| done.claims));
         let pause_ns = group.pause_ns();
         drop(group);
         self.course.end(claimed, pause_ns);
@@ -286,7 +281,7 @@ impl Client<'_> {
         }
         let seen = match &self.company.all {
             // Without counters its own claims are all that there is.
-            None => *self.company.group().asked(),
+            None => self.company.group().asked(),
             Some((kernel, before)) => match kernel.read() {
                 Ok(counters) => counters.since(before).calls,
                 Err(error) => return Step::Lost(error.to_string()),

@@ -5,6 +5,7 @@
 
 use super::changing::{RENAMED, name};
 use super::claim::refused;
+use super::fresh::is_made_here;
 use super::place::Place;
 use crate::error::RunError;
 use crate::prepare::go_on;
@@ -89,7 +90,7 @@ pub(super) fn settle(
     furnished: &mut Furnished,
 ) -> Result<(), RunError> {
     for changing in Changing::ALL {
-        if changing.is_changed_by(kinds) {
+        if changing.is_needed_by(kinds) {
             settle_one(place, layout, (changing, kinds), furnished).map_err(|errno| {
                 let path = place.path.join(changing.directory());
                 refused(&path, errno, "putting its names right")
@@ -106,7 +107,9 @@ fn settle_one(
     furnished: &mut Furnished,
 ) -> Result<(), Errno> {
     let directory = place.changing(changing)?;
-    let mut wanted: HashSet<u64> = (0..u64::from(layout.spare_names())).collect();
+    let is_changed = changing.is_changed_by(kinds);
+    let spare = if is_changed { layout.spare_names() } else { 0 };
+    let mut wanted: HashSet<u64> = (0..u64::from(spare)).collect();
     if changing == Changing::Created && kinds.contains(&OpKind::Rename) {
         wanted.insert(RENAMED[0]);
     }
@@ -117,7 +120,7 @@ fn settle_one(
         if let Some(number) = changing.number_of(name) {
             if wanted.contains(&number) {
                 there.insert(number);
-            } else {
+            } else if is_changed || is_made_here(number) {
                 names.push(name.to_owned());
             }
         }

@@ -2,9 +2,10 @@
 //! 1989; docs/reference/mix-local.md).
 //!
 //! One thread per client makes the system calls (`caller`) in a part of the file set of its
-//! own (`place`, `furnish`, `claim`), when they are due (`course`), and the kernel's counters
-//! (`kernel`) say every five seconds what became of them on the wire. The arithmetic of that
-//! is the model's ([`feedback`](filestone_model::mix::feedback)).
+//! own (`place`, `furnish`, `fresh`, `claim`), when they are due (`course`). The kernel's
+//! counters (`kernel`) say what became of them on the wire: before the run of each kind alone
+//! (`learn`), and in it every two seconds of all. The arithmetic of that is the model's
+//! ([`feedback`](filestone_model::mix::feedback)).
 //!
 //! Not here: the mix over a connection of our own, where one operation is one call.
 
@@ -13,8 +14,10 @@ mod changing;
 mod claim;
 mod client;
 mod course;
+mod fresh;
 mod furnish;
 mod kernel;
+mod learn;
 mod mounted;
 mod place;
 mod record;

@@ -7,14 +7,15 @@ use crate::clock::Clock;
 use crate::error::RunError;
 use crate::run::Course;
 use filestone_model::measure::mix_record::{
-    CorrectionRecord, FileSetRecord, MixOperationRecord, MixRecord, WireOperationRecord, WireRecord,
+    CorrectionRecord, CountedAsRecord, FileSetRecord, MixOperationRecord, MixRecord,
+    WireLimitRecord, WireOperationRecord, WireOtherRecord, WireRecord,
 };
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, Caveat, caveat};
 use filestone_model::mix::Counters;
-use filestone_model::mix::feedback::{Calls, place};
+use filestone_model::mix::feedback::{Calls, counted_as, place};
 use filestone_model::operation::{Failure, OpKind};
-use filestone_model::plan::{MixPlan, Plan};
+use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan};
 use filestone_model::time::Moment;
 use std::time::SystemTime;
 
@@ -32,6 +33,10 @@ pub(super) struct Measured {
     /// Calls on the wire, and where they were counted; `None` without feedback.
     seen: Option<(Counters, String)>,
     corrections: Vec<CorrectionRecord>,
+    /// What could not be caused, of all mounts together.
+    limits: Vec<WireLimitRecord>,
+    /// Whether all mounts are of NFSv4.
+    is_v4: bool,
     pub callers: Vec<Caller>,
     pub file_set: FileSetRecord,
     pub background: f64,
@@ -51,9 +56,15 @@ impl Measured {
         let mut asked = Calls::default();
         let mut corrections = Vec::new();
         let mut seen: Option<(Counters, String)> = None;
+        let mut limits = Vec::new();
+        let mut is_v4 = true;
         for (place, company) in companies.iter().enumerate() {
             for (sum, calls) in asked.iter_mut().zip(company.group().asked()) {
-                *sum = sum.saturating_add(*calls);
+                *sum = sum.saturating_add(calls);
+            }
+            if company.kernel.is_some() {
+                add_limits(&mut limits, company.group().limits());
+                is_v4 &= company.group().is_v4();
             }
             corrections.append(&mut company.corrections());
             if let Some(kernel) = &company.kernel {
@@ -89,11 +100,26 @@ impl Measured {
             asked,
             seen,
             corrections,
+            limits,
+            is_v4,
             callers,
             file_set: FileSetRecord::default(),
             background: 0.0,
             left_behind: None,
         })
+    }
+}
+
+/// The same procedure on several mounts is one.
+fn add_limits(all: &mut Vec<WireLimitRecord>, more: Vec<WireLimitRecord>) {
+    for limit in more {
+        match all.iter_mut().find(|one| one.operation == limit.operation) {
+            Some(one) => {
+                one.wanted_per_s += limit.wanted_per_s;
+                one.at_most_per_s += limit.at_most_per_s;
+            }
+            None => all.push(limit),
+        }
     }
 }
 
@@ -113,7 +139,8 @@ pub(super) fn record(
             .conclude(plan, measured.window_end, failure_name);
     // Its clients are its threads; how busy they are says nothing.
     totals.workers.clear();
-    let mut mix_record = mix_record(mix, &measured.asked, measured.seen.as_ref());
+    let is_v4 = measured.is_v4;
+    let mut mix_record = mix_record(mix, (&measured.asked, is_v4), measured.seen.as_ref());
     mix_record.file_set = measured.file_set;
     mix_record.in_flight_mean = totals.in_flight_mean;
     mix_record.in_flight_by_littles_law =
@@ -121,6 +148,10 @@ pub(super) fn record(
     if let Some(wire) = &mut mix_record.wire {
         wire.background_calls_per_s = measured.background;
         wire.corrections = measured.corrections;
+        let is_exact = mix.local.arithmetic == FeedbackArithmetic::Exact;
+        if is_exact {
+            wire.limits = limits(mix, wire, (&measured.limits, window_ns));
+        }
     }
     let course = Course {
         plan,
@@ -135,8 +166,8 @@ pub(super) fn record(
         ..course.record((intervals, ticks, totals))
     };
     record.caveats = caveat::find(&record);
-    compare_calls_with_offered(&mut record, measured.seen.as_ref(), &measured.asked);
     if measured.seen.is_none() {
+        compare_calls_with_offered(&mut record, &measured.asked);
         let directory = record.target.export.clone();
         record.caveats.push(Caveat::NotSeenOnTheWire { directory });
     }
@@ -168,19 +199,15 @@ fn what_stays(mix: &MixPlan, (path, reason): (String, String)) -> Caveat {
 }
 
 /// What is offered are calls, and an operation can be several of them: whether the offered load
-/// was achieved is for the calls to say.
-fn compare_calls_with_offered(
-    record: &mut RunRecord,
-    seen: Option<&(Counters, String)>,
-    asked: &Calls,
-) {
+/// was achieved is for the calls to say, which without counters are those that were asked.
+fn compare_calls_with_offered(record: &mut RunRecord, asked: &Calls) {
     let is_about_operations =
         |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
     record.caveats.retain(|caveat| !is_about_operations(caveat));
     let Some(offered) = record.plan.arrivals.offered_load() else {
         return;
     };
-    let calls = seen.map_or_else(|| asked.iter().sum(), |(counters, _)| counters.total);
+    let calls: u64 = asked.iter().sum();
     let achieved = calls as f64 * 1e9 / record.window_ns.max(1) as f64;
     if achieved < caveat::achieved_share_min(record) * offered {
         record.caveats.push(Caveat::AchievedBelowOffered {
@@ -190,50 +217,124 @@ fn compare_calls_with_offered(
     }
 }
 
+fn percent(part: u64, of: u64) -> f64 {
+    100.0 * part as f64 / of.max(1) as f64
+}
+
 /// What was wanted, asked and seen. Without counters, what was asked is what there is.
-fn mix_record(mix: &MixPlan, asked: &Calls, seen: Option<&(Counters, String)>) -> MixRecord {
-    let asked_in_all: u64 = asked.iter().sum();
-    let percent = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
-    let (got, of): (&Calls, u64) = match seen {
-        Some((counters, _)) => (&counters.calls, counters.total),
-        None => (asked, asked_in_all),
+fn mix_record(
+    mix: &MixPlan,
+    (asked, is_v4): (&Calls, bool),
+    seen: Option<&(Counters, String)>,
+) -> MixRecord {
+    let mut record = MixRecord {
+        wire: seen.map(|(counters, source)| wire_record(mix, (asked, is_v4), (counters, source))),
+        ..MixRecord::default()
     };
-    let mut record = MixRecord::default();
-    let mut wire = seen.map(|(counters, source)| WireRecord {
-        source: source.clone(),
-        calls: counters.total,
-        ..WireRecord::default()
-    });
-    let mut known = 0;
+    let asked_in_all: u64 = asked.iter().sum();
     for kind in OpKind::PROCEDURES {
         let at = |calls: &Calls| place(*kind).map_or(0, |place| calls[place]);
-        let (want_percent, got_percent) = (100.0 * mix.share(*kind), percent(at(got), of));
-        known += at(got);
-        record.off_by_percent += (got_percent - want_percent).abs();
-        if want_percent > 0.0 {
-            record.operations.push(MixOperationRecord {
+        let row = match &record.wire {
+            None => MixOperationRecord {
                 operation: *kind,
-                want_percent,
-                got_percent,
-                count: at(got),
+                want_percent: 100.0 * mix.share(*kind),
+                got_percent: percent(at(asked), asked_in_all),
+                count: at(asked),
+            },
+            Some(wire) => {
+                let mut rows = wire.operations.iter();
+                let Some(row) = rows.find(|row| row.operation == *kind) else {
+                    continue;
+                };
+                MixOperationRecord {
+                    operation: *kind,
+                    want_percent: row.want_percent,
+                    got_percent: row.got_percent,
+                    count: row.seen,
+                }
+            }
+        };
+        if row.want_percent > 0.0 {
+            record.operations.push(row);
+        }
+    }
+    record.off_by_percent = record.off_by();
+    record
+}
+
+/// All calls that the kernel counted, each in one row.
+fn wire_record(
+    mix: &MixPlan,
+    (asked, is_v4): (&Calls, bool),
+    (counters, source): (&Counters, &str),
+) -> WireRecord {
+    let mut wire = WireRecord {
+        source: source.to_owned(),
+        calls: counters.total,
+        ..WireRecord::default()
+    };
+    let time_ns = |millis: u64| counters.is_timed.then(|| millis.saturating_mul(1_000_000));
+    for (place, kind) in OpKind::PROCEDURES.iter().enumerate() {
+        let counted_here = |of: &&OpKind| counted_as(**of, is_v4) == *kind;
+        let wanted = OpKind::PROCEDURES.iter().filter(counted_here);
+        let want_percent: f64 = wanted.map(|of| 100.0 * mix.share(*of)).sum();
+        if counted_as(*kind, is_v4) != *kind && mix.share(*kind) > 0.0 {
+            wire.counted_as.push(CountedAsRecord {
+                operation: *kind,
+                counted_as: counted_as(*kind, is_v4),
             });
         }
-        if let Some(wire) = &mut wire
-            && (at(asked) > 0 || at(got) > 0 || want_percent > 0.0)
-        {
+        let (asked, seen) = (asked[place], counters.calls[place]);
+        if asked > 0 || seen > 0 || want_percent > 0.0 {
             wire.operations.push(WireOperationRecord {
                 operation: *kind,
-                asked: at(asked),
-                seen: at(got),
+                asked,
+                seen,
+                time_ns: time_ns(counters.millis[place]),
                 want_percent,
-                got_percent,
+                got_percent: percent(seen, counters.total),
             });
         }
     }
-    // Calls that are like no procedure of NFSv3 were wanted by nobody.
-    record.off_by_percent += percent(of.saturating_sub(known), of);
-    record.wire = wire;
-    record
+    let others = counters.others.iter().filter(|(_, other)| other.calls > 0);
+    wire.others = others
+        .map(|(name, other)| WireOtherRecord {
+            name: name.clone(),
+            seen: other.calls,
+            time_ns: time_ns(other.millis),
+            got_percent: percent(other.calls, counters.total),
+        })
+        .collect();
+    wire
+}
+
+/// What could not be caused: by what was learnt of the client, and by what came of it. What no
+/// system call makes is always of it.
+fn limits(
+    mix: &MixPlan,
+    wire: &WireRecord,
+    (learnt, window_ns): (&[WireLimitRecord], u64),
+) -> Vec<WireLimitRecord> {
+    let seconds = window_ns.max(1) as f64 / 1e9;
+    let load = wire.calls as f64 / seconds;
+    let of = |row: &WireOperationRecord| {
+        let silent = [OpKind::Null, OpKind::FsInfo, OpKind::PathConf];
+        let mut learnt = learnt.iter();
+        let learnt = learnt.find(|limit| limit.operation == row.operation);
+        let at_most_per_s = match learnt {
+            Some(limit) => limit.at_most_per_s,
+            None if silent.contains(&row.operation) && mix.share(row.operation) > 0.0 => 0.0,
+            None => return None,
+        };
+        let seen_per_s = row.seen as f64 / seconds;
+        let limit = WireLimitRecord {
+            operation: row.operation,
+            wanted_per_s: row.want_percent / 100.0 * load,
+            at_most_per_s: at_most_per_s.max(seen_per_s),
+        };
+        limit.is_short(load).then_some(limit)
+    };
+    wire.operations.iter().filter_map(of).collect()
 }
 
 /// What the operating system calls a failure.

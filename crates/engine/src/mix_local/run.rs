@@ -5,8 +5,10 @@ use super::caller::Caller;
 use super::claim::Claim;
 use super::client::{Board, Client, ClientEnd, Company, Shared};
 use super::course::Course;
+use super::fresh::{Needed, OBJECTS_MAX};
 use super::furnish::{Furnished, furnish, settle};
 use super::kernel::Kernel;
+use super::learn::{self, LEARN_SECONDS};
 use super::mounted::{self, Mounted};
 use super::place::Place;
 use super::record::{Measured, record};
@@ -27,15 +29,18 @@ use filestone_model::plan::{
 };
 use filestone_model::time::Moment;
 use rustix::fd::AsFd;
+use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Stack of a client's thread: buffers are on the heap.
 const STACK_BYTES: usize = 256 << 10;
 /// Each client keeps some hundred files open.
 const OPEN_FILES_WANTED: u64 = 65_536;
+/// Changes so far apart have different times, on any server.
+const CLOCK_TICKS: Duration = Duration::from_millis(50);
 
 /// Makes the run of `plan`, a mix on directories of this host.
 ///
@@ -139,6 +144,18 @@ impl Sites {
         claims.map(|at| Claim::of(at, &mix.file_set)).collect()
     }
 
+    /// Whether files may be read and written past the client's cache: only NFS takes any length
+    /// at any place so.
+    fn is_direct(&self) -> bool {
+        !self.mounts.is_empty() && self.mounts.iter().all(Mounted::is_nfs)
+    }
+
+    /// Whether the mount of a place is of NFSv4.
+    fn is_v4(&self, place: usize) -> bool {
+        let mut mounts = self.mounts.iter().zip(&self.places);
+        mounts.any(|(mounted, of)| *of == place && mounted.file_system == "nfs4")
+    }
+
     fn target(&self) -> Target {
         let directories = self.directories.iter().map(|at| at.display().to_string());
         let sources = self
@@ -208,11 +225,16 @@ fn prepare_and_measure(
 ) -> Result<Measured, RunError> {
     let kinds: Vec<OpKind> = mix.kinds().into_iter().map(|(kind, _)| kind).collect();
     observer.preparing("checking the file set");
-    let (callers, mut file_set) = furnish_all((plan, mix, &kinds), layout, claims, stop)?;
+    let furnished = furnish_all((plan, mix, &kinds), layout, (claims, sites), stop)?;
+    let (mut callers, mut file_set) = furnished;
     file_set.paths = claims
         .iter()
         .map(|claim| claim.path.display().to_string())
         .collect();
+    if mix.local.feedback {
+        observer.preparing("making what the client's caches cannot answer");
+        freshen(&mut callers, needed(plan, mix), stop)?;
+    }
     // What is still to be written would be background traffic.
     for claim in claims {
         rustix::fs::syncfs(&claim.set).ok();
@@ -223,8 +245,15 @@ fn prepare_and_measure(
         observer.preparing("watching the traffic of others for 2 s");
         background = all.background(mix.local.background_max_calls_per_s, stop)?;
     }
-    observer.prepared(target);
     let companies = companies((plan, mix, counts), sites, all.as_ref())?;
+    if mix.local.feedback && mix.local.arithmetic == FeedbackArithmetic::Exact {
+        observer.preparing("learning what system calls become on the wire");
+        let places: Vec<usize> = (0..plan.clients)
+            .map(|client| sites.place(client))
+            .collect();
+        learn::learn_all(&companies, (&mut callers, &places), counts, stop)?;
+    }
+    observer.prepared(target);
     let mut measured = measure((plan, mix), callers, (sites, &companies), stop, observer)?;
     let mut furnished = Furnished::default();
     for caller in measured.callers.drain(..) {
@@ -242,7 +271,7 @@ fn prepare_and_measure(
 fn furnish_all(
     (plan, mix, kinds): (&Plan, &MixPlan, &[OpKind]),
     layout: &Layout,
-    claims: &[Claim],
+    (claims, sites): (&[Claim], &Sites),
     stop: &AtomicBool,
 ) -> Result<(Vec<Caller>, FileSetRecord), RunError> {
     let began = Instant::now();
@@ -266,7 +295,8 @@ fn furnish_all(
         record.found += place.found + furnished.found;
         record.made += place.made + furnished.made;
         let path = place.path.clone();
-        let mut caller = Caller::new(place, layout, mix, kinds, plan.seed);
+        let is_direct = sites.is_direct();
+        let mut caller = Caller::new(place, layout, (mix, kinds), plan.seed, is_direct);
         caller
             .open_files()
             .map_err(|errno| super::claim::refused(&path, errno, "opening its files"))?;
@@ -274,6 +304,54 @@ fn furnish_all(
     }
     record.prepared_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     Ok((callers, record))
+}
+
+/// How much each client will need of what its caches cannot answer: what the load asks, and
+/// a fifth more. Without a load, as much as there may be.
+fn needed(plan: &Plan, mix: &MixPlan) -> Needed {
+    let seconds = [plan.warm_up_ns, plan.duration_ns.unwrap_or(u64::MAX)].map(|ns| ns as f64 / 1e9);
+    let seconds = seconds.iter().sum::<f64>() + LEARN_SECONDS;
+    let by_time = (plan.arrivals.offered_load()).map_or(f64::INFINITY, |load| load * seconds);
+    let by_count = plan.count.map_or(f64::INFINITY, |count| count as f64);
+    let calls = by_time.min(by_count) / f64::from(plan.clients.max(1));
+    let of = |share: f64| match share > 0.0 {
+        true => (1.2 * share * calls).ceil().min(OBJECTS_MAX as f64) as u64,
+        false => 0,
+    };
+    Needed {
+        // Every SETATTR makes an ACCESS necessary.
+        files: of(mix.share(OpKind::Access) - mix.share(OpKind::SetAttr)),
+        links: of(mix.share(OpKind::ReadLink)),
+    }
+}
+
+/// Makes it, and then changes it: between the two lies the time of all.
+fn freshen(callers: &mut [Caller], needed: Needed, stop: &AtomicBool) -> Result<(), RunError> {
+    let refused = |caller: &Caller, errno| {
+        super::claim::refused(
+            &caller.place().path,
+            errno,
+            "making links and files for the run",
+        )
+    };
+    for caller in callers.iter_mut() {
+        go_on(stop)?;
+        let made = caller.make_fresh(needed);
+        made.map_err(|errno| refused(caller, errno))?;
+    }
+    if needed.links > 0 {
+        std::thread::sleep(CLOCK_TICKS);
+    }
+    for caller in callers.iter_mut().filter(|_| needed.links > 0) {
+        go_on(stop)?;
+        match caller.change_fresh(needed) {
+            // Not every file system gives a symbolic link a second name: then it cannot be read
+            // again, and the report says so.
+            Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK) => {}
+            Err(errno) => return Err(refused(caller, errno)),
+        }
+    }
+    Ok(())
 }
 
 /// The clients of each mount, with their part of what is offered.
@@ -295,6 +373,8 @@ fn companies(
             clients,
             load: plan.arrivals.offered_load().map(|load| load * share),
             calls: plan.count.map(|count| (count as f64 * share).ceil() as u64),
+            seconds: plan.duration_ns.map(|nanos| nanos as f64 / 1e9),
+            is_v4: sites.is_v4(place),
         });
         let kernel = sites.kernels.get(place).filter(|_| mix.local.feedback);
         companies.push(Company::new(group, kernel.cloned(), all.clone()));

@@ -1,4 +1,4 @@
-//! The coordinator: it looks at the kernel's counters every five seconds, takes what clients
+//! The coordinator: it looks at the kernel's counters every two seconds, takes what clients
 //! have measured once per interval, and closes the books.
 
 use super::client::{Board, ClientEnd, Company, Shared};
@@ -61,6 +61,9 @@ impl<'run> Coordinator<'run> {
         (1..plan.workers as usize).for_each(|worker| assembly.finish(worker));
         let recorder = Recorder::new(buffer(plan), shared.window_start, shared.window_end);
         let before = companies.iter().map(read).collect::<Result<_, _>>()?;
+        for company in companies {
+            company.group().restart();
+        }
         Ok(Self {
             plan,
             companies,
@@ -142,10 +145,11 @@ impl<'run> Coordinator<'run> {
                 true => self.shared.window_start,
                 false => Moment::ZERO,
             };
-            let correction = group.correct(now.nanos_since(origin), &seen.calls, waiting);
+            let correction = group.correct(now.nanos_since(origin), &seen, waiting);
             company.corrections().push(correction);
             group.is_complete()
         } else {
+            group.replan(now.nanos());
             group.seems_complete()
         };
         if is_complete && self.is_measuring {
@@ -156,12 +160,15 @@ impl<'run> Coordinator<'run> {
 
     /// Calls of a company on the wire since its counting began.
     pub fn seen(&self, place: usize) -> Result<Counters, RunError> {
-        let before = self.before.get(place).copied().unwrap_or_default();
-        let now = self.companies.get(place).map(read);
-        Ok(now.transpose()?.unwrap_or_default().since(&before))
+        let now = self.companies.get(place).map(read).transpose()?;
+        let now = now.unwrap_or_default();
+        Ok(match self.before.get(place) {
+            Some(before) => now.since(before),
+            None => now,
+        })
     }
 
-    /// Calls of a company that are due, and wait because their client is not free.
+    /// Operations of a company that are due, and wait because their client is not free.
     fn waiting(&self, place: usize, now: Moment) -> f64 {
         let pause_ns = self.companies[place].group().pause_ns();
         if pause_ns <= 0.0 {

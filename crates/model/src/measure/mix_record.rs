@@ -4,6 +4,11 @@ use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A procedure cannot be caused if more than so much of the load is missing of it, or more than
+/// so much of what is wanted of it.
+const SHORT_OF_LOAD: f64 = 0.02;
+const SHORT_OF_WANTED: f64 = 0.5;
+
 /// What a mix did, besides what every run has in its totals.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MixRecord {
@@ -74,6 +79,27 @@ pub struct ThirdRecord {
     pub standard_error_ns: f64,
 }
 
+impl MixRecord {
+    /// Sum of |got − want|, in percent: over all calls on the wire where they were seen, those
+    /// included that nobody asked for, else over the operations that were done.
+    pub fn off_by(&self) -> f64 {
+        match &self.wire {
+            Some(wire) => {
+                let rows = wire.operations.iter();
+                let off: f64 = rows
+                    .map(|row| (row.got_percent - row.want_percent).abs())
+                    .sum();
+                off + wire.others.iter().map(|row| row.got_percent).sum::<f64>()
+            }
+            None => {
+                let rows = self.operations.iter();
+                rows.map(|row| (row.got_percent - row.want_percent).abs())
+                    .sum()
+            }
+        }
+    }
+}
+
 /// What the kernel's client counters saw of a mix through a kernel mount.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WireRecord {
@@ -81,6 +107,16 @@ pub struct WireRecord {
     pub source: String,
     /// One row per procedure that was asked or seen.
     pub operations: Vec<WireOperationRecord>,
+    /// One row per kind of call that is like no procedure of NFSv3. With `operations`, these are
+    /// all calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<WireOtherRecord>,
+    /// Procedures that the client could not be made to call as often as was wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<WireLimitRecord>,
+    /// Procedures that the version of the mount has another one for, which counts them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted_as: Vec<CountedAsRecord>,
     /// Calls of all kinds on the wire.
     pub calls: u64,
     /// NFS calls per second of this host before the run.
@@ -94,14 +130,61 @@ pub struct WireRecord {
 pub struct WireOperationRecord {
     /// Which procedure.
     pub operation: OpKind,
-    /// How often the mix asked for it.
+    /// System calls that ought to have called it.
     pub asked: u64,
     /// How often it was called on the wire.
     pub seen: u64,
+    /// From when its calls were made to when their replies were taken, all together, as the
+    /// kernel counts it in milliseconds; `None` where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
     /// Its share of the mix, in percent.
     pub want_percent: f64,
     /// Its share of the calls on the wire, in percent.
     pub got_percent: f64,
+}
+
+/// Calls on the wire that are like no procedure of NFSv3.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WireOtherRecord {
+    /// What the client calls them.
+    pub name: String,
+    /// How many there were.
+    pub seen: u64,
+    /// Their times together; `None` where they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
+    /// Their share of the calls on the wire, in percent.
+    pub got_percent: f64,
+}
+
+/// A procedure that the client could not be made to call as often as was wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WireLimitRecord {
+    /// Which procedure.
+    pub operation: OpKind,
+    /// Its share of the load.
+    pub wanted_per_s: f64,
+    /// What came of it, or could have been had without more of other calls.
+    pub at_most_per_s: f64,
+}
+
+impl WireLimitRecord {
+    /// Whether more is missing than can be put up with, of so many calls per second in all: 2 %
+    /// of these, or half of what is wanted of the procedure.
+    pub fn is_short(&self, load_per_s: f64) -> bool {
+        self.wanted_per_s - self.at_most_per_s > SHORT_OF_LOAD * load_per_s
+            || self.at_most_per_s < SHORT_OF_WANTED * self.wanted_per_s
+    }
+}
+
+/// A procedure that the mount's version of NFS has another one for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CountedAsRecord {
+    /// What the mix wants.
+    pub operation: OpKind,
+    /// With which procedure it is counted, wanted and asked.
+    pub counted_as: OpKind,
 }
 
 /// One feedback from the kernel's counters.

@@ -2,25 +2,43 @@
 //!
 //! nhfsstone reads them every five seconds to see what its system calls became on the
 //! wire. Those of `/proc/net/rpc/nfs` are of the whole host; those of
-//! `/proc/self/mountstats` are of each mount. Text in, numbers out: who opens the files
+//! `/proc/self/mountstats` are of each mount, and tell times, too. Text in, numbers out: who opens the files
 //! is not here.
 
 use super::error::MixError;
 use super::kernel;
-use super::name::Meaning;
-use super::section::Section;
+use super::name::{Meaning, Version};
+use super::section::{Entry, Section};
 use crate::operation::OpKind;
+use std::collections::BTreeMap;
 
 /// NFS calls since the kernel began to count, as procedures of NFSv3.
 ///
-/// NFSv2 and NFSv4 are mapped as in a mix file (docs/reference/mix-file.md). One call of
-/// NFSv4 is one COMPOUND, whatever is in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// NFSv2 and NFSv4 are mapped as in a mix file (docs/reference/mix-file.md), and OPEN of NFSv4
+/// counts as CREATE: it is how NFSv4 makes a file, and a mix opens what it works on before it
+/// is measured. One call of NFSv4 is one COMPOUND, whatever is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
     /// By number of the procedure: [`OpKind::index`].
     pub calls: [u64; 22],
+    /// Milliseconds from when a call was made to when its reply was taken, summed over the calls
+    /// of a procedure; where [`is_timed`](Self::is_timed) is false, nothing is known.
+    pub millis: [u64; 22],
+    /// Calls that are like no procedure of NFSv3, by the names that the client has for them.
+    pub others: BTreeMap<String, UnlikeCalls>,
     /// All calls, also those that are like no procedure of NFSv3.
     pub total: u64,
+    /// Whether times were counted, as mountstats does.
+    pub is_timed: bool,
+}
+
+/// Calls of one name that are like no procedure of NFSv3: CLOSE, SEQUENCE and the like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnlikeCalls {
+    /// How many.
+    pub calls: u64,
+    /// Their times together, in milliseconds.
+    pub millis: u64,
 }
 
 impl Counters {
@@ -29,47 +47,84 @@ impl Counters {
         self.calls.get(kind.index()).copied().unwrap_or(0)
     }
 
-    /// Calls that are like no procedure of NFSv3: OPEN, CLOSE, SEQUENCE and the like.
+    /// Calls that are like no procedure of NFSv3.
     pub fn unlike(&self) -> u64 {
-        let like = self
-            .calls
-            .iter()
-            .fold(0u64, |sum, calls| sum.saturating_add(*calls));
-        self.total.saturating_sub(like)
+        let calls = self.others.values().map(|other| other.calls);
+        calls.fold(0, u64::saturating_add)
     }
 
     /// Calls since an earlier reading. A counter that went backwards, because it wrapped
     /// or the mount is a new one, counts as 0.
     #[must_use]
     pub fn since(&self, earlier: &Counters) -> Counters {
-        let mut difference = *self;
-        for (calls, before) in difference.calls.iter_mut().zip(earlier.calls) {
-            *calls = calls.saturating_sub(before);
-        }
-        difference.total = self.total.saturating_sub(earlier.total);
-        difference
+        self.with(earlier, u64::saturating_sub)
     }
 
     /// Both together.
     #[must_use]
     pub fn plus(&self, other: &Counters) -> Counters {
-        let mut sum = *self;
-        for (calls, more) in sum.calls.iter_mut().zip(other.calls) {
-            *calls = calls.saturating_add(more);
+        let mut sum = self.with(other, u64::saturating_add);
+        for (name, more) in &other.others {
+            sum.others.entry(name.clone()).or_insert(*more);
         }
-        sum.total = self.total.saturating_add(other.total);
+        // Times of which a part is missing are none.
+        sum.is_timed = (self.is_timed || self.total == 0) && (other.is_timed || other.total == 0);
         sum
+    }
+
+    /// Each counter of this one with its like in another.
+    fn with(&self, other: &Counters, both: impl Fn(u64, u64) -> u64) -> Counters {
+        let mut result = self.clone();
+        for (mine, theirs) in result.calls.iter_mut().zip(other.calls) {
+            *mine = both(*mine, theirs);
+        }
+        for (mine, theirs) in result.millis.iter_mut().zip(other.millis) {
+            *mine = both(*mine, theirs);
+        }
+        for (name, mine) in &mut result.others {
+            let theirs = other.others.get(name).copied().unwrap_or_default();
+            mine.calls = both(mine.calls, theirs.calls);
+            mine.millis = both(mine.millis, theirs.millis);
+        }
+        result.total = both(self.total, other.total);
+        result
     }
 
     fn add(&mut self, section: &Section<'_>) {
         for entry in &section.entries {
             self.total = self.total.saturating_add(entry.count);
-            if let Meaning::Procedure(kind) = section.meaning(entry)
-                && let Some(calls) = self.calls.get_mut(kind.index())
-            {
-                *calls = calls.saturating_add(entry.count);
-            }
+            let millis = entry.millis.unwrap_or(0);
+            let place = procedure(section, entry).map(OpKind::index);
+            let counts = place.and_then(|place| {
+                let calls = self.calls.get_mut(place)?;
+                Some((calls, self.millis.get_mut(place)?))
+            });
+            let (calls, times) = match counts {
+                Some(counts) => counts,
+                None if entry.count == 0 => continue,
+                None => {
+                    let name = entry.name.to_ascii_lowercase();
+                    let other = self.others.entry(name).or_default();
+                    (&mut other.calls, &mut other.millis)
+                }
+            };
+            *calls = calls.saturating_add(entry.count);
+            *times = times.saturating_add(millis);
         }
+        self.is_timed = section.entries.iter().all(|entry| entry.millis.is_some());
+    }
+}
+
+/// The procedure of NFSv3 that an entry counts.
+fn procedure(section: &Section<'_>, entry: &Entry<'_>) -> Option<OpKind> {
+    match section.meaning(entry) {
+        Meaning::Procedure(kind) => Some(kind),
+        Meaning::Unlike
+            if section.version == Version::V4 && entry.name.eq_ignore_ascii_case("open") =>
+        {
+            Some(OpKind::Create)
+        }
+        Meaning::Unlike | Meaning::Refused(_) | Meaning::Compound => None,
     }
 }
 

@@ -1,24 +1,27 @@
 //! How a mix that goes through a kernel mount is kept right on the wire.
 //!
 //! System calls are not RPC calls: the kernel's client answers some of them from its caches,
-//! and makes calls of its own accord. So the clients *claim* what each system call ought to
-//! have cost, choose the next operation by that estimate, and are corrected from time to time
-//! by what the kernel has counted. This is nhfsstone's idea (Legato Systems, 1989); its exact
-//! arithmetic is [`nhfsstone`], and this file has ours:
+//! and makes calls of its own accord. So what each kind of system call causes is learnt from
+//! what the kernel has counted ([`effects`]), before the run from bursts of one kind at a time
+//! and then from reading to reading; and how often each kind is asked is solved for, under
+//! bounds, so that the calls on the wire come as near as can be to the mix and to the load
+//! ([`solve`]). What the solution leaves short is named ([`Group::limits`]), and not asked for
+//! any more than is of use.
 //!
-//! - shares are exact, where the original's were whole percents and lost what was below 0.5 %;
-//! - pauses are nanoseconds, where the original skipped those under 20 ms;
-//! - all 22 procedures of NFSv3, where the original had the 18 of NFSv2;
-//! - one estimate for all clients of a mount, where each process of the original supposed
-//!   that all others did as it did;
-//! - a correction teaches how many calls on the wire a claimed call is worth, where the
-//!   original forgot it until the next one.
+//! That counters are looked at and make up for caches is nhfsstone's idea (Legato Systems,
+//! 1989). Its exact arithmetic, which supposes that a call that is missing comes if only it is
+//! asked for often enough, is [`nhfsstone`].
 //!
 //! Not here: reading counters ([`counters`](super)), making system calls (the engine).
 
+pub mod effects;
 pub mod nhfsstone;
+pub mod solve;
 
-use crate::measure::mix_record::CorrectionRecord;
+use self::effects::{Effects, ROWS, Rates};
+use self::solve::{Variable, caused, solve};
+use super::counters::Counters;
+use crate::measure::mix_record::{CorrectionRecord, WireLimitRecord};
 use crate::operation::OpKind;
 use crate::plan::MixCount;
 
@@ -27,24 +30,22 @@ pub type Calls = [u64; OpKind::PROCEDURES.len()];
 
 /// The first correction of a run comes so long after its start, to know the caches early.
 pub const FIRST_CORRECTION_NS: u64 = 1_000_000_000;
-/// Distance of two corrections: nhfsstone's.
-pub const CORRECTION_NS: u64 = 5_000_000_000;
+/// Distance of two corrections. nhfsstone's was 5 s, too long for runs of 10 s.
+pub const CORRECTION_NS: u64 = 2_000_000_000;
+/// No kind is asked more often than so many times what its share of the load asks.
+pub const ASKED_MAX: f64 = 10.0;
 
-/// How strongly a share that is off changes the choice: nhfsstone's factor.
-const CHOICE_GAIN: f64 = 16.0;
-/// A lead over the schedule is taken back, and arrears are made up for, in so many seconds: two
-/// corrections. The original's 5 % for each 0.1 % of the run swings in runs of under four
-/// minutes, because a correction then does more than the next one can undo.
-const LEAD_SECONDS: f64 = 10.0;
-/// A correction leaves the pause between a quarter and four times what it should be.
-const PAUSE_FACTOR_MAX: f64 = 4.0;
-/// A claimed call is taken for at least this much of a call on the wire, and at most for its
-/// inverse: what no cache lets through would otherwise be asked for without end.
-const WORTH_MIN: f64 = 1.0 / 64.0;
-/// How much a correction's own finding counts beside what was known before.
-const WORTH_NEWS: f64 = 0.5;
-/// Calls claimed between two corrections below which they teach nothing.
-const WORTH_CALLS_MIN: u64 = 20;
+/// What is ahead or behind is evened out in so many seconds, or in what is left of the run.
+const EVEN_SECONDS: f64 = 10.0;
+const EVEN_SECONDS_MIN: f64 = 2.0;
+/// What calls weigh that the mix does not want, beside those that it wants: they take part of the
+/// load, but come with what is wanted.
+const UNWANTED_WEIGHT: f64 = 0.1;
+/// A kind that was chosen more or less often than its rate says is chosen that much less or more
+/// often: the counts of a run then vary far less than chance alone would have them.
+const CHOICE_GAIN: f64 = 0.5;
+/// Operations over which it is averaged what an operation of a kind consists of.
+const OPERATIONS_AVERAGED: u64 = 32;
 
 /// What the clients of one mount are to reach together.
 #[derive(Debug, Clone)]
@@ -57,130 +58,164 @@ pub struct Goal<'a> {
     pub load: Option<f64>,
     /// Calls that end the run.
     pub calls: Option<u64>,
+    /// How long the run is.
+    pub seconds: Option<f64>,
+    /// Whether the mount is of NFSv4, which has one procedure for several of NFSv3.
+    pub is_v4: bool,
+}
+
+/// One kind of operation.
+#[derive(Debug, Clone)]
+struct Asked {
+    kind: OpKind,
+    /// Its share of the calls.
+    share: f64,
+    /// System calls by kind that make one operation of it, on average lately.
+    parts: Rates,
+    operations: u64,
+    /// Operations per second of all clients.
+    rate: f64,
+    /// By how much it was chosen less often than its rate says.
+    credit: f64,
 }
 
 /// The clients of one mount, and what is known of their calls.
 #[derive(Debug, Clone)]
 pub struct Group {
-    shares: Vec<(OpKind, f64)>,
+    asked: Vec<Asked>,
     clients: f64,
-    /// Mean distance of two calls of one client, if there is an offered load.
-    mean_pause_ns: Option<f64>,
-    pause_ns: f64,
+    load: Option<f64>,
     count: Option<u64>,
-    /// On the wire, as of the last correction.
-    seen: Calls,
-    /// Claimed since then.
-    claimed: Calls,
-    /// Claimed since the beginning.
-    asked: Calls,
-    /// Operations carried out since the beginning.
-    operations: Calls,
-    /// Calls of their own kind that they claimed.
-    own_calls: Calls,
-    /// Calls on the wire that a claimed call is worth, by kind.
-    worth: [f64; OpKind::PROCEDURES.len()],
-    /// The same of all kinds together.
-    worth_of_all: f64,
+    seconds: Option<f64>,
+    is_v4: bool,
+    effects: Effects,
+    /// Shares of the calls on the wire, by procedure.
+    shares: Rates,
+    /// On the wire, as of the last reading, and when that was.
+    seen: [u64; ROWS],
+    seen_at_s: f64,
+    /// System calls by kind since then, and since the beginning.
+    news: Calls,
+    made: Calls,
 }
 
 impl Group {
     /// Clients that have not begun.
     pub fn new(goal: &Goal<'_>) -> Self {
-        let procedures = |count: &&MixCount| count.count > 0 && place(count.operation).is_some();
-        let sum: f64 = goal.counts.iter().filter(procedures).map(weight).sum();
-        let shares = goal.counts.iter().filter(procedures);
-        let clients = f64::from(goal.clients.max(1));
-        let load = goal.load.filter(|load| *load > 0.0);
-        let mean_pause_ns = load.map(|load| clients * 1e9 / load);
-        Self {
-            shares: shares
-                .map(|count| (count.operation, weight(count) / sum))
-                .collect(),
-            clients,
-            mean_pause_ns,
-            pause_ns: mean_pause_ns.unwrap_or(0.0),
-            count: goal.calls,
-            seen: Calls::default(),
-            claimed: Calls::default(),
-            asked: Calls::default(),
-            operations: Calls::default(),
-            own_calls: Calls::default(),
-            worth: [1.0; OpKind::PROCEDURES.len()],
-            worth_of_all: 1.0,
+        let is_asked = |count: &&MixCount| count.count > 0 && place(count.operation).is_some();
+        let sum: f64 = goal.counts.iter().filter(is_asked).map(weight).sum();
+        let asked = goal.counts.iter().filter(is_asked).map(|count| {
+            let mut parts = [0.0; ROWS];
+            if let Some(place) = place(count.operation) {
+                parts[place] = 1.0;
+            }
+            Asked {
+                kind: count.operation,
+                share: weight(count) / sum,
+                parts,
+                operations: 0,
+                rate: 0.0,
+                credit: 0.0,
+            }
+        });
+        let asked: Vec<Asked> = asked.collect();
+        let is_v4 = goal.is_v4;
+        let mut shares = [0.0; ROWS];
+        for one in &asked {
+            shares[row_of(one.kind, is_v4)] += one.share;
         }
+        let mut group = Self {
+            asked,
+            clients: f64::from(goal.clients.max(1)),
+            load: goal.load.filter(|load| *load > 0.0),
+            count: goal.calls,
+            seconds: goal.seconds,
+            is_v4,
+            effects: Effects::new(|kind| row_of(kind, is_v4)),
+            shares,
+            seen: [0; ROWS],
+            seen_at_s: 0.0,
+            news: Calls::default(),
+            made: Calls::default(),
+        };
+        group.solve(0.0, &[0.0; ROWS]);
+        group
     }
 
     /// The kind to ask next, by a number that is equally likely anywhere from 0 to 1; `None`
     /// if the mix is empty.
-    ///
-    /// A kind weighs its share, less sixteen times what it is ahead, by the calls that one
-    /// operation of it costs: shares are shares of calls. Before that division weights sum to 1,
-    /// so that there is always one above 0.
-    pub fn choose(&self, uniform: f64) -> Option<OpKind> {
-        let shares = self.shares.iter();
-        let estimates: Vec<f64> = shares.map(|(kind, _)| self.estimate(*kind)).collect();
-        let sum: f64 = estimates.iter().sum();
-        let weights: Vec<f64> = self
-            .shares
-            .iter()
-            .zip(&estimates)
-            .map(|((_, share), estimate)| {
-                let ahead = if sum > 0.0 {
-                    estimate / sum - share
-                } else {
-                    0.0
-                };
-                (share - CHOICE_GAIN * ahead).max(0.0)
-            })
-            .zip(&self.shares)
-            .map(|(weight, (kind, _))| weight / self.cost(*kind))
-            .collect();
-        let mut left = uniform * weights.iter().sum::<f64>();
-        let mut last = None;
-        for ((kind, _), weight) in self.shares.iter().zip(&weights) {
-            if *weight > 0.0 {
-                last = Some(*kind);
+    pub fn choose(&mut self, uniform: f64) -> Option<OpKind> {
+        let sum: f64 = self.asked.iter().map(|one| one.rate).sum();
+        let weigh = |one: &Asked| (one.rate / sum + CHOICE_GAIN * one.credit).max(0.0);
+        let mut left = uniform * self.asked.iter().map(weigh).sum::<f64>();
+        let mut chosen = None;
+        for (index, one) in self.asked.iter().enumerate() {
+            let weight = weigh(one);
+            if weight > 0.0 {
+                chosen = Some(index);
                 left -= weight;
                 if left < 0.0 {
                     break;
                 }
             }
         }
-        last
+        for one in &mut self.asked {
+            one.credit += one.rate / sum;
+        }
+        let chosen = self.asked.get_mut(chosen?)?;
+        chosen.credit -= 1.0;
+        Some(chosen.kind)
     }
 
-    /// Counts an operation that was carried out. What it made of calls is claimed besides.
-    pub fn carried_out(&mut self, kind: OpKind, own_calls: u64) {
-        if let Some(place) = place(kind) {
-            self.operations[place] = self.operations[place].saturating_add(1);
-            self.own_calls[place] = self.own_calls[place].saturating_add(own_calls);
+    /// Counts an operation that was made, and the system calls that it consisted of, those
+    /// included that kept the set in its proportions.
+    pub fn carried_out(&mut self, kind: OpKind, parts: impl Iterator<Item = (OpKind, u64)>) {
+        let mut made = [0.0; ROWS];
+        for (part, count) in parts {
+            if let Some(place) = place(part) {
+                made[place] += count as f64;
+                self.news[place] = self.news[place].saturating_add(count);
+                self.made[place] = self.made[place].saturating_add(count);
+            }
+        }
+        let mut asked = self.asked.iter_mut();
+        if let Some(asked) = asked.find(|one| one.kind == kind) {
+            asked.operations += 1;
+            let part = 1.0 / asked.operations.min(OPERATIONS_AVERAGED) as f64;
+            for (mean, made) in asked.parts.iter_mut().zip(made) {
+                *mean += part * (made - *mean);
+            }
         }
     }
 
-    /// Counts calls that a system call ought to have made.
-    pub fn claim(&mut self, kind: OpKind, calls: u64) {
-        if let Some(place) = place(kind) {
-            self.claimed[place] = self.claimed[place].saturating_add(calls);
-            self.asked[place] = self.asked[place].saturating_add(calls);
-        }
-    }
-
-    /// Mean distance of two claimed calls of one client; 0 without an offered load.
+    /// Mean distance of two operations of one client; 0 without an offered load.
     pub fn pause_ns(&self) -> f64 {
-        self.pause_ns
+        let rate: f64 = self.asked.iter().map(|one| one.rate).sum();
+        match self.load {
+            Some(_) if rate > 0.0 => 1e9 * self.clients / rate,
+            _ => 0.0,
+        }
     }
 
-    /// Calls claimed so far, by procedure.
-    pub fn asked(&self) -> &Calls {
-        &self.asked
+    /// System calls made so far, by the procedure that each ought to call.
+    pub fn asked(&self) -> Calls {
+        let mut asked = Calls::default();
+        for (kind, made) in OpKind::PROCEDURES.iter().zip(self.made) {
+            if let Some(sum) = asked.get_mut(row_of(*kind, self.is_v4)) {
+                *sum = sum.saturating_add(made);
+            }
+        }
+        asked
     }
 
     /// Whether, by the estimate, the calls that end the run have been made.
     pub fn seems_complete(&self) -> bool {
-        let estimates = OpKind::PROCEDURES.iter().map(|kind| self.estimate(*kind));
+        let made = OpKind::PROCEDURES.iter().zip(self.news);
+        let since: f64 = made
+            .map(|(kind, made)| made as f64 * self.effects.of(*kind).iter().sum::<f64>())
+            .sum();
         self.count
-            .is_some_and(|count| estimates.sum::<f64>() >= count as f64)
+            .is_some_and(|count| sum(&self.seen) as f64 + since >= count as f64)
     }
 
     /// Whether the kernel has counted the calls that end the run.
@@ -188,78 +223,193 @@ impl Group {
         self.count.is_some_and(|count| sum(&self.seen) >= count)
     }
 
-    /// Begins to count anew, when the measured window opens; what was learnt is kept.
+    /// Learns what a burst of operations became that took so many seconds: calls counted in it.
+    pub fn learn(&mut self, seconds: f64, calls: &Counters) {
+        let calls = rows(calls).map(|calls| calls as f64);
+        self.effects.learn(&self.news, seconds, &calls);
+        self.news = Calls::default();
+    }
+
+    /// How many calls of its own procedure a system call of a kind causes, as far as is known.
+    pub fn own_calls(&self, kind: OpKind) -> f64 {
+        self.effects.of(kind)[row_of(kind, self.is_v4)]
+    }
+
+    /// A kind of system call is made in another way from now on.
+    pub fn forget(&mut self, kind: OpKind) {
+        let is_v4 = self.is_v4;
+        self.effects.forget(kind, |kind| row_of(kind, is_v4));
+    }
+
+    /// Begins to count anew, when clients start or the measured window opens; what was learnt
+    /// is kept.
     pub fn restart(&mut self) {
-        self.seen = Calls::default();
-        self.claimed = Calls::default();
-        self.asked = Calls::default();
+        self.seen = [0; ROWS];
+        self.seen_at_s = 0.0;
+        self.news = Calls::default();
+        self.made = Calls::default();
+        self.solve(0.0, &[0.0; ROWS]);
     }
 
     /// Takes what the kernel has counted since the beginning, `at_ns` after it. `waiting` are
-    /// claimed calls that are due and wait because their client is not free: a server that
-    /// cannot keep up is not offered more for it.
-    pub fn correct(&mut self, at_ns: u64, seen: &Calls, waiting: f64) -> CorrectionRecord {
-        let before = self.seen.iter().zip(&self.claimed);
-        for ((worth, now), (before, claimed)) in self.worth.iter_mut().zip(seen).zip(before) {
-            *worth = learnt(*worth, (now.saturating_sub(*before), *claimed));
+    /// operations that are due and wait because their client is not free: a server that cannot
+    /// keep up is not offered more for it.
+    pub fn correct(&mut self, at_ns: u64, seen: &Counters, waiting: f64) -> CorrectionRecord {
+        let at_s = at_ns as f64 / 1e9;
+        let seen = rows(seen);
+        let mut news = [0.0; ROWS];
+        for (news, (now, before)) in news.iter_mut().zip(seen.iter().zip(self.seen)) {
+            *news = now.saturating_sub(before) as f64;
         }
-        let news = sum(seen).saturating_sub(sum(&self.seen));
-        self.worth_of_all = learnt(self.worth_of_all, (news, sum(&self.claimed)));
-        self.seen = *seen;
-        self.claimed = Calls::default();
-        let got = sum(seen);
-        let mut wanted = got;
-        if let Some(mean) = self.mean_pause_ns {
-            let load = self.clients / mean;
-            let want = at_ns as f64 * load;
-            let lead = got as f64 + waiting * self.worth_of_all - want;
-            let lead = lead / (load * LEAD_SECONDS * 1e9);
-            let factor = (1.0 + lead).clamp(1.0 / PAUSE_FACTOR_MAX, PAUSE_FACTOR_MAX);
-            self.pause_ns = mean * self.worth_of_all * factor;
-            wanted = want.round() as u64;
-        }
+        let is_v4 = self.is_v4;
+        self.effects
+            .learn(&self.news, (at_s - self.seen_at_s).max(0.0), &news);
+        self.effects.age(|kind| row_of(kind, is_v4));
+        self.news = Calls::default();
+        (self.seen, self.seen_at_s) = (seen, at_s);
+        self.solve(at_s, &self.waiting_calls(waiting));
+        let got = sum(&seen);
+        let wanted = self.load.map(|load| (load * at_s).round() as u64);
         CorrectionRecord {
             at_ns,
             seen: got,
-            wanted,
-            pause_ns: self.pause_ns.round() as u64,
+            wanted: wanted.unwrap_or(got),
+            pause_ns: self.pause_ns().round() as u64,
         }
     }
 
-    /// Calls on the wire of one operation of a kind, as far as is known.
-    fn cost(&self, kind: OpKind) -> f64 {
-        place(kind).map_or(1.0, |place| {
-            let operations = self.operations[place];
-            let own_calls = match operations {
-                0 => 1.0,
-                operations => (self.own_calls[place] as f64 / operations as f64).max(WORTH_MIN),
-            };
-            own_calls * self.worth[place]
+    /// What operations consist of may have changed, where no counters say what they become.
+    pub fn replan(&mut self, at_ns: u64) {
+        self.solve(at_ns as f64 / 1e9, &[0.0; ROWS]);
+    }
+
+    /// Procedures of which fewer calls can be caused than are wanted, by what is known now.
+    pub fn limits(&self) -> Vec<WireLimitRecord> {
+        let load = self.load_at(self.seen_at_s);
+        let mut target = self.shares.map(|share| share * load);
+        let by_itself = *self.effects.of_time();
+        for (target, calls) in target.iter_mut().zip(by_itself) {
+            *target -= calls;
+        }
+        let variables = self.variables(load);
+        let rates = solve(&variables, &target, &self.weights());
+        let made = caused(&variables, &rates);
+        let limits = OpKind::PROCEDURES
+            .iter()
+            .enumerate()
+            .map(|(row, kind)| WireLimitRecord {
+                operation: *kind,
+                wanted_per_s: self.shares[row] * load,
+                at_most_per_s: made[row] + by_itself[row],
+            });
+        limits.filter(|limit| limit.is_short(load)).collect()
+    }
+
+    /// Whether its mount is of NFSv4.
+    pub fn is_v4(&self) -> bool {
+        self.is_v4
+    }
+
+    /// Calls that operations that wait will cause.
+    fn waiting_calls(&self, waiting: f64) -> Rates {
+        let rate: f64 = self.asked.iter().map(|one| one.rate).sum();
+        let variables = self.variables(1.0);
+        let rates: Vec<f64> = (self.asked.iter())
+            .map(|one| waiting * one.rate / rate.max(f64::MIN_POSITIVE))
+            .collect();
+        caused(&variables, &rates)
+    }
+
+    /// How much it matters what comes of each procedure.
+    fn weights(&self) -> Rates {
+        self.shares.map(|share| match share > 0.0 {
+            true => 1.0,
+            false => UNWANTED_WEIGHT,
         })
     }
 
-    /// Calls of a kind on the wire, as far as is known.
-    fn estimate(&self, kind: OpKind) -> f64 {
-        place(kind).map_or(0.0, |place| {
-            self.seen[place] as f64 + self.claimed[place] as f64 * self.worth[place]
-        })
+    /// Calls per second that are offered, or go.
+    fn load_at(&self, at_s: f64) -> f64 {
+        let gone = sum(&self.seen) as f64 / at_s;
+        let is_known = at_s > 0.0 && gone > 0.0;
+        self.load.unwrap_or(if is_known { gone } else { 1.0 })
+    }
+
+    fn variables(&self, load: f64) -> Vec<Variable> {
+        let variable = |one: &Asked| {
+            let mut calls = [0.0; ROWS];
+            for (kind, count) in OpKind::PROCEDURES.iter().zip(one.parts) {
+                for (sum, calls) in calls.iter_mut().zip(self.effects.of(*kind)) {
+                    *sum += count * calls;
+                }
+            }
+            let own = place(one.kind).map_or(1.0, |place| one.parts[place]);
+            let preferred = one.share * load / own.max(1.0);
+            Variable {
+                calls,
+                preferred,
+                bound: ASKED_MAX * preferred,
+            }
+        };
+        self.asked.iter().map(variable).collect()
+    }
+
+    /// Solves for the rates that make up, until a little later, for what came out otherwise so
+    /// far. What cannot be made up for is not asked for more and more: its lack is part of the
+    /// best that can be had, and stays the same share of it.
+    fn solve(&mut self, at_s: f64, waiting: &Rates) {
+        let left = self.seconds.map_or(f64::INFINITY, |seconds| seconds - at_s);
+        let ahead_s = left.clamp(EVEN_SECONDS_MIN, EVEN_SECONDS);
+        let load = self.load_at(at_s);
+        let mut target = [0.0; ROWS];
+        for (row, target) in target.iter_mut().enumerate() {
+            let wanted = self.shares[row] * load * (at_s + ahead_s);
+            let missing = wanted - self.seen[row] as f64 - waiting[row];
+            *target = missing / ahead_s - self.effects.of_time()[row];
+        }
+        let variables = self.variables(load);
+        let rates = solve(&variables, &target, &self.weights());
+        // With far too many calls already, nothing would be asked at all and nothing learnt.
+        let least = variables.iter().map(|one| one.preferred).sum::<f64>() / ASKED_MAX;
+        let is_enough = rates.iter().sum::<f64>() >= least;
+        for (one, (rate, variable)) in self.asked.iter_mut().zip(rates.iter().zip(&variables)) {
+            let slow = variable.preferred / ASKED_MAX;
+            one.rate = if is_enough { *rate } else { rate.max(slow) };
+            one.credit = 0.0;
+        }
     }
 }
 
-/// What a claimed call is worth, by what was known and (calls seen, calls claimed).
-fn learnt(known: f64, (seen, claimed): (u64, u64)) -> f64 {
-    if claimed < WORTH_CALLS_MIN {
-        return known;
+/// The procedure under which a mount counts calls of a kind: NFSv4 has READDIR for READDIRPLUS,
+/// REMOVE for RMDIR, and CREATE, which counts as MKDIR, for MKNOD.
+pub fn counted_as(kind: OpKind, is_v4: bool) -> OpKind {
+    match kind {
+        OpKind::ReadDirPlus if is_v4 => OpKind::ReadDir,
+        OpKind::RmDir if is_v4 => OpKind::Remove,
+        OpKind::MkNod if is_v4 => OpKind::MkDir,
+        _ => kind,
     }
-    let found = (seen as f64 / claimed as f64).clamp(WORTH_MIN, 1.0 / WORTH_MIN);
-    known + WORTH_NEWS * (found - known)
+}
+
+fn row_of(kind: OpKind, is_v4: bool) -> usize {
+    place(counted_as(kind, is_v4)).unwrap_or(ROWS - 1)
+}
+
+/// Calls by procedure, and those that are like none.
+fn rows(counters: &Counters) -> [u64; ROWS] {
+    let mut rows = [0; ROWS];
+    for (row, calls) in rows.iter_mut().zip(counters.calls) {
+        *row = calls;
+    }
+    rows[ROWS - 1] = counters.unlike();
+    rows
 }
 
 fn weight(count: &MixCount) -> f64 {
     count.count as f64
 }
 
-fn sum(calls: &Calls) -> u64 {
+fn sum(calls: &[u64]) -> u64 {
     calls
         .iter()
         .fold(0, |sum, calls| sum.saturating_add(*calls))

@@ -16,6 +16,8 @@ use std::borrow::Cow;
 
 /// Counts on a line of `per-op statistics`: since Linux 5.3 there is a ninth, of errors.
 const PER_OPERATION: usize = 8;
+/// Which of them is the time from when calls were made to when their replies were taken.
+const EXECUTED: usize = PER_OPERATION - 1;
 
 /// Whether the line is one of `net/rpc/nfs` or `net/rpc/nfsd`.
 pub(super) fn is_rpc_line(line: Line<'_>) -> bool {
@@ -219,9 +221,12 @@ fn operation(line: Line<'_>) -> Result<Entry<'_>, MixError> {
         let help = "calls, transmissions, timeouts, bytes sent, bytes received, and three times";
         return Err(line.error_at_end(what).help(help));
     };
-    let entry = Entry::new(name, &count)?;
-    for word in words {
-        word.count()?;
+    let mut entry = Entry::new(name, &count)?;
+    for (place, word) in (1..).zip(words) {
+        let value = word.count()?;
+        if place == EXECUTED {
+            entry.millis = Some(value);
+        }
     }
     Ok(entry)
 }

@@ -18,7 +18,7 @@ mod plain;
 mod section;
 
 pub use built_in::{BuiltInMix, DEFAULT, built_in, names};
-pub use counters::{Counters, Mount};
+pub use counters::{Counters, Mount, UnlikeCalls};
 pub use deck::Deck;
 pub use error::MixError;
 pub use parse::{parse, parse_mount};

@@ -42,6 +42,8 @@ pub(super) struct Section<'a> {
 pub(super) struct Entry<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) count: u64,
+    /// How long such calls took together, where that is counted.
+    pub(super) millis: Option<u64>,
     /// Where the count stands.
     pub(super) line: u32,
     pub(super) column: u32,
@@ -53,6 +55,7 @@ impl<'a> Entry<'a> {
         Ok(Entry {
             name: name.into(),
             count: count.count()?,
+            millis: None,
             line: count.line,
             column: count.column,
         })

@@ -5,7 +5,8 @@ use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, HysteresisRecord, KneeRecord, SearchEnd, TriedRecord,
 };
 use filestone_model::measure::mix_record::{
-    CorrectionRecord, ThirdRecord, WireOperationRecord, WireRecord,
+    CorrectionRecord, CountedAsRecord, MixOperationRecord, ThirdRecord, WireLimitRecord,
+    WireOperationRecord, WireOtherRecord, WireRecord,
 };
 use filestone_model::measure::{
     CurveRecord, DistributionRecord, Ledger, ObjectiveRecord, RunRecord,
@@ -149,6 +150,52 @@ pub fn objective() -> RunRecord {
     record
 }
 
+/// What is on the wire of a client whose caches swallow half of the lookups.
+fn wire_of(operations: &[MixOperationRecord]) -> WireRecord {
+    let on_wire = |row: &MixOperationRecord| match row.operation {
+        OpKind::Lookup => row.count / 2,
+        _ => row.count,
+    };
+    let calls = 10 + operations.iter().map(on_wire).sum::<u64>();
+    WireRecord {
+        source: "/proc/self/mountstats".into(),
+        operations: operations
+            .iter()
+            .map(|row| WireOperationRecord {
+                operation: row.operation,
+                asked: row.count,
+                seen: on_wire(row),
+                time_ns: Some(400_000 * on_wire(row)),
+                want_percent: row.want_percent,
+                got_percent: 100.0 * on_wire(row) as f64 / calls as f64,
+            })
+            .collect(),
+        others: vec![WireOtherRecord {
+            name: "close".into(),
+            seen: 10,
+            time_ns: Some(3_000_000),
+            got_percent: 1000.0 / calls as f64,
+        }],
+        limits: vec![WireLimitRecord {
+            operation: OpKind::Lookup,
+            wanted_per_s: 680.0,
+            at_most_per_s: 340.0,
+        }],
+        counted_as: vec![CountedAsRecord {
+            operation: OpKind::ReadDirPlus,
+            counted_as: OpKind::ReadDir,
+        }],
+        calls,
+        background_calls_per_s: 0.5,
+        corrections: vec![CorrectionRecord {
+            at_ns: SECOND,
+            seen: 1600,
+            wanted: 2000,
+            pause_ns: 3_100_000,
+        }],
+    }
+}
+
 /// Through a kernel mount whose caches swallow half of the lookups, with errors, a drift and
 /// a mix that came out wrong.
 pub fn mix_through_mount() -> RunRecord {
@@ -164,7 +211,6 @@ pub fn mix_through_mount() -> RunRecord {
     }];
     plan.file_set.working_set_bytes = Some(1 << 20);
     let mix = record.mix.as_mut().expect("a mix");
-    mix.off_by_percent = 12.5;
     mix.file_set.paths = vec!["/mnt/test/filestone-set".into()];
     (mix.file_set.working_files, mix.file_set.working_bytes) = (56, 1_037_312);
     mix.thirds = [420_000.0, 470_000.0, 540_000.0]
@@ -174,31 +220,8 @@ pub fn mix_through_mount() -> RunRecord {
             standard_error_ns: 9000.0,
         })
         .to_vec();
-    mix.wire = Some(WireRecord {
-        source: "/proc/self/mountstats".into(),
-        operations: mix
-            .operations
-            .iter()
-            .map(|row| WireOperationRecord {
-                operation: row.operation,
-                asked: row.count,
-                seen: match row.operation {
-                    OpKind::Lookup => row.count / 2,
-                    _ => row.count,
-                },
-                want_percent: row.want_percent,
-                got_percent: row.got_percent,
-            })
-            .collect(),
-        calls: 3330,
-        background_calls_per_s: 0.5,
-        corrections: vec![CorrectionRecord {
-            at_ns: SECOND,
-            seen: 1600,
-            wanted: 2000,
-            pause_ns: 3_100_000,
-        }],
-    });
+    mix.wire = Some(wire_of(&mix.operations));
+    mix.off_by_percent = mix.off_by();
     let ledger = &mut record.totals.ledger;
     (ledger.ok, ledger.timed_out) = (ledger.ok - 3, 3);
     let kind = record.totals.kinds.first_mut().expect("GETATTR");

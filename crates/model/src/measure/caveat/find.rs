@@ -1,9 +1,11 @@
 //! Which caveats a record calls for.
 
 use super::Caveat;
+use crate::measure::mix_record::WireRecord;
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
 use crate::measure::sample::Role;
+use crate::mix::feedback::CORRECTION_NS;
 use crate::operation::OpKind;
 use crate::plan::{ArrivalsPlan, TargetPlan};
 
@@ -156,7 +158,13 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
 
 /// What of an open loop's load could be achieved, in operations per second: of random arrivals
 /// for a time, chance decides how many are due. `None` for a closed loop.
+///
+/// Of a mix through a kernel mount it is what was offered, in calls per second: what is due is
+/// corrected until that many are on the wire.
 pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
+    if wire(record).is_some() {
+        return record.totals.offered_load_ops_per_s;
+    }
     match record.plan.arrivals {
         ArrivalsPlan::Poisson { .. } if record.plan.count.is_none() => {
             let scheduled = record.totals.ledger.scheduled as f64;
@@ -166,11 +174,29 @@ pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
     }
 }
 
-/// The share of [`due_load_ops_per_s`] that was achieved: 1 at most, since what was left over
-/// from the warm-up and ended in the window was not due in it.
+/// What was achieved of [`due_load_ops_per_s`]: operations that ended, or calls on the wire where those are what is
+/// offered.
+pub fn achieved_load_ops_per_s(record: &RunRecord) -> f64 {
+    match wire(record) {
+        Some(wire) => wire.calls as f64 * 1e9 / record.window_ns.max(1) as f64,
+        None => record.totals.achieved_load_ops_per_s,
+    }
+}
+
+/// The same as a share: 1 at most, since what was left over from the warm-up and ended in the
+/// window was not due in it. More calls on the wire than were offered are more.
 pub fn achieved_share(record: &RunRecord) -> Option<f64> {
     let due = due_load_ops_per_s(record).filter(|due| *due > 0.0)?;
-    Some((record.totals.achieved_load_ops_per_s / due).min(1.0))
+    let share = achieved_load_ops_per_s(record) / due;
+    Some(match wire(record) {
+        Some(_) => share,
+        None => share.min(1.0),
+    })
+}
+
+/// What was seen on the wire, of a mix through a kernel mount.
+fn wire(record: &RunRecord) -> Option<&WireRecord> {
+    record.mix.as_ref().and_then(|mix| mix.wire.as_ref())
 }
 
 /// The share of [`due_load_ops_per_s`] below which another load was measured. How long n random
@@ -180,6 +206,11 @@ pub fn achieved_share_min(record: &RunRecord) -> f64 {
         None => ACHIEVED_SHARE,
         Some(_) => ACHIEVED_SHARE_OF_MIX,
     };
+    if let (Some(wire), Some(load)) = (wire(record), record.totals.offered_load_ops_per_s) {
+        // What came since the last two corrections has not been evened out.
+        let since = 2.0 * load * CORRECTION_NS as f64 / 1e9;
+        return share / (1.0 + DEVIATIONS * since.sqrt() / wire.calls.max(1) as f64);
+    }
     match (record.plan.arrivals, record.plan.count) {
         (ArrivalsPlan::Poisson { .. }, Some(count)) => {
             share / (1.0 + DEVIATIONS / (count.max(1) as f64).sqrt())
@@ -193,7 +224,8 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let (plan, totals) = (&record.plan, &record.totals);
     let offered = due_load_ops_per_s(record);
     let least = achieved_share_min(record);
-    let is_below = offered.is_some_and(|offered| totals.achieved_load_ops_per_s < least * offered);
+    let achieved_load_ops_per_s = achieved_load_ops_per_s(record);
+    let is_below = offered.is_some_and(|offered| achieved_load_ops_per_s < least * offered);
     // A worker that spins is always busy; an open loop spins before due moments.
     // There being busy says nothing unless load was lost.
     let busiest = totals
@@ -213,7 +245,6 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     if let (Some(offered_load_ops_per_s), true) =
         (offered, is_below && record.end == RunEnd::Finished)
     {
-        let achieved_load_ops_per_s = totals.achieved_load_ops_per_s;
         caveats.push(Caveat::AchievedBelowOffered {
             offered_load_ops_per_s,
             achieved_load_ops_per_s,

@@ -3,7 +3,7 @@
 
 use super::Caveat;
 use super::find::ABOVE_MIN;
-use crate::measure::mix_record::{MixRecord, ThirdRecord};
+use crate::measure::mix_record::{MixRecord, ThirdRecord, WireLimitRecord, WireRecord};
 use crate::measure::run_record::{KindRecord, Phase, RunRecord};
 use crate::measure::sample::Role;
 use crate::mix::deck::CARDS;
@@ -65,8 +65,15 @@ impl Row {
     /// share p has kp cards with the variance kp(1 − p)(n − k)/(n − 1), on average over all k
     /// np(1 − p)/6; and up to a card more or less is carried over to the next deck, evenly
     /// spread: 1/3. This counts twice, for a window begins and ends somewhere.
-    fn allowed(&self, all: u64, clients: u32) -> f64 {
+    ///
+    /// On the wire of a kernel's client, where calls come about in other ways, too, it is 2 % of
+    /// all calls, or what chance explains if that is more.
+    fn allowed(&self, all: u64, clients: Option<u32>) -> f64 {
         let share = self.want_percent / 100.0;
+        let Some(clients) = clients else {
+            let deviation = (all as f64 * share * (1.0 - share)).sqrt();
+            return (OFF_SHARE * all as f64).max(DEVIATIONS * deviation);
+        };
         let of_client = CARDS as f64 * share * (1.0 - share) / 6.0 + 1.0 / 3.0;
         let deviation = (2.0 * f64::from(clients) * of_client).sqrt();
         (OFF_SHARE * self.expected(all)).max(DEVIATIONS * deviation)
@@ -100,19 +107,28 @@ fn rows(mix: &MixRecord) -> Vec<Row> {
 }
 
 fn find_shares(record: &RunRecord, mix: &MixRecord, caveats: &mut Vec<Caveat>) {
-    let rows = rows(mix);
-    let all: u64 = rows.iter().map(|row| row.count).sum();
-    let off = rows.iter().map(|row| row.got_percent - row.want_percent);
-    let off_by_percent: f64 = off.map(f64::abs).sum();
+    let off_by_percent = mix.off_by();
     if off_by_percent > INVALID_PERCENT {
         caveats.push(Caveat::MixInvalid { off_by_percent });
     }
+    let rows = rows(mix);
+    let (all, clients) = match &mix.wire {
+        Some(wire) => (wire.calls, None),
+        None => (
+            rows.iter().map(|row| row.count).sum(),
+            Some(record.plan.clients),
+        ),
+    };
+    let limits = mix.wire.iter().flat_map(|wire| &wire.limits);
+    let limited: Vec<OpKind> = limits.map(|limit| limit.operation).collect();
+    caveats.extend(mix.wire.as_ref().and_then(not_caused));
     // Of nothing, no operation is more off than another.
     if all == 0 {
         return;
     }
-    let beyond = |row: &Row| row.off(all).abs() / row.allowed(all, record.plan.clients);
-    let off: Vec<&Row> = rows.iter().filter(|row| beyond(row) > 1.0).collect();
+    let beyond = |row: &Row| row.off(all).abs() / row.allowed(all, clients);
+    let is_off = |row: &&Row| beyond(row) > 1.0 && !limited.contains(&row.operation);
+    let off: Vec<&Row> = rows.iter().filter(is_off).collect();
     let worst = off
         .iter()
         .max_by(|one, other| beyond(one).total_cmp(&beyond(other)));
@@ -125,6 +141,20 @@ fn find_shares(record: &RunRecord, mix: &MixRecord, caveats: &mut Vec<Caveat>) {
             of: rows.len() as u64,
         });
     }
+}
+
+/// What the kernel's client could not be made to call, the most wanted of it first.
+fn not_caused(wire: &WireRecord) -> Option<Caveat> {
+    let missing = |limit: &WireLimitRecord| limit.wanted_per_s - limit.at_most_per_s;
+    let mut limits = wire.limits.clone();
+    limits.sort_by(|one, other| missing(other).total_cmp(&missing(one)));
+    let most = limits.first()?;
+    Some(Caveat::NotCaused {
+        operation: most.operation,
+        wanted_per_s: most.wanted_per_s,
+        at_most_per_s: most.at_most_per_s,
+        others: limits.iter().skip(1).map(|limit| limit.operation).collect(),
+    })
 }
 
 fn find_companions(record: &RunRecord, caveats: &mut Vec<Caveat>) {

@@ -8,8 +8,8 @@ mod mix;
 mod sentence;
 
 pub use find::{
-    ABOVE_MIN, BUSY_PERCENT, DISPATCH_SHARE, achieved_share, achieved_share_min,
-    due_load_ops_per_s, find,
+    ABOVE_MIN, BUSY_PERCENT, DISPATCH_SHARE, achieved_load_ops_per_s, achieved_share,
+    achieved_share_min, due_load_ops_per_s, find,
 };
 pub use mix::{
     DRIFT_SHARE, LITTLE_SHARE, OFF_SHARE, in_flight_by_law, is_littles_law_told, is_steadiness_told,
@@ -126,6 +126,15 @@ pub enum Caveat {
     PeakUnfinished { peak_ops_per_s: f64 },
     /// nhfsstone's own rule: |got − want|, summed over all operations, is above 10 %.
     MixInvalid { off_by_percent: f64 },
+    /// A kernel's client could not be made to call a procedure as often as was wanted.
+    NotCaused {
+        /// The one of which most is missing.
+        operation: OpKind,
+        wanted_per_s: f64,
+        at_most_per_s: f64,
+        /// And which else.
+        others: Vec<OpKind>,
+    },
     /// Operations of a mix are more than 2 % of their share away from it.
     MixOff {
         operation: OpKind,

@@ -65,6 +65,7 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::PeakOfGenerator { .. }
         | Caveat::PeakUnfinished { .. } => curve::of(caveat).unwrap_or_default(),
         Caveat::MixInvalid { .. }
+        | Caveat::NotCaused { .. }
         | Caveat::MixOff { .. }
         | Caveat::LittlesLaw { .. }
         | Caveat::Drift { .. }
@@ -136,6 +137,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::PeakOfGenerator { .. }
         | Caveat::PeakUnfinished { .. } => return curve::help_for(caveat),
         Caveat::MixInvalid { .. }
+        | Caveat::NotCaused { .. }
         | Caveat::MixOff { .. }
         | Caveat::LittlesLaw { .. }
         | Caveat::Drift { .. }

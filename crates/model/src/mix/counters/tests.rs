@@ -45,8 +45,12 @@ fn the_calls_of_all_versions_are_added_as_procedures_of_version_3() {
     assert_eq!(counters.of(OpKind::SetAttr), 12);
     let of_v2_and_v3 = 10 + 1183;
     assert_eq!(counters.total, of_v2_and_v3 + 100);
-    // Of version 4: open, open_confirm, open_noattr, open_downgrade and close.
-    assert_eq!(counters.unlike(), 5 + 6 + 7 + 8 + 9);
+    // Of version 4 open counts as CREATE; open_confirm, open_noattr, open_downgrade and close
+    // are like nothing.
+    assert_eq!(counters.of(OpKind::Create), 8 + 5);
+    assert_eq!(counters.unlike(), 6 + 7 + 8 + 9);
+    assert_eq!(counters.others["close"].calls, 9);
+    assert!(!counters.is_timed);
 }
 
 #[test]
@@ -60,6 +64,15 @@ fn what_was_counted_between_two_readings_is_their_difference() {
     );
     assert_eq!(between.total, 1);
     assert_eq!(before.plus(&between).of(OpKind::GetAttr), 7);
+    let other = |calls| Counters {
+        others: [("close".to_owned(), UnlikeCalls { calls, millis: 2 })].into(),
+        total: calls,
+        is_timed: true,
+        ..Counters::default()
+    };
+    assert_eq!(other(9).since(&other(4)).others["close"].calls, 5);
+    assert_eq!(Counters::default().plus(&other(4)), other(4));
+    assert!(other(1).plus(&other(1)).is_timed && !other(1).plus(&before).is_timed);
 }
 
 #[test]
@@ -69,9 +82,12 @@ fn each_mount_has_its_own_counters() {
         (a.of(OpKind::GetAttr), a.of(OpKind::Lookup), a.total),
         (10, 7, 18)
     );
+    // The last of the eight numbers that are always there.
+    assert!(a.is_timed);
+    assert_eq!(a.millis[OpKind::Lookup.index()], 4);
     let v4 = of_mountstats(MOUNTSTATS, "/mnt/v4").expect("it is mounted");
     assert_eq!((v4.of(OpKind::FsStat), v4.of(OpKind::MkDir)), (2, 1));
-    assert_eq!((v4.total, v4.unlike()), (11, 5));
+    assert_eq!((v4.of(OpKind::Create), v4.total, v4.unlike()), (5, 11, 0));
 }
 
 #[test]

@@ -6,9 +6,11 @@
 //! those of all processes, and sees how far ahead of its schedule the run is.
 //!
 //! Where the original could divide by zero or run for ever (a pause of 0 ms, a mix without
-//! any operation), this does not; nothing else differs.
+//! any operation), this does not. It asked without end for what a cache swallows; here no kind is
+//! asked more than [`ASKED_MAX`] times what its share asks, and no pause is shorter than that part
+//! of what it should be. Nothing else differs.
 
-use super::{Calls, place};
+use super::{ASKED_MAX, Calls, place};
 use crate::measure::mix_record::CorrectionRecord;
 use crate::operation::OpKind;
 use crate::plan::MixCount;
@@ -52,6 +54,9 @@ const CHOICE: i64 = 200;
 const CHOICE_GAIN: i64 = 16;
 /// The pause when a correction leaves none.
 const PAUSE_MIN_MS: i64 = 10;
+/// Calls that are always taken for due when it is looked whether a kind was asked too often:
+/// before the first correction, nothing is known.
+const DUE_MIN: i64 = CHOICE;
 
 /// What is asked of all processes together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,13 +96,27 @@ pub fn mean_pause_ms(processes: u32, load: u32) -> i64 {
 /// The operation that follows from a random number: from operation (random mod 18) on round
 /// all of them, until (random mod 200) is used up by their weights.
 pub fn choose(random: u64, percents: &PerProcedure, calls: &PerProcedure) -> Option<usize> {
+    choose_among(random, percents, (percents, calls))
+}
+
+/// The same among those operations only of which `askable` is not 0.
+fn choose_among(
+    random: u64,
+    askable: &PerProcedure,
+    (percents, calls): (&PerProcedure, &PerProcedure),
+) -> Option<usize> {
     let total = sum(calls);
     let weight = |operation: usize| {
         let hundredfold = calls[operation].saturating_mul(100);
         let actual = hundredfold.checked_div(total).unwrap_or(0);
         percents[operation] - CHOICE_GAIN * (actual - percents[operation])
     };
-    let is_asked = |operation: usize| PROCEDURES[operation].is_some() && weight(operation) > 0;
+    // What has no share is beyond it as soon as it is called, so `askable` takes nothing away
+    // from what the original chose among.
+    let may_be = |operation: usize| askable[operation] > 0 || percents[operation] == 0;
+    let is_asked = |operation: usize| {
+        PROCEDURES[operation].is_some() && may_be(operation) && weight(operation) > 0
+    };
     if !(0..PROCEDURES.len()).any(is_asked) {
         return None;
     }
@@ -140,6 +159,9 @@ pub struct Process {
     delay_ms: i64,
     next_sample_ms: i64,
     calls: PerProcedure,
+    /// All that was claimed, and what was due at the last correction.
+    asked: PerProcedure,
+    due: i64,
 }
 
 impl Process {
@@ -154,6 +176,8 @@ impl Process {
             delay_ms: 0,
             next_sample_ms: first_sample_ms,
             calls: PerProcedure::default(),
+            asked: PerProcedure::default(),
+            due: 0,
         }
     }
 
@@ -169,7 +193,18 @@ impl Process {
 
     /// The kind that it asks next, by the same random number.
     pub fn choose(&self, random: u64) -> Option<OpKind> {
-        choose(random, &self.task.percents, &self.calls).and_then(|index| PROCEDURES[index])
+        let percents = &self.task.percents;
+        let mut askable = *percents;
+        for (percent, asked) in askable.iter_mut().zip(self.asked) {
+            let due = *percent * self.due.max(DUE_MIN) / 100;
+            if asked as f64 > ASKED_MAX * due as f64 {
+                *percent = 0;
+            }
+        }
+        let none = PerProcedure::default();
+        choose_among(random, &askable, (percents, &self.calls))
+            .or_else(|| choose(random, percents, &none))
+            .and_then(|index| PROCEDURES[index])
     }
 
     /// Counts calls that an operation claims to have made, for all processes.
@@ -178,6 +213,7 @@ impl Process {
             let calls = i64::try_from(calls).unwrap_or(i64::MAX);
             let of_all = calls.saturating_mul(self.task.processes.into());
             self.calls[operation] = self.calls[operation].saturating_add(of_all);
+            self.asked[operation] = self.asked[operation].saturating_add(of_all);
         }
     }
 
@@ -209,7 +245,10 @@ impl Process {
         }
         let got = sum(&self.calls);
         let want = elapsed_ms.saturating_mul(self.task.processes.into()) / self.mean_pause_ms;
-        self.pause_ms = corrected_pause_ms(self.mean_pause_ms, got, want, self.total());
+        self.due = want;
+        let least = (self.mean_pause_ms as f64 / ASKED_MAX) as i64;
+        let corrected = corrected_pause_ms(self.mean_pause_ms, got, want, self.total());
+        self.pause_ms = corrected.max(least);
         Some(CorrectionRecord {
             at_ns: nanos(elapsed_ms),
             seen: got.unsigned_abs(),

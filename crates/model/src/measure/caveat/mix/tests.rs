@@ -126,6 +126,7 @@ fn what_was_seen_on_the_wire_is_judged_where_it_was_seen() {
         operation,
         asked: 1000,
         seen,
+        time_ns: None,
         want_percent,
         got_percent: seen as f64 / 10_000.0,
     };
@@ -134,6 +135,7 @@ fn what_was_seen_on_the_wire_is_judged_where_it_was_seen() {
             row(OpKind::GetAttr, 700_000, 50.0),
             row(OpKind::Read, 300_000, 50.0),
         ],
+        calls: 1_000_000,
         ..WireRecord::default()
     };
     record.mix.as_mut().expect("a mix").wire = Some(wire);

@@ -10,6 +10,12 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
         Caveat::MixInvalid { off_by_percent } => {
             format!("INVALID RUN, mix generated is off by {off_by_percent:.2}%")
         }
+        Caveat::NotCaused {
+            operation,
+            wanted_per_s,
+            at_most_per_s,
+            others,
+        } => not_caused(*operation, [*wanted_per_s, *at_most_per_s], others),
         Caveat::MixOff {
             operation,
             want_percent,
@@ -59,11 +65,28 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
     })
 }
 
+fn not_caused(operation: OpKind, [wanted, at_most]: [f64; 2], others: &[OpKind]) -> String {
+    let others = match others {
+        [] => String::new(),
+        others => {
+            let names: Vec<&str> = others.iter().map(|kind| kind.name()).collect();
+            format!(", nor {} as often as the mix wants", names.join(", "))
+        }
+    };
+    format!(
+        "this client cannot be made to ask {} more than {at_most:.1} times per second, of {wanted:.1} that the mix wants{others}",
+        operation.name()
+    )
+}
+
 /// What to do about it.
 pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {
         Caveat::MixInvalid { .. } => {
             "this is not the mix that was asked for; look for operations that failed or were skipped, or run longer"
+        }
+        Caveat::NotCaused { .. } => {
+            "take a mix without it, or make the calls over nfs://, where one operation is one call"
         }
         Caveat::MixOff { .. } => {
             "run longer; if operations were skipped, offer less or allow more calls in flight (--in-flight)"
