@@ -133,7 +133,7 @@ fn every_built_in_mix(bed: &Bed) -> Result<String> {
         "write-mostly",
     ];
     for name in mixes {
-        let options = ["--mix", name, "--offered", "2000", "-d", "1s"];
+        let options = ["--mix", name, "--offered", "2000", "-d", "3s"];
         right(&mix(bed, Some(DISK), &options)?).with_context(|| name.to_owned())?;
         right(&mix(bed, None, &options)?).with_context(|| format!("{name}, ourselves"))?;
     }
