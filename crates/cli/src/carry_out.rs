@@ -192,12 +192,13 @@ fn show_one(
     show: &Presentation<'_>,
     count: usize,
 ) -> Result<Reader, Error> {
+    let page = console::page();
     let is_text = show.report.format == RunFormat::Text;
     let shown = if is_text {
         let mut printed = match &record.replay {
-            Some(_) => replay::render(record, show.detail),
-            None if record.mix.is_some() => text::mix_of_any_kind(record, show.detail),
-            None => text::render(record),
+            Some(_) => replay::render(record, show.detail, page),
+            None if record.mix.is_some() => text::mix_of_any_kind(record, show.detail, page),
+            None => text::render(record, page),
         };
         if count > 1 {
             printed.push('\n');
@@ -224,7 +225,7 @@ fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Re
         (RunFormat::Json, [record]) if count == 1 => console::result(&json::render(record)?),
         (RunFormat::Json, records) => console::result(&json::document(&records)?),
         (RunFormat::Text, [_]) => Ok(Reader::Present),
-        (RunFormat::Text, records) => console::result(&layers::render(records)),
+        (RunFormat::Text, records) => console::result(&layers::render(records, console::page())),
     }
 }
 

@@ -2,6 +2,7 @@
 //! standard error. Colours only where a person sees them (`NO_COLOR` is heeded).
 
 use crate::error::{Error, in_our_form, reason};
+use crate::render::page::Page;
 use anstyle::{AnsiColor, Style};
 use filestone_engine::Guilt;
 use filestone_model::measure::Caveat;
@@ -14,6 +15,21 @@ pub enum Reader {
     Present,
     /// The other end of the pipe was closed, as `head` does: no error.
     Gone,
+}
+
+/// The page that results are printed on: `$COLUMNS` wide where that is set, else as wide as the
+/// terminal; what goes to a file or a program has the width of a page that nobody knows.
+pub fn page() -> Page {
+    let columns = std::env::var("COLUMNS").ok();
+    let said = columns.and_then(|columns| columns.parse().ok());
+    let of_terminal = || {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+        Some(usize::from(size.ws_col))
+    };
+    match said.or_else(of_terminal) {
+        None | Some(0) => Page::default(),
+        Some(columns) => Page::of(columns),
+    }
 }
 
 /// Writes a result to standard output.

@@ -10,6 +10,7 @@ use filestone_model::measure::RunRecord;
 pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
     let report = render::named(&options.format)
         .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
+    let page = console::page();
     let records = record_file::read_records(&options.record)?;
     for record in &records {
         if let Err(contradiction) = record.check() {
@@ -21,16 +22,16 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
     }
     match (records.as_slice(), report.name) {
         ([record], _) => {
-            console::result(&(report.render)(record)?)?;
+            console::result(&(report.render)(record, page)?)?;
         }
         (records, "json") => {
             console::result(&json::document(&records)?)?;
         }
         (records, "text") => {
             for record in records {
-                console::result(&format!("{}\n", (report.render)(record)?))?;
+                console::result(&format!("{}\n", (report.render)(record, page)?))?;
             }
-            console::result(&layers::render(records))?;
+            console::result(&layers::render(records, page))?;
         }
         (records, name) => return Err(too_many(options, records.len(), name)),
     }

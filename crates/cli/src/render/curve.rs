@@ -2,7 +2,9 @@
 //!
 //! What `nhfsrun`, `nhfsnums` and `nhfsgraph` were for nhfsstone.
 
+use super::page::Page;
 use super::picture::{Axis, Line, Mark, Picture, Style};
+use super::table::{Column, Table};
 use super::{mix, sketch, text};
 use crate::quantity::{grouped, time_text};
 use filestone_model::measure::curve_record::{
@@ -13,66 +15,57 @@ use filestone_model::measure::overall_response_time::{mean_over_loads, overall_r
 use filestone_model::measure::{Ledger, RunRecord};
 
 /// The report; nothing if the record has no curve.
-pub fn render(record: &RunRecord) -> String {
+pub fn render(record: &RunRecord, page: Page) -> String {
     let Some(curve) = &record.curve else {
         return String::new();
     };
-    let mut text = text::heading(record);
-    text.push_str(&table(curve));
-    text.push_str(&sketch::render(&picture(record, curve)));
+    let mut text = text::heading(record, page);
+    text.push_str(&table(curve, page));
+    text.push_str(&sketch::render(&picture(record, curve), page));
     text.push('\n');
-    for (name, value) in facts(record, curve) {
-        text.push_str(&format!("{name:<16}{value}\n"));
-    }
-    text.push_str(&mix::errors(record));
-    text.push_str(&text::ledger(&record.totals.ledger));
+    text.push_str(&page.facts(facts(record, curve)));
+    text.push_str(&mix::errors(record, page));
+    text.push_str(&text::ledger(&record.totals.ledger, page));
     text
 }
 
 /// One row per load point, in the order in which they were visited.
-fn table(curve: &CurveRecord) -> String {
-    let mut text = format!(
-        "\n{:<8}{:>10}{:>10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}  {}\n",
-        "",
-        "OFFERED/S",
-        "DONE/S",
-        "MEAN usecs",
-        "±",
-        "P50",
-        "P90",
-        "P99",
-        "IN FLIGHT",
-        "WARM-UP s",
-        "MARKS"
-    );
+fn table(curve: &CurveRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("leg"),
+        Column::figure("OFFERED/S").gives_way(4),
+        Column::figure("DONE/S"),
+        Column::figure("MEAN usecs"),
+        Column::figure("±"),
+        Column::figure("P50").gives_way(5),
+        Column::figure("P90").gives_way(1),
+        Column::figure("P99"),
+        Column::figure("IN FLIGHT").gives_way(3),
+        Column::figure("WARM-UP s").gives_way(2),
+        Column::text("MARKS"),
+    ]);
     for point in &curve.points {
         let times = &point.response_time_ns;
-        let columns = match times.count {
-            0 => ["-", "-", "-", "-", "-"].map(String::from),
-            _ => [
-                micros(times.mean),
-                point
-                    .response_time_mean_half_width_ns
-                    .map_or("-".into(), micros),
-                micros(times.p50 as f64),
-                micros(times.p90 as f64),
-                micros(times.p99 as f64),
-            ],
+        let timed = |nanos: f64| match times.count {
+            0 => "-".into(),
+            _ => micros(nanos),
         };
-        let [mean, half_width, p50, p90, p99] = columns;
-        let row = format!(
-            "{:<8}{:>10}{:>10}{mean:>11}{half_width:>10}{p50:>10}{p90:>10}{p99:>10}{:>10.2}{:>10.1}  {}",
-            leg_name(point.leg),
+        let half_width = point.response_time_mean_half_width_ns;
+        table.row([
+            leg_name(point.leg).into(),
             load(point.offered_load_ops_per_s),
             load(point.achieved_load_ops_per_s),
-            point.in_flight_mean,
-            point.warm_up_ns as f64 / 1e9,
+            timed(times.mean),
+            half_width.map_or("-".into(), timed),
+            timed(times.p50 as f64),
+            timed(times.p90 as f64),
+            timed(times.p99 as f64),
+            format!("{:.2}", point.in_flight_mean),
+            format!("{:.1}", point.warm_up_ns as f64 / 1e9),
             marks(curve, point).join(", "),
-        );
-        text.push_str(row.trim_end());
-        text.push('\n');
+        ]);
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
 fn micros(nanos: f64) -> String {
@@ -344,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_curve_up_and_down() {
-        insta::assert_snapshot!(render(&canned::curve()));
+        insta::assert_snapshot!(render(&canned::curve(), Page::default()));
     }
 
     #[test]
@@ -360,6 +353,6 @@ mod tests {
     fn a_curve_without_a_point_is_no_panic() {
         let mut record = canned::curve();
         record.curve = Some(CurveRecord::default());
-        assert!(render(&record).contains("knee            none"));
+        assert!(render(&record, Page::default()).contains("knee            none"));
     }
 }

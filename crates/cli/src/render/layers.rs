@@ -8,6 +8,7 @@
 //! is kept out of the sums of all.
 
 use super::dbench::{self, Form};
+use super::page::Page;
 use super::{micros, replay, text};
 use crate::carry_out::layer_name;
 use crate::quantity::grouped;
@@ -41,7 +42,7 @@ struct Sums {
 }
 
 /// The tables and the sentence; nothing if these are not several replays.
-pub fn render(records: &[RunRecord]) -> String {
+pub fn render(records: &[RunRecord], page: Page) -> String {
     let plans = records.iter().filter_map(|record| record.plan.replay());
     let Some(plan) = plans.clone().next() else {
         return String::new();
@@ -76,7 +77,8 @@ pub fn render(records: &[RunRecord]) -> String {
             .zip(&sums.pass_ns)
             .map(|(column, nanos)| (column.layer, nanos / sums.per_pass / 1000.0))
             .collect();
-        text.push_str(&format!("\n{}\n", sentence(&per_operation)));
+        let sentence = sentence(&per_operation);
+        text.push_str(&format!("\n{}", page.prose(&sentence)));
     }
     text
 }
@@ -337,14 +339,14 @@ mod tests {
 
     #[test]
     fn three_layers_side_by_side() {
-        insta::assert_snapshot!(render(&canned::three_layers()));
+        insta::assert_snapshot!(render(&canned::three_layers(), Page::default()));
     }
 
     #[test]
     fn a_kind_that_one_layer_never_met_is_in_no_sum() {
         let mut records = canned::three_layers();
         records[2].totals.kinds.remove(0);
-        insta::assert_snapshot!(render(&records));
+        insta::assert_snapshot!(render(&records, Page::default()));
     }
 
     #[test]
@@ -398,7 +400,10 @@ mod tests {
 
     #[test]
     fn one_record_or_a_probe_has_no_layers() {
-        assert_eq!(render(&[canned::replayed()]), "");
-        assert_eq!(render(&[canned::plain(), canned::plain()]), "");
+        assert_eq!(render(&[canned::replayed()], Page::default()), "");
+        assert_eq!(
+            render(&[canned::plain(), canned::plain()], Page::default()),
+            ""
+        );
     }
 }

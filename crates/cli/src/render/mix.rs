@@ -1,7 +1,9 @@
 //! The report of a mix: nhfsstone's line first, as scripts expect it, then whether the
 //! run counts, and what nhfsstone never told: percentiles, waits, the wire.
 
+use super::page::Page;
 use super::replay::Detail;
+use super::table::{Column, Table};
 use super::{micros, nhfsstone, text, validity};
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::measure::caveat;
@@ -24,7 +26,7 @@ const LEFT_OUT_MAX: usize = 8;
 
 /// The report; nothing if the record is not a mix's. Caveats are told apart from it, on
 /// standard error.
-pub fn render(record: &RunRecord, detail: Detail) -> String {
+pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) else {
         return String::new();
     };
@@ -34,20 +36,18 @@ pub fn render(record: &RunRecord, detail: Detail) -> String {
         text.push_str(&invalid.unwrap_or_default());
         text.push_str(&nhfsstone::table(record, mix));
     }
-    text.push_str(&format!("\n{}", text::heading(record)));
+    text.push_str(&format!("\n{}", text::heading(record, page)));
     text.push_str(&validity::render(record, mix));
     if let Some(wire) = &mix.wire {
-        text.push_str(&on_the_wire(record, wire));
+        text.push_str(&on_the_wire(record, wire, page));
     }
-    text.push_str(&operations(record, mix));
-    text.push_str(&text::percentiles(record));
+    text.push_str(&operations(record, mix, page));
+    text.push_str(&text::percentiles(record, page));
     text.push('\n');
-    for (name, value) in facts(record, plan, mix) {
-        text.push_str(&format!("{name:<16}{value}\n"));
-    }
-    text.push_str(&errors(record));
-    text.push_str(&text::companions(record));
-    text.push_str(&text::ledger(&record.totals.ledger));
+    text.push_str(&page.facts(facts(record, plan, mix)));
+    text.push_str(&errors(record, page));
+    text.push_str(&text::companions(record, page));
+    text.push_str(&text::ledger(&record.totals.ledger, page));
     text
 }
 
@@ -59,32 +59,19 @@ pub fn row_of(record: &RunRecord, operation: OpKind) -> Option<&KindRecord> {
 
 /// Operations and their times. Shares and calls are those of the mix where one operation is one
 /// call; what system calls became on the wire is another table.
-fn operations(record: &RunRecord, mix: &MixRecord) -> String {
+fn operations(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
     let is_by_calls = mix.wire.is_none();
-    let head = match is_by_calls {
-        true => ["WANT %", "GOT %", "CALLS", "CALLS/S"],
-        false => ["", "", "OPS", "OPS/S"],
-    };
-    let mut text = format!(
-        "\n{:<44}{:^40}{:^20}\n{:<12}{:>8}{:>8}{:>10}{:>9}{:>9}{:>9}{:>10}{:>10}{:>9}{:>10}{:>9}\n",
-        "",
-        "response time (usecs)",
-        "service time (usecs)",
-        "operation",
-        head[0],
-        head[1],
-        head[2],
-        head[3],
-        "P50",
-        "P90",
-        "P99",
-        "MAX",
-        "P50",
-        "P99",
-        "ERRORS"
-    );
-    let seconds = record.window_ns.max(1) as f64 / 1e9;
+    let mut columns = vec![Column::text("operation")];
+    if is_by_calls {
+        columns.extend(["WANT %", "GOT %"].map(Column::figure));
+    }
+    columns.extend(columns_of_times(match is_by_calls {
+        true => ["CALLS", "CALLS/S"],
+        false => ["OPS", "OPS/S"],
+    }));
+    let mut table = Table::new(columns);
     let mut has_few = false;
+    let seconds = record.window_ns.max(1) as f64 / 1e9;
     for operation in kinds(record, mix) {
         let kind = row_of(record, operation);
         let done = mix.operations.iter().find(|row| row.operation == operation);
@@ -92,26 +79,73 @@ fn operations(record: &RunRecord, mix: &MixRecord) -> String {
             Some(row) => (Some([row.want_percent, row.got_percent]), row.count),
             None => (None, kind.map_or(0, |kind| kind.ledger.ended())),
         };
-        text.push_str(&format!(
-            "{:<12}{}{:>10}{:>9.1}",
-            operation.name(),
-            two_shares(shares),
-            grouped(count),
-            count as f64 / seconds,
-        ));
-        let (columns, is_few) = times(kind);
+        let (times, is_few) = times(kind);
         has_few |= is_few;
-        text.push_str(&columns);
         let errors = kind.map_or(0, |kind| unsuccessful(&kind.ledger));
-        text.push_str(&format!("{:>9}\n", grouped(errors)));
+        let row = Row {
+            shares,
+            count,
+            times,
+            errors,
+        };
+        table.row(row.cells(operation.name(), seconds));
     }
-    text.push_str(&totals_row(record, mix, seconds));
+    table.row(totals_row(record, mix).cells("all", seconds));
+    let mut text = format!("\n{}", table.render(page));
     if has_few {
-        text.push_str(&format!(
-            "{FEW} fewer than {ABOVE_MIN} operations lie above it\n"
-        ));
+        let few = format!("{FEW} fewer than {ABOVE_MIN} operations lie above it");
+        text.push_str(&page.prose(&few));
     }
     text
+}
+
+/// How often, how long and with how many errors; what matters least gives way first.
+fn columns_of_times([count, rate]: [&'static str; 2]) -> [Column; 9] {
+    let response = |head, order: Option<u8>| {
+        let column = Column::figure(head).below("response time (usecs)");
+        order.map_or(column.clone(), |order| column.gives_way(order))
+    };
+    let service = |head, order| {
+        let column = Column::figure(head).below("service time (usecs)");
+        column.gives_way(order)
+    };
+    [
+        Column::figure(count),
+        Column::figure(rate).gives_way(4),
+        response("P50", None),
+        response("P90", Some(3)),
+        response("P99", None),
+        response("MAX", Some(5)),
+        service("P50", 1),
+        service("P99", 2),
+        Column::figure("ERRORS"),
+    ]
+}
+
+/// A row of the operations' table.
+struct Row {
+    /// Wanted and got, where one operation is one call.
+    shares: Option<[f64; 2]>,
+    count: u64,
+    times: [String; 6],
+    errors: u64,
+}
+
+impl Row {
+    fn cells(self, name: &str, seconds: f64) -> Vec<String> {
+        let mut cells = vec![name.to_string()];
+        cells.extend(
+            self.shares
+                .into_iter()
+                .flatten()
+                .map(|share| format!("{share:.2}")),
+        );
+        cells.push(grouped(self.count));
+        cells.push(format!("{:.1}", self.count as f64 / seconds));
+        cells.extend(self.times);
+        cells.push(grouped(self.errors));
+        cells
+    }
 }
 
 /// The kinds of a mix: through a kernel mount, also those that its version counts as others.
@@ -126,41 +160,32 @@ fn kinds(record: &RunRecord, mix: &MixRecord) -> Vec<OpKind> {
     }
 }
 
-fn two_shares(shares: Option<[f64; 2]>) -> String {
-    match shares {
-        Some([want, got]) => format!("{want:>8.2}{got:>8.2}"),
-        None => format!("{:>16}", ""),
-    }
-}
-
 /// Response and service time of a kind, and whether too few operations lie above one.
-fn times(kind: Option<&KindRecord>) -> (String, bool) {
+fn times(kind: Option<&KindRecord>) -> ([String; 6], bool) {
     let Some(kind) = kind.filter(|kind| kind.response_time_ns.count > 0) else {
-        let columns = [9, 9, 10, 10, 9, 10].map(|width| format!("{:>width$}", "-"));
-        return (columns.concat(), false);
+        return (["-"; 6].map(|dash| format!("{dash} ")), false);
     };
     let (response, service) = (&kind.response_time_ns, &kind.service_time_ns);
     let mut has_few = false;
-    let mut quantile = |row: &DistributionRecord, nanos: u64, per: u64, width: usize| {
+    let mut quantile = |row: &DistributionRecord, nanos: u64, per: u64| {
         let is_few = row.count / per < ABOVE_MIN;
         has_few |= is_few;
         let mark = if is_few { FEW } else { ' ' };
-        let width = width - 1;
-        format!("{:>width$}{mark}", micros(nanos as f64))
+        format!("{}{mark}", micros(nanos as f64))
     };
     let columns = [
-        quantile(response, response.p50, 2, 9),
-        quantile(response, response.p90, 10, 9),
-        quantile(response, response.p99, 100, 10),
-        format!("{:>9} ", micros(response.max as f64)),
-        quantile(service, service.p50, 2, 9),
-        quantile(service, service.p99, 100, 10),
+        quantile(response, response.p50, 2),
+        quantile(response, response.p90, 10),
+        quantile(response, response.p99, 100),
+        format!("{} ", micros(response.max as f64)),
+        quantile(service, service.p50, 2),
+        quantile(service, service.p99, 100),
     ];
-    (columns.concat(), has_few)
+    (columns, has_few)
 }
 
 /// All kinds together, in the same columns.
-fn totals_row(record: &RunRecord, mix: &MixRecord, seconds: f64) -> String {
+fn totals_row(record: &RunRecord, mix: &MixRecord) -> Row {
     let totals = &record.totals;
     let sum =
         |share: fn(&MixOperationRecord) -> f64| -> f64 { mix.operations.iter().map(share).sum() };
@@ -173,24 +198,20 @@ fn totals_row(record: &RunRecord, mix: &MixRecord, seconds: f64) -> String {
         Some(_) => (None, totals.ledger.ended()),
     };
     let (response, service) = (&totals.response_time_ns, &totals.service_time_ns);
-    let columns = [
-        (response.p50, 8),
-        (response.p90, 9),
-        (response.p99, 10),
-        (response.max, 10),
-        (service.p50, 9),
-        (service.p99, 10),
-    ]
-    .map(|(nanos, width)| format!("{:>width$}", micros(nanos as f64)));
-    format!(
-        "{:<12}{}{:>10}{:>9.1}{}{:>10}\n",
-        "all",
-        two_shares(shares),
-        grouped(count),
-        count as f64 / seconds,
-        columns.concat(),
-        grouped(unsuccessful(&totals.ledger)),
-    )
+    Row {
+        shares,
+        count,
+        times: [
+            response.p50,
+            response.p90,
+            response.p99,
+            response.max,
+            service.p50,
+            service.p99,
+        ]
+        .map(|nanos| format!("{} ", micros(nanos as f64))),
+        errors: unsuccessful(&totals.ledger),
+    }
 }
 
 fn unsuccessful(ledger: &Ledger) -> u64 {
@@ -199,11 +220,17 @@ fn unsuccessful(ledger: &Ledger) -> u64 {
 
 /// All calls that the mount's client made, by procedure, with their own times; and how often
 /// system calls were made that ought to have caused them.
-fn on_the_wire(record: &RunRecord, wire: &WireRecord) -> String {
-    let mut text = format!(
-        "\n{:<18}{:>8}{:>8}{:>12}{:>10}{:>10}{:>11}{:>12}\n",
-        "on the wire", "WANT %", "GOT %", "CALLS", "CALLS/S", "SECS", "MSEC/CALL", "ASKED"
-    );
+fn on_the_wire(record: &RunRecord, wire: &WireRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("on the wire"),
+        Column::figure("WANT %"),
+        Column::figure("GOT %"),
+        Column::figure("CALLS"),
+        Column::figure("CALLS/S").gives_way(2),
+        Column::figure("SECS").gives_way(1),
+        Column::figure("MSEC/CALL"),
+        Column::figure("ASKED"),
+    ]);
     let seconds = record.window_ns.max(1) as f64 / 1e9;
     let mut line = |name: &str, shares: [f64; 2], seen: u64, time_ns: Option<u64>, asked: &str| {
         let (secs, each) = match time_ns {
@@ -213,12 +240,16 @@ fn on_the_wire(record: &RunRecord, wire: &WireRecord) -> String {
             ),
             _ => ("-".into(), "-".into()),
         };
-        text.push_str(&format!(
-            "{name:<18}{}{:>12}{:>10.1}{secs:>10}{each:>11}{asked:>12}\n",
-            two_shares(Some(shares)),
+        table.row([
+            name.into(),
+            format!("{:.2}", shares[0]),
+            format!("{:.2}", shares[1]),
             grouped(seen),
-            seen as f64 / seconds,
-        ));
+            format!("{:.1}", seen as f64 / seconds),
+            secs,
+            each,
+            asked.into(),
+        ]);
     };
     for row in &wire.operations {
         let shares = [row.want_percent, row.got_percent];
@@ -226,13 +257,8 @@ fn on_the_wire(record: &RunRecord, wire: &WireRecord) -> String {
         line(name, shares, row.seen, row.time_ns, &asked);
     }
     for row in &wire.others {
-        line(
-            &row.name,
-            [0.0, row.got_percent],
-            row.seen,
-            row.time_ns,
-            "-",
-        );
+        let shares = [0.0, row.got_percent];
+        line(&row.name, shares, row.seen, row.time_ns, "-");
     }
     let rows = wire.operations.iter();
     let all = rows.fold([0.0; 2], |[want, got], row| {
@@ -249,30 +275,29 @@ fn on_the_wire(record: &RunRecord, wire: &WireRecord) -> String {
         times.sum(),
         &grouped(asked),
     );
-    text.push_str(&about_the_wire(wire));
-    text
+    format!("\n{}{}", table.render(page), about_the_wire(wire, page))
 }
 
 /// Where the counts come from, and what they cannot show.
-fn about_the_wire(wire: &WireRecord) -> String {
+fn about_the_wire(wire: &WireRecord, page: Page) -> String {
     let mut text = String::new();
     for same in &wire.counted_as {
-        text.push_str(&format!(
-            "{}: NFSv4 has no such procedure; wanted, asked and counted as {}\n",
+        text.push_str(&page.prose(&format!(
+            "{}: NFSv4 has no such procedure; wanted, asked and counted as {}",
             same.operation.name(),
             same.counted_as.name(),
-        ));
+        )));
     }
     for limit in &wire.limits {
-        text.push_str(&format!(
-            "{}: this client cannot be made to ask it more than {:.2} times per second, of {:.2}\n",
+        text.push_str(&page.prose(&format!(
+            "{}: this client cannot be made to ask it more than {:.2} times per second, of {:.2}",
             limit.operation.name(),
             limit.at_most_per_s,
             limit.wanted_per_s,
-        ));
+        )));
     }
-    text.push_str(&format!(
-        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {}\n",
+    text.push_str(&page.prose(&format!(
+        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {}",
         grouped(wire.calls),
         wire.source,
         wire.background_calls_per_s,
@@ -280,7 +305,7 @@ fn about_the_wire(wire: &WireRecord) -> String {
             1 => "once".into(),
             count => format!("{} times", grouped(count)),
         }
-    ));
+    )));
     text
 }
 
@@ -396,7 +421,7 @@ fn left_out(plan: &MixPlan) -> String {
 
 /// What did not succeed, by kind and status, and what never began, of all kinds; nothing if
 /// all was done.
-pub fn errors(record: &RunRecord) -> String {
+pub fn errors(record: &RunRecord, page: Page) -> String {
     let mut rows: Vec<(String, u64, u64)> = Vec::new();
     let (mut skipped, mut scheduled) = (0, 0);
     let kinds = record.totals.kinds.iter();
@@ -420,24 +445,10 @@ pub fn errors(record: &RunRecord) -> String {
     if skipped > 0 && !is_steered {
         rows.push(("skipped: due, but never sent".into(), skipped, scheduled));
     }
-    let mut text = table_of_errors(&rows);
+    let mut text = text::errors_table(rows, page);
     if skipped > 0 && is_steered {
-        text.push_str(&format!("\n{}\n", never_started(record, skipped)));
-    }
-    text
-}
-
-fn table_of_errors(rows: &[(String, u64, u64)]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut text = format!("\n{:<44}{:>12}{:>10}\n", "errors", "COUNT", "SHARE");
-    for (name, count, scheduled) in rows {
-        let share = 100.0 * *count as f64 / *scheduled.max(&1) as f64;
-        text.push_str(&format!(
-            "{name:<44}{:>12}{share:>8.3} %\n",
-            grouped(*count)
-        ));
+        let what = never_started(record, skipped);
+        text.push_str(&format!("\n{}", page.prose(&what)));
     }
     text
 }
@@ -476,13 +487,17 @@ mod tests {
 
     #[test]
     fn a_mix_that_counts() {
-        insta::assert_snapshot!(render(&judged(canned::mix()), Detail::Whole));
+        insta::assert_snapshot!(render(
+            &judged(canned::mix()),
+            Detail::Whole,
+            Page::default()
+        ));
     }
 
     #[test]
     fn a_mix_through_a_mount_that_does_not_count() {
         let record = judged(canned::mix_through_mount());
-        insta::assert_snapshot!(render(&record, Detail::Clients));
+        insta::assert_snapshot!(render(&record, Detail::Clients, Page::default()));
     }
     #[test]
     fn what_never_began_is_one_row_of_a_mix_and_no_error_of_a_search() {
@@ -492,18 +507,19 @@ mod tests {
                 kind.ledger.skipped += 6070;
                 kind.ledger.scheduled += 6070;
             }
-            errors(&record)
+            errors(&record, Page::default())
         };
         let plain = skipping(canned::mix());
         assert_eq!(plain.matches("skipped: due, but never sent").count(), 1);
         assert!(plain.contains(" 12,140 "), "{plain}");
-        let steered = skipping(canned::curve());
+        let steered = skipping(canned::curve())
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         assert_eq!(
-            steered.lines().last(),
-            Some(
-                "12,140 operations that were due at loads beyond the server's were never \
-                 started; the search goes there on purpose"
-            )
+            steered,
+            "12,140 operations that were due at loads beyond the server's were never started; the \
+             search goes there on purpose"
         );
     }
 }

@@ -16,11 +16,13 @@ pub mod mix;
 pub mod mixes;
 pub mod nhfsstone;
 pub mod objective;
+pub mod page;
 pub mod picture;
 pub mod replay;
 pub mod rows;
 pub mod sketch;
 pub mod summary;
+pub mod table;
 pub mod text;
 pub mod ticks;
 pub mod validity;
@@ -30,6 +32,7 @@ pub mod canned;
 
 use crate::error::Error;
 use filestone_model::measure::RunRecord;
+use page::Page;
 
 /// One way to show a run record.
 #[derive(Debug)]
@@ -38,8 +41,8 @@ pub struct Report {
     pub name: &'static str,
     /// What it is, in a few words.
     pub about: &'static str,
-    /// Makes it.
-    pub render: fn(&RunRecord) -> Result<String, Error>,
+    /// Makes it; only what people read depends on the page.
+    pub render: fn(&RunRecord, Page) -> Result<String, Error>,
 }
 
 /// All reports.
@@ -47,34 +50,34 @@ pub const REPORTS: &[Report] = &[
     Report {
         name: "text",
         about: "Tables for people",
-        render: |record| Ok(text::render(record)),
+        render: |record, page| Ok(text::render(record, page)),
     },
     Report {
         name: "json",
         about: "The run record itself",
-        render: json::render,
+        render: |record, _| json::render(record),
     },
     Report {
         name: "csv",
         about: "A row per interval and kind of operation, and the totals; of a curve or a search, a row per load",
-        render: |record| Ok(found::values(record).unwrap_or_else(|| csv::render(record))),
+        render: |record, _| Ok(found::values(record).unwrap_or_else(|| csv::render(record))),
     },
     Report {
         name: "gnuplot",
         about: "A script with its data: requests, latency, send and receive; of a curve or a search, that",
-        render: |record| {
+        render: |record, _| {
             Ok(found::script_with_data(record).unwrap_or_else(|| gnuplot::render(record)))
         },
     },
     Report {
         name: "hdr",
         about: "HdrHistogram's interval log, format 1.3",
-        render: hdr::render,
+        render: |record, _| hdr::render(record),
     },
     Report {
         name: "svg",
         about: "A picture of a load-response curve, or of a search for a load",
-        render: found::svg,
+        render: |record, _| found::svg(record),
     },
 ];
 

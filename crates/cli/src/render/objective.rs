@@ -2,29 +2,30 @@
 //! the loads that were tried.
 
 use super::curve::subtitle;
+use super::page::Page;
 use super::picture::{Axis, Line, Mark, Picture, Style};
+use super::table::{Column, Table};
 use super::{micros, mix, sketch, text};
 use crate::quantity::grouped;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
 
 /// The report; nothing if the record is not a search's.
-pub fn render(record: &RunRecord) -> String {
+pub fn render(record: &RunRecord, page: Page) -> String {
     let Some(objective) = &record.objective else {
         return String::new();
     };
-    let mut text = text::heading(record);
-    text.push_str(&format!("\n{}\n", answer(objective)));
-    text.push_str(&table(objective));
-    text.push_str(&sketch::render(&picture(record, objective)));
+    let mut text = text::heading(record, page);
+    text.push_str(&format!("\n{}", page.prose(&answer(objective))));
+    text.push_str(&table(objective, page));
+    text.push_str(&sketch::render(&picture(record, objective), page));
     if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
         text.push('\n');
-        for (name, value) in mix::what_was_asked(record, plan, &mix.file_set) {
-            text.push_str(&format!("{name:<16}{value}\n"));
-        }
+        let asked = mix::what_was_asked(record, plan, &mix.file_set);
+        text.push_str(&page.facts(asked));
     }
-    text.push_str(&mix::errors(record));
-    text.push_str(&text::ledger(&record.totals.ledger));
+    text.push_str(&mix::errors(record, page));
+    text.push_str(&text::ledger(&record.totals.ledger, page));
     text
 }
 
@@ -110,36 +111,36 @@ fn amount(load: f64) -> String {
 }
 
 /// One row per load that was tried, in order.
-fn table(record: &ObjectiveRecord) -> String {
+fn table(record: &ObjectiveRecord, page: Page) -> String {
     let figure = record.objective.figure.to_string().to_uppercase();
-    let mut text = format!(
-        "\n{:>10}{:>10}{:>12}{:>14}{:>12}{:>10}{:>10}  OBJECTIVE\n",
-        "OFFERED/S",
-        "DONE/S",
-        "OPERATIONS",
-        format!("{figure} usecs"),
-        "ABOVE",
-        "ABOVE %",
-        "TIME s"
-    );
+    let mut table = Table::new([
+        Column::figure("OFFERED/S"),
+        Column::figure("DONE/S").gives_way(3),
+        Column::figure("OPERATIONS").gives_way(2),
+        Column::figure(format!("{figure} usecs")),
+        Column::figure("ABOVE").gives_way(1),
+        Column::figure("ABOVE %"),
+        Column::figure("TIME s"),
+        Column::text("OBJECTIVE"),
+    ]);
     for tried in &record.tried {
         let percent = 100.0 * tried.above as f64 / tried.ended.max(1) as f64;
-        let holds = if holds(record, tried) {
-            "holds"
-        } else {
-            "broken"
-        };
-        text.push_str(&format!(
-            "{:>10}{:>10}{:>12}{:>14}{:>12}{percent:>10.3}{:>10.1}  {holds}\n",
+        let seconds = tried.end_ns.saturating_sub(tried.start_ns) as f64 / 1e9;
+        table.row([
             amount(tried.offered_load_ops_per_s),
             amount(tried.achieved_load_ops_per_s),
             grouped(tried.ended),
             micros(tried.figure_ns as f64),
             grouped(tried.above),
-            tried.end_ns.saturating_sub(tried.start_ns) as f64 / 1e9,
-        ));
+            format!("{percent:.3}"),
+            format!("{seconds:.1}"),
+            match holds(record, tried) {
+                true => "holds".into(),
+                false => "broken".into(),
+            },
+        ]);
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
 const fn holds(record: &ObjectiveRecord, tried: &TriedRecord) -> bool {
@@ -220,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_search_that_found_its_load() {
-        insta::assert_snapshot!(render(&canned::objective()));
+        insta::assert_snapshot!(render(&canned::objective(), Page::default()));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! then what dbench never told: percentiles, lag, cost on the wire, mismatches.
 
 use super::dbench::{self, Form};
+use super::page::Page;
+use super::table::{Column, Table};
 use super::{micros, text};
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
@@ -29,15 +31,15 @@ pub enum Detail {
 
 /// The report; nothing if the record is not a replay's. Caveats are told apart
 /// from it, on standard error.
-pub fn render(record: &RunRecord, detail: Detail) -> String {
+pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
         return String::new();
     };
     let mut text = String::from("\n");
     if detail == Detail::Brief {
         text.push_str(&dbench::throughput(Form::Five, record, plan));
-        text.push_str(&mismatches(replay, plan));
-        text.push_str(&lost_clients(replay));
+        text.push_str(&mismatches(replay, plan, page));
+        text.push_str(&lost_clients(replay, page));
         return text;
     }
     text.push_str(&dbench::table(Form::Five, record, plan));
@@ -45,16 +47,14 @@ pub fn render(record: &RunRecord, detail: Detail) -> String {
         text.push_str(&dbench::per_client(Form::Five, replay, plan));
     }
     text.push_str(&dbench::throughput(Form::Five, record, plan));
-    text.push_str(&format!("\n{}\n", heading(record)));
-    text.push_str(&operations(record, plan));
-    text.push_str(&text::percentiles(record));
+    text.push_str(&format!("\n{}", page.prose(&heading(record))));
+    text.push_str(&operations(record, plan, page));
+    text.push_str(&text::percentiles(record, page));
     text.push('\n');
-    for (name, value) in facts(record, plan, replay) {
-        text.push_str(&format!("{name:<16}{value}\n"));
-    }
-    text.push_str(&mismatches(replay, plan));
-    text.push_str(&lost_clients(replay));
-    text.push_str(&text::ledger(&record.totals.ledger));
+    text.push_str(&page.facts(facts(record, plan, replay)));
+    text.push_str(&mismatches(replay, plan, page));
+    text.push_str(&lost_clients(replay, page));
+    text.push_str(&text::ledger(&record.totals.ledger, page));
     text
 }
 
@@ -156,21 +156,25 @@ pub fn measured<'record>(
 }
 
 /// Service times by kind: the lag of a paced load is not among them.
-fn operations(record: &RunRecord, plan: &ReplayPlan) -> String {
-    let mut text = format!(
-        "\n{:<24}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-        "service time, usecs", "COUNT", "P50", "P90", "P99", "P99.9", "MAX"
-    );
+fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("service time, usecs"),
+        Column::figure("COUNT"),
+        Column::figure("P50"),
+        Column::figure("P90").gives_way(1),
+        Column::figure("P99"),
+        Column::figure("P99.9").gives_way(2),
+        Column::figure("MAX"),
+    ]);
     for kind in measured(record, plan) {
         let times = &kind.service_time_ns;
         let name = dbench::spelling(Form::Five, plan, kind.operation);
-        text.push_str(&format!("{name:<24}{:>12}", grouped(times.count)));
-        for nanos in [times.p50, times.p90, times.p99, times.p99_9, times.max] {
-            text.push_str(&format!("{:>10}", micros(nanos as f64)));
-        }
-        text.push('\n');
+        let figures = [times.p50, times.p90, times.p99, times.p99_9, times.max];
+        let figures = figures.map(|nanos| micros(nanos as f64));
+        let count = grouped(times.count);
+        table.row([name.to_string(), count].into_iter().chain(figures));
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
 /// Load, bytes, lag and cost, one fact per line.
@@ -301,26 +305,31 @@ fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<(&'static str, String)
 }
 
 /// Results other than the load file expects.
-fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan) -> String {
+fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan, page: Page) -> String {
     if replay.mismatch_count == 0 {
         return String::new();
     }
-    let mut text = format!(
-        "\n{:<24}{:>12}  WHAT, AND WHERE FIRST\n",
-        "mismatches", "COUNT"
-    );
+    let mut table = Table::new([
+        Column::text("mismatches").at_least(14),
+        Column::figure("COUNT"),
+        Column::text("WHAT, AND WHERE FIRST"),
+    ]);
     for mismatch in &replay.mismatches {
-        text.push_str(&mismatch_row(mismatch, plan));
+        table.row([
+            dbench::spelling(Form::Five, plan, mismatch.operation).to_string(),
+            grouped(mismatch.count),
+            mismatch_text(mismatch),
+        ]);
     }
     let listed: u64 = replay.mismatches.iter().map(|one| one.count).sum();
     let others = replay.mismatch_count.saturating_sub(listed);
     if others > 0 {
-        text.push_str(&format!("{:<24}{:>12}\n", "others", grouped(others)));
+        table.row(["others".into(), grouped(others)]);
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
-fn mismatch_row(mismatch: &MismatchRecord, plan: &ReplayPlan) -> String {
+fn mismatch_text(mismatch: &MismatchRecord) -> String {
     let lines: Vec<String> = mismatch.lines.iter().map(ToString::to_string).collect();
     let lines = match lines.as_slice() {
         [] => String::new(),
@@ -328,9 +337,7 @@ fn mismatch_row(mismatch: &MismatchRecord, plan: &ReplayPlan) -> String {
         lines => format!(" (lines {})", lines.join(", ")),
     };
     format!(
-        "{:<24}{:>12}  {}: expected {}, got {}{lines}\n",
-        dbench::spelling(Form::Five, plan, mismatch.operation),
-        grouped(mismatch.count),
+        "{}: expected {}, got {}{lines}",
         mismatch.mismatch.name(),
         mismatch.expected,
         mismatch.got,
@@ -338,7 +345,7 @@ fn mismatch_row(mismatch: &MismatchRecord, plan: &ReplayPlan) -> String {
 }
 
 /// Clients that ended early, and why.
-fn lost_clients(replay: &ReplayRecord) -> String {
+fn lost_clients(replay: &ReplayRecord, page: Page) -> String {
     let lost: Vec<(u32, &str)> = replay
         .clients
         .iter()
@@ -347,10 +354,14 @@ fn lost_clients(replay: &ReplayRecord) -> String {
     if lost.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{:<16}WHY\n", "lost clients");
+    let mut table = Table::new([
+        Column::text("lost clients").at_least(14),
+        Column::text("WHY"),
+    ]);
     for (client, reason) in lost.iter().take(LOST_MAX) {
-        text.push_str(&format!("client {client:<9}{}\n", in_our_form(reason)));
+        table.row([format!("client {client}"), in_our_form(reason)]);
     }
+    let mut text = format!("\n{}", table.render(page));
     if lost.len() > LOST_MAX {
         let more = grouped((lost.len() - LOST_MAX) as u64);
         text.push_str(&format!("and {more} more\n"));
@@ -365,12 +376,20 @@ mod tests {
 
     #[test]
     fn a_replay_without_a_mismatch() {
-        insta::assert_snapshot!(render(&canned::replayed(), Detail::Clients));
+        insta::assert_snapshot!(render(
+            &canned::replayed(),
+            Detail::Clients,
+            Page::default()
+        ));
     }
 
     #[test]
     fn a_paced_replay_over_nfs_with_mismatches_and_a_lost_client() {
-        insta::assert_snapshot!(render(&canned::replayed_with_mismatches(), Detail::Whole));
+        insta::assert_snapshot!(render(
+            &canned::replayed_with_mismatches(),
+            Detail::Whole,
+            Page::default()
+        ));
     }
 
     #[test]

@@ -1,16 +1,19 @@
 //! A picture in plain characters, for the terminal: enough to see where a curve bends.
 
+use super::page::{Page, wrapped};
 use super::picture::{Line, Picture, Scale, Style};
 
 /// Columns of the diagram itself.
 const WIDTH: usize = 64;
 /// Its rows.
 const HEIGHT: usize = 14;
+/// Where they begin.
+const INDENT: usize = 12;
 /// Fewer points show nothing that the table does not.
 const POINTS_MIN: usize = 3;
 
 /// The picture; nothing if it would not help.
-pub fn render(picture: &Picture) -> String {
+pub fn render(picture: &Picture, page: Page) -> String {
     let enough = picture
         .lines
         .iter()
@@ -29,7 +32,7 @@ pub fn render(picture: &Picture) -> String {
     for line in picture.lines.iter().rev() {
         draw(&mut grid, line, &x, &y);
     }
-    assemble(picture, &grid, &x, &y)
+    assemble(picture, &grid, (&x, &y), page)
 }
 
 const fn symbol(style: Style) -> char {
@@ -72,7 +75,12 @@ fn set(row: &mut [char; WIDTH], column: usize, symbol: char) {
     }
 }
 
-fn assemble(picture: &Picture, grid: &[[char; WIDTH]; HEIGHT], x: &Scale, y: &Scale) -> String {
+fn assemble(
+    picture: &Picture,
+    grid: &[[char; WIDTH]; HEIGHT],
+    (x, y): (&Scale, &Scale),
+    page: Page,
+) -> String {
     let mut labels = vec![String::new(); HEIGHT];
     for tick in y.ticks() {
         let row = HEIGHT - 1 - nearest(tick.place, HEIGHT);
@@ -103,13 +111,13 @@ fn assemble(picture: &Picture, grid: &[[char; WIDTH]; HEIGHT], x: &Scale, y: &Sc
         [] => String::new(),
         marks => format!("; . {}", marks.join(", ")),
     };
-    text.push_str(&format!("{:>12}{}{marks}\n", "", picture.x.label));
+    let below = format!("{:>INDENT$}{}{marks}", "", picture.x.label);
+    text.push_str(&wrapped(&below, page.columns(), INDENT, INDENT));
     text
 }
 
 /// The numbers below the diagram, each in the middle of its place, unless one is in its way.
 fn numbers(x: &Scale) -> String {
-    const INDENT: usize = 12;
     let mut line = String::new();
     for tick in x.ticks() {
         let Some(words) = tick.text else { continue };
@@ -132,7 +140,7 @@ mod tests {
     fn a_search_is_sketched_with_its_bound() {
         let record = canned::objective();
         let found = record.objective.as_ref().expect("a search");
-        insta::assert_snapshot!(render(&objective::picture(&record, found)));
+        insta::assert_snapshot!(render(&objective::picture(&record, found), Page::default()));
     }
 
     #[test]
@@ -144,6 +152,6 @@ mod tests {
             .lines
             .iter_mut()
             .for_each(|line| line.points.truncate(2));
-        assert_eq!(render(&picture), "");
+        assert_eq!(render(&picture, Page::default()), "");
     }
 }

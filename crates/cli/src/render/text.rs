@@ -1,5 +1,7 @@
 //! Tables for people: what was measured, how long it took, where operations went.
 
+use super::page::Page;
+use super::table::{Column, Table};
 use super::{curve, micros, mix, objective, replay, summary};
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::target::bracketed;
@@ -11,52 +13,50 @@ use filestone_model::plan::{
 };
 
 /// The whole report; caveats are told apart from it, on standard error.
-pub fn render(record: &RunRecord) -> String {
+pub fn render(record: &RunRecord, page: Page) -> String {
     if record.replay.is_some() {
-        return replay::render(record, replay::Detail::Whole);
+        return replay::render(record, replay::Detail::Whole, page);
     }
     if record.mix.is_some() {
-        return mix_of_any_kind(record, replay::Detail::Whole);
+        return mix_of_any_kind(record, replay::Detail::Whole, page);
     }
-    let mut text = heading(record);
+    let mut text = heading(record, page);
     text.push_str(&summary::render(record, summary::Extremes::Rows));
-    text.push_str(&percentiles(record));
+    text.push_str(&percentiles(record, page));
     text.push('\n');
-    for (name, value) in facts(record) {
-        text.push_str(&format!("{name:<16}{value}\n"));
-    }
-    text.push_str(&errors(record));
-    text.push_str(&companions(record));
-    text.push_str(&ledger(&record.totals.ledger));
+    text.push_str(&page.facts(facts(record)));
+    text.push_str(&errors(record, page));
+    text.push_str(&companions(record, page));
+    text.push_str(&ledger(&record.totals.ledger, page));
     text
 }
 
 /// The report of a mix, of the curve that it was steered along, or of what was looked for.
-pub fn mix_of_any_kind(record: &RunRecord, detail: replay::Detail) -> String {
+pub fn mix_of_any_kind(record: &RunRecord, detail: replay::Detail, page: Page) -> String {
     if record.curve.is_some() {
-        curve::render(record)
+        curve::render(record, page)
     } else if record.objective.is_some() {
-        objective::render(record)
+        objective::render(record, page)
     } else {
-        mix::render(record, detail)
+        mix::render(record, detail, page)
     }
 }
 
 /// One line that says what was measured.
-pub fn heading(record: &RunRecord) -> String {
+pub fn heading(record: &RunRecord, page: Page) -> String {
     let plan = &record.plan;
     let ended = match &record.end {
         RunEnd::Finished => String::new(),
         RunEnd::Interrupted => ", interrupted".into(),
         RunEnd::TargetLost { .. } => ", ended by the loss of the target".into(),
     };
-    format!(
-        "{} of {}: {}, {}{ended}\n",
+    page.prose(&format!(
+        "{} of {}: {}, {}{ended}",
         subject(plan),
         place(record),
         load(plan),
         duration_text(record.window_ns),
-    )
+    ))
 }
 
 fn subject(plan: &Plan) -> String {
@@ -139,30 +139,34 @@ fn load(plan: &Plan) -> String {
 }
 
 /// The parts of the response time, in microseconds.
-pub fn percentiles(record: &RunRecord) -> String {
+pub fn percentiles(record: &RunRecord, page: Page) -> String {
     let totals = &record.totals;
-    let mut text = format!(
-        "\n{:<16}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-        "usecs", "MIN", "MEAN", "P50", "P90", "P95", "P99", "P99.9", "P99.99", "MAX"
-    );
+    let mut table = Table::new([
+        Column::text("usecs"),
+        Column::figure("MIN").gives_way(2),
+        Column::figure("MEAN"),
+        Column::figure("P50"),
+        Column::figure("P90").gives_way(3),
+        Column::figure("P95").gives_way(1),
+        Column::figure("P99"),
+        Column::figure("P99.9"),
+        Column::figure("P99.99").gives_way(4),
+        Column::figure("MAX"),
+    ]);
     for (name, row) in [
         ("response time", &totals.response_time_ns),
         ("service time", &totals.service_time_ns),
         ("slot wait", &totals.slot_wait_ns),
         ("dispatch delay", &totals.dispatch_delay_ns),
     ] {
-        text.push_str(&distribution(name, row));
+        let figures = distribution(row);
+        table.row(std::iter::once(name.to_string()).chain(figures));
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
-fn distribution(name: &str, row: &DistributionRecord) -> String {
-    let mut text = format!("{name:<16}");
-    if row.count == 0 {
-        text.push_str(&format!("{:>10}\n", "-"));
-        return text;
-    }
-    let columns = [
+fn distribution(row: &DistributionRecord) -> [String; 9] {
+    [
         row.min as f64,
         row.mean,
         row.p50 as f64,
@@ -172,12 +176,11 @@ fn distribution(name: &str, row: &DistributionRecord) -> String {
         row.p99_9 as f64,
         row.p99_99 as f64,
         row.max as f64,
-    ];
-    for nanos in columns {
-        text.push_str(&format!("{:>10}", micros(nanos)));
-    }
-    text.push('\n');
-    text
+    ]
+    .map(|nanos| match row.count {
+        0 => "-".into(),
+        _ => micros(nanos),
+    })
 }
 
 /// Load, bytes and cost, one fact per line.
@@ -296,7 +299,7 @@ pub fn wire_bytes_of(kinds: &[&KindRecord]) -> String {
 }
 
 /// What did not succeed, by status; nothing if all did.
-fn errors(record: &RunRecord) -> String {
+fn errors(record: &RunRecord, page: Page) -> String {
     let Some(kind) = record.measured() else {
         return String::new();
     };
@@ -315,49 +318,66 @@ fn errors(record: &RunRecord) -> String {
         .into_iter()
         .filter(|(_, count)| *count > 0),
     );
+    let rows = rows.into_iter();
+    let rows = rows.map(|(name, count)| (name.into(), count, ledger.scheduled));
+    errors_table(rows.collect(), page)
+}
+
+/// What did not succeed, how often, and of how many; nothing if all did.
+pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{:<32}{:>12}{:>10}\n", "errors", "COUNT", "SHARE");
-    for (name, count) in rows {
-        let share = 100.0 * count as f64 / ledger.scheduled.max(1) as f64;
-        text.push_str(&format!("{name:<32}{:>12}{share:>8.3} %\n", grouped(count)));
+    let mut table = Table::new([
+        Column::text("errors").at_least(30),
+        Column::figure("COUNT"),
+        Column::figure("SHARE"),
+    ]);
+    for (name, count, scheduled) in rows {
+        let share = 100.0 * count as f64 / scheduled.max(1) as f64;
+        table.row([name, grouped(count), format!("{share:.3} %")]);
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
 /// What had to be done so that the measured operation could be repeated.
-pub fn companions(record: &RunRecord) -> String {
-    let mut text = String::new();
+pub fn companions(record: &RunRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("companions").at_least(14),
+        Column::figure("OK"),
+        Column::figure("FAILED"),
+        Column::figure("P50"),
+        Column::figure("P99"),
+        Column::figure("MAX"),
+    ]);
     let kinds = record.totals.kinds.iter();
-    for kind in kinds.filter(|kind| kind.role == Role::Companion && kind.ledger.scheduled > 0) {
-        if text.is_empty() {
-            text.push_str(&format!(
-                "\n{:<16}{:>12}{:>12}{:>10}{:>10}{:>10}\n",
-                "companions", "OK", "FAILED", "P50", "P99", "MAX"
-            ));
-        }
+    let mut kinds = kinds
+        .filter(|kind| kind.role == Role::Companion && kind.ledger.scheduled > 0)
+        .peekable();
+    if kinds.peek().is_none() {
+        return String::new();
+    }
+    for kind in kinds {
         let times = &kind.response_time_ns;
-        text.push_str(&format!(
-            "{:<16}{:>12}{:>12}{:>10}{:>10}{:>10}\n",
-            kind.operation.name(),
+        table.row([
+            kind.operation.name().into(),
             grouped(kind.ledger.ok),
             grouped(kind.ledger.scheduled.saturating_sub(kind.ledger.ok)),
             micros(times.p50 as f64),
             micros(times.p99 as f64),
             micros(times.max as f64),
-        ));
+        ]);
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
 /// Where every operation went, if one of them went anywhere but well.
-pub fn ledger(ledger: &Ledger) -> String {
+pub fn ledger(ledger: &Ledger, page: Page) -> String {
     if ledger.ok == ledger.scheduled {
         return String::new();
     }
-    format!(
-        "\n{} scheduled = {} ok + {} failed + {} timed out + {} disconnected + {} skipped + {} in flight\n",
+    let sum = format!(
+        "{} scheduled = {} ok + {} failed + {} timed out + {} disconnected + {} skipped + {} in flight",
         grouped(ledger.scheduled),
         grouped(ledger.ok),
         grouped(ledger.failed),
@@ -365,7 +385,8 @@ pub fn ledger(ledger: &Ledger) -> String {
         grouped(ledger.disconnected),
         grouped(ledger.skipped),
         grouped(ledger.in_flight),
-    )
+    );
+    format!("\n{}", page.prose(&sum))
 }
 
 #[cfg(test)]
@@ -375,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_plain_run() {
-        insta::assert_snapshot!(render(&canned::plain()));
+        insta::assert_snapshot!(render(&canned::plain(), Page::default()));
     }
 
     #[test]
@@ -402,9 +423,8 @@ mod tests {
         for mut record in [canned::plain(), canned::mix(), canned::replayed()] {
             for data in [ReadData::Discard, ReadData::Deliver, ReadData::Verify] {
                 record.plan.read_data = Some(data);
-                let text = render(&record);
-                let line = text.lines().find(|line| line.starts_with("read data"));
-                lines.push_str(&format!("{}\n", line.expect("it is said")));
+                let (name, said) = read_data(&record.plan).expect("it is said");
+                lines.push_str(&format!("{name:<16}{said}\n"));
             }
         }
         insta::assert_snapshot!(lines, @"
@@ -422,11 +442,11 @@ mod tests {
 
     #[test]
     fn a_run_with_errors_and_companions() {
-        insta::assert_snapshot!(render(&canned::with_errors()));
+        insta::assert_snapshot!(render(&canned::with_errors(), Page::default()));
     }
 
     #[test]
     fn an_open_loop_that_was_interrupted() {
-        insta::assert_snapshot!(render(&canned::interrupted()));
+        insta::assert_snapshot!(render(&canned::interrupted(), Page::default()));
     }
 }

@@ -1,0 +1,133 @@
+//! The width of what a report is read on, and prose that keeps to it.
+//!
+//! Reports stay functions of the record and a page. Where nobody knows how wide the reader's
+//! page is, it has 80 columns: what does not fit there is in the record and in its other forms.
+
+/// Columns of a terminal that says nothing else.
+const COLUMNS: usize = 80;
+/// Narrower pages would be all wrapping.
+const COLUMNS_MIN: usize = 40;
+/// Lines of prose that are longer are hard to read, however wide the page.
+const PROSE_MAX: usize = 100;
+/// Where the value of a fact begins.
+const FACT_INDENT: usize = 16;
+
+/// What a report is printed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    columns: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { columns: COLUMNS }
+    }
+}
+
+impl Page {
+    /// A page of so many columns, or of the fewest that make sense.
+    pub fn of(columns: usize) -> Self {
+        Self {
+            columns: columns.max(COLUMNS_MIN),
+        }
+    }
+
+    /// How many characters a line may have.
+    pub const fn columns(self) -> usize {
+        self.columns
+    }
+
+    /// A sentence, in as many lines as it takes.
+    pub fn prose(self, text: &str) -> String {
+        wrapped(text, self.columns.min(PROSE_MAX), 0, 0)
+    }
+
+    /// A line per fact: its name, then its value, whose further lines stand below the first.
+    pub fn facts<N: AsRef<str>>(self, facts: impl IntoIterator<Item = (N, String)>) -> String {
+        let width = self.columns.min(PROSE_MAX);
+        let fact = |(name, value): (N, String)| {
+            let line = format!("{:<FACT_INDENT$}{value}", name.as_ref());
+            let name = name.as_ref().chars().count().max(FACT_INDENT);
+            wrapped(&line, width, name, FACT_INDENT)
+        };
+        facts.into_iter().map(fact).collect()
+    }
+}
+
+/// `text` in lines of at most `width` characters, but for words that are longer; no line is broken
+/// within the first `keep` characters, and all but the first begin with `indent` blanks.
+pub fn wrapped(text: &str, width: usize, keep: usize, indent: usize) -> String {
+    let mut lines = String::new();
+    let mut line: String = text.chars().take(keep).collect();
+    let mut is_empty = true;
+    for word in words(&text[line.len()..]) {
+        let blank = usize::from(!is_empty);
+        if !is_empty && line.chars().count() + blank + word.chars().count() > width {
+            lines.push_str(&format!("{line}\n"));
+            line = " ".repeat(indent);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(&word);
+        is_empty = false;
+    }
+    lines.push_str(&format!("{}\n", line.trim_end()));
+    lines
+}
+
+/// Words, of which a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    const UNITS: [&str; 10] = [
+        "%", "s", "ms", "µs", "ns", "bytes", "KiB", "MiB", "GiB", "TiB",
+    ];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
+        match words.last_mut() {
+            Some(number)
+                if UNITS.contains(&unit) && number.ends_with(|c: char| c.is_ascii_digit()) =>
+            {
+                number.push_str(&format!(" {word}"));
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_is_broken_between_words_and_facts_hang() {
+        let sentence = "a sentence that is so long that it takes more than one line of the page";
+        assert_eq!(
+            Page::of(40).prose(sentence),
+            "a sentence that is so long that it takes\nmore than one line of the page\n"
+        );
+        assert_eq!(
+            Page::of(40).facts([("file set", sentence.into()), ("seed", "7".into())]),
+            "file set        a sentence that is so\n                long that it takes more\n\
+             \x20               than one line of the\n                page\nseed            7\n"
+        );
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        let text = Page::of(40).prose("it was wrong in some of the cases: in 12 %, to be exact");
+        assert_eq!(
+            text,
+            "it was wrong in some of the cases: in\n12 %, to be exact\n"
+        );
+    }
+
+    #[test]
+    fn a_word_that_is_longer_than_the_page_is_left_whole() {
+        let path = "/".repeat(60);
+        assert_eq!(Page::of(40).prose(&path), format!("{path}\n"));
+        assert_eq!(Page::of(1), Page::of(40));
+    }
+}

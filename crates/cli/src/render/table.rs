@@ -1,0 +1,289 @@
+//! Tables that keep to the width of the page: where not all columns have room, those that matter
+//! least give way, and a last column of words takes further lines.
+//!
+//! The libraries that draw tables (comfy-table, tabled) squeeze or wrap every cell instead, which
+//! makes figures unreadable.
+
+use super::page::{Page, wrapped};
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// Narrower words at the end of a row are not worth wrapping.
+const WORDS_MIN: usize = 16;
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub struct Column {
+    head: String,
+    group: &'static str,
+    is_text: bool,
+    width_min: usize,
+    /// When it gives way: 1 before 2; `None` if never.
+    gives_way: Option<u8>,
+}
+
+impl Column {
+    /// Words, on the left. As the last column, they may take several lines.
+    pub fn text(head: impl Into<String>) -> Self {
+        Self {
+            head: head.into(),
+            group: "",
+            is_text: true,
+            width_min: 0,
+            gives_way: None,
+        }
+    }
+
+    /// Figures, on the right.
+    pub fn figure(head: impl Into<String>) -> Self {
+        Self {
+            is_text: false,
+            ..Self::text(head)
+        }
+    }
+
+    /// It gives way where there is no room for it: those of order 1 first, then those of 2.
+    pub fn gives_way(mut self, order: u8) -> Self {
+        self.gives_way = Some(order);
+        self
+    }
+
+    /// It is never narrower, so that rows which are printed one by one stand below each other.
+    pub fn at_least(mut self, width: usize) -> Self {
+        self.width_min = width;
+        self
+    }
+
+    /// It stands, with its neighbours of the same group, below a heading of their own.
+    pub fn below(mut self, group: &'static str) -> Self {
+        self.group = group;
+        self
+    }
+}
+
+/// Columns and rows.
+#[derive(Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// No row yet.
+    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+        Self {
+            columns: columns.into(),
+            rows: vec![],
+        }
+    }
+
+    /// One more row, with a cell for each column; those that are missing at its end are blank.
+    pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The head and all rows, as wide as their cells need.
+    pub fn render(&self, page: Page) -> String {
+        let layout = self.layout(page);
+        let rows = self.rows.iter().map(|row| layout.row(row));
+        layout.head() + &rows.collect::<String>()
+    }
+
+    /// Which columns there is room for. Without rows, for rows that come one by one.
+    pub fn layout(&self, page: Page) -> Layout {
+        let cell = |row: &Vec<String>, index: usize| row.get(index).map_or(0, |cell| count(cell));
+        let columns = self.columns.iter().enumerate();
+        let mut kept: Vec<Kept> = columns
+            .map(|(index, column)| Kept {
+                index,
+                width: self
+                    .rows
+                    .iter()
+                    .map(|row| cell(row, index))
+                    .fold(count(&column.head).max(column.width_min), usize::max),
+                column: column.clone(),
+            })
+            .collect();
+        let columns = page.columns();
+        loop {
+            let mut layout = Layout {
+                kept: kept.clone(),
+                columns,
+            };
+            make_room_for_groups(&mut layout.kept);
+            let orders = kept.iter().filter_map(|kept| kept.column.gives_way);
+            let Some(first) = orders.min() else {
+                return layout;
+            };
+            if width_min(&layout.kept) <= columns {
+                return layout;
+            }
+            // Of columns that matter as little, the rightmost goes first.
+            let is_first = |kept: &Kept| kept.column.gives_way == Some(first);
+            if let Some(place) = kept.iter().rposition(is_first) {
+                kept.remove(place);
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Kept {
+    index: usize,
+    width: usize,
+    column: Column,
+}
+
+/// The columns of a table that the page has room for.
+#[derive(Debug)]
+pub struct Layout {
+    kept: Vec<Kept>,
+    columns: usize,
+}
+
+impl Layout {
+    /// The line of headings, below that of the groups if there are any.
+    pub fn head(&self) -> String {
+        let heads = self.kept.iter().map(|kept| kept.column.head.clone());
+        self.groups() + &self.line(heads.collect())
+    }
+
+    /// A row, given a cell for each column of the table.
+    pub fn row<C: AsRef<str>>(&self, cells: &[C]) -> String {
+        let cell = |kept: &Kept| cells.get(kept.index).map_or("", AsRef::as_ref).to_string();
+        self.line(self.kept.iter().map(cell).collect())
+    }
+
+    fn line(&self, cells: Vec<String>) -> String {
+        let mut line = String::new();
+        let mut last = 0;
+        for (place, (kept, cell)) in self.kept.iter().zip(cells).enumerate() {
+            if place > 0 {
+                line.push_str(&" ".repeat(GAP));
+            }
+            last = count(&line);
+            let width = kept.width;
+            line.push_str(&match kept.column.is_text {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            });
+        }
+        let is_words = self.kept.last().is_some_and(|kept| kept.column.is_text);
+        let line = line.trim_end();
+        match is_words && count(line) > self.columns {
+            true => wrapped(line, self.columns, last, last),
+            false => format!("{line}\n"),
+        }
+    }
+
+    /// Headings in the middle of the columns that they are of; nothing if there are none.
+    fn groups(&self) -> String {
+        let mut line = String::new();
+        for columns in self
+            .kept
+            .chunk_by(|one, other| one.column.group == other.column.group)
+        {
+            let width = span(columns);
+            let group = columns.first().map_or("", |kept| kept.column.group);
+            line.push_str(&format!("{group:^width$}{:GAP$}", ""));
+        }
+        match line.trim_end() {
+            "" => String::new(),
+            line => format!("{line}\n"),
+        }
+    }
+}
+
+fn count(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn span(columns: &[Kept]) -> usize {
+    let widths = columns.iter().map(|kept| kept.width);
+    widths.sum::<usize>() + GAP * columns.len().saturating_sub(1)
+}
+
+/// Characters of a line at the least: words at its end can be wrapped.
+fn width_min(kept: &[Kept]) -> usize {
+    let spare = match kept.last() {
+        Some(last) if last.column.is_text => last.width.saturating_sub(WORDS_MIN),
+        _ => 0,
+    };
+    span(kept) - spare
+}
+
+/// A heading that is wider than the columns below it widens the first of them.
+fn make_room_for_groups(kept: &mut [Kept]) {
+    for columns in kept.chunk_by_mut(|one, other| one.column.group == other.column.group) {
+        let spare = span(columns);
+        if let Some(first) = columns.first_mut() {
+            first.width += count(first.column.group).saturating_sub(spare);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new([
+            Column::text("operation").at_least(14),
+            Column::figure("COUNT").gives_way(1),
+            Column::figure("P50").below("response time (usecs)"),
+            Column::figure("P99")
+                .below("response time (usecs)")
+                .gives_way(2),
+            Column::text("MARKS"),
+        ]);
+        table.row([
+            "read",
+            "12",
+            "1.5",
+            "99999.9",
+            "knee, peak, did not keep up",
+        ]);
+        table.row(["lookup", "1,234,567", "0.9", "3.0"]);
+        table
+    }
+
+    #[test]
+    fn columns_that_matter_least_give_way_and_words_wrap() {
+        let text = [80, 60, 40]
+            .map(|columns| table().render(Page::of(columns)))
+            .join("\n");
+        insta::assert_snapshot!(text, @"
+                                   response time (usecs)
+        operation           COUNT           P50      P99  MARKS
+        read                   12           1.5  99999.9  knee, peak, did not keep up
+        lookup          1,234,567           0.9      3.0
+
+                        response time (usecs)
+        operation                P50      P99  MARKS
+        read                     1.5  99999.9  knee, peak, did not
+                                               keep up
+        lookup                   0.9      3.0
+
+                        response time (usecs)
+        operation                         P50  MARKS
+        read                              1.5  knee,
+                                               peak,
+                                               did
+                                               not
+                                               keep
+                                               up
+        lookup                            0.9
+        ");
+    }
+
+    #[test]
+    fn rows_that_come_one_by_one_stand_below_each_other() {
+        let layout = Table::new([
+            Column::figure("N").at_least(6),
+            Column::figure("TIME").at_least(8),
+        ])
+        .layout(Page::default());
+        assert_eq!(layout.head(), "     N      TIME\n");
+        assert_eq!(layout.row(&["1", "2.0"]), "     1       2.0\n");
+    }
+}
