@@ -198,7 +198,7 @@ fn show_one(
         let mut printed = match &record.replay {
             Some(_) => replay::render(record, show.detail, page),
             None if record.mix.is_some() => text::mix_of_any_kind(record, show.detail, page),
-            None => text::render(record, page),
+            None => text::render(record, show.detail, page),
         };
         if count > 1 {
             printed.push('\n');
@@ -257,7 +257,7 @@ fn measure_calls(
     let headroom = match calibration {
         Calibration::First => {
             observer.preparing("measuring what filestone itself can do here");
-            headroom(stop)?
+            headroom(plan, stop)?
         }
         Calibration::Omit => None,
     };
@@ -302,11 +302,11 @@ fn measure_replay(
     Ok(record)
 }
 
-/// The tool's own ceiling, against a server of its own that is gone before the run.
+/// What the tool can do with as many in flight as the run has, against a server of its own that is gone before the run.
 /// Nothing if somebody interrupted it.
-fn headroom(stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
+fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let server = built_in::start_for_measurement(Surroundings::here().processors)?;
-    let calibration = calibrate(server.address(), Effort::Quick, stop)?;
+    let calibration = calibrate(server.address(), Effort::before(plan), stop)?;
     server.stop();
     Ok((!stop.load(Ordering::Relaxed)).then_some(calibration.headroom))
 }

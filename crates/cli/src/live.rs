@@ -60,7 +60,7 @@ impl<'run> Live<'run> {
     /// Rows, if any are wanted.
     pub fn with_rows(stop: &'run AtomicBool, columns: Columns, stream: RowStream) -> Self {
         Self {
-            shown: Shown::Intervals(Rows::new(columns)),
+            shown: Shown::Intervals(Rows::new(columns, console::page())),
             stream,
             ..Self::silent(stop)
         }

@@ -118,6 +118,10 @@ pub struct ProbeOptions {
     pub report: RunReportOptions,
     #[command(flatten)]
     pub calibration: CalibrationOptions,
+    /// Also print nct's table: MIN, AVG, MAX and TOTAL of bytes, latency and requests. MIN and MAX
+    /// of rates are those of the rows that -m prints, of 1 s without it
+    #[arg(short, long, help_heading = "Report")]
+    pub verbose: bool,
 }
 
 /// Where the operations go.
@@ -312,8 +316,7 @@ pub enum ArrivalProcess {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Report")]
 pub struct RunReportOptions {
-    /// Print a row per TIME, a multiple of 100 ms, 0 prints none; TXMB and RXMB are 10^6 bytes.
-    /// MIN and MAX of a probe's rates are those of its rows, of 1 s if none are printed
+    /// Print a row per TIME, a multiple of 100 ms, 0 prints none; TXMB and RXMB are 10^6 bytes
     #[arg(short, long, value_name = "TIME", value_parser = mark)]
     pub mark: Option<u64>,
     /// Write the full record into this directory: run.json, raw, histograms, plots

@@ -77,6 +77,18 @@ fn clients_datagrams_and_an_open_loop_balance_too() {
 }
 
 #[test]
+fn a_probe_leads_with_its_answer_and_has_ncts_table_on_request() {
+    let arguments = ["probe", "null", "--count", "200", "--no-calibrate"];
+    let shown = text(&filestone(&arguments).stdout);
+    let answer = shown.lines().next().expect("an answer");
+    assert!(answer.contains(" operations/s, p50 "), "{shown}");
+    assert!(!shown.contains("requests per second"), "{shown}");
+    let verbose = filestone(&[arguments.as_slice(), &["-v"]].concat());
+    let shown = text(&verbose.stdout);
+    assert!(shown.contains("requests per second"), "{shown}");
+}
+
+#[test]
 fn a_run_prints_rows_summary_and_tables_and_keeps_a_directory() {
     let directory = scratch("kept");
     let path = directory.display().to_string();
@@ -86,8 +98,8 @@ fn a_run_prints_rows_summary_and_tables_and_keeps_a_directory() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     for part in [
-        " SAMPLES  DURATION ",
-        "requests per second",
+        " SAMPLES      OPS ",
+        " 1 client × 1 in flight,\ngenerator ",
         "response time",
         "achieved load",
         "headroom",

@@ -4,17 +4,35 @@
 mod support;
 
 use filestone_engine::calibrate::{Effort, calibrate};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{ArrivalsPlan, TransportKind};
 use std::sync::atomic::AtomicBool;
-use support::live::serve;
+use support::live::{probe, serve};
 
 #[test]
 fn a_quick_calibration_fills_the_headroom() {
     let server = serve(|_| {});
-    let calibration = calibrate(server.address(), Effort::Quick, &AtomicBool::new(false))
-        .expect("the server is there");
+    let effort = Effort::Quick { in_flight: 3 };
+    let calibration =
+        calibrate(server.address(), effort, &AtomicBool::new(false)).expect("the server is there");
     let headroom = &calibration.headroom;
+    assert_eq!(headroom.in_flight, 3);
     assert!(headroom.engine_ops_per_s > 0.0 && headroom.raw_ops_per_s > 0.0);
     assert!(headroom.engine_cpu_ns_per_op > 0.0 && headroom.raw_cpu_ns_per_op > 0.0);
     assert!(headroom.timer_lateness_p50_ns <= headroom.timer_lateness_p99_ns);
     assert!(calibration.clock.read_ns > 0.0);
+}
+
+#[test]
+fn the_headroom_of_a_closed_loop_is_measured_with_as_many_in_flight() {
+    let mut plan = probe(OpKind::Null, TransportKind::Tcp, 1);
+    (plan.clients, plan.in_flight) = (3, 4);
+    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 12 });
+    plan.clients = 1_000_000;
+    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 1024 });
+    let offered_load_ops_per_s = 100.0;
+    plan.arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s,
+    };
+    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 32 });
 }

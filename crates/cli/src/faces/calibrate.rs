@@ -5,6 +5,8 @@ use crate::options::{CalibrateOptions, RunFormat};
 use crate::planning::Surroundings;
 use crate::quantity::{bytes_text, grouped};
 use crate::render::json;
+use crate::render::page::Page;
+use crate::render::table::{Column, Table};
 use crate::{Exit, built_in, console, interruption};
 use filestone_engine::calibrate::{Calibration, Effort, Exchange, Lateness, calibrate};
 use serde_json::{Value, json};
@@ -14,14 +16,13 @@ use std::sync::atomic::Ordering;
 pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     let stop = interruption::stop_flag()?;
     let server = built_in::start_for_measurement(Surroundings::here().processors)?;
-    let effort = if options.quick {
-        Effort::Quick
-    } else {
-        Effort::Thorough
+    let effort = match options.quick {
+        true => Effort::Quick { in_flight: 32 },
+        false => Effort::Thorough,
     };
     let calibration = calibrate(server.address(), effort, &stop)?;
     console::result(&match options.format {
-        RunFormat::Text => text(&calibration),
+        RunFormat::Text => text(&calibration, console::page()),
         RunFormat::Json => json::document(&document(&calibration))?,
     })?;
     Ok(if stop.load(Ordering::Relaxed) {
@@ -31,39 +32,13 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     })
 }
 
-fn text(calibration: &Calibration) -> String {
-    let mut text = format!(
-        "The same bytes, exchanged with the built-in server over a plain socket and by the engine\n\n\
-         {:<14}{:>10}{:>14}{:>14}{:>8}{:>12}{:>12}{:>12}\n{:<14}{:>10}{:>14}{:>14}{:>8}{:>12}{:>12}{:>12}\n",
-        "",
-        "in flight",
-        "plain",
-        "engine",
-        "",
-        "plain CPU",
-        "engine CPU",
-        "engine data",
-        "",
-        "",
-        "operations/s",
-        "operations/s",
-        "",
-        "usecs/op",
-        "usecs/op",
-        "MB/s",
+fn text(calibration: &Calibration, page: Page) -> String {
+    let mut text = page.prose(
+        "The same bytes, exchanged with the built-in server over a plain socket and by the engine",
     );
-    calibration
-        .exchanges
-        .iter()
-        .for_each(|exchange| text.push_str(&exchange_row(exchange)));
-    text.push_str(&format!(
-        "\nTimed starts: how late they are, in usecs\n\n{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-        "starts/s", "P50", "P99", "P99.9", "MAX", "CPU"
-    ));
-    calibration
-        .lateness
-        .iter()
-        .for_each(|lateness| text.push_str(&lateness_row(lateness)));
+    text.push_str(&format!("\n{}", exchanges(&calibration.exchanges, page)));
+    text.push_str("\nTimed starts: how late they are, in usecs\n\n");
+    text.push_str(&starts(&calibration.lateness, page));
     text.push_str(&format!(
         "\nReading the clock takes {:.1} ns; its smallest step is {:.0} ns.\n",
         calibration.clock.read_ns, calibration.clock.step_ns
@@ -71,35 +46,53 @@ fn text(calibration: &Calibration) -> String {
     text
 }
 
-fn exchange_row(exchange: &Exchange) -> String {
-    let name = exchange.operation.name().to_uppercase();
-    let name = match exchange.size_bytes {
-        0 => name,
-        size => format!("{name} {}", bytes_text(size.into())),
-    };
-    format!(
-        "{name:<14}{:>10}{:>14}{:>14}{:>6.1} %{:>12.3}{:>12.3}{:>12.1}\n",
-        exchange.in_flight,
-        grouped(exchange.raw.ops_per_s.round() as u64),
-        grouped(exchange.engine.ops_per_s.round() as u64),
-        100.0 * exchange.share(),
-        exchange.raw.cpu_ns_per_op / 1000.0,
-        exchange.engine.cpu_ns_per_op / 1000.0,
-        exchange.engine.data_bytes_per_s / 1e6,
-    )
+fn exchanges(exchanges: &[Exchange], page: Page) -> String {
+    const LOAD: &str = "operations/s";
+    const CPU: &str = "CPU usecs/op";
+    let mut table = Table::new([
+        Column::text(""),
+        Column::figure("in flight"),
+        Column::figure("plain").below(LOAD),
+        Column::figure("engine").below(LOAD),
+        Column::figure("share").below(LOAD),
+        Column::figure("plain").below(CPU),
+        Column::figure("engine").below(CPU),
+        Column::figure("engine MB/s"),
+    ]);
+    for exchange in exchanges {
+        let name = exchange.operation.name().to_uppercase();
+        table.row([
+            match exchange.size_bytes {
+                0 => name,
+                size => format!("{name} {}", bytes_text(size.into())),
+            },
+            exchange.in_flight.to_string(),
+            grouped(exchange.raw.ops_per_s.round() as u64),
+            grouped(exchange.engine.ops_per_s.round() as u64),
+            format!("{:.1} %", 100.0 * exchange.share()),
+            format!("{:.3}", exchange.raw.cpu_ns_per_op / 1000.0),
+            format!("{:.3}", exchange.engine.cpu_ns_per_op / 1000.0),
+            format!("{:.1}", exchange.engine.data_bytes_per_s / 1e6),
+        ]);
+    }
+    table.render(page)
 }
 
-fn lateness_row(lateness: &Lateness) -> String {
-    let micros = |nanos: u64| nanos as f64 / 1000.0;
-    format!(
-        "{:>10}{:>10.1}{:>10.1}{:>10.1}{:>10.1}{:>8.0} %\n",
-        grouped(lateness.starts_per_s as u64),
-        micros(lateness.p50_ns),
-        micros(lateness.p99_ns),
-        micros(lateness.p99_9_ns),
-        micros(lateness.max_ns),
-        lateness.busy_percent,
-    )
+fn starts(starts: &[Lateness], page: Page) -> String {
+    let heads = ["starts/s", "P50", "P99", "P99.9", "MAX", "CPU"];
+    let mut table = Table::new(heads.map(|head| Column::figure(head).at_least(8)));
+    let micros = |nanos: u64| format!("{:.1}", nanos as f64 / 1000.0);
+    for lateness in starts {
+        table.row([
+            grouped(lateness.starts_per_s as u64),
+            micros(lateness.p50_ns),
+            micros(lateness.p99_ns),
+            micros(lateness.p99_9_ns),
+            micros(lateness.max_ns),
+            format!("{:.0} %", lateness.busy_percent),
+        ]);
+    }
+    table.render(page)
 }
 
 fn document(calibration: &Calibration) -> Value {
@@ -172,6 +165,7 @@ mod tests {
                 busy_percent: 31.0,
             }],
             headroom: Headroom {
+                in_flight: 32,
                 engine_ops_per_s: 1.0,
                 raw_ops_per_s: 1.0,
                 engine_cpu_ns_per_op: 1.0,
@@ -180,6 +174,6 @@ mod tests {
                 timer_lateness_p99_ns: 1,
             },
         };
-        insta::assert_snapshot!(text(&calibration));
+        insta::assert_snapshot!(text(&calibration, Page::default()));
     }
 }

@@ -8,6 +8,7 @@ use crate::options::{CheckFormat, CheckOptions};
 use crate::render::census::{self, CheckedLoad, LayerVerdict};
 use crate::render::json;
 use crate::render::mixes::{self, CheckedMix};
+use crate::render::page::Page;
 use crate::{Exit, console, mix_source};
 use filestone_model::load::census::take;
 use filestone_model::load::diagnostic::suggestion;
@@ -57,12 +58,13 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-fn pages(checked: &[Checked], page: fn(&CheckedLoad) -> String) -> String {
+fn pages(checked: &[Checked], of_load: fn(&CheckedLoad, Page) -> String) -> String {
+    let page = console::page();
     let pages: Vec<String> = checked
         .iter()
         .map(|one| match one {
-            Checked::Load(load) => page(load),
-            Checked::Mix(mix) => mixes::page(mix),
+            Checked::Load(load) => of_load(load, page),
+            Checked::Mix(mix) => mixes::page(mix, page),
         })
         .collect();
     pages.join("\n\n")

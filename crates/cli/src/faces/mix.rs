@@ -13,7 +13,7 @@ use filestone_model::mix;
 /// Reads the mix, plans and runs.
 pub fn run(options: &MixOptions) -> Result<Exit, Error> {
     if options.mix.list {
-        console::result(&mixes::list())?;
+        console::result(&mixes::list(console::page()))?;
         return Ok(Exit::Done);
     }
     let word = options.mix.mix.as_deref().unwrap_or(mix::DEFAULT);

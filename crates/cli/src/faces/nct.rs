@@ -123,7 +123,9 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
     if let Some(directory) = &directory {
         let kept = directory.write(&record, &measured.terminal);
         let counters = summary::nct_counters(&record, measured.threads, measured.jobs);
-        console::result(&(summary::render(&record, Extremes::TrailingSeconds) + &counters))?;
+        let page = console::page();
+        let summary = summary::render(&record, Extremes::TrailingSeconds, page);
+        console::result(&(summary + &counters))?;
         if let Err(error) = kept {
             if error.is_record_lost {
                 console::result(&json::render(&record)?)?;

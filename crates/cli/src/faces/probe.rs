@@ -13,7 +13,10 @@ pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::unless(options.calibration.no_calibrate),
-        detail: Detail::Whole,
+        detail: match options.verbose {
+            true => Detail::Clients,
+            false => Detail::Whole,
+        },
     };
     carry_out(&[Job::new(plan)?], &show)
 }

@@ -43,10 +43,12 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     } else {
         format!("in {} of memory", bytes_text(options.memory))
     };
+    let serving = console::page().prose(&format!(
+        "serving NFSv3 and MOUNT at {} by TCP and UDP, {data}",
+        listed(running.addresses())
+    ));
     console::result(&format!(
-        "serving NFSv3 and MOUNT at {} by TCP and UDP, {data}\n\
-         try: filestone probe getattr nfs://{}/export/files\n",
-        listed(running.addresses()),
+        "{serving}try: filestone probe getattr nfs://{}/export/files\n",
         reachable(running.address()),
     ))?;
     interruption::wait()?;

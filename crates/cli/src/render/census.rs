@@ -1,5 +1,7 @@
 //! What a load contains, as a page for people and as JSON.
 
+use super::page::Page;
+use super::table::{Column, Table};
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::load::Generation;
 use filestone_model::load::census::contents::{KindContents, OutcomeCount, Transfers};
@@ -55,84 +57,80 @@ const fn generation_text(generation: Generation) -> &'static str {
 }
 
 /// The whole page.
-pub fn page(load: &CheckedLoad) -> String {
+pub fn page(load: &CheckedLoad, page: Page) -> String {
     let contents = &load.contents;
-    let mut text = heading(load);
+    let mut text = heading(load, page);
     text.push('\n');
-    text.push_str(&kinds(contents));
-    text.push_str(&transfers(contents));
+    text.push_str(&kinds(contents, page));
+    text.push_str(&transfers(contents, page));
     text.push('\n');
-    for (name, value) in facts(contents) {
-        text.push_str(&fact(name, &value));
-    }
+    text.push_str(&page.facts(facts(contents)));
     text.push('\n');
-    for verdict in &load.layers {
-        text.push_str(&fact(&format!("on {}", verdict.layer), &in_short(verdict)));
-    }
+    let verdicts = load.layers.iter();
+    let verdicts = verdicts.map(|verdict| (format!("on {}", verdict.layer), in_short(verdict)));
+    text.push_str(&page.facts(verdicts));
     text
 }
 
 /// What each layer would not do as it stands, verb by verb.
-pub fn layers(load: &CheckedLoad) -> String {
-    let mut text = heading(load);
-    text.push_str(&format!(
-        "\n{:<8}{:<24}{:>12}{:>12}  {}\n",
-        "layer", "operation", "COUNT", "FIRST LINE", "what becomes of it"
-    ));
+pub fn layers(load: &CheckedLoad, page: Page) -> String {
+    let mut text = heading(load, page);
+    let mut table = Table::new([
+        Column::text("layer"),
+        Column::text("operation"),
+        Column::figure("COUNT"),
+        Column::figure("FIRST LINE"),
+        Column::text("what becomes of it"),
+    ]);
     for verdict in &load.layers {
         if verdict.refusals.is_empty() {
-            let rest = format!("{:>12}{:>12}  carried out", "-", "-");
-            text.push_str(&format!("{:<8}{:<24}{rest}\n", verdict.layer, "all"));
+            table.row([verdict.layer, "all", "-", "-", "carried out"]);
         }
         for refusal in &verdict.refusals {
             let refused = if refusal.refused { "refused: " } else { "" };
-            text.push_str(&format!(
-                "{:<8}{:<24}{:>12}{:>12}  {refused}{}\n",
-                verdict.layer,
-                refusal.verb,
+            table.row([
+                verdict.layer.into(),
+                refusal.verb.into(),
                 grouped(refusal.count),
-                refusal.first_line,
-                refusal.reason.sentence(),
-            ));
+                refusal.first_line.to_string(),
+                format!("{refused}{}", refusal.reason.sentence()),
+            ]);
         }
     }
+    text.push_str(&format!("\n{}", table.render(page)));
     text
 }
 
-fn fact(name: &str, value: &str) -> String {
-    format!("{name:<16}{value}\n")
-}
-
-fn heading(load: &CheckedLoad) -> String {
+fn heading(load: &CheckedLoad, page: Page) -> String {
     let contents = &load.contents;
-    let mut text = format!(
-        "{}: {}, {} in {}\n",
+    let mut text = page.prose(&format!(
+        "{}: {}, {} in {}",
         load.load,
         generation_text(load.generation),
         counted(contents.operations, "operation"),
         counted(load.lines, "line"),
-    );
-    text.push_str(&format!(
-        "One pass writes {} and reads {} bytes; its files never hold more than {} together.\n",
+    ));
+    text.push_str(&page.prose(&format!(
+        "One pass writes {} and reads {} bytes; its files never hold more than {} together.",
         grouped(contents.writes.bytes_asked),
         grouped(contents.reads.bytes_asked),
         bytes_text(contents.tree.live_set_bytes),
-    ));
-    match &contents.cut_off {
-        None => {}
-        Some(CutOff::Steps) => text.push_str(&format!(
-            "The pass is longer than that: counting was cut off after {}.\n",
-            counted(contents.operations, "operation")
-        )),
-        Some(CutOff::Memory) => text.push_str(&format!(
-            "The pass is longer than that: counting was cut off after {}, for want of room for \
-             ever new names, handles or sizes.\n",
-            counted(contents.operations, "operation")
-        )),
-        Some(CutOff::Line { line, what }) => {
-            text.push_str(&format!("The pass cannot go beyond line {line}: {what}\n"))
+    )));
+    let counted = counted(contents.operations, "operation");
+    let cut_off = match &contents.cut_off {
+        None => return text,
+        Some(CutOff::Steps) => {
+            format!("The pass is longer than that: counting was cut off after {counted}.")
         }
-    }
+        Some(CutOff::Memory) => format!(
+            "The pass is longer than that: counting was cut off after {counted}, for want of room \
+             for ever new names, handles or sizes."
+        ),
+        Some(CutOff::Line { line, what }) => {
+            format!("The pass cannot go beyond line {line}: {what}")
+        }
+    };
+    text.push_str(&page.prose(&cut_off));
     text
 }
 
@@ -149,27 +147,28 @@ fn directories(count: u64) -> String {
     }
 }
 
-fn kinds(contents: &Contents) -> String {
-    let mut text = format!(
-        "{:<24}{:>12}{:>10}{:>12}  {}\n",
-        "operation", "COUNT", "SHARE", "TO FAIL", "with"
-    );
+fn kinds(contents: &Contents, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("operation"),
+        Column::figure("COUNT"),
+        Column::figure("SHARE").gives_way(1),
+        Column::figure("TO FAIL"),
+        Column::text("with"),
+    ]);
     for kind in &contents.kinds {
-        text.push_str(&kind_rows(kind, contents.operations));
+        kind_rows(&mut table, kind, contents.operations);
     }
-    let to_fail = contents.expected_failures_total();
-    text.push_str(&format!(
-        "{:<24}{:>12}{:>10}{:>12}\n",
-        "all",
+    table.row([
+        "all".into(),
         grouped(contents.operations),
         share(contents.operations, contents.operations),
-        grouped(to_fail),
-    ));
-    text
+        grouped(contents.expected_failures_total()),
+    ]);
+    table.render(page)
 }
 
 /// A kind's row, and one more for each further status.
-fn kind_rows(kind: &KindContents, operations: u64) -> String {
+fn kind_rows(table: &mut Table, kind: &KindContents, operations: u64) {
     let to_fail: u64 = kind.expected_failures.iter().map(|row| row.count).sum();
     let mut outcomes: Vec<String> = kind
         .expected_failures
@@ -180,23 +179,20 @@ fn kind_rows(kind: &KindContents, operations: u64) -> String {
         outcomes.push(format!("{} may end in any way", grouped(kind.any_outcome)));
     }
     let mut outcomes = outcomes.into_iter();
-    let first = outcomes.next().unwrap_or_default();
-    let row = format!(
-        "{:<24}{:>12}{:>10}{:>12}  {first}",
-        kind.verb,
+    table.row([
+        kind.verb.into(),
         grouped(kind.count),
         share(kind.count, operations),
-        if to_fail == 0 {
-            "-".into()
-        } else {
-            grouped(to_fail)
+        match to_fail {
+            0 => "-".into(),
+            count => grouped(count),
         },
-    );
-    let mut text = format!("{}\n", row.trim_end());
+        outcomes.next().unwrap_or_default(),
+    ]);
     for further in outcomes {
-        text.push_str(&format!("{:<60}{further}\n", ""));
+        let blank = String::new;
+        table.row([blank(), blank(), blank(), blank(), further]);
     }
-    text
 }
 
 /// The status alone where it is the only one.
@@ -216,12 +212,16 @@ fn share(part: u64, whole: u64) -> String {
 type Figure = fn(&Transfers) -> String;
 
 /// Bytes and sizes; nothing if none are read or written.
-fn transfers(contents: &Contents) -> String {
+fn transfers(contents: &Contents, page: Page) -> String {
     let (writes, reads) = (&contents.writes, &contents.reads);
     if writes.operations == 0 && reads.operations == 0 {
         return String::new();
     }
-    let mut text = format!("\n{:<24}{:>20}{:>20}\n", "file data", "WRITES", "READS");
+    let mut table = Table::new([
+        Column::text("file data"),
+        Column::figure("WRITES").at_least(18),
+        Column::figure("READS").at_least(18),
+    ]);
     let rows: [(&str, Figure); 8] = [
         ("operations", |side| grouped(side.operations)),
         ("bytes asked for", |side| grouped(side.bytes_asked)),
@@ -233,22 +233,13 @@ fn transfers(contents: &Contents) -> String {
         ("different sizes", |side| grouped(side.sizes_distinct)),
     ];
     for (name, value) in rows {
-        text.push_str(&format!(
-            "{name:<24}{:>20}{:>20}\n",
-            value(writes),
-            value(reads)
-        ));
+        table.row([name.into(), value(writes), value(reads)]);
     }
     for rank in 0..writes.sizes_frequent.len().max(reads.sizes_frequent.len()) {
         let name = if rank == 0 { "most frequent" } else { "" };
-        let row = format!(
-            "{name:<24}{:>20}{:>20}",
-            frequent(writes, rank),
-            frequent(reads, rank)
-        );
-        text.push_str(&format!("{}\n", row.trim_end()));
+        table.row([name.into(), frequent(writes, rank), frequent(reads, rank)]);
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
 /// `12,658 x 65,536`: how often, and the size.

@@ -37,7 +37,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         text.push_str(&nhfsstone::table(record, mix));
     }
     text.push_str(&format!("\n{}", text::heading(record, page)));
-    text.push_str(&validity::render(record, mix));
+    text.push_str(&validity::render(record, mix, page));
     if let Some(wire) = &mix.wire {
         text.push_str(&on_the_wire(record, wire, page));
     }

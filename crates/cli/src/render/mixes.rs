@@ -1,5 +1,7 @@
 //! Mixes on paper: those of filestone's own with their sources, and what is in any of them.
 
+use super::page::{Page, wrapped};
+use super::table::{Column, Table};
 use crate::quantity::grouped;
 use filestone_model::mix::{Mix, built_in, names};
 use filestone_model::operation::OpKind;
@@ -53,7 +55,7 @@ impl CheckedMix {
 }
 
 /// The mixes of our own: name, what it is, where its figures come from.
-pub fn list() -> String {
+pub fn list(page: Page) -> String {
     let mut text = String::new();
     for mix in names().filter_map(built_in) {
         let source = if mix.verified {
@@ -61,42 +63,44 @@ pub fn list() -> String {
         } else {
             "source, not verified"
         };
-        text.push_str(&format!(
-            "{:<16}{}\n{:<16}{source}: {}\n",
-            mix.name, mix.about, "", mix.source
-        ));
+        text.push_str(&page.facts([
+            (mix.name, mix.about.to_string()),
+            ("", format!("{source}: {}", mix.source)),
+        ]));
     }
     text
 }
 
 /// A table of shares, then what was left out and what must be known.
-pub fn page(mix: &CheckedMix) -> String {
+pub fn page(mix: &CheckedMix, page: Page) -> String {
     let mut text = format!("mix {}\n", mix.mix);
     for note in &mix.notes {
-        text.push_str(&format!("  {note}\n"));
+        text.push_str(&wrapped(&format!("  {note}"), page.columns(), 2, 2));
     }
-    text.push_str(&format!(
-        "\n{:<16}{:>16}{:>10}\n",
-        "operation", "COUNT", "SHARE"
-    ));
+    let mut table = Table::new([
+        Column::text("operation").at_least(14),
+        Column::figure("COUNT").at_least(14),
+        Column::figure("SHARE"),
+    ]);
     for row in &mix.operations {
-        text.push_str(&format!(
-            "{:<16}{:>16}{:>8.3} %\n",
-            row.operation.name(),
+        table.row([
+            row.operation.name().into(),
             grouped(row.count),
-            row.percent
-        ));
+            format!("{:.3} %", row.percent),
+        ]);
     }
-    if !mix.left_out.is_empty() {
-        text.push_str(&format!("\n{:<16}{:>16}\n", "left out", "COUNT"));
+    text.push_str(&format!("\n{}", table.render(page)));
+    if mix.left_out.is_empty() {
+        return text;
     }
+    let mut table = Table::new([
+        Column::text("left out").at_least(14),
+        Column::figure("COUNT").at_least(14),
+    ]);
     for left in &mix.left_out {
-        text.push_str(&format!(
-            "{:<16}{:>16}\n",
-            left.operation,
-            grouped(left.count)
-        ));
+        table.row([left.operation.clone(), grouped(left.count)]);
     }
+    text.push_str(&format!("\n{}", table.render(page)));
     text
 }
 
@@ -106,7 +110,7 @@ mod tests {
 
     #[test]
     fn every_mix_of_our_own_is_listed_with_its_source() {
-        insta::assert_snapshot!(list());
+        insta::assert_snapshot!(list(Page::default()));
     }
 
     #[test]
@@ -117,7 +121,7 @@ mod tests {
             count: 1234,
         }];
         let checked = CheckedMix::of(&mix);
-        insta::assert_snapshot!(page(&checked));
+        insta::assert_snapshot!(page(&checked, Page::default()));
         let text = serde_json::to_string_pretty(&checked).expect("JSON");
         assert!(text.contains("\"percent\": 34.0"), "{text}");
     }

@@ -18,6 +18,7 @@ pub mod nhfsstone;
 pub mod objective;
 pub mod page;
 pub mod picture;
+pub mod probe;
 pub mod replay;
 pub mod rows;
 pub mod sketch;
@@ -50,7 +51,7 @@ pub const REPORTS: &[Report] = &[
     Report {
         name: "text",
         about: "Tables for people",
-        render: |record, page| Ok(text::render(record, page)),
+        render: |record, page| Ok(text::render(record, replay::Detail::Whole, page)),
     },
     Report {
         name: "json",
@@ -97,7 +98,36 @@ fn micros(nanos: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::micros;
+    use super::page::Page;
+    use super::replay::Detail;
+    use super::{canned, micros, mix, replay, text};
+
+    #[test]
+    fn no_line_of_a_report_is_longer_than_its_page() {
+        let records = [
+            canned::plain(),
+            canned::with_errors(),
+            canned::interrupted(),
+            canned::replayed(),
+            canned::replayed_with_mismatches(),
+            canned::mix(),
+            canned::mix_through_mount(),
+            canned::curve(),
+            canned::objective(),
+        ];
+        for (columns, record) in [80, 100, 132]
+            .into_iter()
+            .flat_map(|columns| records.iter().map(move |record| (columns, record)))
+        {
+            let page = Page::of(columns);
+            let mut shown = text::render(record, Detail::Clients, page);
+            shown.push_str(&mix::render(record, Detail::Clients, page));
+            shown.push_str(&replay::render(record, Detail::Clients, page));
+            for line in shown.lines() {
+                assert!(line.chars().count() <= columns, "{columns}: {line}");
+            }
+        }
+    }
 
     #[test]
     fn microseconds_take_eight_columns_until_a_hundred_seconds() {

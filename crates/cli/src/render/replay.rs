@@ -25,7 +25,8 @@ pub enum Detail {
     Brief,
     /// Every table.
     Whole,
-    /// Every table there is: of a replay those of every client, too, of a mix nhfsstone's.
+    /// Every table there is: of a replay those of every client, too, of a mix nhfsstone's, of a
+    /// probe nct's.
     Clients,
 }
 

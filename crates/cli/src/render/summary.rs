@@ -6,6 +6,8 @@
 //! latency are those of single requests, where nct showed those of 100 ms means.
 
 use super::micros;
+use super::page::Page;
+use super::table::{Column, Table};
 use super::ticks::{self, Sums};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
@@ -19,13 +21,14 @@ pub enum Extremes {
     TrailingSeconds,
 }
 
-/// The four lines that everybody gets.
-pub fn render(record: &RunRecord, extremes: Extremes) -> String {
+/// nct's four lines; nothing else of its output is wider than a page, so that only those of
+/// `as nct` have its widths.
+pub fn render(record: &RunRecord, extremes: Extremes, page: Page) -> String {
     let (total, rates) = match extremes {
         Extremes::Rows => of_rows(record),
         Extremes::TrailingSeconds => of_trailing_seconds(record),
     };
-    let rate = |what: fn(&Sums) -> u64, name: &str| {
+    let rate = |what: fn(&Sums) -> u64, name: &'static str| {
         let per_second = |sums: u64, nanos: u64| sums as f64 * 1e9 / nanos.max(1) as f64;
         let average = per_second(what(&total), record.window_ns).round() as u64;
         // The whole window is among them, so that an average never lies outside its extremes.
@@ -35,36 +38,42 @@ pub fn render(record: &RunRecord, extremes: Extremes) -> String {
             .fold((average, average), |(min, max), value| {
                 (min.min(value), max.max(value))
             });
-        line(
-            &min.to_string(),
-            &average.to_string(),
-            &max.to_string(),
-            what(&total),
-            name,
-        )
+        let figures = [min, average, max].map(|figure| figure.to_string());
+        (figures, what(&total), name)
     };
     let times = &record.totals.response_time_ns;
-    let mut text = format!(
-        "\n{:>12} {:>12} {:>12} {:>15}  DESC\n",
-        "MIN", "AVG", "MAX", "TOTAL"
-    );
-    text.push_str(&rate(
-        |sums| sums.bytes_sent,
-        "bytes transmitted per second",
-    ));
-    text.push_str(&rate(
-        |sums| sums.bytes_received,
-        "bytes received per second",
-    ));
-    text.push_str(&line(
-        &micros(times.min as f64),
-        &micros(times.mean),
-        &micros(times.max as f64),
-        times.sum / 1000,
-        "latency per request (usecs)",
-    ));
-    text.push_str(&rate(|sums| sums.operations, "requests per second"));
-    text
+    let latency = [times.min as f64, times.mean, times.max as f64].map(micros);
+    let rows = [
+        rate(|sums| sums.bytes_sent, "bytes transmitted per second"),
+        rate(|sums| sums.bytes_received, "bytes received per second"),
+        (latency, times.sum / 1000, "latency per request (usecs)"),
+        rate(|sums| sums.operations, "requests per second"),
+    ];
+    match extremes {
+        Extremes::Rows => table(rows, page),
+        Extremes::TrailingSeconds => {
+            let head = ["MIN", "AVG", "MAX"].map(String::from);
+            let rows = rows.map(|(figures, total, name)| line(&figures, &total.to_string(), name));
+            format!("\n{}{}", line(&head, "TOTAL", "DESC"), rows.concat())
+        }
+    }
+}
+
+/// Minimum, average and maximum; total; of what.
+type Row = ([String; 3], u64, &'static str);
+
+fn table(rows: [Row; 4], page: Page) -> String {
+    let mut table = Table::new([
+        Column::figure("MIN"),
+        Column::figure("AVG"),
+        Column::figure("MAX"),
+        Column::figure("TOTAL"),
+        Column::text("DESC"),
+    ]);
+    for ([min, average, max], total, name) in rows {
+        table.row([min, average, max, total.to_string(), name.to_string()]);
+    }
+    format!("\n{}", table.render(page))
 }
 
 /// Sums, and how many nanoseconds they are of.
@@ -106,11 +115,11 @@ pub fn nct_counters(record: &RunRecord, threads: u32, jobs: u32) -> String {
         (u64::from(threads), "threads"),
         (u64::from(jobs), "jobs"),
     ]
-    .map(|(count, name)| line("-", "-", "-", count, name))
+    .map(|(count, name)| line(&["-"; 3].map(String::from), &count.to_string(), name))
     .concat()
 }
 
-fn line(min: &str, average: &str, max: &str, total: u64, name: &str) -> String {
+fn line([min, average, max]: &[String; 3], total: &str, name: &str) -> String {
     format!("{min:>12} {average:>12} {max:>12} {total:>15}  {name}\n")
 }
 
@@ -122,7 +131,8 @@ mod tests {
     #[test]
     fn the_summary_has_ncts_lines() {
         let record = canned::plain();
-        let text = render(&record, Extremes::TrailingSeconds) + &nct_counters(&record, 2, 8);
+        let text = render(&record, Extremes::TrailingSeconds, Page::default())
+            + &nct_counters(&record, 2, 8);
         insta::assert_snapshot!(text);
     }
 
@@ -154,7 +164,7 @@ mod tests {
     #[test]
     fn the_extremes_of_rates_are_those_of_the_rows() {
         let record = uneven();
-        let of = |extremes| requests(&render(&record, extremes));
+        let of = |extremes| requests(&render(&record, extremes, Page::default()));
         assert_eq!(of(Extremes::Rows), [100.0, 360.0, 500.0, 900.0]);
         // nct looked at every second.
         assert_eq!(of(Extremes::TrailingSeconds)[0], 20.0);
@@ -166,7 +176,10 @@ mod tests {
         let mut drain = record.intervals[2].clone();
         (drain.phase, drain.ledger.ok) = (Phase::Drain, 77);
         record.intervals.push(drain);
-        assert_eq!(requests(&render(&record, Extremes::Rows))[3], 900.0);
+        assert_eq!(
+            requests(&render(&record, Extremes::Rows, Page::default()))[3],
+            900.0
+        );
     }
 
     #[test]
@@ -174,7 +187,7 @@ mod tests {
         let mut record = canned::plain();
         record.window_ns = 550_000_000;
         for extremes in [Extremes::Rows, Extremes::TrailingSeconds] {
-            for line in render(&record, extremes).lines().skip(2) {
+            for line in render(&record, extremes, Page::default()).lines().skip(2) {
                 let mut words = line.split_whitespace().map(|word| word.parse::<f64>());
                 let mut next = || words.next().expect("four columns").expect("a number");
                 let (min, average, max) = (next(), next(), next());

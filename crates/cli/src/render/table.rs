@@ -6,7 +6,7 @@
 
 use super::page::{Page, wrapped};
 
-/// Blanks between two columns.
+/// Blanks between two columns, where nothing else is said.
 const GAP: usize = 2;
 /// Narrower words at the end of a row are not worth wrapping.
 const WORDS_MIN: usize = 16;
@@ -66,6 +66,7 @@ impl Column {
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
+    gap: usize,
 }
 
 impl Table {
@@ -74,7 +75,14 @@ impl Table {
         Self {
             columns: columns.into(),
             rows: vec![],
+            gap: GAP,
         }
+    }
+
+    /// So many blanks between two columns.
+    pub fn gap(mut self, gap: usize) -> Self {
+        self.gap = gap;
+        self
     }
 
     /// One more row, with a cell for each column; those that are missing at its end are blank.
@@ -89,18 +97,25 @@ impl Table {
         layout.head() + &rows.collect::<String>()
     }
 
+    /// The greatest width of the cells of a column.
+    fn widest(&self, index: usize, width: impl Fn(&str) -> usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(index));
+        cells.map(|cell| width(cell)).max().unwrap_or(0)
+    }
+
     /// Which columns there is room for. Without rows, for rows that come one by one.
     pub fn layout(&self, page: Page) -> Layout {
-        let cell = |row: &Vec<String>, index: usize| row.get(index).map_or(0, |cell| count(cell));
         let columns = self.columns.iter().enumerate();
         let mut kept: Vec<Kept> = columns
             .map(|(index, column)| Kept {
                 index,
                 width: self
-                    .rows
-                    .iter()
-                    .map(|row| cell(row, index))
-                    .fold(count(&column.head).max(column.width_min), usize::max),
+                    .widest(index, count)
+                    .max(count(&column.head))
+                    .max(column.width_min),
+                word: self.widest(index, |cell| {
+                    cell.split_whitespace().map(count).max().unwrap_or(0)
+                }),
                 column: column.clone(),
             })
             .collect();
@@ -108,14 +123,15 @@ impl Table {
         loop {
             let mut layout = Layout {
                 kept: kept.clone(),
+                gap: self.gap,
                 columns,
             };
-            make_room_for_groups(&mut layout.kept);
+            layout.make_room_for_groups();
             let orders = kept.iter().filter_map(|kept| kept.column.gives_way);
             let Some(first) = orders.min() else {
                 return layout;
             };
-            if width_min(&layout.kept) <= columns {
+            if layout.width_min() <= columns {
                 return layout;
             }
             // Of columns that matter as little, the rightmost goes first.
@@ -131,6 +147,8 @@ impl Table {
 struct Kept {
     index: usize,
     width: usize,
+    /// Its longest word, which cannot be wrapped.
+    word: usize,
     column: Column,
 }
 
@@ -138,6 +156,7 @@ struct Kept {
 #[derive(Debug)]
 pub struct Layout {
     kept: Vec<Kept>,
+    gap: usize,
     columns: usize,
 }
 
@@ -159,7 +178,7 @@ impl Layout {
         let mut last = 0;
         for (place, (kept, cell)) in self.kept.iter().zip(cells).enumerate() {
             if place > 0 {
-                line.push_str(&" ".repeat(GAP));
+                line.push_str(&" ".repeat(self.gap));
             }
             last = count(&line);
             let width = kept.width;
@@ -179,47 +198,50 @@ impl Layout {
     /// Headings in the middle of the columns that they are of; nothing if there are none.
     fn groups(&self) -> String {
         let mut line = String::new();
-        for columns in self
-            .kept
-            .chunk_by(|one, other| one.column.group == other.column.group)
-        {
-            let width = span(columns);
+        for columns in self.kept.chunk_by(is_same_group) {
+            let (width, gap) = (span(columns, self.gap), self.gap);
             let group = columns.first().map_or("", |kept| kept.column.group);
-            line.push_str(&format!("{group:^width$}{:GAP$}", ""));
+            line.push_str(&format!("{group:^width$}{:gap$}", ""));
         }
         match line.trim_end() {
             "" => String::new(),
             line => format!("{line}\n"),
         }
     }
+
+    /// Characters of a line at the least: words at its end can be wrapped.
+    fn width_min(&self) -> usize {
+        let spare = match self.kept.last() {
+            Some(last) if last.column.is_text => {
+                last.width.saturating_sub(last.word.max(WORDS_MIN))
+            }
+            _ => 0,
+        };
+        span(&self.kept, self.gap) - spare
+    }
+
+    /// A heading that is wider than the columns below it widens the first of them.
+    fn make_room_for_groups(&mut self) {
+        for columns in self.kept.chunk_by_mut(is_same_group) {
+            let width = span(columns, self.gap);
+            if let Some(first) = columns.first_mut() {
+                first.width += count(first.column.group).saturating_sub(width);
+            }
+        }
+    }
+}
+
+fn is_same_group(one: &Kept, other: &Kept) -> bool {
+    one.column.group == other.column.group
 }
 
 fn count(text: &str) -> usize {
     text.chars().count()
 }
 
-fn span(columns: &[Kept]) -> usize {
+fn span(columns: &[Kept], gap: usize) -> usize {
     let widths = columns.iter().map(|kept| kept.width);
-    widths.sum::<usize>() + GAP * columns.len().saturating_sub(1)
-}
-
-/// Characters of a line at the least: words at its end can be wrapped.
-fn width_min(kept: &[Kept]) -> usize {
-    let spare = match kept.last() {
-        Some(last) if last.column.is_text => last.width.saturating_sub(WORDS_MIN),
-        _ => 0,
-    };
-    span(kept) - spare
-}
-
-/// A heading that is wider than the columns below it widens the first of them.
-fn make_room_for_groups(kept: &mut [Kept]) {
-    for columns in kept.chunk_by_mut(|one, other| one.column.group == other.column.group) {
-        let spare = span(columns);
-        if let Some(first) = columns.first_mut() {
-            first.width += count(first.column.group).saturating_sub(spare);
-        }
-    }
+    widths.sum::<usize>() + gap * columns.len().saturating_sub(1)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Tables for people: what was measured, how long it took, where operations went.
 
 use super::page::Page;
+use super::replay::Detail;
 use super::table::{Column, Table};
-use super::{curve, micros, mix, objective, replay, summary};
+use super::{curve, micros, mix, objective, probe, replay, summary};
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::target::bracketed;
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
@@ -13,16 +14,19 @@ use filestone_model::plan::{
 };
 
 /// The whole report; caveats are told apart from it, on standard error.
-pub fn render(record: &RunRecord, page: Page) -> String {
+pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     if record.replay.is_some() {
-        return replay::render(record, replay::Detail::Whole, page);
+        return replay::render(record, detail, page);
     }
     if record.mix.is_some() {
-        return mix_of_any_kind(record, replay::Detail::Whole, page);
+        return mix_of_any_kind(record, detail, page);
     }
-    let mut text = heading(record, page);
-    text.push_str(&summary::render(record, summary::Extremes::Rows));
+    let mut text = probe::answer(record, page);
+    text.push_str(&heading(record, page));
     text.push_str(&percentiles(record, page));
+    if detail == Detail::Clients {
+        text.push_str(&summary::render(record, summary::Extremes::Rows, page));
+    }
     text.push('\n');
     text.push_str(&page.facts(facts(record)));
     text.push_str(&errors(record, page));
@@ -32,7 +36,7 @@ pub fn render(record: &RunRecord, page: Page) -> String {
 }
 
 /// The report of a mix, of the curve that it was steered along, or of what was looked for.
-pub fn mix_of_any_kind(record: &RunRecord, detail: replay::Detail, page: Page) -> String {
+pub fn mix_of_any_kind(record: &RunRecord, detail: Detail, page: Page) -> String {
     if record.curve.is_some() {
         curve::render(record, page)
     } else if record.objective.is_some() {
@@ -200,13 +204,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     }
     facts.push(("client CPU", client_cpu(record)));
     if let Some(headroom) = &record.headroom {
-        facts.push((
-            "headroom",
-            format!(
-                "{} NULL operations/s by this tool on this host (1 client, 32 in flight)",
-                grouped(headroom.engine_ops_per_s.round() as u64)
-            ),
-        ));
+        facts.push(("headroom", probe::headroom(record, headroom)));
     }
     facts
 }
@@ -396,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_plain_run() {
-        insta::assert_snapshot!(render(&canned::plain(), Page::default()));
+        insta::assert_snapshot!(render(&canned::plain(), Detail::Whole, Page::default()));
     }
 
     #[test]
@@ -442,11 +440,19 @@ mod tests {
 
     #[test]
     fn a_run_with_errors_and_companions() {
-        insta::assert_snapshot!(render(&canned::with_errors(), Page::default()));
+        insta::assert_snapshot!(render(
+            &canned::with_errors(),
+            Detail::Clients,
+            Page::default()
+        ));
     }
 
     #[test]
     fn an_open_loop_that_was_interrupted() {
-        insta::assert_snapshot!(render(&canned::interrupted(), Page::default()));
+        insta::assert_snapshot!(render(
+            &canned::interrupted(),
+            Detail::Whole,
+            Page::default()
+        ));
     }
 }

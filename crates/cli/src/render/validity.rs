@@ -3,6 +3,8 @@
 //! The caveats judge, with their bounds; here all figures are shown, so that a run that counts
 //! says why. What a run is too short, or too disturbed, to tell has no verdict.
 
+use super::page::Page;
+use super::table::{Column, Table};
 use super::text::{calls_per_second, operations_per_second};
 use crate::quantity::{grouped, time_text};
 use filestone_model::measure::caveat::{
@@ -47,30 +49,27 @@ pub fn checks(record: &RunRecord, mix: &MixRecord) -> Vec<Check> {
 }
 
 /// The block of checks.
-pub fn render(record: &RunRecord, mix: &MixRecord) -> String {
-    table(&checks(record, mix))
+pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
+    table(&checks(record, mix), page)
 }
 
-/// Checks as a table.
-pub fn table(checks: &[Check]) -> String {
-    let width = checks.iter().map(|check| check.figure.chars().count());
-    let width = width.max().unwrap_or(0).max("FIGURE".len());
-    let mut text = format!(
-        "\n{:<16}{:<width$}  {:<12}VERDICT\n",
-        "validity", "FIGURE", "BOUND"
-    );
+/// Checks as a table; the figures are sentences, so they stand last, where they may wrap.
+pub fn table(checks: &[Check], page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("validity").at_least(14),
+        Column::text("VERDICT"),
+        Column::text("BOUND"),
+        Column::text("FIGURE"),
+    ]);
     for check in checks {
         let verdict = match check.holds {
             Some(true) => "holds",
             Some(false) => "FAILS",
             None => "-",
         };
-        text.push_str(&format!(
-            "{:<16}{:<width$}  {:<12}{verdict}\n",
-            check.name, check.figure, check.bound
-        ));
+        table.row([check.name, verdict, &check.bound, &check.figure]);
     }
-    text
+    format!("\n{}", table.render(page))
 }
 
 /// Whether none of the record's caveats is such.

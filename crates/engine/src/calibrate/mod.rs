@@ -27,9 +27,40 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// Under a second: enough for the headroom in a run record.
-    Quick,
+    Quick {
+        /// Calls in flight, as many as the run will have.
+        in_flight: u32,
+    },
     /// Some ten seconds: enough for a table to be read.
     Thorough,
+}
+
+/// Calls in flight that show what a worker can do where a run does not say how many there are.
+const IN_FLIGHT: u32 = 32;
+/// More in flight on one connection show nothing more.
+const IN_FLIGHT_MAX: u32 = 1024;
+
+impl Effort {
+    /// Under a second. A closed loop has a number in flight, and with as many it is measured what
+    /// one worker can do; of an open loop, whose number in flight is the server's doing, and of a
+    /// steered run, it is the ceiling.
+    pub fn before(plan: &Plan) -> Self {
+        let is_closed = plan.arrivals == ArrivalsPlan::Closed && plan.steering.is_none();
+        let of_run = plan.clients.saturating_mul(plan.in_flight);
+        Self::Quick {
+            in_flight: match is_closed {
+                true => of_run.clamp(1, IN_FLIGHT_MAX),
+                false => IN_FLIGHT,
+            },
+        }
+    }
+
+    const fn in_flight(self) -> u32 {
+        match self {
+            Self::Quick { in_flight } => in_flight,
+            Self::Thorough => IN_FLIGHT,
+        }
+    }
 }
 
 /// What one way of exchanging messages achieves.
@@ -101,16 +132,14 @@ pub fn calibrate(
     effort: Effort,
     stop: &AtomicBool,
 ) -> Result<Calibration, RunError> {
+    let of_headroom = effort.in_flight();
+    let quick = [(OpKind::Null, 0, of_headroom)];
     let (cases, rates, time): (&[(OpKind, u32, u32)], &[f64], _) = match effort {
-        Effort::Quick => (
-            &[(OpKind::Null, 0, 32)],
-            &[10_000.0],
-            Duration::from_millis(150),
-        ),
+        Effort::Quick { .. } => (&quick, &[10_000.0], Duration::from_millis(150)),
         Effort::Thorough => (
             &[
                 (OpKind::Null, 0, 1),
-                (OpKind::Null, 0, 32),
+                (OpKind::Null, 0, IN_FLIGHT),
                 (OpKind::Null, 0, 128),
                 (OpKind::GetAttr, 0, 32),
                 (OpKind::Read, 131_072, 8),
@@ -141,7 +170,7 @@ pub fn calibrate(
         lateness.push(measure_lateness(*starts_per_s, time, stop));
     }
     let clock = Clock::start().measure();
-    let headroom = headroom_of(&exchanges, &lateness);
+    let headroom = headroom_of(&exchanges, of_headroom, &lateness);
     Ok(Calibration {
         clock,
         exchanges,
@@ -150,15 +179,16 @@ pub fn calibrate(
     })
 }
 
-/// NULL with 32 in flight and starts at 10,000 per second stand for all.
-fn headroom_of(exchanges: &[Exchange], lateness: &[Lateness]) -> Headroom {
+/// NULL with so many in flight and starts at 10,000 per second stand for all.
+fn headroom_of(exchanges: &[Exchange], in_flight: u32, lateness: &[Lateness]) -> Headroom {
     let null = exchanges
         .iter()
-        .find(|exchange| (exchange.operation, exchange.in_flight) == (OpKind::Null, 32));
+        .find(|exchange| (exchange.operation, exchange.in_flight) == (OpKind::Null, in_flight));
     let late = lateness
         .iter()
         .find(|lateness| lateness.starts_per_s == 10_000.0);
     Headroom {
+        in_flight,
         engine_ops_per_s: null.map_or(0.0, |null| null.engine.ops_per_s),
         raw_ops_per_s: null.map_or(0.0, |null| null.raw.ops_per_s),
         engine_cpu_ns_per_op: null.map_or(0.0, |null| null.engine.cpu_ns_per_op),

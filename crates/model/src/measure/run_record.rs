@@ -127,6 +127,9 @@ pub struct Target {
 /// What the tool itself can do on this host (`filestone calibrate`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headroom {
+    /// Calls in flight: those of a closed loop, 32 of others and in records of method 1.
+    #[serde(default = "Headroom::in_flight_of_method_1")]
+    pub in_flight: u32,
     /// NULL operations per second through the whole engine against the built-in server.
     pub engine_ops_per_s: f64,
     /// The same bytes over a plain socket.
@@ -139,6 +142,12 @@ pub struct Headroom {
     pub timer_lateness_p50_ns: u64,
     /// 99th percentile of the same.
     pub timer_lateness_p99_ns: u64,
+}
+
+impl Headroom {
+    const fn in_flight_of_method_1() -> u32 {
+        32
+    }
 }
 
 /// How a run ended.

@@ -58,18 +58,18 @@ fn checked(text: &str) -> CheckedLoad {
 
 #[test]
 fn the_page_of_a_cifs_style_load() {
-    insta::assert_snapshot!(page(&checked(CIFS)));
+    insta::assert_snapshot!(page(&checked(CIFS), Page::default()));
 }
 
 #[test]
 fn the_page_of_an_nfs_load_with_stamps_and_pauses() {
-    insta::assert_snapshot!(page(&checked(NFS)));
+    insta::assert_snapshot!(page(&checked(NFS), Page::default()));
 }
 
 #[test]
 fn what_layers_refuse_verb_by_verb() {
-    let cifs = layers(&checked(CIFS));
-    let nfs = layers(&checked(NFS));
+    let cifs = layers(&checked(CIFS), Page::default());
+    let nfs = layers(&checked(NFS), Page::default());
     insta::assert_snapshot!(format!("{cifs}\n{nfs}"));
 }
 
@@ -92,7 +92,7 @@ fn a_census_that_was_cut_off_says_so() {
         },
     ] {
         load.contents.cut_off = Some(why);
-        text.push_str(&heading(&load));
+        text.push_str(&heading(&load, Page::default()));
     }
     insta::assert_snapshot!(text);
 }
