@@ -21,6 +21,14 @@ pub const HOST: &str = "10.77.0.1";
 /// It takes about six seconds here; a busy machine may take longer.
 const START_LIMIT: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long the guest may take to say why a script takes too long.
+const DIAGNOSIS_LIMIT: Duration = Duration::from_secs(10);
+/// Every program with a command line, and where in the kernel its threads are.
+const WAITING: &str = "cd /proc; for process in [0-9]*; do \
+    [ -n \"$(tr -d '\\0' <$process/cmdline)\" ] || continue; \
+    echo \"$process $(tr '\\0' ' ' <$process/cmdline)\"; \
+    for thread in $process/task/*; do cat $thread/wchan; echo; cat $thread/stack; done; \
+    done 2>&1; cat /proc/locks /proc/uptime";
 const INTERFACE: &str = "guest";
 const APPEND: &str = "console=ttyS0 rdinit=/init quiet loglevel=4 panic=-1 mitigations=off \
     nokaslr lsm= audit=0 cryptomgr.notests nowatchdog random.trust_cpu=on net.ifnames=0";
@@ -117,9 +125,13 @@ impl Guest {
         })
     }
 
-    /// Runs a script of the shell to its end, but waits no longer than `limit`.
+    /// Runs a script of the shell to its end, but waits no longer than `limit`: then the error
+    /// says what each program of the guest waits for.
     pub fn run(&self, script: &str, limit: Duration) -> Result<Output> {
-        self.spawn(script)?.wait(limit)
+        self.spawn(script)?.wait(limit).or_else(|error| {
+            let waiting = self.spawn(WAITING)?.wait(DIAGNOSIS_LIMIT)?;
+            bail!("{error:#}\n{}", String::from_utf8_lossy(&waiting.stdout))
+        })
     }
 
     /// Runs a script that must succeed; what it printed.

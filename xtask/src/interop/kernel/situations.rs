@@ -114,7 +114,7 @@ fn a_mount_of_version_4(ground: &Ground) -> Result<String> {
 fn a_mount(ground: &Ground, version: &str) -> Result<String> {
     std::fs::write(ground.guest.share.join("open.load"), OPEN_FILES)?;
     let script = format!(
-        "set -e; load=/share/open.load\n\
+        "set -ex; load=/share/open.load\n\
          mnt=/mnt/v{version}; export=/export/v{version}; mkdir -p $mnt $export\n\
          mount -t nfs -o vers={version} 127.0.0.1:/export $mnt; here=$mnt/v{version}\n\
          replay() {{ /share/filestone replay \"$@\" >/dev/null; }}\n\
