@@ -3,6 +3,7 @@
 use crate::processors;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -111,12 +112,19 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// A new folder; `name` says what it is for.
+    /// A new folder; `name` says what it is for. Its number is nobody else's: process ids are
+    /// not enough, because in namespaces of their own two programs have the same.
     pub fn new(name: &str) -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("filestone-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path)
-            .with_context(|| format!("{}: cannot be made", path.display()))?;
-        Ok(Self { path })
+        let parent = std::env::temp_dir();
+        for number in std::process::id().. {
+            let path = parent.join(format!("filestone-{name}-{number}"));
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => bail!("{}: cannot be made: {error}", path.display()),
+            }
+        }
+        bail!("{}: every number is taken", parent.display())
     }
 }
 
@@ -168,4 +176,19 @@ pub fn raise_file_limit() -> u64 {
     // Refused only if it would be above the maximum, which it is not.
     let _ = setrlimit(Resource::Nofile, raised);
     limit.maximum.unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_folders_are_the_same() {
+        let (one, other) = (Folder::new("test"), Folder::new("test"));
+        let (one, other) = (one.expect("a folder"), other.expect("a folder"));
+        assert_ne!(one.path, other.path);
+        let path = one.path.clone();
+        drop(one);
+        assert!(!path.exists() && other.path.exists());
+    }
 }
