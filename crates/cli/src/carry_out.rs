@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::live::{Live, RowStream};
 use crate::loads::{self, Named};
 use crate::options::{RunFormat, RunReportOptions};
-use crate::output_directory::{Existing, OutputDirectory};
+use crate::output_directory::{Existing, LayersPicture, OutputDirectory};
 use crate::planning::Surroundings;
 use crate::render::replay::Detail;
 use crate::render::rows::Columns;
@@ -96,7 +96,10 @@ pub fn carry_out(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
         return Ok(Exit::Done);
     }
     let failing = FailingCaveats::parse(show.report.fail_on_caveat.as_deref())?;
-    let directories = claim(jobs, show.report.output.as_deref())?;
+    let output = show.report.output.as_deref();
+    let layers = output.filter(|_| jobs.len() > 1);
+    let layers = layers.map(LayersPicture::claim).transpose()?;
+    let directories = claim(jobs, output)?;
     let stop = interruption::stop_flag()?;
     let mut records = Vec::new();
     let mut ended = Ok(Reader::Present);
@@ -111,9 +114,11 @@ pub fn carry_out(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
             shown
         });
     }
+    let drawn = layers.map_or(Ok(()), |layers| layers.write(&records));
     let shown = show_all(&records, show.report.format, jobs.len());
     let exits = records.iter().map(|record| exit_of(record, &failing));
     let exit = exits.max().unwrap_or(Exit::Interrupted);
+    drawn?;
     match (ended?, shown?, exit) {
         // It was not ^C that ended this run, but a reader who had seen enough.
         (Reader::Gone, _, Exit::Interrupted) | (_, Reader::Gone, Exit::Interrupted) => {

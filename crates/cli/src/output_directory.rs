@@ -6,7 +6,8 @@
 use crate::console;
 use crate::error::Error;
 use crate::render::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
-use crate::render::{found, gnuplot, hdr, json, ticks};
+use crate::render::picture::render;
+use crate::render::{found, gallery, gnuplot, hdr, json, layers, ticks};
 use filestone_model::measure::RunRecord;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 pub const RECORD_FILE: &str = "run.json";
 /// The record while it is being written.
 const PART_FILE: &str = "run.json.part";
+/// The picture of several replays.
+const LAYERS_FILE: &str = "layers.svg";
 /// HdrHistogram's interval log.
 const INTERVAL_LOG_FILE: &str = "intervals.hlog";
 /// How long one picture may take.
@@ -86,7 +89,7 @@ impl OutputDirectory {
         }
     }
 
-    /// Writes the record and everything made of it; draws pictures if gnuplot is there.
+    /// Writes the record and everything made of it; has gnuplot draw its scripts if it is there.
     pub fn write(&self, record: &RunRecord, terminal: &str) -> Result<(), WriteError> {
         self.write_record(record).map_err(|error| {
             self.abandon();
@@ -117,26 +120,34 @@ impl OutputDirectory {
     }
 
     fn write_rest(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
+        self.write_file(INTERVAL_LOG_FILE, &hdr::render(record)?)?;
+        for (name, picture) in gallery::files(record) {
+            self.write_file(name, &picture)?;
+        }
+        match found::files(record, terminal) {
+            Some(found) => self.write_found(&found),
+            None => self.write_graphs(record, terminal),
+        }
+    }
+
+    /// nct's four graphs as scripts, with the tables that they read.
+    fn write_graphs(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
         self.write_file(RAW_FILE, &ticks::raw(record))?;
         self.write_file(INTERVALS_FILE, &gnuplot::intervals(record))?;
-        self.write_file(INTERVAL_LOG_FILE, &hdr::render(record)?)?;
         for graph in &GRAPHS {
             self.write_file(
                 &format!("{}.gnuplot", graph.name),
                 &graph.script(terminal, record),
             )?;
         }
-        self.write_found(record, terminal)
+        Ok(())
     }
 
-    /// A curve or a search in values, as a script and as a picture that needs no gnuplot.
-    fn write_found(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
-        let Some(found) = found::files(record, terminal) else {
-            return Ok(());
-        };
+    /// A curve or a search in values and as a script: over its time, which nct's graphs are
+    /// about, there is nothing to see but its steps.
+    fn write_found(&self, found: &found::Files) -> Result<(), Error> {
         let stem = found.stem;
         self.write_file(&format!("{stem}.csv"), &found.csv)?;
-        self.write_file(&format!("{stem}.svg"), &found.svg)?;
         self.write_file(&format!("{stem}.gnuplot"), &found.script)
     }
 
@@ -150,10 +161,9 @@ impl OutputDirectory {
         })
     }
 
-    /// Has gnuplot draw the pictures. What goes wrong is said and is no error:
+    /// Has gnuplot draw its scripts. What goes wrong is said and is no error:
     /// everything that was measured is already kept.
     fn draw(&self, record: &RunRecord, terminal: &str) {
-        // Over a steered run's time there is nothing to see but its steps.
         let names: Vec<&str> = match found::stem(record) {
             Some(stem) => vec![stem],
             None => GRAPHS.iter().map(|graph| graph.name).collect(),
@@ -163,10 +173,15 @@ impl OutputDirectory {
             match self.draw_one(&script) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    console::note(&format!(
-                        "gnuplot is not installed, so {} holds scripts (*.gnuplot) but no pictures (*.{terminal})",
-                        self.path.display()
-                    ));
+                    // Only nct's scripts ask for graphs of gnuplot's: the pictures are there.
+                    if record.plan.face == "nct" {
+                        console::note(&format!(
+                            "gnuplot is not installed, so {} holds nct's graphs as scripts \
+                             (*.gnuplot) and not drawn (*.{terminal}); percentiles.svg and \
+                             over-time.svg are pictures",
+                            self.path.display()
+                        ));
+                    }
                     return;
                 }
                 Err(error) => {
@@ -200,6 +215,31 @@ impl OutputDirectory {
                 None => std::thread::sleep(Duration::from_millis(10)),
             }
         }
+    }
+}
+
+/// The picture of several replays on their layers, beside the directories of each.
+#[derive(Debug)]
+pub struct LayersPicture(PathBuf);
+
+impl LayersPicture {
+    /// Makes sure, before the runs, that nothing is overwritten by it.
+    pub fn claim(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(LAYERS_FILE);
+        match path.symlink_metadata() {
+            Ok(_) => Err(Error::usage(format!("{}: this exists", path.display())).with_help(
+                "nothing was overwritten and nothing was sent; name a new or an empty directory",
+            )),
+            Err(_) => Ok(Self(path)),
+        }
+    }
+
+    /// Draws the picture; nothing if there are not two layers to compare.
+    pub fn write(&self, records: &[RunRecord]) -> Result<(), Error> {
+        let Some(picture) = layers::picture::picture(records) else {
+            return Ok(());
+        };
+        fs::write(&self.0, render(&picture)).map_err(|error| Error::file(&self.0, &error))
     }
 }
 
@@ -244,6 +284,7 @@ fn is_ours(name: &str) -> bool {
     [RECORD_FILE, RAW_FILE, INTERVALS_FILE, INTERVAL_LOG_FILE].contains(&name)
         || GRAPHS.iter().any(|graph| graph.name == stem)
         || found::STEMS.contains(&stem)
+        || gallery::is_ours(name)
 }
 
 #[cfg(test)]
@@ -280,6 +321,8 @@ mod tests {
                 "intervals.dat",
                 "intervals.hlog",
                 "latency.gnuplot",
+                "over-time.svg",
+                "percentiles.svg",
                 "raw",
                 "recv.gnuplot",
                 "requests.gnuplot",

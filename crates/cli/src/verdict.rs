@@ -70,7 +70,7 @@ impl FailingCaveats {
 }
 
 /// The name that the record gives a caveat.
-fn caveat_name(caveat: &Caveat) -> Option<String> {
+pub fn caveat_name(caveat: &Caveat) -> Option<String> {
     let value = serde_json::to_value(caveat).ok()?;
     Some(value.get("caveat")?.as_str()?.to_string())
 }

@@ -107,7 +107,12 @@ fn a_run_prints_rows_summary_and_tables_and_keeps_a_directory() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(text(&output.stderr).contains("caveat: "));
-    for format in ["text", "json", "csv", "gnuplot", "hdr"] {
+    for name in ["percentiles.svg", "over-time.svg"] {
+        let report = filestone(&["report", &path, "--as", name]);
+        let kept = std::fs::read_to_string(directory.join(name)).expect("a picture");
+        assert_eq!(text(&report.stdout), kept, "{name}");
+    }
+    for format in ["text", "json", "csv", "gnuplot", "hdr", "svg"] {
         let report = filestone(&["report", &path, "--as", format]);
         assert_eq!(
             report.status.code(),

@@ -106,9 +106,15 @@ fn what_is_kept_of_several_layers_can_be_reported_and_run_again() {
         filestone(&["report", path, "--as", "csv"]).status.code(),
         Some(2)
     );
+    let drawn = std::fs::read_to_string(Path::new(path).join("layers.svg")).expect("a picture");
+    assert_eq!(
+        text(&filestone(&["report", path, "--as", "svg"]).stdout),
+        drawn
+    );
     let one = Path::new(path).join("2-nfs");
+    assert!(one.join("percentiles.svg").is_file() && one.join("over-time.svg").is_file());
     let one = one.to_str().expect("a path of ours");
-    for format in ["text", "json", "csv", "gnuplot", "hdr"] {
+    for format in ["text", "json", "csv", "gnuplot", "hdr", "svg"] {
         let report = filestone(&["report", one, "--as", format]);
         assert_eq!(report.status.code(), Some(0), "{format}");
         assert!(!report.stdout.is_empty(), "{format}");

@@ -69,9 +69,25 @@ fn a_curve_has_its_points_its_peak_and_its_knee_in_every_format() {
     for part in ["\nup ", "\ndown ", "\npeak  ", "\nknee  ", "\noverall  "] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    for name in ["run.json", "curve.csv", "curve.gnuplot", "curve.svg"] {
-        assert!(scratch.path().join("kept").join(name).is_file(), "{name}");
-    }
+    let drawn_by_gnuplot = "curve.png".to_string();
+    let mut names: Vec<String> = std::fs::read_dir(scratch.path().join("kept"))
+        .expect("it was made")
+        .map(|entry| text(entry.expect("an entry").file_name().as_encoded_bytes()))
+        .filter(|name| *name != drawn_by_gnuplot)
+        .collect();
+    names.sort();
+    // No script and no table of what is not drawn of a curve.
+    let expected = [
+        "curve.csv",
+        "curve.gnuplot",
+        "curve.svg",
+        "intervals.hlog",
+        "over-time.svg",
+        "run.json",
+    ];
+    assert_eq!(names, expected);
+    let refused = filestone(&["report", &kept, "--as", "percentiles.svg"]);
+    assert_eq!(refused.status.code(), Some(2));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::options::ReportOptions;
-use crate::render::{self, json, layers};
+use crate::render::{self, json, layers, picture};
 use crate::{Exit, console, record_file};
 use filestone_model::measure::RunRecord;
 
@@ -27,6 +27,15 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
         (records, "json") => {
             console::result(&json::document(&records)?)?;
         }
+        (records, "svg") => {
+            let picture = layers::picture::picture(records).ok_or_else(|| {
+                Error::usage(format!(
+                    "{}: these are not replays on several layers, so there is no picture of all",
+                    options.record.display()
+                ))
+            })?;
+            console::result(&picture::render(&picture))?;
+        }
         (records, "text") => {
             for record in records {
                 console::result(&format!("{}\n", (report.render)(record, page)?))?;
@@ -47,5 +56,5 @@ fn too_many(options: &ReportOptions, count: usize, name: &str) -> Error {
         "{}: there are {count} records in it; --as {name} is about one",
         options.record.display()
     ))
-    .with_help("text and json take several; --output DIR keeps each in a directory of its own")
+    .with_help("text, json and svg take several; --output DIR keeps each in a directory of its own")
 }

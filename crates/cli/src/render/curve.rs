@@ -3,9 +3,9 @@
 //! What `nhfsrun`, `nhfsnums` and `nhfsgraph` were for nhfsstone.
 
 use super::page::Page;
-use super::picture::{Axis, Line, Mark, Picture, Style};
+use super::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
 use super::table::{Column, Table};
-use super::{mix, sketch, text};
+use super::{caption, mix, sketch, text};
 use crate::quantity::{grouped, time_text};
 use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, CurveRecord, HysteresisRecord,
@@ -208,60 +208,93 @@ fn hysteresis_text(hysteresis: &HysteresisRecord) -> String {
 
 /// The curve as a picture: mean and p99 upwards, the mean downwards, knee and peak.
 pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
-    let points = |leg, figure: fn(&CurvePointRecord) -> f64| {
-        let timed = of_leg(curve, leg).filter(|point| point.response_time_ns.count > 0);
-        timed
-            .map(|point| (point.achieved_load_ops_per_s, figure(point) / 1e9))
-            .collect::<Vec<_>>()
-    };
-    let mean = |point: &CurvePointRecord| point.response_time_ns.mean;
-    let p99 = |point: &CurvePointRecord| point.response_time_ns.p99 as f64;
     let mut lines = vec![
-        Line::new("mean, upwards", Style::First, points(CurveLeg::Up, mean)),
-        Line::new(
+        line(
+            "mean, upwards",
+            Style::First,
+            curve,
+            CurveLeg::Up,
+            mean_point,
+        ),
+        line(
             "mean, downwards",
             Style::FirstAgain,
-            points(CurveLeg::Down, mean),
+            curve,
+            CurveLeg::Down,
+            mean_point,
         ),
-        Line::new("p99, upwards", Style::Second, points(CurveLeg::Up, p99)),
+        line(
+            "p99, upwards",
+            Style::Second,
+            curve,
+            CurveLeg::Up,
+            p99_point,
+        ),
     ];
     lines.retain(|line| !line.points.is_empty());
-    let mut marks = Vec::new();
-    if let Some(knee) = &curve.knee {
-        marks.push(Mark {
-            x: knee.load_ops_per_s,
-            text: "knee".into(),
-        });
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let mut notes = Vec::new();
+    if points().any(|point| point.interval.is_some()) {
+        notes.push("bars: 95 % confidence intervals of the mean, from batch means".into());
     }
-    if curve.peak_ops_per_s > 0.0 {
-        marks.push(Mark {
-            x: curve.peak_ops_per_s,
-            text: "peak".into(),
-        });
+    if points().any(|point| point.symbol == Symbol::Hollow) {
+        notes.push("hollow: the response time was not steady before the point was measured".into());
     }
-    Picture {
-        title: format!(
-            "Load-response curve of {}",
-            text::place_of(&record.plan.target)
-        ),
-        subtitle: subtitle(record),
-        x: Axis::load("achieved load (operations/s)"),
-        y: Axis::time("response time"),
+    let mut panel = Panel::new(
+        Axis::load("achieved load (operations/s)"),
+        Axis::time("response time"),
         lines,
-        marks,
+    );
+    panel.marks = places(curve);
+    caption::picture(record, "Load-response curve", vec![panel], notes)
+}
+
+/// A figure of the points of a leg.
+fn line(
+    name: &str,
+    style: Style,
+    curve: &CurveRecord,
+    leg: CurveLeg,
+    figure: fn(&CurvePointRecord) -> Point,
+) -> Line {
+    let timed = of_leg(curve, leg).filter(|point| point.response_time_ns.count > 0);
+    let points = timed.map(|point| Point {
+        symbol: match point.is_steady {
+            true => Symbol::Full,
+            false => Symbol::Hollow,
+        },
+        ..figure(point)
+    });
+    Line::new(name, style, Form::Joined, points.collect())
+}
+
+fn mean_point(point: &CurvePointRecord) -> Point {
+    let mean = point.response_time_ns.mean;
+    let half_width = point.response_time_mean_half_width_ns;
+    let interval = half_width.map(|half| ((mean - half).max(0.0) / 1e9, (mean + half) / 1e9));
+    Point {
+        interval,
+        ..Point::new(point.achieved_load_ops_per_s, mean / 1e9)
     }
 }
 
-/// Mix, clients and date: what makes a picture quotable.
-pub fn subtitle(record: &RunRecord) -> String {
-    let mix = record.plan.mix().map_or("no mix", |mix| &mix.name);
-    format!(
-        "mix {mix}, {} clients, seed {}, {}, filestone {}",
-        grouped(record.plan.clients.into()),
-        record.plan.seed,
-        record.started_at,
-        record.tool.version
-    )
+fn p99_point(point: &CurvePointRecord) -> Point {
+    let p99 = point.response_time_ns.p99 as f64;
+    Point::new(point.achieved_load_ops_per_s, p99 / 1e9)
+}
+
+/// Knee and peak.
+fn places(curve: &CurveRecord) -> Vec<Mark> {
+    let peak = Some(curve.peak_ops_per_s).filter(|peak| *peak > 0.0);
+    let knee = curve.knee.as_ref().map(|knee| knee.load_ops_per_s);
+    let places = [(knee, "knee"), (peak, "peak")].into_iter();
+    let places = places.filter_map(|(x, text)| {
+        Some(Mark {
+            x: x?,
+            text: text.into(),
+        })
+    });
+    places.collect()
 }
 
 /// The points as comma-separated values, units in the names of the columns.

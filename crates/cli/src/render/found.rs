@@ -1,8 +1,7 @@
 //! What a steered run found, a curve or a load, in every form but text.
 
-use super::picture::{self, Picture};
-use super::{curve, objective};
-use crate::error::Error;
+use super::picture::Picture;
+use super::{caption, curve, objective};
 use filestone_model::measure::RunRecord;
 
 /// A steered run's files beside the record.
@@ -12,8 +11,6 @@ pub struct Files {
     pub stem: &'static str,
     /// Comma-separated values, a row per load.
     pub csv: String,
-    /// The picture.
-    pub svg: String,
     /// A gnuplot script that draws the values.
     pub script: String,
 }
@@ -23,7 +20,6 @@ pub fn files(record: &RunRecord, terminal: &str) -> Option<Files> {
     Some(Files {
         stem: stem(record)?,
         csv: values(record)?,
-        svg: picture::render(&picture_of(record)?),
         script: script(record, terminal)?,
     })
 }
@@ -58,15 +54,6 @@ pub fn values(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// The picture.
-pub fn svg(record: &RunRecord) -> Result<String, Error> {
-    let picture = picture_of(record).ok_or_else(|| {
-        Error::usage("--as svg: this record holds neither a curve nor a search for a load")
-            .with_help("filestone mix --curve and --slo make them; --as gnuplot draws any record")
-    })?;
-    Ok(picture::render(&picture))
-}
-
 /// A gnuplot script that holds its data, for `filestone report --as gnuplot`.
 pub fn script_with_data(record: &RunRecord) -> Option<String> {
     let values = values(record)?;
@@ -90,6 +77,7 @@ fn script(record: &RunRecord, terminal: &str) -> Option<String> {
 /// Columns are found by their names, so that a new one does no harm.
 fn body(record: &RunRecord, data: &str) -> Option<String> {
     let picture = picture_of(record)?;
+    let panel = picture.panels.first()?;
     let is_logarithmic = picture.scales().is_some_and(|(_, y)| y.is_logarithmic());
     let y_axis = if is_logarithmic {
         "set logscale y"
@@ -130,7 +118,7 @@ fn body(record: &RunRecord, data: &str) -> Option<String> {
         (None, None) => return None,
     };
     let arrows: String = (1..)
-        .zip(&picture.marks)
+        .zip(&panel.marks)
         .map(|(number, mark): (u32, _)| {
             format!(
                 "set arrow {number} from {0},graph 0 to {0},graph 1 nohead dt 3\n\
@@ -144,14 +132,14 @@ fn body(record: &RunRecord, data: &str) -> Option<String> {
         "set datafile separator ','\nset datafile columnheaders\n\
          set title '{}' noenhanced\nset grid\n{y_axis}\nset xrange [0:*]\nset key left top\n\
          set xlabel '{}'\nset ylabel 'response time (ms)'\n{arrows}plot {}\n",
-        quoted(&format!("{}, {}", picture.title, picture.subtitle)),
-        quoted(&picture.x.label),
+        quoted(&caption::line(&picture.title, record)),
+        quoted(&panel.x.label),
         plots.join(", \\\n     ")
     ))
 }
 
 /// Text between single quotes, where gnuplot knows no other special character.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect::<String>()
@@ -186,9 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_not_steered_has_no_picture() {
-        let error = svg(&canned::mix()).expect_err("no curve");
-        assert_eq!(error.exit_code(), 2);
+    fn a_run_that_was_not_steered_found_nothing() {
         assert!(files(&canned::mix(), "png").is_none());
     }
 }

@@ -3,7 +3,8 @@
 //! The scripts of `--output` read the files beside them; the report of
 //! `filestone report --as gnuplot` holds its data itself.
 
-use super::ticks;
+use super::found::quoted;
+use super::{caption, ticks};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Phase;
 
@@ -103,11 +104,15 @@ impl Graph {
             self.name,
             size_of(terminal),
             megabyte(record),
-            self.body("\"raw\"", "\"intervals.dat\"")
+            self.body(
+                "\"raw\"",
+                "\"intervals.dat\"",
+                &caption::line(self.name, record)
+            )
         )
     }
 
-    fn body(&self, raw: &str, intervals: &str) -> String {
+    fn body(&self, raw: &str, intervals: &str, title: &str) -> String {
         let curves: Vec<String> = self
             .curves
             .iter()
@@ -123,9 +128,9 @@ impl Graph {
             })
             .collect();
         format!(
-            "set title \"{}\"\nset grid\n{}\nset ylabel \"{}\"\nset xlabel \"seconds\"\n\
+            "set title '{}' noenhanced\nset grid\n{}\nset ylabel \"{}\"\nset xlabel \"seconds\"\n\
              set mytics 5\nplot {}\n",
-            self.name,
+            quoted(title),
             self.y_axis,
             self.y_label,
             curves.join(", \\\n     ")
@@ -183,13 +188,14 @@ pub fn intervals(record: &RunRecord) -> String {
 /// A script with its data, for `filestone report --as gnuplot | gnuplot -persist`.
 pub fn render(record: &RunRecord) -> String {
     let mut text = format!(
-        "$raw << EOD\n{}EOD\n$intervals << EOD\n{}EOD\n{}set multiplot layout 2,2\n",
+        "$raw << EOD\n{}EOD\n$intervals << EOD\n{}EOD\n{}set multiplot layout 2,2 title '{}' noenhanced\n",
         ticks::raw(record),
         intervals(record),
         megabyte(record),
+        quoted(&caption::line("Requests, latency, bytes", record)),
     );
     for graph in &GRAPHS {
-        text.push_str(&graph.body("$raw", "$intervals"));
+        text.push_str(&graph.body("$raw", "$intervals", graph.name));
     }
     text.push_str("unset multiplot\n");
     text

@@ -7,6 +7,8 @@
 //! that of the record with the most operations. A kind that a layer never came to
 //! is kept out of the sums of all.
 
+pub mod picture;
+
 use super::dbench::{self, Form};
 use super::page::Page;
 use super::{micros, replay, text};
@@ -43,13 +45,9 @@ struct Sums {
 
 /// The tables and the sentence; nothing if these are not several replays.
 pub fn render(records: &[RunRecord], page: Page) -> String {
-    let plans = records.iter().filter_map(|record| record.plan.replay());
-    let Some(plan) = plans.clone().next() else {
+    let Some(plan) = plan_of_all(records) else {
         return String::new();
     };
-    if records.len() < 2 || plans.count() < records.len() {
-        return String::new();
-    }
     let columns = columns(records);
     let rows = rows(&columns, plan);
     let sums = sums(&rows, columns.len());
@@ -81,6 +79,13 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
         text.push_str(&format!("\n{}", page.prose(&sentence)));
     }
     text
+}
+
+/// What was replayed; `None` if these are not several replays.
+fn plan_of_all(records: &[RunRecord]) -> Option<&ReplayPlan> {
+    let plans = records.iter().filter_map(|record| record.plan.replay());
+    let is_comparison = records.len() > 1 && plans.clone().count() == records.len();
+    plans.clone().next().filter(|_| is_comparison)
 }
 
 fn columns(records: &[RunRecord]) -> Vec<Column<'_>> {

@@ -1,13 +1,15 @@
 //! Reports: pure functions of the run record.
 //!
 //! To add one: a file here, a line in [`REPORTS`], snapshots over the canned
-//! records, a paragraph in the documentation.
+//! records, a paragraph in the documentation. Pictures are listed in [`gallery`].
 
+pub mod caption;
 pub mod census;
 pub mod csv;
 pub mod curve;
 pub mod dbench;
 pub mod found;
+pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;
 pub mod json;
@@ -16,7 +18,9 @@ pub mod mix;
 pub mod mixes;
 pub mod nhfsstone;
 pub mod objective;
+pub mod over_time;
 pub mod page;
+pub mod percentiles;
 pub mod picture;
 pub mod probe;
 pub mod replay;
@@ -77,8 +81,28 @@ pub const REPORTS: &[Report] = &[
     },
     Report {
         name: "svg",
-        about: "A picture of a load-response curve, or of a search for a load",
-        render: |record, _| found::svg(record),
+        about: "A picture: the curve, the search, or the percentiles; of several replays, the layers",
+        render: |record, _| gallery::first(record),
+    },
+    Report {
+        name: "percentiles.svg",
+        about: "A picture of the response-time percentiles",
+        render: |record, _| gallery::named(record, "percentiles.svg"),
+    },
+    Report {
+        name: "over-time.svg",
+        about: "A picture of load, errors and response times over time",
+        render: |record, _| gallery::named(record, "over-time.svg"),
+    },
+    Report {
+        name: "curve.svg",
+        about: "A picture of a load-response curve",
+        render: |record, _| gallery::named(record, "curve.svg"),
+    },
+    Report {
+        name: "search.svg",
+        about: "A picture of a search for a load",
+        render: |record, _| gallery::named(record, "search.svg"),
     },
 ];
 

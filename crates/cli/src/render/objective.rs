@@ -1,11 +1,10 @@
 //! The report of a search: the highest load that keeps an objective, as an interval, and
 //! the loads that were tried.
 
-use super::curve::subtitle;
 use super::page::Page;
-use super::picture::{Axis, Line, Mark, Picture, Style};
+use super::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
 use super::table::{Column, Table};
-use super::{micros, mix, sketch, text};
+use super::{caption, micros, mix, sketch, text};
 use crate::quantity::grouped;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
@@ -161,8 +160,12 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
     });
     let name = objective.objective.figure.to_string();
     let mut lines = vec![
-        Line::new(&format!("{name} of the loads tried"), Style::First, points),
-        Line::new(&objective.objective.to_string(), Style::Bound, bound),
+        // Each load was tried by itself: between two of them nothing is known.
+        Line {
+            form: Form::Scattered,
+            ..Line::joined(&format!("{name} of the loads tried"), Style::First, points)
+        },
+        Line::joined(&objective.objective.to_string(), Style::Bound, bound),
     ];
     lines.retain(|line| !line.points.is_empty());
     let found = [
@@ -170,26 +173,33 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
         (objective.load_ops_per_s, "most likely"),
         (objective.upper_ops_per_s, "at most"),
     ];
-    Picture {
-        title: format!(
-            "Highest load with {} of {}",
-            objective.objective,
-            text::place_of(&record.plan.target)
-        ),
-        subtitle: subtitle(record),
-        x: Axis::load("offered load (operations/s)"),
-        y: Axis::time(&format!("{name} of the response time")),
+    let mut panel = Panel::new(
+        Axis::load("offered load (operations/s)"),
+        Axis::time(&format!("{name} of the response time")),
         lines,
-        marks: found
-            .into_iter()
-            .filter_map(|(x, text)| {
-                Some(Mark {
-                    x: x?,
-                    text: text.into(),
-                })
+    );
+    panel.marks = found
+        .into_iter()
+        .filter_map(|(x, text)| {
+            Some(Mark {
+                x: x?,
+                text: text.into(),
             })
-            .collect(),
-    }
+        })
+        .collect();
+    let bounds = objective.lower_ops_per_s.zip(objective.upper_ops_per_s);
+    panel.spans.extend(bounds.map(|(from, to)| Span {
+        from,
+        to,
+        text: String::new(),
+        is_shaded: true,
+    }));
+    let title = format!("Highest load with {}", objective.objective);
+    let notes = match bounds {
+        Some(_) => vec!["grey: the highest load is here, with 95 % confidence".into()],
+        None => vec![],
+    };
+    caption::picture(record, &title, vec![panel], notes)
 }
 
 /// The loads that were tried as comma-separated values.

@@ -8,7 +8,6 @@ use super::{micros, text};
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::load::Generation;
-use filestone_model::measure::caveat::WAITED_PERCENT;
 use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
 use filestone_model::measure::{Role, RunRecord};
@@ -83,19 +82,28 @@ pub fn announcement(plan: &Plan) -> String {
 }
 
 /// One line that says what was measured.
-fn heading(record: &RunRecord) -> String {
+pub fn heading(record: &RunRecord) -> String {
     let plan = &record.plan;
-    let replay = plan.replay();
+    format!(
+        "{} on {}: {}",
+        plan.replay().map_or_else(String::new, loads_text),
+        places(plan),
+        clients_and_time(record),
+    )
+}
+
+/// How many worked, how fast, for how long, and how it ended.
+pub fn clients_and_time(record: &RunRecord) -> String {
+    let plan = &record.plan;
     let ended = match &record.end {
         RunEnd::Finished => String::new(),
         RunEnd::Interrupted => ", interrupted".into(),
         RunEnd::TargetLost { .. } => ", ended by the loss of all clients".into(),
     };
+    let replay = plan.replay();
     let pacing = replay.map_or_else(String::new, |replay| pacing_text(replay.pacing));
     format!(
-        "{} on {}: {}{pacing}, {}{ended}",
-        replay.map_or_else(String::new, loads_text),
-        places(plan),
+        "{}{pacing}, {}{ended}",
         clients_text(plan),
         duration_text(record.window_ns),
     )
@@ -221,31 +229,11 @@ fn facts(
             100.0 * totals.client_cpu_ns as f64 / record.window_ns.max(1) as f64,
         ),
     ));
-    facts.extend(processors(record));
-    if let TargetPlan::Tcp(_) = record.plan.target {
-        let what = "not compared with the load file: bare TCP only carries bytes";
-        facts.push(("results", what.into()));
-    }
     if let Some(limit) = plan.trunc_io_bytes {
         facts.push(("reads, writes", format!("cut to {}", bytes_text(limit))));
     }
     facts.extend(netbench(record, plan));
     facts
-}
-
-/// How long clients waited for processors, on a host with too few for all of them.
-fn processors(record: &RunRecord) -> Option<(&'static str, String)> {
-    let found = record.processors.as_ref();
-    let processors = found.filter(|found| found.waited_percent >= WAITED_PERCENT)?;
-    Some((
-        "processors",
-        format!(
-            "{} for the threads of {} clients: ready to run but without one for {:.0} % of the time",
-            processors.processors,
-            grouped(record.plan.clients.into()),
-            processors.waited_percent,
-        ),
-    ))
 }
 
 /// How late lines were against their schedule, if they had one.

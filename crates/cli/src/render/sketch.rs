@@ -1,7 +1,7 @@
 //! A picture in plain characters, for the terminal: enough to see where a curve bends.
 
 use super::page::{Page, wrapped};
-use super::picture::{Line, Picture, Scale, Style};
+use super::picture::{Line, Panel, Picture, Scale, Style};
 
 /// Columns of the diagram itself.
 const WIDTH: usize = 64;
@@ -14,32 +14,37 @@ const POINTS_MIN: usize = 3;
 
 /// The picture; nothing if it would not help.
 pub fn render(picture: &Picture, page: Page) -> String {
-    let enough = picture
+    let Some(panel) = picture.panels.first() else {
+        return String::new();
+    };
+    let enough = panel
         .lines
         .iter()
         .any(|line| line.points.len() >= POINTS_MIN);
-    let Some((x, y)) = picture.scales().filter(|_| enough) else {
+    let Some((x, y)) = panel.scales().filter(|_| enough) else {
         return String::new();
     };
     let mut grid = [[' '; WIDTH]; HEIGHT];
-    for mark in &picture.marks {
+    for mark in &panel.marks {
         let column = nearest(x.place(mark.x), WIDTH);
         for row in &mut grid {
             set(row, column, '.');
         }
     }
     // The first line is in front.
-    for line in picture.lines.iter().rev() {
+    for line in panel.lines.iter().rev() {
         draw(&mut grid, line, &x, &y);
     }
-    assemble(picture, &grid, (&x, &y), page)
+    assemble(panel, &grid, (&x, &y), page)
 }
 
 const fn symbol(style: Style) -> char {
     match style {
         Style::First => 'o',
         Style::FirstAgain => 'x',
-        Style::Second => '+',
+        Style::Second | Style::Third => '+',
+        Style::Wrong => '!',
+        Style::Fine => '.',
         Style::Bound => '-',
     }
 }
@@ -48,12 +53,12 @@ const fn symbol(style: Style) -> char {
 fn draw(grid: &mut [[char; WIDTH]; HEIGHT], line: &Line, x: &Scale, y: &Scale) {
     let columns: Vec<(usize, f64)> = match (line.style, line.points.as_slice()) {
         (Style::Bound, [first, .., last]) => {
-            let columns = nearest(x.place(first.0), WIDTH)..=nearest(x.place(last.0), WIDTH);
-            columns.map(|column| (column, first.1)).collect()
+            let columns = nearest(x.place(first.x), WIDTH)..=nearest(x.place(last.x), WIDTH);
+            columns.map(|column| (column, first.y)).collect()
         }
         (_, points) => points
             .iter()
-            .map(|(load, time)| (nearest(x.place(*load), WIDTH), *time))
+            .map(|point| (nearest(x.place(point.x), WIDTH), point.y))
             .collect(),
     };
     for (column, time) in columns {
@@ -76,7 +81,7 @@ fn set(row: &mut [char; WIDTH], column: usize, symbol: char) {
 }
 
 fn assemble(
-    picture: &Picture,
+    panel: &Panel,
     grid: &[[char; WIDTH]; HEIGHT],
     (x, y): (&Scale, &Scale),
     page: Page,
@@ -88,8 +93,8 @@ fn assemble(
             *label = words;
         }
     }
-    let mut text = format!("\n{} (", picture.y.label);
-    let names: Vec<String> = picture
+    let mut text = format!("\n{} (", panel.y.label);
+    let names: Vec<String> = panel
         .lines
         .iter()
         .map(|line| format!("{} {}", symbol(line.style), line.name))
@@ -102,7 +107,7 @@ fn assemble(
     }
     text.push_str(&format!("{:>11}+{}\n", "", "-".repeat(WIDTH)));
     text.push_str(&numbers(x));
-    let marks: Vec<String> = picture
+    let marks: Vec<String> = panel
         .marks
         .iter()
         .map(|mark| format!("{} {}", mark.text, x.text(mark.x)))
@@ -111,7 +116,7 @@ fn assemble(
         [] => String::new(),
         marks => format!("; . {}", marks.join(", ")),
     };
-    let below = format!("{:>INDENT$}{}{marks}", "", picture.x.label);
+    let below = format!("{:>INDENT$}{}{marks}", "", panel.x.label);
     text.push_str(&wrapped(&below, page.columns(), INDENT, INDENT));
     text
 }
@@ -148,7 +153,7 @@ mod tests {
         let record = canned::objective();
         let found = record.objective.as_ref().expect("a search");
         let mut picture = objective::picture(&record, found);
-        picture
+        picture.panels[0]
             .lines
             .iter_mut()
             .for_each(|line| line.points.truncate(2));

@@ -48,19 +48,24 @@ pub fn mix_of_any_kind(record: &RunRecord, detail: Detail, page: Page) -> String
 
 /// One line that says what was measured.
 pub fn heading(record: &RunRecord, page: Page) -> String {
+    page.prose(&what_was_measured(record))
+}
+
+/// Target, load and length of a run, and how it ended.
+pub fn what_was_measured(record: &RunRecord) -> String {
     let plan = &record.plan;
     let ended = match &record.end {
         RunEnd::Finished => String::new(),
         RunEnd::Interrupted => ", interrupted".into(),
         RunEnd::TargetLost { .. } => ", ended by the loss of the target".into(),
     };
-    page.prose(&format!(
+    format!(
         "{} of {}: {}, {}{ended}",
         subject(plan),
         place(record),
         load(plan),
         duration_text(record.window_ns),
-    ))
+    )
 }
 
 fn subject(plan: &Plan) -> String {

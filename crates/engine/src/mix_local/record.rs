@@ -10,7 +10,6 @@ use filestone_model::measure::mix_record::{
     CorrectionRecord, CountedAsRecord, FileSetRecord, MixOperationRecord, MixRecord,
     WireLimitRecord, WireOperationRecord, WireOtherRecord, WireRecord,
 };
-use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, Caveat, caveat};
 use filestone_model::mix::Counters;
@@ -42,17 +41,13 @@ pub(super) struct Measured {
     pub file_set: FileSetRecord,
     pub background: f64,
     pub left_behind: Option<String>,
-    /// Who had the processors while the clients ran.
-    used: ProcessorTime,
-    /// What the clients' threads came to.
-    threads: Vec<ThreadTime>,
 }
 
 impl Measured {
     pub fn new(
         mut coordinator: Coordinator<'_>,
         (companies, shared): (&[Company], &Shared<'_>),
-        (started_at, used): (SystemTime, ProcessorTime),
+        started_at: SystemTime,
         ends: Vec<(ClientEnd, Caller)>,
     ) -> Result<Self, RunError> {
         let (mut ends, callers): (Vec<ClientEnd>, Vec<Caller>) = ends.into_iter().unzip();
@@ -111,8 +106,6 @@ impl Measured {
             file_set: FileSetRecord::default(),
             background: 0.0,
             left_behind: None,
-            used,
-            threads: ends.iter().map(|end| end.thread).collect(),
         })
     }
 }
@@ -170,7 +163,6 @@ pub(super) fn record(
     };
     let mut record = RunRecord {
         mix: Some(mix_record),
-        processors: ProcessorsRecord::of(measured.used, window_ns, &measured.threads),
         ..course.record((intervals, ticks, totals))
     };
     record.caveats = caveat::find(&record);

@@ -16,7 +16,6 @@ use super::watch::Coordinator;
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::prepare::go_on;
-use crate::processors::Meter;
 use crate::run::{Observer, settle as settle_thread};
 use crate::transport::connect::allow_open_files;
 use filestone_model::file_set::Layout;
@@ -398,7 +397,7 @@ fn measure(
     let courses = courses((plan, mix), companies, &places);
     observer.preparing("running");
     let clock = Clock::start();
-    let (started_at, meter) = (SystemTime::now(), Meter::start());
+    let started_at = SystemTime::now();
     let shared = Shared {
         stop,
         clock: clock.restarted(),
@@ -448,8 +447,7 @@ fn measure(
         drop(done);
         Ok(coordinator.watch(&ends, observer))
     })?;
-    let started = (started_at, meter.used());
-    Measured::new(coordinator, (companies, &shared), started, ends)
+    Measured::new(coordinator, (companies, &shared), started_at, ends)
 }
 
 fn courses((plan, mix): (&Plan, &MixPlan), companies: &[Company], places: &[usize]) -> Vec<Course> {

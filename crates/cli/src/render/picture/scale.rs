@@ -9,8 +9,14 @@ const LINEAR_RATIO_MAX: f64 = 20.0;
 const TICKS: f64 = 6.0;
 /// Decades of a logarithmic axis at most: values below are drawn at its end.
 const DECADES_MAX: i32 = 8;
+/// Decades up to which 2 and 5 have their numbers, too.
+const DECADES_WITH_2_AND_5: f64 = 3.0;
 /// A time that is shorter than any exchange, so that 0 has a logarithm.
 const TIME_MIN: f64 = 1e-9;
+/// Nines of a percentile at most: there are no runs of so many operations.
+const NINES_MAX: i32 = 12;
+/// The same as a value of the axis.
+const PERCENTILE_MAX: f64 = 1e12;
 
 /// An axis that knows its ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,36 +40,67 @@ pub struct Tick {
 impl Scale {
     /// An axis on which all these values have a place; `None` if there is none, or only 0.
     pub fn of(quantity: Quantity, values: impl Iterator<Item = f64>) -> Option<Self> {
-        let values = values.filter(|value| value.is_finite() && *value > 0.0);
+        let is_signed = quantity == Quantity::Elapsed;
+        let values = values.filter(|value| value.is_finite() && (*value > 0.0 || is_signed));
         let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
             (low.min(value), high.max(value))
         });
         if high <= 0.0 {
             return None;
         }
-        let is_logarithmic = quantity == Quantity::Time && high / low > LINEAR_RATIO_MAX;
-        if !is_logarithmic {
-            let step = round_step(high / TICKS);
-            return Some(Self {
+        let is_far = high / low > LINEAR_RATIO_MAX;
+        Some(match quantity {
+            Quantity::Time if is_far => Self::logarithmic(low, high),
+            Quantity::Load | Quantity::Time => Self::from_nothing(quantity, high),
+            Quantity::Elapsed => Self {
                 quantity,
-                is_logarithmic,
+                is_logarithmic: false,
+                low: low.min(0.0),
+                high,
+                step: round_step((high - low.min(0.0)) / (TICKS + 2.0)),
+            },
+            Quantity::Percentile => Self {
+                quantity,
+                is_logarithmic: true,
+                low: 1.0,
+                high: high.clamp(10.0, PERCENTILE_MAX),
+                step: 10.0,
+            },
+            Quantity::Name => Self {
+                quantity,
+                is_logarithmic: false,
                 low: 0.0,
-                high: (high / step).ceil() * step,
-                step,
-            });
-        }
-        let last = high.log10().ceil() as i32;
-        let first = (low.max(TIME_MIN).log10().floor() as i32).max(last - DECADES_MAX);
-        Some(Self {
-            quantity,
-            is_logarithmic,
-            low: 10_f64.powi(first.min(last - 1)),
-            high: 10_f64.powi(last),
-            step: 10.0,
+                high,
+                step: 1.0,
+            },
         })
     }
 
-    /// Where a value is, from 0 to 1.
+    fn from_nothing(quantity: Quantity, high: f64) -> Self {
+        let step = round_step(high / TICKS);
+        Self {
+            quantity,
+            is_logarithmic: false,
+            low: 0.0,
+            high: (high / step - 1e-9).ceil() * step,
+            step,
+        }
+    }
+
+    /// Times whose ends are 1, 2 or 5 times a power of ten.
+    fn logarithmic(low: f64, high: f64) -> Self {
+        let high = round_step(high);
+        let low = low.max(TIME_MIN).max(high / 10_f64.powi(DECADES_MAX));
+        Self {
+            quantity: Quantity::Time,
+            is_logarithmic: true,
+            low: round_step_below(low),
+            high,
+            step: 10.0,
+        }
+    }
+
+    /// Where a value is, from 0 to 1. The first of several names is at the top.
     pub fn place(&self, value: f64) -> f64 {
         let place = if self.is_logarithmic {
             let value = value.max(self.low);
@@ -71,51 +108,112 @@ impl Scale {
         } else {
             (value - self.low) / (self.high - self.low)
         };
-        place.clamp(0.0, 1.0)
+        let place = place.clamp(0.0, 1.0);
+        match self.quantity {
+            Quantity::Name => 1.0 - place,
+            _ => place,
+        }
     }
 
     /// The lines of the grid.
     pub fn ticks(&self) -> Vec<Tick> {
+        match self.quantity {
+            Quantity::Percentile => self.nines(),
+            Quantity::Name => vec![],
+            _ if self.is_logarithmic => self.decades(),
+            _ => self.steps(),
+        }
+    }
+
+    fn steps(&self) -> Vec<Tick> {
+        let first = (self.low / self.step).ceil() as i64;
+        let last = (self.high / self.step + 1e-9).floor() as i64;
+        // A step is a sixth of the axis, so there are few.
+        let values = (first..=last).map(|index| self.step * index as f64);
+        values.map(|value| self.tick(value, true)).collect()
+    }
+
+    fn decades(&self) -> Vec<Tick> {
+        let first = self.low.log10().floor() as i32;
+        let last = self.high.log10().ceil() as i32;
+        let is_near = (self.high / self.low).log10() <= DECADES_WITH_2_AND_5;
         let mut ticks = Vec::new();
-        if self.is_logarithmic {
-            let decades = (self.high / self.low).log10().round() as i32;
-            for decade in 0..=decades {
-                let base = self.low * 10_f64.powi(decade);
-                for factor in 1..=if decade < decades { 9 } else { 1 } {
-                    let value = base * f64::from(factor);
-                    ticks.push(Tick {
-                        place: self.place(value),
-                        text: matches!(factor, 1).then(|| self.text(value)),
-                    });
+        for decade in first..=last {
+            for factor in 1..=9_u8 {
+                let value = f64::from(factor) * 10_f64.powi(decade);
+                let within = self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9);
+                if within.contains(&value) {
+                    let is_written = factor == 1 || (is_near && matches!(factor, 2 | 5));
+                    ticks.push(self.tick(value, is_written));
                 }
             }
-            return ticks;
-        }
-        let count = ((self.high - self.low) / self.step).round() as u32;
-        for index in 0..=count {
-            let value = self.low + self.step * f64::from(index);
-            ticks.push(Tick {
-                place: self.place(value),
-                text: Some(self.text(value)),
-            });
         }
         ticks
+    }
+
+    /// 0 %, 50 %, 90 %, 99 %, 99.9 % and so on.
+    fn nines(&self) -> Vec<Tick> {
+        let nines = (1..=NINES_MAX).map(|nines| 10_f64.powi(nines));
+        [1.0, 2.0]
+            .into_iter()
+            .chain(nines)
+            .filter(|value| *value <= self.high * (1.0 + 1e-9))
+            .map(|value| self.tick(value, true))
+            .collect()
+    }
+
+    fn tick(&self, value: f64, is_written: bool) -> Tick {
+        Tick {
+            place: self.place(value),
+            text: is_written.then(|| self.text(value)),
+        }
     }
 
     /// A value as its axis writes it.
     pub fn text(&self, value: f64) -> String {
         match self.quantity {
-            Quantity::Load if self.step < 1.0 => format!("{value:.2}"),
-            Quantity::Load => grouped(value.round() as u64),
+            Quantity::Load | Quantity::Elapsed => self.number(value),
             Quantity::Time if value <= 0.0 => "0".into(),
-            Quantity::Time => time_text(value * 1e9 * (1.0 + 1e-12)),
+            Quantity::Time => trimmed(&time_text(value * 1e9 * (1.0 + 1e-12))),
+            Quantity::Percentile => percentile_text(value),
+            Quantity::Name => String::new(),
         }
+    }
+
+    fn number(&self, value: f64) -> String {
+        let is_whole = self.step >= 1.0 || value == 0.0;
+        if is_whole {
+            let sign = if value <= -0.5 { "−" } else { "" };
+            return format!("{sign}{}", grouped(value.abs().round() as u64));
+        }
+        // As many decimals as the step has, and no more than a number of any use.
+        let decimals = (-self.step.log10().floor()).clamp(1.0, 6.0) as usize;
+        format!("{value:.decimals$}").replace('-', "−")
     }
 
     /// Whether equal distances are equal ratios.
     pub const fn is_logarithmic(&self) -> bool {
         self.is_logarithmic
     }
+}
+
+/// `10.0 ms` is `10 ms` where it stands for a round number.
+fn trimmed(text: &str) -> String {
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        _ => text.into(),
+    }
+}
+
+/// The percentile of a value 1/(1−p): `99.9 %`.
+fn percentile_text(value: f64) -> String {
+    let percent = 100.0 - 100.0 / value.max(1.0);
+    let nines = value.max(1.0).log10().round() as i32;
+    let decimals = (nines - 2).clamp(0, 10) as usize;
+    format!("{percent:.decimals$} %")
 }
 
 /// 1, 2 or 5 times a power of ten, not below `step`.
@@ -127,42 +225,114 @@ fn round_step(step: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
+/// The same, not above `step`.
+fn round_step_below(step: f64) -> f64 {
+    let power = 10_f64.powf(step.log10().floor());
+    let factor = [10.0, 5.0, 2.0, 1.0]
+        .into_iter()
+        .find(|factor| factor * power <= step * (1.0 + 1e-9));
+    factor.unwrap_or(1.0) * power
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_linear_axis_begins_at_nothing_and_ends_at_a_round_number() {
-        let scale = Scale::of(Quantity::Load, [9_340.0, 100.0].into_iter()).expect("values");
-        let texts: Vec<String> = scale
-            .ticks()
-            .into_iter()
-            .filter_map(|tick| tick.text)
-            .collect();
-        assert_eq!(texts, ["0", "2,000", "4,000", "6,000", "8,000", "10,000"]);
-        assert_eq!(scale.place(5_000.0), 0.5);
-        assert_eq!(scale.place(20_000.0), 1.0);
+    fn written(scale: &Scale) -> Vec<String> {
+        let ticks = scale.ticks().into_iter();
+        ticks.filter_map(|tick| tick.text).collect()
     }
 
     #[test]
-    fn times_that_lie_far_apart_get_decades() {
+    fn a_linear_axis_begins_at_nothing_and_ends_at_a_round_number() {
+        let scale = Scale::of(Quantity::Load, [9_340.0, 100.0].into_iter()).expect("values");
+        assert_eq!(
+            written(&scale),
+            ["0", "2,000", "4,000", "6,000", "8,000", "10,000"]
+        );
+        assert_eq!(scale.place(5_000.0), 0.5);
+        assert_eq!(scale.place(20_000.0), 1.0);
+        let scale = Scale::of(Quantity::Load, [0.012].into_iter()).expect("a value");
+        assert_eq!(
+            written(&scale),
+            ["0", "0.002", "0.004", "0.006", "0.008", "0.010", "0.012"]
+        );
+    }
+
+    #[test]
+    fn times_that_lie_far_apart_have_equal_ratios() {
         let scale = Scale::of(Quantity::Time, [0.0002, 0.03].into_iter()).expect("values");
         assert!(scale.is_logarithmic());
-        let texts: Vec<String> = scale
-            .ticks()
-            .into_iter()
-            .filter_map(|tick| tick.text)
-            .collect();
-        assert_eq!(texts, ["100 µs", "1.00 ms", "10.0 ms", "100 ms"]);
-        assert!((scale.place(0.001) - 1.0 / 3.0).abs() < 1e-9);
+        // From 200 µs to 50 ms: 1 ms is log 5 / log 250 of the way.
+        assert_eq!(
+            written(&scale),
+            [
+                "200 µs", "500 µs", "1 ms", "2 ms", "5 ms", "10 ms", "20 ms", "50 ms"
+            ]
+        );
+        assert!((scale.place(0.001) - 5_f64.ln() / 250_f64.ln()).abs() < 1e-9);
         assert_eq!(scale.place(0.0), 0.0);
+        let scale = Scale::of(Quantity::Time, [3e-5, 4.0].into_iter()).expect("values");
+        assert_eq!(
+            written(&scale),
+            ["100 µs", "1 ms", "10 ms", "100 ms", "1 s"]
+        );
+    }
+
+    #[test]
+    fn each_nine_takes_the_same_room() {
+        let scale = Scale::of(Quantity::Percentile, [1.0, 1e4].into_iter()).expect("values");
+        assert_eq!(
+            written(&scale),
+            ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]
+        );
+        let places: Vec<f64> = scale.ticks().iter().map(|tick| tick.place).collect();
+        let on_paper = [0.0, 2_f64.log10() / 4.0, 0.25, 0.5, 0.75, 1.0];
+        for (place, expected) in places.iter().zip(on_paper) {
+            assert!((place - expected).abs() < 1e-12, "{place} for {expected}");
+        }
+        let single = Scale::of(Quantity::Percentile, [1.0].into_iter()).expect("one sample");
+        assert_eq!(written(&single), ["0 %", "50 %", "90 %"]);
+    }
+
+    #[test]
+    fn elapsed_time_begins_before_the_window_if_something_is_there() {
+        let scale = Scale::of(Quantity::Elapsed, [-2.0, 8.0].into_iter()).expect("values");
+        assert_eq!(scale.place(0.0), 0.2);
+        assert_eq!(written(&scale), ["−2", "0", "2", "4", "6", "8"]);
+        let scale = Scale::of(Quantity::Elapsed, [0.25, 10.3].into_iter()).expect("values");
+        assert_eq!((scale.place(0.0), scale.place(10.3)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn the_first_name_is_at_the_top() {
+        let scale = Scale::of(Quantity::Name, [4.0].into_iter()).expect("names");
+        assert_eq!(
+            [0.5, 1.5, 3.5].map(|name| scale.place(name)),
+            [0.875, 0.625, 0.125]
+        );
     }
 
     #[test]
     fn what_cannot_be_drawn_has_no_axis() {
         assert_eq!(Scale::of(Quantity::Time, [0.0, f64::NAN].into_iter()), None);
         assert_eq!(Scale::of(Quantity::Load, std::iter::empty()), None);
-        let wide = Scale::of(Quantity::Time, [1e-300, 1e300].into_iter()).expect("values");
-        assert!(wide.ticks().len() < 100);
+        let values = [1e-300, 1.0, 1e15];
+        for quantity in [
+            Quantity::Load,
+            Quantity::Time,
+            Quantity::Elapsed,
+            Quantity::Percentile,
+        ] {
+            for high in values {
+                let Some(scale) = Scale::of(quantity, [high, 1e-300].into_iter()) else {
+                    continue;
+                };
+                let ticks = scale.ticks();
+                assert!(ticks.len() < 100, "{quantity:?} {high}");
+                let within = ticks.iter().all(|tick| (0.0..=1.0).contains(&tick.place));
+                assert!(within, "{quantity:?} {high}: {ticks:?}");
+            }
+        }
     }
 }

@@ -1,207 +1,284 @@
-//! A picture as SVG 1.1: plain shapes and text, no script, no style sheet, no font of its own.
+//! A picture as SVG 1.1: plain shapes and text, no script, no style sheet, no font of its
+//! own, on a white ground of its own.
 
-use super::{Line, Picture, Scale, Style};
+mod shapes;
+
+use super::layout::{Frame, MARGIN, Placed, WIDTH, rows_of_labels, without_overlaps};
+use super::lettering::{SIZE, escaped, fitted, width, wrapped};
+use super::{Axis, Panel, Picture, Quantity, Scale};
 use core::fmt::Write;
 
-const WIDTH: f64 = 900.0;
-const HEIGHT: f64 = 560.0;
-/// Where the diagram is in the picture.
-const LEFT: f64 = 90.0;
-const RIGHT: f64 = 870.0;
-const TOP: f64 = 80.0;
-const BOTTOM: f64 = 490.0;
-/// Text of a mark that is farther right than this stands on its left.
-const MARK_TURNS: f64 = 0.85;
+const TITLE_SIZE: f64 = 18.0;
+const SMALL: f64 = 12.0;
+/// From one line of text to the next.
+const LEADING: f64 = 18.0;
+/// Room for the numbers of a y axis.
+const NUMBERS: f64 = 72.0;
+/// Room for the names of a y axis at most.
+const NAMES_MAX: f64 = 270.0;
+const RIGHT: f64 = WIDTH - 24.0;
+/// Lines that the circumstances and the notes may take each.
+const LINES_MAX: usize = 3;
+/// Length of a line in the legend.
+const SAMPLE: f64 = 30.0;
+/// Colours of text that is not the first to be read, and of the grid.
+const QUIET: &str = "fill=\"#555\"";
+const GRID: &str = "stroke=\"#ccc\"";
+const FINE_GRID: &str = "stroke=\"#eee\"";
 
 /// The picture; one that says so if there is nothing to draw.
 pub fn render(picture: &Picture) -> String {
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-         viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"13\">\n\
-         <title>{0}</title>\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n",
-        escaped(&picture.title)
-    );
-    text(
-        &mut svg,
-        (LEFT, 28.0),
-        "start",
-        "font-size=\"18\"",
-        &picture.title,
-    );
-    text(
-        &mut svg,
-        (LEFT, 48.0),
-        "start",
-        "fill=\"#555\"",
-        &picture.subtitle,
-    );
-    match picture.scales() {
-        Some((x, y)) => {
-            grid(&mut svg, picture, &x, &y);
-            marks(&mut svg, picture, &x);
-            for (index, one) in picture.lines.iter().enumerate().rev() {
-                line(&mut svg, one, &x, &y);
-                legend(&mut svg, one, index);
+    let mut sheet = Sheet::default();
+    sheet.heading(picture);
+    for panel in &picture.panels {
+        sheet.panel(panel);
+    }
+    sheet.notes(&picture.notes);
+    sheet.finished(picture)
+}
+
+/// What is drawn so far, from the top.
+#[derive(Default)]
+struct Sheet {
+    svg: String,
+    /// The baseline of the last text.
+    y: f64,
+}
+
+impl Sheet {
+    fn heading(&mut self, picture: &Picture) {
+        self.y = 28.0;
+        let room = RIGHT - MARGIN;
+        let title = fitted(&picture.title, room, TITLE_SIZE);
+        let look = format!("font-size=\"{TITLE_SIZE}\"");
+        text(&mut self.svg, (MARGIN, self.y), "start", &look, &title);
+        self.y += 4.0;
+        for line in &picture.circumstances {
+            self.lines(line, QUIET, SIZE);
+        }
+    }
+
+    fn notes(&mut self, notes: &[String]) {
+        self.y += 4.0;
+        let look = format!("{QUIET} font-size=\"{SMALL}\"");
+        for note in notes {
+            self.lines(note, &look, SMALL);
+        }
+    }
+
+    fn lines(&mut self, words: &str, look: &str, size: f64) {
+        for line in wrapped(words, RIGHT - MARGIN, size, LINES_MAX) {
+            self.y += LEADING;
+            text(&mut self.svg, (MARGIN, self.y), "start", look, &line);
+        }
+    }
+
+    fn finished(self, picture: &Picture) -> String {
+        let height = (self.y + 16.0).ceil();
+        let title = fitted(&picture.title, f64::INFINITY, SIZE);
+        let description = fitted(&description(picture), f64::INFINITY, SIZE);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{WIDTH}\" \
+             height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
+             font-size=\"{SIZE}\">\n<title>{}</title>\n<desc>{}</desc>\n\
+             <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n{}</svg>\n",
+            escaped(&title),
+            escaped(&description),
+            self.svg
+        )
+    }
+
+    fn panel(&mut self, panel: &Panel) {
+        self.y += 14.0;
+        let Some((x, y)) = panel.scales() else {
+            self.nothing(panel);
+            return;
+        };
+        let left = MARGIN + room_on_the_left(&panel.y, &y);
+        self.lines(&label_of(&panel.y, &y), "", SIZE);
+        self.legend(panel, left);
+        let labels = labels_of(panel, &x, left);
+        let rows = labels.iter().map(|label| label.row + 1).max().unwrap_or(0);
+        let top = self.y + 10.0 + LEADING * rows as f64;
+        let frame = Frame {
+            left,
+            right: RIGHT,
+            top,
+            bottom: top + panel.height,
+        };
+        self.spans(panel, &frame, &x);
+        self.grid(panel, &frame, &x, &y);
+        self.marks(panel, &frame, &x);
+        self.labels(&labels, &frame);
+        shapes::draw(&mut self.svg, panel, &frame, (&x, &y));
+        self.y = frame.bottom + 20.0;
+        let label = label_of(&panel.x, &x);
+        if !label.is_empty() {
+            self.y += 20.0;
+            let middle = (frame.left + frame.right) / 2.0;
+            text(&mut self.svg, (middle, self.y), "middle", "", &label);
+        }
+    }
+
+    fn nothing(&mut self, panel: &Panel) {
+        self.lines(&panel.y.label, "", SIZE);
+        self.y += 24.0;
+        let words = "nothing was measured";
+        text(&mut self.svg, (MARGIN, self.y), "start", "", words);
+    }
+
+    /// The names of the lines, as many in a row as fit.
+    fn legend(&mut self, panel: &Panel, left: f64) {
+        let mut x = f64::INFINITY;
+        for line in &panel.lines {
+            let name = fitted(&line.name, RIGHT - left - SAMPLE, SIZE);
+            let room = SAMPLE + 8.0 + width(&name, SIZE);
+            if x + room > RIGHT {
+                x = left;
+                self.y += LEADING + 2.0;
+            }
+            shapes::sample(&mut self.svg, line, (x, self.y - 4.0), SAMPLE);
+            let place = (x + SAMPLE + 6.0, self.y);
+            text(&mut self.svg, place, "start", "", &name);
+            x += room + 12.0;
+        }
+    }
+
+    fn spans(&mut self, panel: &Panel, frame: &Frame, x: &Scale) {
+        for span in panel.spans.iter().filter(|span| span.is_shaded) {
+            let (from, to) = (frame.across(x, span.from), frame.across(x, span.to));
+            let _ = writeln!(
+                self.svg,
+                "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#f0f0f0\"/>",
+                frame.top,
+                (to - from).max(0.0),
+                frame.bottom - frame.top
+            );
+        }
+    }
+
+    fn grid(&mut self, panel: &Panel, frame: &Frame, x: &Scale, y: &Scale) {
+        let ticks = x.ticks();
+        let numbers: Vec<(f64, f64, &str)> = ticks
+            .iter()
+            .filter_map(|tick| {
+                let words = tick.text.as_deref()?;
+                let at = frame.left + tick.place * (frame.right - frame.left);
+                Some((at, width(words, SIZE), words))
+            })
+            .collect();
+        for tick in &ticks {
+            let at = frame.left + tick.place * (frame.right - frame.left);
+            let look = grid_look(tick.text.is_some());
+            stroke(&mut self.svg, (at, frame.top), (at, frame.bottom), look);
+        }
+        let sizes: Vec<(f64, f64)> = numbers.iter().map(|number| (number.0, number.1)).collect();
+        for ((at, _, words), is_free) in numbers.iter().zip(without_overlaps(&sizes)) {
+            if is_free {
+                let half = width(words, SIZE) / 2.0;
+                let place = (at.min(WIDTH - half), frame.bottom + 18.0);
+                text(&mut self.svg, place, "middle", "", words);
             }
         }
-        None => text(
-            &mut svg,
-            (LEFT, TOP + 40.0),
-            "start",
-            "",
-            "nothing was measured",
-        ),
+        self.grid_up(panel, frame, y);
+        let _ = writeln!(
+            self.svg,
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"none\" stroke=\"#333\"/>",
+            frame.left,
+            frame.top,
+            frame.right - frame.left,
+            frame.bottom - frame.top
+        );
     }
-    svg.push_str("</svg>\n");
-    svg
-}
 
-fn across(place: f64) -> f64 {
-    LEFT + place * (RIGHT - LEFT)
-}
-
-fn up(place: f64) -> f64 {
-    BOTTOM - place * (BOTTOM - TOP)
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            // XML 1.0 has no way to write these.
-            letter if letter.is_control() => escaped.push(' '),
-            letter => escaped.push(letter),
+    fn grid_up(&mut self, panel: &Panel, frame: &Frame, y: &Scale) {
+        let end = frame.left - 8.0;
+        for tick in y.ticks() {
+            let at = frame.bottom - tick.place * (frame.bottom - frame.top);
+            let look = grid_look(tick.text.is_some());
+            stroke(&mut self.svg, (frame.left, at), (frame.right, at), look);
+            if let Some(words) = &tick.text {
+                text(&mut self.svg, (end, at + 4.0), "end", "", words);
+            }
+        }
+        for (index, name) in panel.y.names.iter().enumerate() {
+            let at = frame.up(y, index as f64 + 0.5);
+            let name = fitted(name, NAMES_MAX - 8.0, SIZE);
+            text(&mut self.svg, (end, at + 4.0), "end", "", &name);
+            let edge = frame.up(y, index as f64 + 1.0);
+            stroke(&mut self.svg, (frame.left, edge), (frame.right, edge), GRID);
         }
     }
-    escaped
+
+    fn marks(&mut self, panel: &Panel, frame: &Frame, x: &Scale) {
+        const LOOK: &str = "stroke=\"#555\" stroke-dasharray=\"2 4\"";
+        for mark in &panel.marks {
+            let at = frame.across(x, mark.x);
+            stroke(&mut self.svg, (at, frame.top), (at, frame.bottom), LOOK);
+        }
+    }
+
+    /// Above the diagram, where they hide nothing.
+    fn labels(&mut self, labels: &[Placed], frame: &Frame) {
+        for label in labels {
+            let y = frame.top - 6.0 - LEADING * label.row as f64;
+            text(&mut self.svg, (label.x, y), "middle", QUIET, &label.text);
+        }
+    }
 }
 
-fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, more: &str, words: &str) {
+const fn grid_look(is_written: bool) -> &'static str {
+    if is_written { GRID } else { FINE_GRID }
+}
+
+/// For who cannot see the picture: what it shows, of what, and what its lines are.
+fn description(picture: &Picture) -> String {
+    let mut parts = picture.circumstances.clone();
+    for panel in &picture.panels {
+        let names: Vec<&str> = panel.lines.iter().map(|line| line.name.as_str()).collect();
+        parts.push(format!("{} of: {}", panel.y.label, names.join(", ")));
+    }
+    parts.join(". ")
+}
+
+fn label_of(axis: &Axis, scale: &Scale) -> String {
+    // That a percentile's axis is not even is seen, and no one would expect it.
+    let is_told = scale.is_logarithmic() && axis.quantity != Quantity::Percentile;
+    let suffix = if is_told { ", logarithmic" } else { "" };
+    format!("{}{suffix}", axis.label)
+}
+
+fn room_on_the_left(axis: &Axis, scale: &Scale) -> f64 {
+    let numbers = scale.ticks().into_iter().filter_map(|tick| tick.text);
+    let words = numbers.chain(axis.names.iter().cloned());
+    let widths = words.map(|words| width(&words, SIZE) + 8.0);
+    widths.fold(NUMBERS, f64::max).min(NAMES_MAX)
+}
+
+fn labels_of(panel: &Panel, x: &Scale, left: f64) -> Vec<Placed> {
+    let at = |value: f64| left + x.place(value) * (RIGHT - left);
+    let spans = panel.spans.iter().filter(|span| !span.text.is_empty());
+    let spans = spans.map(|span| ((at(span.from) + at(span.to)) / 2.0, span.text.clone()));
+    let marks = panel.marks.iter();
+    let marks = marks.map(|mark| (at(mark.x), format!("{} {}", mark.text, x.text(mark.x))));
+    rows_of_labels(spans.chain(marks).collect(), (left, RIGHT), SIZE)
+}
+
+fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, look: &str, words: &str) {
     // A String takes everything that is written into it.
     let _ = writeln!(
         svg,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {more}>{}</text>",
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {look}>{}</text>",
         escaped(words)
     );
 }
 
-fn stroke(svg: &mut String, from: (f64, f64), to: (f64, f64), more: &str) {
+fn stroke(svg: &mut String, from: (f64, f64), to: (f64, f64), look: &str) {
     let _ = writeln!(
         svg,
-        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" {more}/>",
+        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" {look}/>",
         from.0, from.1, to.0, to.1
     );
-}
-
-fn grid(svg: &mut String, picture: &Picture, x: &Scale, y: &Scale) {
-    const STRONG: &str = "stroke=\"#ccc\"";
-    const WEAK: &str = "stroke=\"#eee\"";
-    for tick in x.ticks() {
-        let at = across(tick.place);
-        stroke(svg, (at, TOP), (at, BOTTOM), WEAK);
-        if let Some(words) = &tick.text {
-            text(svg, (at, BOTTOM + 20.0), "middle", "", words);
-        }
-    }
-    for tick in y.ticks() {
-        let at = up(tick.place);
-        let weight = if tick.text.is_some() { STRONG } else { WEAK };
-        stroke(svg, (LEFT, at), (RIGHT, at), weight);
-        if let Some(words) = &tick.text {
-            text(svg, (LEFT - 8.0, at + 4.0), "end", "", words);
-        }
-    }
-    let _ = writeln!(
-        svg,
-        "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#333\"/>",
-        RIGHT - LEFT,
-        BOTTOM - TOP
-    );
-    let middle = (LEFT + RIGHT) / 2.0;
-    text(svg, (middle, BOTTOM + 45.0), "middle", "", &picture.x.label);
-    let scale = if y.is_logarithmic() {
-        ", logarithmic"
-    } else {
-        ""
-    };
-    let label = format!("{}{scale}", picture.y.label);
-    // Above its axis, where it can be read without turning one's head.
-    text(svg, (12.0, TOP - 12.0), "start", "", &label);
-}
-
-fn marks(svg: &mut String, picture: &Picture, x: &Scale) {
-    for (index, mark) in picture.marks.iter().enumerate() {
-        let place = x.place(mark.x);
-        let at = across(place);
-        stroke(
-            svg,
-            (at, TOP),
-            (at, BOTTOM),
-            "stroke=\"#777\" stroke-dasharray=\"2 4\"",
-        );
-        let words = format!("{} {}", mark.text, x.text(mark.x));
-        let (anchor, shift) = if place > MARK_TURNS {
-            ("end", -6.0)
-        } else {
-            ("start", 6.0)
-        };
-        // One below the other, so that neighbours can be read.
-        let height = BOTTOM - 10.0 - 16.0 * (index % 4) as f64;
-        text(svg, (at + shift, height), anchor, "fill=\"#555\"", &words);
-    }
-}
-
-/// Colours that are told apart without colour vision, too (Okabe and Ito), and a dash.
-const fn look(style: Style) -> (&'static str, &'static str) {
-    match style {
-        Style::First => ("#0072b2", "none"),
-        Style::FirstAgain => ("#0072b2", "6 4"),
-        Style::Second => ("#d55e00", "none"),
-        Style::Bound => ("#009e73", "10 3 2 3"),
-    }
-}
-
-fn line(svg: &mut String, line: &Line, x: &Scale, y: &Scale) {
-    let (colour, dash) = look(line.style);
-    let points: Vec<(f64, f64)> = line
-        .points
-        .iter()
-        .map(|point| (across(x.place(point.0)), up(y.place(point.1))))
-        .collect();
-    let path: Vec<String> = points
-        .iter()
-        .map(|(x, y)| format!("{x:.1},{y:.1}"))
-        .collect();
-    let _ = writeln!(
-        svg,
-        "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\" \
-         points=\"{}\"/>",
-        path.join(" ")
-    );
-    let fill = match line.style {
-        Style::First | Style::Second => colour,
-        Style::FirstAgain => "white",
-        Style::Bound => return,
-    };
-    for (x, y) in points {
-        let _ = writeln!(
-            svg,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{fill}\" stroke=\"{colour}\"/>"
-        );
-    }
-}
-
-fn legend(svg: &mut String, line: &Line, index: usize) {
-    let (colour, dash) = look(line.style);
-    let x = LEFT + 12.0;
-    let y = TOP + 18.0 + 18.0 * index as f64;
-    let more = format!("stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"");
-    stroke(svg, (x, y - 4.0), (x + 30.0, y - 4.0), &more);
-    text(svg, (x + 38.0, y), "start", "", &line.name);
 }
 
 #[cfg(test)]
@@ -221,7 +298,9 @@ mod tests {
         let record = canned::objective();
         let found = record.objective.as_ref().expect("a search");
         let svg = render(&objective::picture(&record, found));
-        assert_eq!(svg.matches("<polyline").count(), 2);
+        assert_eq!(svg.matches("<polyline").count(), 1);
+        // One per load, and one in the legend.
+        assert_eq!(svg.matches("<circle").count(), found.tried.len() + 1);
         assert!(svg.contains("most likely"), "{svg}");
     }
 

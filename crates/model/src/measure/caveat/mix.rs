@@ -275,4 +275,4 @@ fn few_above(record: &RunRecord) -> Option<Caveat> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

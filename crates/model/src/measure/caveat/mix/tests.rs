@@ -9,10 +9,7 @@ use crate::measure::run_record::{
 const SECOND: u64 = 1_000_000_000;
 
 /// A run of 30 s with these totals and intervals.
-pub(in crate::measure::caveat) fn record(
-    totals: Totals,
-    intervals: Vec<IntervalRecord>,
-) -> RunRecord {
+fn record(totals: Totals, intervals: Vec<IntervalRecord>) -> RunRecord {
     let plan = plan();
     let window_ns = 30 * SECOND;
     let mix = figures(
@@ -35,7 +32,6 @@ pub(in crate::measure::caveat) fn record(
         host: Host::default(),
         target: Target::default(),
         headroom: None,
-        processors: None,
         end: RunEnd::Finished,
         window_ns,
         replay: None,
@@ -57,7 +53,7 @@ fn found(record: &RunRecord) -> Vec<Caveat> {
 }
 
 /// 3,000,000 operations of which all have enough for a p99, in the right proportions.
-pub(in crate::measure::caveat) fn sound() -> Totals {
+fn sound() -> Totals {
     let mut totals = totals(870_000, 2_100_000, 30_000, 0);
     totals.in_flight_mean = 100.0;
     totals
