@@ -13,6 +13,7 @@ pub mod host;
 pub mod load_file;
 pub mod mix_local;
 pub mod prepare;
+mod processors;
 pub mod replay;
 pub mod run;
 pub mod stop;

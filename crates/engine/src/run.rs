@@ -16,6 +16,7 @@ use crate::backend::sockets::Sockets;
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::prepare::{Prepared, prepare, prepare_mix};
+use crate::processors::Meter;
 use crate::worker::{Offer, Signals, Worker};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker};
 use filestone_model::client::Nfs3Client;
@@ -223,7 +224,7 @@ fn measure(
         halt,
         offer: steered.is_some().then_some(offer),
     };
-    let started_at = std::thread::scope(|scope| -> Result<SystemTime, RunError> {
+    let (started_at, used) = std::thread::scope(|scope| -> Result<_, RunError> {
         // Channels and not a barrier: where not all threads can be started, the
         // others must not wait for ever.
         let (ready, all_ready) = sync_channel(workers);
@@ -256,15 +257,16 @@ fn measure(
         all_ready.iter().take(workers).for_each(drop);
         let started_at = SystemTime::now();
         let clock = clock.restarted();
+        let meter = Meter::start();
         for start in starts {
             let _ = start.send(clock.clone());
         }
         coordinator.collect(&from_workers, workers, (halt, steered.as_mut()), observer);
-        Ok(started_at)
+        Ok((started_at, meter.used()))
     })?;
     let file_set = prepared.file_set().map(|set| set.record.clone());
     let found = (&prepared.target, driver);
-    Ok(coordinator.into_record(plan, found, file_set, &clock, started_at))
+    Ok(coordinator.into_record(plan, found, (file_set, used), &clock, started_at))
 }
 
 /// What made a record: this program.

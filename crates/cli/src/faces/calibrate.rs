@@ -9,6 +9,7 @@ use crate::render::page::Page;
 use crate::render::table::{Column, Table};
 use crate::{Exit, built_in, console, interruption};
 use filestone_engine::calibrate::{Calibration, Effort, Exchange, Lateness, calibrate};
+use filestone_model::measure::caveat::waited_for_processor;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -25,6 +26,9 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
         RunFormat::Text => text(&calibration, console::page()),
         RunFormat::Json => json::document(&document(&calibration))?,
     })?;
+    let waited = calibration.processors.as_ref();
+    let waited = waited.and_then(waited_for_processor);
+    waited.iter().for_each(console::caveat);
     Ok(if stop.load(Ordering::Relaxed) {
         Exit::Interrupted
     } else {
@@ -100,6 +104,7 @@ fn document(calibration: &Calibration) -> Value {
         "clock_read_ns": calibration.clock.read_ns,
         "clock_step_ns": calibration.clock.step_ns,
         "headroom": calibration.headroom,
+        "processors": calibration.processors,
         "exchanges": calibration.exchanges.iter().map(exchange_document).collect::<Vec<_>>(),
         "lateness": calibration.lateness.iter().map(lateness_document).collect::<Vec<_>>(),
     })
@@ -164,6 +169,7 @@ mod tests {
                 max_ns: 120_000,
                 busy_percent: 31.0,
             }],
+            processors: None,
             headroom: Headroom {
                 in_flight: 32,
                 engine_ops_per_s: 1.0,

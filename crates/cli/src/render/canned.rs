@@ -193,6 +193,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             ..run_record::Target::default()
         },
         headroom: None,
+        processors: None,
         end: RunEnd::Finished,
         window_ns: seconds * SECOND,
         replay: None,

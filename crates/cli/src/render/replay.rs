@@ -8,6 +8,7 @@ use super::{micros, text};
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::load::Generation;
+use filestone_model::measure::caveat::WAITED_PERCENT;
 use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
 use filestone_model::measure::{Role, RunRecord};
@@ -229,11 +230,31 @@ fn facts(
             100.0 * totals.client_cpu_ns as f64 / record.window_ns.max(1) as f64,
         ),
     ));
+    facts.extend(processors(record));
+    if let TargetPlan::Tcp(_) = record.plan.target {
+        let what = "not compared with the load file: bare TCP only carries bytes";
+        facts.push(("results", what.into()));
+    }
     if let Some(limit) = plan.trunc_io_bytes {
         facts.push(("reads, writes", format!("cut to {}", bytes_text(limit))));
     }
     facts.extend(netbench(record, plan));
     facts
+}
+
+/// How long clients waited for processors, on a host with too few for all of them.
+fn processors(record: &RunRecord) -> Option<(&'static str, String)> {
+    let found = record.processors.as_ref();
+    let processors = found.filter(|found| found.waited_percent >= WAITED_PERCENT)?;
+    Some((
+        "processors",
+        format!(
+            "{} for the threads of {} clients: ready to run but without one for {:.0} % of the time",
+            processors.processors,
+            grouped(record.plan.clients.into()),
+            processors.waited_percent,
+        ),
+    ))
 }
 
 /// How late lines were against their schedule, if they had one.

@@ -7,13 +7,13 @@
 use crate::backend::connection::{Connection, Link, Loss, Patience};
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
+use crate::processors;
 use crate::transport::Dial;
 use filestone_model::client::Client;
 use filestone_model::completions::Completions;
 use filestone_model::operation::{Operation, Ticket};
 use filestone_model::time::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
-use rustix::time::ClockId;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -606,17 +606,11 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     fn waited_nanos(&self) -> u64 {
-        // "time on the processor, time waited for one, times it had one"
-        // (proc_pid_schedstat); a kernel without it leaves the question open.
-        std::fs::read_to_string("/proc/thread-self/schedstat")
-            .ok()
-            .and_then(|line| line.split_ascii_whitespace().nth(1)?.parse().ok())
-            .unwrap_or(0)
+        processors::waited_nanos()
     }
 
     fn processor_nanos(&self) -> u64 {
-        let spent = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
-        spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
+        processors::thread_nanos()
     }
 
     fn late_replies(&self) -> u64 {

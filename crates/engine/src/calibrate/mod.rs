@@ -10,8 +10,10 @@ mod raw;
 use crate::backend::null::Null;
 use crate::clock::{Clock, ClockPrecision};
 use crate::error::RunError;
+use crate::processors::{Meter, ThreadMark};
 use crate::run::{Unobserved, run};
 use crate::worker::{IntervalSink, Signals, Worker};
+use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::{Distribution, IntervalBuffer};
 use filestone_model::operation::{Completion, OpKind, Operation, Stability};
@@ -124,6 +126,8 @@ pub struct Calibration {
     pub lateness: Vec<Lateness>,
     /// The part that goes into every record.
     pub headroom: Headroom,
+    /// Who had the processors meanwhile.
+    pub processors: Option<ProcessorsRecord>,
 }
 
 /// Measures, against the built-in server at `server`.
@@ -148,19 +152,22 @@ pub fn calibrate(
             Duration::from_millis(1000),
         ),
     };
+    let (meter, before) = (Meter::start(), ThreadMark::now());
+    let mut workers = Vec::new();
     let mut exchanges = Vec::new();
     for (operation, size_bytes, in_flight) in cases {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        exchanges.push(exchange(
-            server,
-            *operation,
-            *size_bytes,
+        let plan = base_plan(
+            (*operation, *size_bytes),
+            ArrivalsPlan::Closed,
             *in_flight,
             time,
-            stop,
-        )?);
+        );
+        let (exchange, of_worker) = exchange(&plan, (*operation, *size_bytes), server, stop)?;
+        exchanges.push(exchange);
+        workers.push(of_worker);
     }
     let mut lateness = Vec::new();
     for starts_per_s in rates {
@@ -169,6 +176,13 @@ pub fn calibrate(
         }
         lateness.push(measure_lateness(*starts_per_s, time, stop));
     }
+    // What is not measured through the engine is measured by this thread.
+    let (here, used) = (before.until(ThreadMark::now(), 0), meter.used());
+    let measuring = workers.iter().fold(here, |sum, worker| ThreadTime {
+        thread: 0,
+        cpu_ns: sum.cpu_ns + worker.cpu_ns,
+        waited_ns: sum.waited_ns + worker.waited_ns,
+    });
     let clock = Clock::start().measure();
     let headroom = headroom_of(&exchanges, of_headroom, &lateness);
     Ok(Calibration {
@@ -176,6 +190,7 @@ pub fn calibrate(
         exchanges,
         lateness,
         headroom,
+        processors: ProcessorsRecord::of(used, used.elapsed_ns, &[measuring]),
     })
 }
 
@@ -198,30 +213,31 @@ fn headroom_of(exchanges: &[Exchange], in_flight: u32, lateness: &[Lateness]) ->
     }
 }
 
+/// An exchange, and what the engine's worker came to in it.
 fn exchange(
+    plan: &Plan,
+    (operation, size_bytes): (OpKind, u32),
     server: SocketAddr,
-    operation: OpKind,
-    size_bytes: u32,
-    in_flight: u32,
-    time: Duration,
     stop: &AtomicBool,
-) -> Result<Exchange, RunError> {
-    let arrivals = ArrivalsPlan::Closed;
-    let plan = base_plan((operation, size_bytes), arrivals, in_flight, time);
-    let raw = raw::measure(&plan, server, time, stop)?;
-    let record = run(&plan, Some(server), stop, &mut Unobserved)?;
+) -> Result<(Exchange, ThreadTime), RunError> {
+    let time = Duration::from_nanos(plan.duration_ns.unwrap_or_default());
+    let raw = raw::measure(plan, server, time, stop)?;
+    let record = run(plan, Some(server), stop, &mut Unobserved)?;
+    let workers = record.totals.workers.iter();
+    let worker = workers.map(|worker| worker.time(record.window_ns)).next();
     let engine = Rate {
         ops_per_s: record.totals.achieved_load_ops_per_s,
         cpu_ns_per_op: record.totals.client_cpu_ns_per_op,
         data_bytes_per_s: record.totals.goodput_bytes_per_s,
     };
-    Ok(Exchange {
+    let exchange = Exchange {
         operation,
         size_bytes,
-        in_flight,
+        in_flight: plan.in_flight,
         raw,
         engine,
-    })
+    };
+    Ok((exchange, worker.unwrap_or_default()))
 }
 
 fn base_plan(

@@ -7,7 +7,9 @@ use super::caller::{Caller, Companion, Done};
 use super::course::Course;
 use super::kernel::Kernel;
 use crate::clock::Clock;
+use crate::processors::ThreadMark;
 use filestone_model::measure::mix_record::CorrectionRecord;
+use filestone_model::measure::processors::ThreadTime;
 use filestone_model::measure::{Role, Sample};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::Group;
@@ -120,8 +122,8 @@ pub(super) struct ClientEnd {
     pub was_stopped: bool,
     /// Operations that were due in the window and never begun.
     pub skipped: u64,
-    /// Processor time of its thread in the window, in nanoseconds.
-    pub cpu_nanos: u64,
+    /// What its thread came to in the window.
+    pub thread: ThreadTime,
 }
 
 enum Step {
@@ -137,10 +139,10 @@ impl Client<'_> {
             client: self.number,
             ..ClientEnd::default()
         };
-        let mut cpu_before = None;
+        let mut opened = None;
         loop {
             if self.free_at >= self.shared.window_start {
-                cpu_before.get_or_insert_with(processor_nanos);
+                opened.get_or_insert_with(ThreadMark::now);
             }
             match self.step() {
                 Step::Going => {}
@@ -162,7 +164,8 @@ impl Client<'_> {
             let pause_ns = self.company.group().pause_ns();
             end.skipped = self.course.skip(opened, closed, pause_ns);
         }
-        end.cpu_nanos = cpu_before.map_or(0, |before| processor_nanos().saturating_sub(before));
+        let now = ThreadMark::now();
+        end.thread = opened.unwrap_or(now).until(now, self.number);
         (end, self.caller)
     }
 
@@ -330,10 +333,4 @@ impl Client<'_> {
             std::thread::sleep(Duration::from_nanos(left).min(NAP));
         }
     }
-}
-
-/// Processor time that the calling thread has used.
-fn processor_nanos() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }

@@ -10,6 +10,7 @@ use filestone_model::measure::mix_record::{
     CorrectionRecord, CountedAsRecord, FileSetRecord, MixOperationRecord, MixRecord,
     WireLimitRecord, WireOperationRecord, WireOtherRecord, WireRecord,
 };
+use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, Caveat, caveat};
 use filestone_model::mix::Counters;
@@ -41,13 +42,17 @@ pub(super) struct Measured {
     pub file_set: FileSetRecord,
     pub background: f64,
     pub left_behind: Option<String>,
+    /// Who had the processors while the clients ran.
+    used: ProcessorTime,
+    /// What the clients' threads came to.
+    threads: Vec<ThreadTime>,
 }
 
 impl Measured {
     pub fn new(
         mut coordinator: Coordinator<'_>,
         (companies, shared): (&[Company], &Shared<'_>),
-        started_at: SystemTime,
+        (started_at, used): (SystemTime, ProcessorTime),
         ends: Vec<(ClientEnd, Caller)>,
     ) -> Result<Self, RunError> {
         let (mut ends, callers): (Vec<ClientEnd>, Vec<Caller>) = ends.into_iter().unzip();
@@ -106,6 +111,8 @@ impl Measured {
             file_set: FileSetRecord::default(),
             background: 0.0,
             left_behind: None,
+            used,
+            threads: ends.iter().map(|end| end.thread).collect(),
         })
     }
 }
@@ -163,6 +170,7 @@ pub(super) fn record(
     };
     let mut record = RunRecord {
         mix: Some(mix_record),
+        processors: ProcessorsRecord::of(measured.used, window_ns, &measured.threads),
         ..course.record((intervals, ticks, totals))
     };
     record.caveats = caveat::find(&record);

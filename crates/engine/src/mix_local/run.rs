@@ -16,6 +16,7 @@ use super::watch::Coordinator;
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::prepare::go_on;
+use crate::processors::Meter;
 use crate::run::{Observer, settle as settle_thread};
 use crate::transport::connect::allow_open_files;
 use filestone_model::file_set::Layout;
@@ -397,7 +398,7 @@ fn measure(
     let courses = courses((plan, mix), companies, &places);
     observer.preparing("running");
     let clock = Clock::start();
-    let started_at = SystemTime::now();
+    let (started_at, meter) = (SystemTime::now(), Meter::start());
     let shared = Shared {
         stop,
         clock: clock.restarted(),
@@ -447,7 +448,8 @@ fn measure(
         drop(done);
         Ok(coordinator.watch(&ends, observer))
     })?;
-    Measured::new(coordinator, (companies, &shared), started_at, ends)
+    let started = (started_at, meter.used());
+    Measured::new(coordinator, (companies, &shared), started, ends)
 }
 
 fn courses((plan, mix): (&Plan, &MixPlan), companies: &[Company], places: &[usize]) -> Vec<Course> {

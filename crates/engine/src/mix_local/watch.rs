@@ -233,7 +233,7 @@ impl<'run> Coordinator<'run> {
         }
         let end = done_at.max(self.interval_start);
         let mut full = self.recorder.hand_over(buffer(self.plan), end);
-        full.cpu_nanos = ends.iter().map(|end| end.cpu_nanos).sum();
+        full.cpu_nanos = ends.iter().map(|end| end.thread.cpu_ns).sum();
         self.assembly.take(0, full);
         // A run that ends by itself, or is stopped, closes its window then.
         let window_end = self.shared.window_end.min(done_at);

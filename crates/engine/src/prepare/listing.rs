@@ -6,21 +6,56 @@ use crate::error::RunError;
 use crate::replay::nfs3::listing::Position;
 use crate::stop::StopSign;
 use filestone_model::workload::FileEntry;
-use filestone_wire::nfs3::{Procedure, Status, readdir, readdirplus};
+use filestone_wire::nfs3::{Procedure, Status, Verifier, readdir, readdirplus};
 use filestone_wire::xdr::Decode;
 
-/// Entries that are looked at in a listing of `max`: beyond those that are wanted, the ones that
-/// are gone when they are looked up, or that are none.
-fn entries_max(max: u32) -> u64 {
-    10 * (u64::from(max) + 1000)
+/// Where a listing of a directory is, page after page, up to a bound: a server may make one up
+/// as it goes.
+struct Walk<'path> {
+    path: &'path str,
+    at: Position,
+    entries: u64,
+    entries_max: u64,
 }
 
-/// A listing that leads nowhere.
-fn endless(path: &str, what: &str) -> RunError {
-    RunError::Unsuitable(
-        format!("{path}: {what}: the server does not come to the end of it"),
-        Some("name another directory, or ask for fewer files".into()),
-    )
+impl<'path> Walk<'path> {
+    /// At the first page of a listing from which `max` entries are wanted. More are looked at:
+    /// those that are gone when they are looked up, or that are none.
+    fn new(path: &'path str, max: u32) -> Self {
+        Self {
+            path,
+            at: Position::default(),
+            entries: 0,
+            entries_max: 10 * (u64::from(max) + 1000),
+        }
+    }
+
+    /// Moves on after a page with these cookies.
+    fn advance(
+        &mut self,
+        cookies: impl Iterator<Item = u64>,
+        cookieverf: Verifier,
+    ) -> Result<(), RunError> {
+        let mut last = None;
+        for cookie in cookies {
+            last = Some(cookie);
+            self.entries += 1;
+        }
+        let moved = match self.entries > self.entries_max {
+            true => Err("too many names that are none"),
+            false => self.at.advance(last, cookieverf),
+        };
+        moved.map_err(|what| self.endless(what))
+    }
+
+    /// A listing that leads nowhere.
+    fn endless(&self, what: &str) -> RunError {
+        let path = self.path;
+        RunError::Unsuitable(
+            format!("{path}: {what}: the server does not come to the end of it"),
+            Some("name another directory, or ask for fewer files".into()),
+        )
+    }
 }
 
 /// Bytes asked for per page.
@@ -35,14 +70,13 @@ pub fn names(
     max: u32,
 ) -> Result<Vec<Vec<u8>>, RunError> {
     let mut names = Vec::new();
-    let mut at = Position::default();
-    let mut entries = 0;
+    let mut walk = Walk::new(path, max);
     while names.len() < max as usize {
         check(sign)?;
         let args = readdir::Args {
             dir: directory.handle.borrow(),
-            cookie: at.cookie,
-            cookieverf: at.cookieverf,
+            cookie: walk.at.cookie,
+            cookieverf: walk.at.cookieverf,
             count: PAGE,
         };
         let bytes = session.call(Procedure::Readdir, path, &args)?;
@@ -60,13 +94,8 @@ pub fn names(
         if page.eof {
             break;
         }
-        entries += page.entries.len() as u64;
-        if entries > entries_max(max) {
-            return Err(endless(path, "too many names that are none"));
-        }
-        let last = page.entries.last().map(|entry| entry.cookie);
-        let moved = at.advance(last, page.cookieverf);
-        moved.map_err(|what| endless(path, what))?;
+        let cookies = page.entries.iter().map(|entry| entry.cookie);
+        walk.advance(cookies, page.cookieverf)?;
     }
     names.truncate(max as usize);
     Ok(names)
@@ -82,14 +111,13 @@ pub fn files(
     has_pattern: bool,
 ) -> Result<Vec<FileEntry>, RunError> {
     let mut files = Vec::new();
-    let mut at = Position::default();
-    let mut entries = 0;
+    let mut walk = Walk::new(path, max);
     while files.len() < max as usize {
         check(sign)?;
         let args = readdirplus::Args {
             dir: directory.handle.borrow(),
-            cookie: at.cookie,
-            cookieverf: at.cookieverf,
+            cookie: walk.at.cookie,
+            cookieverf: walk.at.cookieverf,
             dircount: PAGE,
             maxcount: PAGE,
         };
@@ -118,13 +146,8 @@ pub fn files(
         if page.eof {
             break;
         }
-        entries += page.entries.len() as u64;
-        if entries > entries_max(max) {
-            return Err(endless(path, "too many names that are none"));
-        }
-        let last = page.entries.last().map(|entry| entry.cookie);
-        let moved = at.advance(last, page.cookieverf);
-        moved.map_err(|what| endless(path, what))?;
+        let cookies = page.entries.iter().map(|entry| entry.cookie);
+        walk.advance(cookies, page.cookieverf)?;
     }
     files.truncate(max as usize);
     Ok(files)

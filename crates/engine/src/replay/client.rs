@@ -13,7 +13,9 @@ use super::layer::{Layer, LayerLost, Repeats, Reply};
 use super::mismatches::Mismatches;
 use super::pacing::Schedule;
 use super::time::Time;
+use crate::processors::ThreadMark;
 use filestone_model::load::{Line, Next, Script, ScriptError, Status};
+use filestone_model::measure::processors::ThreadTime;
 use filestone_model::measure::replay_record::{ClientKindRecord, ClientRecord};
 use filestone_model::measure::{Recorder, Role};
 use filestone_model::operation::OpKind;
@@ -103,6 +105,8 @@ struct Tally {
     was_stopped: bool,
     lost: Option<String>,
     repeats: Repeats,
+    /// What its thread had come to when its first measured operation began.
+    opened: Option<ThreadMark>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -127,6 +131,8 @@ pub struct ClientEnd {
     pub was_stopped: bool,
     /// What its server made it do more than once.
     pub repeats: Repeats,
+    /// What its thread came to while it measured.
+    pub thread: ThreadTime,
 }
 
 impl<'run, L: Layer, T: Time> Client<'run, L, T> {
@@ -157,6 +163,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
                     was_stopped: false,
                     lost: None,
                     repeats: Repeats::default(),
+                    opened: None,
                 },
                 free_at: now,
                 awaited: None,
@@ -225,9 +232,9 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
             time,
             ..
         } = self.course;
-        board
-            .cpu_nanos
-            .store(time.processor_nanos(), Ordering::Relaxed);
+        let now = time.thread_mark();
+        board.cpu_nanos.store(now.cpu_ns, Ordering::Relaxed);
+        let thread = tally.opened.unwrap_or(now).until(now, number);
         board
             .was_stopped
             .store(tally.was_stopped, Ordering::Relaxed);
@@ -251,6 +258,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
             begun: tally.begun,
             was_stopped: tally.was_stopped,
             repeats: tally.repeats,
+            thread,
         };
         (end, self.layer)
     }
@@ -284,6 +292,9 @@ impl<T: Time> Course<'_, T> {
         self.board.begin(due.nanos());
         let is_measured = due >= self.shared.window_start;
         self.tally.begun += u64::from(is_measured);
+        if is_measured && self.tally.opened.is_none() {
+            self.tally.opened = Some(self.time.thread_mark());
+        }
         let sent = self.time.now().max(ready);
         let answer = layer.carry_out(&action, line.data);
         let done = self.time.now().max(sent);

@@ -6,6 +6,7 @@ use super::mismatches::Mismatches;
 use crate::clock::Clock;
 use crate::run::Course;
 use filestone_model::client::nfs3::failure;
+use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::replay_record::ReplayRecord;
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, Caveat, caveat};
@@ -25,6 +26,9 @@ pub(super) struct Measured {
     /// Operations that clients began in the window, counted where they began.
     pub(super) begun: u64,
     repeats: Repeats,
+    /// Who had the processors while the window was open, if it opened; and what the clients'
+    /// threads came to.
+    processors: (Option<ProcessorTime>, Vec<ThreadTime>),
     pub(super) left_behind: Option<(u32, String)>,
 }
 
@@ -35,14 +39,27 @@ pub(super) struct ThreadEnd {
     pub(super) left_behind: Option<(u32, String)>,
 }
 
+impl ThreadEnd {
+    /// What the thread came to; its clients tell the same thread's.
+    fn time(&self) -> Option<ThreadTime> {
+        let of_clients = self.ends.iter().map(|end| end.thread);
+        of_clients.reduce(|one, other| ThreadTime {
+            thread: one.thread.min(other.thread),
+            cpu_ns: one.cpu_ns.max(other.cpu_ns),
+            waited_ns: one.waited_ns.max(other.waited_ns),
+        })
+    }
+}
+
 impl Measured {
     /// Puts together what the books and the clients say.
     pub(super) fn new(
         (assembly, plan, replay): (Assembly, &Plan, &ReplayPlan),
         (clock, started_at): (Clock, SystemTime),
         window_end: Moment,
-        threads: Vec<ThreadEnd>,
+        (threads, processors): (Vec<ThreadEnd>, Option<ProcessorTime>),
     ) -> Self {
+        let times = threads.iter().filter_map(ThreadEnd::time).collect();
         let (ends, left_behind) = sort(threads);
         Self {
             assembly,
@@ -52,6 +69,7 @@ impl Measured {
             end: how_it_ended(&ends),
             begun: ends.iter().map(|end| end.begun).sum(),
             repeats: repeats(&ends),
+            processors: (processors, times),
             replay: replay_record(ends, plan, replay),
             left_behind,
         }
@@ -82,8 +100,11 @@ impl Measured {
             window_ns: self.window_end.nanos_since(window_start),
             end: self.end,
         };
+        let (used, threads) = self.processors;
         let mut record = RunRecord {
             replay: Some(replay),
+            processors: used
+                .and_then(|used| ProcessorsRecord::of(used, course.window_ns, &threads)),
             ..course.record((intervals, ticks, totals))
         };
         record.caveats = caveat::find(&record);

@@ -1,6 +1,7 @@
 //! The time that a client lives in: the run's clock, or a virtual one in tests.
 
 use crate::clock::Clock;
+use crate::processors::{self, ThreadMark};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,6 +19,9 @@ pub trait Time {
 
     /// Processor time that the calling thread has used, in nanoseconds.
     fn processor_nanos(&self) -> u64;
+
+    /// What the calling thread has come to in its life so far.
+    fn thread_mark(&self) -> ThreadMark;
 }
 
 /// The run's clock.
@@ -45,7 +49,10 @@ impl Time for RealTime<'_> {
     }
 
     fn processor_nanos(&self) -> u64 {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+        processors::thread_nanos()
+    }
+
+    fn thread_mark(&self) -> ThreadMark {
+        ThreadMark::now()
     }
 }

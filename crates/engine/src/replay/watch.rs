@@ -6,8 +6,10 @@ use super::client::{Shared, enter};
 use super::record::{Measured, ThreadEnd};
 use super::{Progress, ProgressPhase};
 use crate::clock::Clock;
+use crate::processors::Meter;
 use crate::run::Observer;
 use crate::stop::{CleanUpEnd, CleanUpLimits, LOOK_EVERY, StopSign};
+use filestone_model::measure::processors::ProcessorTime;
 use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::plan::{Plan, ReplayPlan, TICK_NANOS};
 use filestone_model::time::Moment;
@@ -91,6 +93,10 @@ pub(super) struct Coordinator<'run> {
     /// Bytes that had been moved when the window opened.
     bytes_before: u64,
     is_measuring: bool,
+    /// Looks at the processors since the window opened.
+    meter: Option<Meter>,
+    /// What it saw until the last client was done.
+    processors: Option<ProcessorTime>,
     /// When the last client had carried out its last line.
     all_done_at: Option<Moment>,
 }
@@ -112,7 +118,9 @@ impl<'run> Coordinator<'run> {
             interval_start: shared.window_start,
             cpu_entered: 0,
             bytes_before: 0,
-            is_measuring: shared.window_start == Moment::ZERO,
+            is_measuring: false,
+            meter: None,
+            processors: None,
             all_done_at: None,
         }
     }
@@ -126,6 +134,7 @@ impl<'run> Coordinator<'run> {
         observer: &mut dyn Observer,
     ) -> Vec<ThreadEnd> {
         let mut ends = Vec::new();
+        self.note_phase(clock.now());
         let mut row = Moment::ZERO.after_nanos(ROW);
         let mut watch = Watch {
             signs,
@@ -187,9 +196,13 @@ impl<'run> Coordinator<'run> {
             self.bytes_before = self.bytes_moved();
             // What the warm-up took is no cost of what is measured.
             self.cpu_entered = self.cpu_used();
+            self.meter = Some(Meter::start());
         }
         if self.all_done_at.is_none() {
             self.all_done_at = all_done_at(self.boards);
+            if self.all_done_at.is_some() {
+                self.processors = self.meter.as_ref().map(Meter::used);
+            }
         }
     }
 
@@ -311,7 +324,7 @@ impl<'run> Coordinator<'run> {
             (self.assembly, self.plan, replay),
             (clock, started_at),
             window_end,
-            ends,
+            (ends, self.processors),
         )
     }
 }

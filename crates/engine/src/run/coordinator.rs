@@ -8,6 +8,7 @@ use crate::worker::{IntervalSink, WorkerEnd, new_buffer};
 use filestone_model::client::nfs3::failure;
 use filestone_model::measure::mix_figures::figures;
 use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, IntervalBuffer, caveat};
 use filestone_model::plan::Plan;
@@ -138,7 +139,7 @@ impl Coordinator {
         self,
         plan: &Plan,
         (target, driver): (&Target, &str),
-        file_set: Option<FileSetRecord>,
+        (file_set, used): (Option<FileSetRecord>, ProcessorTime),
         clock: &Clock,
         started_at: SystemTime,
     ) -> RunRecord {
@@ -171,8 +172,11 @@ impl Coordinator {
             window_ns,
             end,
         };
+        let threads = totals.workers.iter().map(|worker| worker.time(window_ns));
+        let threads: Vec<ThreadTime> = threads.collect();
         let mut record = RunRecord {
             mix,
+            processors: ProcessorsRecord::of(used, window_ns, &threads),
             ..course.record((intervals, ticks, totals))
         };
         record.caveats = caveat::find(&record);

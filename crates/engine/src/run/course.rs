@@ -39,6 +39,7 @@ impl Course<'_> {
             host: host::describe(clock, driver),
             target: self.target,
             headroom: None,
+            processors: None,
             end: self.end,
             window_ns: self.window_ns,
             replay: None,

@@ -6,6 +6,7 @@ use crate::measure::distribution::DistributionRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::MixRecord;
+use crate::measure::processors::{ProcessorsRecord, ThreadTime};
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
@@ -38,6 +39,9 @@ pub struct RunRecord {
     pub target: Target,
     /// What the tool itself can do on this host, if it was measured.
     pub headroom: Option<Headroom>,
+    /// Who had this host's processors, if that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<ProcessorsRecord>,
     /// How the run ended.
     pub end: RunEnd,
     /// Length of the measured window in nanoseconds, as it was.
@@ -231,6 +235,17 @@ pub struct WorkerRecord {
     pub busy_percent: f64,
     /// Share of the window in which it was ready to run and had no processor.
     pub waited_percent: f64,
+}
+
+impl WorkerRecord {
+    /// What its thread came to in a window of so many nanoseconds.
+    pub fn time(&self, window_ns: u64) -> ThreadTime {
+        ThreadTime {
+            thread: self.worker,
+            cpu_ns: self.cpu_ns,
+            waited_ns: (self.waited_percent / 100.0 * window_ns as f64) as u64,
+        }
+    }
 }
 
 /// One kind of operation in one role.

@@ -29,6 +29,13 @@ impl Time for VirtualTime {
     fn processor_nanos(&self) -> u64 {
         0
     }
+
+    fn thread_mark(&self) -> ThreadMark {
+        ThreadMark {
+            cpu_ns: 0,
+            waited_ns: 0,
+        }
+    }
 }
 
 /// Answers everything well after a fixed time, until it is told to break.

@@ -2,6 +2,7 @@
 
 use super::Caveat;
 use crate::measure::mix_record::WireRecord;
+use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
 use crate::measure::sample::Role;
@@ -11,8 +12,8 @@ use crate::plan::{ArrivalsPlan, TargetPlan};
 
 /// A worker busier than this was the limit, or near it.
 pub const BUSY_PERCENT: f64 = 95.0;
-/// A worker that had no processor for longer than this was held up.
-const WAITED_PERCENT: f64 = 5.0;
+/// A thread that had no processor for longer than this was held up.
+pub const WAITED_PERCENT: f64 = 5.0;
 /// Lateness of our own above this share of the response time is worth a caveat.
 pub const DISPATCH_SHARE: f64 = 0.01;
 /// Achieved below this share of offered is worth one.
@@ -151,9 +152,7 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
             first: first.clone(),
         });
     }
-    if matches!(record.plan.target, TargetPlan::Tcp(_)) {
-        caveats.push(Caveat::NothingChecked);
-    }
+    find_waiting(record, caveats);
 }
 
 /// What of an open loop's load could be achieved, in operations per second: of random arrivals
@@ -265,14 +264,42 @@ fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-/// Whether a worker was kept waiting for a processor.
+/// Whether threads were kept waiting for a processor.
 fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    if let Some(processors) = &record.processors {
+        return find_waiting_for(processors, record, caveats);
+    }
+    // Records of versions that did not look at who had the processors.
     let workers = record.totals.workers.iter();
     let starved = workers.max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
     if let Some(worker) = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT) {
         caveats.push(Caveat::WaitedForProcessor {
             worker: worker.worker,
             waited_percent: worker.waited_percent.min(100.0),
+        });
+    }
+}
+
+/// Whether other programs kept a thread waiting.
+pub fn waited_for_processor(processors: &ProcessorsRecord) -> Option<Caveat> {
+    let waited_percent = processors.longest_waited_by_others_percent;
+    (waited_percent >= WAITED_PERCENT).then_some(Caveat::WaitedForProcessor {
+        worker: processors.longest_thread,
+        waited_percent: waited_percent.min(100.0),
+    })
+}
+
+/// Whether threads waited, and for whom. Where the load goes to another host, those of
+/// ours that wait for each other show that this host is too small for them; a server on this
+/// host has a caveat of its own, and of local file systems it is the load.
+fn find_waiting_for(processors: &ProcessorsRecord, record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    if let Some(waited) = waited_for_processor(processors) {
+        caveats.push(waited);
+    } else if processors.waited_percent >= WAITED_PERCENT && !record.target.local {
+        caveats.push(Caveat::WaitedForOwnThreads {
+            threads: processors.threads,
+            processors: processors.processors,
+            waited_percent: processors.waited_percent.min(100.0),
         });
     }
 }
@@ -329,3 +356,6 @@ fn find_transfer(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

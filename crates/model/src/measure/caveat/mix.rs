@@ -275,4 +275,4 @@ fn few_above(record: &RunRecord) -> Option<Caveat> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

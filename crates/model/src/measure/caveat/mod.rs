@@ -8,8 +8,8 @@ mod mix;
 mod sentence;
 
 pub use find::{
-    ABOVE_MIN, BUSY_PERCENT, DISPATCH_SHARE, achieved_load_ops_per_s, achieved_share,
-    achieved_share_min, due_load_ops_per_s, find,
+    ABOVE_MIN, BUSY_PERCENT, DISPATCH_SHARE, WAITED_PERCENT, achieved_load_ops_per_s,
+    achieved_share, achieved_share_min, due_load_ops_per_s, find, waited_for_processor,
 };
 pub use mix::{
     DRIFT_SHARE, LITTLE_SHARE, OFF_SHARE, in_flight_by_law, is_littles_law_told, is_steadiness_told,
@@ -32,8 +32,14 @@ pub enum Caveat {
         busy_percent: f64,
         workers: u32,
     },
-    /// A worker was kept waiting for a processor by other programs.
+    /// A thread, a worker's or a client's, was kept waiting for a processor by other programs.
     WaitedForProcessor { worker: u32, waited_percent: f64 },
+    /// Our own threads kept each other waiting for processors, on average.
+    WaitedForOwnThreads {
+        threads: u32,
+        processors: u32,
+        waited_percent: f64,
+    },
     /// The size asked for is beyond what the server takes in one call.
     TransferBeyondServer {
         size_bytes: u64,
@@ -96,7 +102,8 @@ pub enum Caveat {
         clients: u64,
         first: String,
     },
-    /// A load was replayed over bare TCP: what it expects is not checked there.
+    /// A load was replayed over bare TCP: what it expects is not checked there. In records of
+    /// versions that took it for a reason to doubt the numbers.
     NothingChecked,
     /// A mix of system calls was not compared with the kernel's counters.
     NotSeenOnTheWire { directory: String },

@@ -11,9 +11,10 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::GeneratorWasTheLimit { worker, busy_percent, workers } => format!(
             "worker {worker} of {workers} was busy {busy_percent:.0} % of the time, so the load generator was the limit, or near it"
         ),
-        Caveat::WaitedForProcessor { worker, waited_percent } => format!(
-            "worker {worker} was ready to run but had no processor for {waited_percent:.0} % of the time: other programs slowed the load generator"
-        ),
+        Caveat::WaitedForProcessor { worker, waited_percent } => waited(*worker, *waited_percent),
+        Caveat::WaitedForOwnThreads { threads, processors, waited_percent } => {
+            waited_for_own(*threads, *processors, *waited_percent)
+        }
         Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => transfer(*size_bytes, *server_max_bytes),
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
         Caveat::AchievedBelowOffered { offered_load_ops_per_s, achieved_load_ops_per_s } => {
@@ -37,9 +38,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::Retransmissions { count, calls } => {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
-        Caveat::LateReplies { count } => {
-            format!("{} replies came for calls that were already answered or given up", grouped(*count))
-        }
+        Caveat::LateReplies { count } => late_replies(*count),
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
         Caveat::Jukebox { calls, pauses_ns } => jukebox(*calls, *pauses_ns),
@@ -83,9 +82,8 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::GeneratorWasTheLimit { .. } => {
             "use more workers (--workers) or a second host; compare with `filestone calibrate`"
         }
-        Caveat::WaitedForProcessor { .. } => {
-            "stop other programs, give the load generator a processor of its own (--pin), or use another host"
-        }
+        Caveat::WaitedForProcessor { .. } => WAITED_HELP,
+        Caveat::WaitedForOwnThreads { .. } => WAITED_FOR_OWN_HELP,
         Caveat::TransferBeyondServer { .. } => {
             "use a --size that the server takes; replies were shorter than asked for"
         }
@@ -149,6 +147,22 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
     })
 }
 
+const WAITED_HELP: &str = "stop other programs, give the load generator a processor of its own \
+     (--pin), or use another host";
+const WAITED_FOR_OWN_HELP: &str = "use more hosts, or fewer clients or workers on this one";
+
+fn waited(thread: u32, percent: f64) -> String {
+    format!(
+        "thread {thread} of the load generator was ready to run but had no processor for {percent:.0} % of the time: other programs slowed it"
+    )
+}
+
+fn waited_for_own(threads: u32, processors: u32, percent: f64) -> String {
+    format!(
+        "the load generator's {threads} threads were ready to run but had no processor for {percent:.0} % of the time: they share {processors} with each other, and that wait is in the response times"
+    )
+}
+
 fn transfer(size_bytes: u64, server_max_bytes: u64) -> String {
     format!(
         "calls asked for {} bytes, but the server says it moves at most {} at a time",
@@ -161,6 +175,13 @@ fn unsuccessful(count: u64, scheduled: u64, most_frequent: &str) -> String {
     format!(
         "{}, mostly {most_frequent}; their times are among those shown",
         of_all(count, scheduled, "operations did not succeed")
+    )
+}
+
+fn late_replies(count: u64) -> String {
+    format!(
+        "{} replies came for calls that were already answered or given up",
+        grouped(count)
     )
 }
 

@@ -9,7 +9,10 @@ use crate::measure::run_record::{
 const SECOND: u64 = 1_000_000_000;
 
 /// A run of 30 s with these totals and intervals.
-fn record(totals: Totals, intervals: Vec<IntervalRecord>) -> RunRecord {
+pub(in crate::measure::caveat) fn record(
+    totals: Totals,
+    intervals: Vec<IntervalRecord>,
+) -> RunRecord {
     let plan = plan();
     let window_ns = 30 * SECOND;
     let mix = figures(
@@ -32,6 +35,7 @@ fn record(totals: Totals, intervals: Vec<IntervalRecord>) -> RunRecord {
         host: Host::default(),
         target: Target::default(),
         headroom: None,
+        processors: None,
         end: RunEnd::Finished,
         window_ns,
         replay: None,
@@ -53,7 +57,7 @@ fn found(record: &RunRecord) -> Vec<Caveat> {
 }
 
 /// 3,000,000 operations of which all have enough for a p99, in the right proportions.
-fn sound() -> Totals {
+pub(in crate::measure::caveat) fn sound() -> Totals {
     let mut totals = totals(870_000, 2_100_000, 30_000, 0);
     totals.in_flight_mean = 100.0;
     totals

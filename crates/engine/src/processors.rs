@@ -1,0 +1,129 @@
+//! Who has this host's processors: what this process used of them, and what others did.
+
+use filestone_model::measure::processors::{ProcessorTime, ThreadTime};
+use procfs::{CurrentSI as _, KernelStats};
+use rustix::thread::CpuSet;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Instant;
+
+/// Looks at the processors from one moment to another.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    began: Instant,
+    allowed: Vec<usize>,
+    own_ns: u64,
+    busy_ns: Option<u64>,
+}
+
+impl Meter {
+    /// Looks from now on.
+    pub fn start() -> Self {
+        let allowed = allowed();
+        Self {
+            began: Instant::now(),
+            own_ns: cpu_nanos(ClockId::ProcessCPUTime),
+            busy_ns: busy_nanos(&allowed),
+            allowed,
+        }
+    }
+
+    /// What has been used since.
+    pub fn used(&self) -> ProcessorTime {
+        let own_ns = cpu_nanos(ClockId::ProcessCPUTime).saturating_sub(self.own_ns);
+        let busy_ns = busy_nanos(&self.allowed).zip(self.busy_ns);
+        ProcessorTime {
+            elapsed_ns: u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            processors: self.allowed.len() as u32,
+            own_ns,
+            others_ns: busy_ns.map(|(now, before)| {
+                let busy_ns = now.saturating_sub(before);
+                busy_ns.saturating_sub(own_ns)
+            }),
+        }
+    }
+}
+
+/// What the calling thread has come to in its life so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadMark {
+    pub cpu_ns: u64,
+    pub waited_ns: u64,
+}
+
+impl ThreadMark {
+    /// Looks at it now.
+    pub fn now() -> Self {
+        Self {
+            cpu_ns: thread_nanos(),
+            waited_ns: waited_nanos(),
+        }
+    }
+
+    /// What the thread, whose number or first client's is this, came to from then until `now`.
+    pub fn until(self, now: Self, thread: u32) -> ThreadTime {
+        ThreadTime {
+            thread,
+            cpu_ns: now.cpu_ns.saturating_sub(self.cpu_ns),
+            waited_ns: now.waited_ns.saturating_sub(self.waited_ns),
+        }
+    }
+}
+
+/// Processor time of the calling thread, in nanoseconds.
+pub(crate) fn thread_nanos() -> u64 {
+    cpu_nanos(ClockId::ThreadCPUTime)
+}
+
+/// How long the calling thread was ready to run and had no processor, in nanoseconds.
+pub(crate) fn waited_nanos() -> u64 {
+    // "time on the processor, time waited for one, times it had one"
+    // (proc_pid_schedstat); a kernel without it leaves the question open.
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()
+        .and_then(|line| line.split_ascii_whitespace().nth(1)?.parse().ok())
+        .unwrap_or(0)
+}
+
+fn cpu_nanos(clock: ClockId) -> u64 {
+    let spent = clock_gettime(clock);
+    spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
+}
+
+/// The processors that this process may use.
+fn allowed() -> Vec<usize> {
+    let Ok(set) = rustix::thread::sched_getaffinity(None) else {
+        return vec![];
+    };
+    (0..CpuSet::MAX_CPU)
+        .filter(|cpu| set.is_set(*cpu))
+        .collect()
+}
+
+/// Time in which these processors ran programs, or other virtual machines did, in nanoseconds.
+/// Interrupts are left out: those of the network are mostly our own.
+fn busy_nanos(allowed: &[usize]) -> Option<u64> {
+    let stats = KernelStats::current().ok()?;
+    let ticks: Option<u64> = allowed
+        .iter()
+        .map(|cpu| {
+            let time = stats.cpu_time.get(*cpu)?;
+            Some(time.user + time.nice + time.system + time.steal.unwrap_or(0))
+        })
+        .sum();
+    Some(ticks? * 1_000_000_000 / procfs::ticks_per_second().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_process_uses_is_its_own() {
+        let meter = Meter::start();
+        let before = thread_nanos();
+        while thread_nanos() < before + 2_000_000 {}
+        let used = meter.used();
+        assert!(used.own_ns >= 2_000_000, "{used:?}");
+        assert!(used.processors >= 1 && used.elapsed_ns > 0, "{used:?}");
+    }
+}

@@ -1,0 +1,87 @@
+use super::*;
+use crate::measure::caveat::mix::tests::{record as run_of_30_s, sound};
+use crate::measure::replay_record::ReplayRecord;
+
+/// Two processors, three threads: waited for, of that because of other programs.
+fn processors(waited_percent: f64, by_others: f64) -> ProcessorsRecord {
+    ProcessorsRecord {
+        processors: 2,
+        own_percent: 100.0,
+        others_percent: Some(50.0),
+        threads: 3,
+        waited_percent,
+        longest_thread: 1,
+        longest_waited_percent: waited_percent,
+        longest_waited_by_others_percent: by_others,
+    }
+}
+
+fn record(processors: ProcessorsRecord, is_replay: bool, local: bool) -> RunRecord {
+    let mut record = run_of_30_s(sound(), vec![]);
+    record.processors = Some(processors);
+    record.target.local = local;
+    if is_replay {
+        record.mix = None;
+        record.replay = Some(ReplayRecord::default());
+    }
+    record
+}
+
+fn waits(record: &RunRecord) -> Vec<Caveat> {
+    let mut caveats = find(record);
+    caveats.retain(|caveat| {
+        matches!(
+            caveat,
+            Caveat::WaitedForProcessor { .. } | Caveat::WaitedForOwnThreads { .. }
+        )
+    });
+    caveats
+}
+
+#[test]
+fn a_replay_that_other_programs_slowed_says_so_as_a_mix_does() {
+    for is_replay in [false, true] {
+        let hogged = record(processors(40.0, 30.0), is_replay, true);
+        let expected = Caveat::WaitedForProcessor {
+            worker: 1,
+            waited_percent: 30.0,
+        };
+        assert_eq!(waits(&hogged), [expected], "{is_replay}");
+        let quiet = record(processors(4.0, 4.0), is_replay, true);
+        assert_eq!(waits(&quiet), [], "{is_replay}");
+    }
+}
+
+#[test]
+fn clients_that_wait_for_each_other_are_the_load_of_a_local_file_system() {
+    assert_eq!(waits(&record(processors(75.0, 1.0), true, true)), []);
+}
+
+#[test]
+fn clients_that_wait_for_each_other_make_a_server_elsewhere_look_slow() {
+    let expected = Caveat::WaitedForOwnThreads {
+        threads: 3,
+        processors: 2,
+        waited_percent: 75.0,
+    };
+    let remote = record(processors(75.0, 1.0), true, false);
+    assert_eq!(waits(&remote), [expected]);
+}
+
+#[test]
+fn a_record_that_did_not_look_who_had_the_processors_goes_by_its_workers() {
+    let mut old = record(processors(0.0, 0.0), false, true);
+    old.processors = None;
+    old.totals.workers = vec![crate::measure::run_record::WorkerRecord {
+        worker: 0,
+        clients: 1,
+        cpu_ns: 0,
+        busy_percent: 10.0,
+        waited_percent: 20.0,
+    }];
+    let expected = Caveat::WaitedForProcessor {
+        worker: 0,
+        waited_percent: 20.0,
+    };
+    assert_eq!(waits(&old), [expected]);
+}
