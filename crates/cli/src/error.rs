@@ -2,7 +2,7 @@
 //!
 //! An error answers where, what, with which value, what was expected and what to
 //! do: one line that begins with `error: `, and one that begins with `help: ` if
-//! there is a next step.
+//! there is a next step. Command lines to be pasted stand below it, each in a line of its own.
 
 use filestone_engine::{Guilt, RunError};
 use std::io;

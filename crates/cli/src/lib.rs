@@ -9,9 +9,11 @@
 mod built_in;
 mod carry_out;
 mod console;
+mod correction;
 mod dbench_command_line;
 mod error;
 mod faces;
+mod foreign_words;
 mod interruption;
 mod layer_targets;
 mod live;
@@ -98,7 +100,11 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         .and_then(|matches| CommandLine::from_arg_matches(&matches));
     let ended = match parsed {
         Ok(command_line) => dispatch(command_line),
-        Err(error) => usage::explain(&error, face),
+        Err(error) => {
+            let words: Option<Vec<&str>> = arguments.iter().map(|word| word.to_str()).collect();
+            let words = words.unwrap_or_default();
+            usage::explain(&error, face, words.get(1..).unwrap_or_default())
+        }
     };
     match ended {
         Ok(exit) => exit.code(),

@@ -3,24 +3,26 @@
 
 use crate::Exit;
 use crate::console;
+use crate::correction::{correction, near};
 use crate::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 
 /// Prints help and version; makes an [`Error`] of everything else.
 ///
-/// `face` is the command that was asked for, as far as it is one.
-pub fn explain(error: &clap::Error, face: Option<&str>) -> Result<Exit, Error> {
+/// `face` is the command that was asked for, as far as it is one; `words` are those behind
+/// `filestone`.
+pub fn explain(error: &clap::Error, face: Option<&str>, words: &[&str]) -> Result<Exit, Error> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             console::result(&error.render().ansi().to_string())?;
             Ok(Exit::Done)
         }
-        _ => Err(translate(error, face)),
+        _ => Err(translate(error, face, words)),
     }
 }
 
-fn translate(error: &clap::Error, face: Option<&str>) -> Error {
+fn translate(error: &clap::Error, face: Option<&str>, words: &[&str]) -> Error {
     let argument = context(error, ContextKind::InvalidArg).map(|text| name(&text));
     let value = context(error, ContextKind::InvalidValue);
     let what = match (error.kind(), argument, value) {
@@ -52,7 +54,7 @@ fn translate(error: &clap::Error, face: Option<&str>) -> Error {
         _ => first_paragraph(error),
     };
     Error {
-        help: Some(advice(error, face)),
+        help: Some(advice(error, face, words)),
         ..Error::usage(what)
     }
 }
@@ -68,7 +70,7 @@ fn conflict(error: &clap::Error, argument: &str) -> String {
 }
 
 /// `--in-flight` for `--in-flight <N>`; `TARGET` for `[TARGET]`.
-fn name(argument: &str) -> String {
+pub fn name(argument: &str) -> String {
     let name = argument.split([' ', '=']).next().unwrap_or(argument);
     let name = name
         .split('[')
@@ -79,7 +81,8 @@ fn name(argument: &str) -> String {
         .to_string()
 }
 
-fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
+/// A part of what an error is about.
+pub fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
         ContextValue::String(text) => Some(text.clone()),
         ContextValue::Strings(texts) => Some(
@@ -104,20 +107,21 @@ fn valid_values(error: &clap::Error) -> String {
     }
 }
 
-/// What clap would suggest, or where to look.
-fn advice(error: &clap::Error, face: Option<&str>) -> String {
-    for kind in [
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedValue,
-        ContextKind::SuggestedSubcommand,
-    ] {
-        match error.get(kind) {
-            Some(ContextValue::String(text)) => return format!("did you mean {}?", name(text)),
-            Some(ContextValue::Strings(texts)) if !texts.is_empty() => {
-                return format!("did you mean {}?", texts.join(" or "));
-            }
-            _ => {}
-        }
+/// What was meant, as a command line that can be pasted, or where to look.
+fn advice(error: &clap::Error, face: Option<&str>, words: &[&str]) -> String {
+    if let Some(correction) = correction(words, error) {
+        let why = match correction.reasons.as_slice() {
+            [] => "did you mean".into(),
+            [one, other] => format!("{one}; {other}"),
+            reasons => reasons.join(";\n      "),
+        };
+        return format!("{why}:\n  {}", correction.lines.join("\n  "));
+    }
+    let word = context(error, ContextKind::InvalidValue)
+        .or_else(|| context(error, ContextKind::InvalidSubcommand))
+        .or_else(|| context(error, ContextKind::InvalidArg));
+    if let Some(near) = word.and_then(|word| near(error, &name(&word))) {
+        return format!("did you mean {near}?");
     }
     match face {
         Some(face) => format!("filestone {face} --help lists what there is"),
@@ -211,7 +215,8 @@ mod tests {
             let error = crate::command()
                 .try_get_matches_from(arguments)
                 .expect_err(line);
-            let error = translate(&error, crate::face_of(line.split_whitespace()));
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let error = translate(&error, crate::face_of(words.iter().copied()), &words);
             assert!(!error.what.contains('\n'), "{line}: {}", error.what);
             text.push_str(&format!(
                 "$ filestone {line}\nerror: {}\nhelp: {}\n\n",
