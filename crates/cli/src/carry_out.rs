@@ -10,7 +10,7 @@ use crate::output_directory::{Existing, LayersPicture, OutputDirectory};
 use crate::planning::Surroundings;
 use crate::render::replay::Detail;
 use crate::render::rows::Columns;
-use crate::render::{dbench, json, layers, replay, text};
+use crate::render::{dbench, file_set, json, layers, replay, text};
 use crate::verdict::{FailingCaveats, exit_of};
 use crate::{Exit, built_in, interruption};
 use filestone_engine::calibrate::{Effort, calibrate};
@@ -213,6 +213,9 @@ fn show_one(
         Ok(Reader::Present)
     };
     record.caveats.iter().for_each(console::caveat);
+    if let Some(stays) = file_set::what_stays(record) {
+        console::note(&stays);
+    }
     if let Err(error) = kept {
         // The numbers must not be lost with the directory.
         if error.is_record_lost && is_text {

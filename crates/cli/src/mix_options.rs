@@ -24,11 +24,11 @@ pub const POINTS_MAX: u32 = 1000;
 #[command(
     after_help = "\
 Examples:
-  filestone mix                                      SPECsfs2008's mix, built-in server
-  filestone mix nfs://server/export --mix nhfsstone --offered 2k -c 16 -d 1m
-  filestone mix server:/export --curve -o result     the load-response curve
-  filestone mix server:/export --slo 'p99<2ms'       the highest load that keeps it
-  nfsstat -s | filestone mix server:/export --mix -  what that server was asked so far",
+  filestone mix                                 sfs2008, built-in server
+  filestone mix server:/export --mix nhfsstone --offered 2k -c 16
+  filestone mix server:/export --curve          the load-response curve
+  filestone mix server:/export --slo 'p99<2ms'  the highest load that keeps it
+  nfsstat -s | filestone mix server:/export --mix -",
     after_long_help = "\
 Examples:
   filestone mix
@@ -54,11 +54,11 @@ server keeps up. docs/reference/mix.md says what every number means."
 )]
 pub struct MixOptions {
     #[command(flatten)]
+    pub load: MixLoadOptions,
+    #[command(flatten)]
     pub target: MixTargetOptions,
     #[command(flatten)]
     pub mix: MixChoice,
-    #[command(flatten)]
-    pub load: MixLoadOptions,
     #[command(flatten)]
     pub steering: SteeringOptions,
     #[command(flatten)]
@@ -87,13 +87,13 @@ pub struct MixTargetOptions {
     #[arg(long, value_name = "local:DIR", value_parser = layer_targets::parse, conflicts_with = "targets")]
     pub on: Option<LayerList>,
     /// Where the kernel's client counters are [default: /proc]
-    #[arg(long, value_name = "DIR", requires = "on")]
+    #[arg(hide_short_help = true, long, value_name = "DIR", requires = "on")]
     pub proc: Option<String>,
     /// Do not correct the mix and the load by what the kernel's counters show on the wire
-    #[arg(long, requires = "on")]
+    #[arg(hide_short_help = true, long, requires = "on")]
     pub no_feedback: bool,
     /// How operations travel [default: tcp]
-    #[arg(long, value_name = "PROTOCOL")]
+    #[arg(hide_short_help = true, long, value_name = "PROTOCOL")]
     pub transport: Option<Transport>,
     #[command(flatten)]
     pub nfs: NfsOptions,
@@ -108,7 +108,7 @@ pub struct MixChoice {
     #[arg(long, value_name = "NAME|FILE")]
     pub mix: Option<String>,
     /// Of /proc/self/mountstats take only the mount at DIR [default: all together]
-    #[arg(long, value_name = "DIR", requires = "mix")]
+    #[arg(hide_short_help = true, long, value_name = "DIR", requires = "mix")]
     pub mount: Option<String>,
     /// List the mixes that filestone has, with their sources
     #[arg(long)]
@@ -124,10 +124,10 @@ pub struct MixLoadOptions {
     #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
     pub offered: Option<f64>,
     /// When operations are due [default: poisson]
-    #[arg(long, value_name = "PROCESS")]
+    #[arg(hide_short_help = true, long, value_name = "PROCESS")]
     pub arrivals: Option<MixArrivals>,
     /// Measure N operations, of all clients together
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = count)]
     pub count: Option<u64>,
     /// How long to measure [default: 10 s; with --count, until all are done]
     #[arg(short, long, value_name = "TIME", value_parser = quantity::positive_duration)]
@@ -137,14 +137,14 @@ pub struct MixLoadOptions {
     pub clients: Option<u32>,
     /// Calls in flight per client at most [default: 1024 shared by all clients, 16 each at least;
     /// with --arrivals closed 1]
-    #[arg(short = 'j', long, value_name = "N", value_parser = within::<1, { IN_FLIGHT_MAX }>)]
+    #[arg(hide_short_help = true, short = 'j', long, value_name = "N", value_parser = within::<1, { IN_FLIGHT_MAX }>)]
     pub in_flight: Option<u32>,
     /// Threads of the load generator [default: one per processor, but not more than clients; half
     /// the processors for the built-in server]
-    #[arg(short, long, value_name = "N", value_parser = within::<1, 1024>)]
+    #[arg(hide_short_help = true, short, long, value_name = "N", value_parser = within::<1, 1024>)]
     pub workers: Option<u32>,
     /// Run this long before measuring [default: 1 s]
-    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::duration)]
     pub warm_up: Option<u64>,
     #[command(flatten)]
     pub generator: GeneratorOptions,
@@ -170,28 +170,28 @@ pub struct SteeringOptions {
     #[arg(long, conflicts_with = "slo")]
     pub curve: bool,
     /// Load points of the curve, evenly spaced up to the peak [default: 10]
-    #[arg(long, value_name = "N", value_parser = within::<2, { POINTS_MAX }>, requires = "curve")]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = within::<2, { POINTS_MAX }>, requires = "curve")]
     pub points: Option<u32>,
     /// The highest load point [default: what the server is found to take]
-    #[arg(long, value_name = "RATE", value_parser = quantity::rate, requires = "curve")]
+    #[arg(hide_short_help = true, long, value_name = "RATE", value_parser = quantity::rate, requires = "curve")]
     pub peak: Option<f64>,
     /// How long each load point is measured after its warm-up [default: 5 s]
-    #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration, requires = "curve")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::positive_duration, requires = "curve")]
     pub point_duration: Option<u64>,
     /// A test ends the warm-up of a load point, or this time does [default: 10 s]
-    #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration, requires = "curve")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::positive_duration, requires = "curve")]
     pub point_warm_up: Option<u64>,
     /// Visit the load points upwards only
-    #[arg(long, requires = "curve")]
+    #[arg(hide_short_help = true, long, requires = "curve")]
     pub no_down: bool,
     /// Look for the highest load that keeps an objective, such as 'p99<2ms' or 'mean<500us'
     #[arg(long, value_name = "OBJECTIVE", value_parser = objective)]
     pub slo: Option<Objective>,
     /// The search ends when the load is known within this share of itself [default: 2%]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "slo")]
+    #[arg(hide_short_help = true, long, value_name = "PERCENT", value_parser = percent, requires = "slo")]
     pub precision: Option<f64>,
     /// How long the search may take [default: 90 s]
-    #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration, requires = "slo")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::positive_duration, requires = "slo")]
     pub search_time: Option<u64>,
 }
 
@@ -204,18 +204,18 @@ pub struct FileSetOptions {
     pub files: Option<u32>,
     /// How long they are: nhfsstone (three classes of 1 KiB to 256 KiB), a length, or a
     /// distribution as in docs/reference/mix.md [default: nhfsstone]
-    #[arg(long, value_name = "DIST", value_parser = file_sizes)]
+    #[arg(hide_short_help = true, long, value_name = "DIST", value_parser = file_sizes)]
     pub file_size: Option<FileSizes>,
     /// Work only on the first files whose lengths sum to so much, of all clients together; 64M
     /// are 64 MiB [default: on all]
-    #[arg(long, value_name = "BYTES", value_parser = file_size)]
+    #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = file_size)]
     pub working_set: Option<u64>,
     /// Which files are chosen how often: uniform, or zipf[:EXPONENT] [default: uniform]
-    #[arg(long, value_name = "HOW", value_parser = popularity)]
+    #[arg(hide_short_help = true, long, value_name = "HOW", value_parser = popularity)]
     pub popularity: Option<Popularity>,
     /// Name of the set's directory in TARGET; it is used again if it is there and right
     /// [default: filestone-set]
-    #[arg(long, value_name = "NAME", value_parser = set_name)]
+    #[arg(hide_short_help = true, long, value_name = "NAME", value_parser = set_name)]
     pub set: Option<String>,
     /// Remove the file set when the run ends
     #[arg(long)]
@@ -227,17 +227,17 @@ pub struct FileSetOptions {
 #[command(next_help_heading = "Access")]
 pub struct AccessOptions {
     /// Bytes per read and write at most; 64K is 65,536 [default: 32K; nhfsstone's were 8K]
-    #[arg(long, value_name = "BYTES", value_parser = size)]
+    #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = size)]
     pub transfer: Option<u32>,
     /// What becomes of the data read [default: discard, where --transfer is 16K or more and calls go
     /// by TCP; else deliver]
-    #[arg(long, value_name = "HOW")]
+    #[arg(hide_short_help = true, long, value_name = "HOW")]
     pub data: Option<ReadDataOption>,
     /// How a file is read and written [default: whole]
-    #[arg(long, value_name = "HOW")]
+    #[arg(hide_short_help = true, long, value_name = "HOW")]
     pub access: Option<AccessOption>,
     /// How safely the server must have stored written data before it answers [default: unstable]
-    #[arg(long, value_name = "HOW")]
+    #[arg(hide_short_help = true, long, value_name = "HOW")]
     pub stable: Option<Stable>,
 }
 

@@ -142,19 +142,19 @@ pub struct TargetOptions {
 #[derive(Debug, Clone, Default, Args)]
 pub struct NfsOptions {
     /// Port of the NFS server [default: what the port mapper says, or 2049]
-    #[arg(long, value_name = "PORT", value_parser = port)]
+    #[arg(hide_short_help = true, long, value_name = "PORT", value_parser = port)]
     pub port: Option<u16>,
     /// Port of the MOUNT server [default: what the port mapper says]
-    #[arg(long, value_name = "PORT", value_parser = port)]
+    #[arg(hide_short_help = true, long, value_name = "PORT", value_parser = port)]
     pub mount_port: Option<u16>,
     /// Connect from ports below 1024, for exports that are not "insecure"; needs privileges
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub reserved_port: bool,
     /// User id that calls carry [default: the effective one]
-    #[arg(long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
+    #[arg(hide_short_help = true, long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
     pub uid: Option<u32>,
     /// Group id that calls carry [default: the effective one]
-    #[arg(long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
+    #[arg(hide_short_help = true, long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
     pub gid: Option<u32>,
 }
 
@@ -287,19 +287,19 @@ pub struct LoadOptions {
 #[command(next_help_heading = "Load")]
 pub struct GeneratorOptions {
     /// How long a call may stay unanswered [default: 60 s]
-    #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub timeout: Option<u64>,
     /// How long to try to get a lost connection back before giving up [default: 10 s]
-    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::duration)]
     pub reconnect: Option<u64>,
     /// Where all randomness comes from; the same seed asks the same [default: a new one, recorded]
-    #[arg(long, value_name = "N", value_parser = seed)]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
     /// Spin instead of sleeping: less dispatch delay, whole processors used
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub busy_poll: bool,
     /// Bind workers to these processors, in turn, such as 0,2 or 0-3
-    #[arg(long, value_name = "CPUS", value_parser = processors)]
+    #[arg(hide_short_help = true, long, value_name = "CPUS", value_parser = processors)]
     pub pin: Option<Processors>,
 }
 
@@ -326,11 +326,11 @@ pub struct RunReportOptions {
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     pub format: RunFormat,
     /// Print the plan as JSON instead of carrying it out
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub dry_run: bool,
     /// Exit with 1 if the result has a caveat: any, or one of these kinds, such as
     /// generator-was-the-limit,dispatch-delay
-    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
+    #[arg(hide_short_help = true, long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
     pub fail_on_caveat: Option<String>,
 }
 
@@ -339,7 +339,7 @@ pub struct RunReportOptions {
 #[command(next_help_heading = "Report")]
 pub struct CalibrationOptions {
     /// Do not measure first, for half a second, what filestone itself can do on this host
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub no_calibrate: bool,
 }
 

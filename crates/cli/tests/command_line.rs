@@ -45,6 +45,23 @@ fn help_of_every_face() {
 }
 
 #[test]
+fn the_short_help_of_mix_has_the_load_first_and_is_short() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_filestone"));
+    let output = command.args(["mix", "-h"]).env("COLUMNS", "80").output();
+    let shown = text(&output.expect("the binary was built").stdout);
+    let groups: Vec<&str> = shown
+        .lines()
+        .filter(|line| line.ends_with(':') && !line.starts_with(' '))
+        .collect();
+    assert_eq!(groups[2], "Load:", "{groups:?}");
+    assert!(shown.lines().count() <= 60, "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+}
+
+#[test]
 fn without_arguments_it_shows_two_commands_to_try() {
     let output = filestone(&[]);
     assert_eq!(output.status.code(), Some(0));

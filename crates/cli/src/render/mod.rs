@@ -8,6 +8,7 @@ pub mod census;
 pub mod csv;
 pub mod curve;
 pub mod dbench;
+pub mod file_set;
 pub mod found;
 pub mod gallery;
 pub mod gnuplot;
