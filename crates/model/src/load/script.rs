@@ -68,8 +68,8 @@ pub struct ScriptError {
     pub what: String,
 }
 
-/// What writes take their data from unless a WRITEPATTERN says otherwise: bytes
-/// that neither compress nor repeat, one copy for the whole process.
+/// What writes of more than a byte take their data from unless a WRITEPATTERN says
+/// otherwise: bytes that neither compress nor repeat, one copy for the whole process.
 fn incompressible() -> &'static [u8] {
     static DATA: OnceLock<Vec<u8>> = OnceLock::new();
     DATA.get_or_init(|| {
@@ -283,16 +283,18 @@ impl Script {
             stamp: step.stamp,
             action,
             expected: step.expected,
-            data: self.data(),
+            data: self.data(&action),
         })
     }
 
-    fn data(&self) -> &[u8] {
+    fn data(&self, action: &Action<'_>) -> &[u8] {
         let chosen = self
             .pattern
             .map(|index| self.load.patterns.get(index as usize));
         match chosen.flatten() {
             Some(pattern) => pattern,
+            // Programs of Windows extend files so, and `--one-byte-write-fix` looks for it.
+            None if matches!(action, Action::WriteX { len: 1, .. }) => &[0],
             None => incompressible(),
         }
     }

@@ -244,6 +244,29 @@ fn patterns_fill_writes_without_the_end_of_the_line() {
     assert!(matches!(script.next(), Ok(Next::Operation(line)) if line.data == plain));
 }
 
+/// dbench's is zero, too: 7,424 writes of client.txt extend a file by such a byte.
+#[test]
+fn a_single_byte_is_zero_unless_a_pattern_says_otherwise() {
+    let load = compiled(concat!(
+        "NTCreateX \"/clients/client1/a\" 0x0 2 7 NT_STATUS_OK\n",
+        "WriteX 7 65534 1 1 NT_STATUS_OK\n",
+        "WriteX 7 0 2 2 NT_STATUS_OK\n",
+        "WRITEPATTERN xyz\n",
+        "WriteX 7 65534 1 1 NT_STATUS_OK\n",
+        "Close 7 NT_STATUS_OK\n",
+    ));
+    let mut script = Script::new(load, 0, 1, 1);
+    let mut firsts = Vec::new();
+    while let Ok(Next::Operation(line)) = script.next() {
+        if let Action::WriteX { len, .. } = line.action {
+            firsts.push((len, line.data.len() > 1, line.data[0]));
+        }
+    }
+    assert_eq!(firsts[0], (1, false, 0));
+    assert_eq!((firsts[1].0, firsts[1].1), (2, true));
+    assert_eq!(firsts[2], (1, true, b'x'));
+}
+
 #[test]
 fn pauses_and_points_are_the_runners_business() {
     let text = "SETSP 3\nWAITSP 1 0x10\nSLEEP 1500\n0.5 Sleep 20 NT_STATUS_OK\nFSSTAT3 0x0\n";
