@@ -69,6 +69,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
     let file_set = file_set(&options.set, &counts, in_flight);
     refusals::refuse_set(&file_set, clients)?;
     let mix = MixPlan {
+        calls: None,
         counts,
         ..mix_plan(options, mix, file_set, more_targets, is_local)
     };
@@ -230,6 +231,7 @@ fn mix_plan(
     let access = &options.access;
     let at = &options.target;
     MixPlan {
+        calls: None,
         name: mix.name,
         counts: mix.counts,
         left_out: mix.left_out,

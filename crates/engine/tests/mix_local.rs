@@ -81,6 +81,7 @@ impl Bench {
                 directory: Some(self.mnt().display().to_string()),
             }),
             workload: WorkloadPlan::Mix(Box::new(MixPlan {
+                calls: None,
                 name: "test".into(),
                 counts: mix.iter().map(count).collect(),
                 left_out: vec![],

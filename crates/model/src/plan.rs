@@ -214,7 +214,8 @@ pub enum LeftOverPolicy {
     #[default]
     Refuse,
     /// It is taken away if its run is certainly over. On a server, a run on
-    /// another host may go on.
+    /// another host may go on. Beside what another program has left, the run works in a
+    /// place of its own.
     RemoveIfOver,
     /// It is taken away unless its run certainly goes on.
     Remove,

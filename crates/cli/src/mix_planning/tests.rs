@@ -13,6 +13,7 @@ const HERE: Surroundings = Surroundings {
 
 fn three_kinds() -> Mix {
     Mix {
+        calls: None,
         name: "three-kinds".into(),
         counts: [
             (OpKind::GetAttr, 50),

@@ -11,7 +11,7 @@ use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::mix::feedback::nhfsstone::{self, FIRST_SAMPLE_SECONDS, Next, Process, Task};
 use filestone_model::mix::feedback::{Calls, Group};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, FeedbackArithmetic, MixCount, MixPlan, Plan};
+use filestone_model::plan::{ArrivalsPlan, FeedbackArithmetic, MixPlan, Plan};
 use filestone_model::random::{Generator, Purpose, RngExt, stream};
 use filestone_model::time::Moment;
 
@@ -43,7 +43,7 @@ impl Course {
             (_, None, _) | (_, _, ArrivalsPlan::Closed) => Pace::Closed,
             (FeedbackArithmetic::Nhfsstone, Some(load), _) => {
                 let seconds = arrivals.random_range(0..FIRST_SAMPLE_SECONDS);
-                let process = Process::new(task(plan, &mix.counts, load), 1000 * seconds);
+                let process = Process::new(task(plan, mix, load), 1000 * seconds);
                 Pace::Nhfsstone {
                     process: Box::new(process),
                     random: number(&mut deck),
@@ -148,14 +148,17 @@ impl Course {
 }
 
 /// What nhfsstone would have been asked.
-fn task(plan: &Plan, counts: &[MixCount], load: f64) -> Task {
+fn task(plan: &Plan, mix: &MixPlan, load: f64) -> Task {
     let seconds = plan.duration_ns.map(|nanos| nanos as f64 / 1e9);
     let by_time = seconds.map_or(u64::MAX, |seconds| (seconds * load).round() as u64);
     Task {
         processes: plan.clients,
         load: (load.round() as u32).max(1),
         calls: plan.count.unwrap_or(by_time),
-        percents: nhfsstone::percents(counts),
+        percents: match mix.calls {
+            Some(calls) => nhfsstone::percents_of(&mix.counts, calls.into()),
+            None => nhfsstone::percents(&mix.counts),
+        },
     }
 }
 

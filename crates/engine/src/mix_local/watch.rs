@@ -140,16 +140,17 @@ impl<'run> Coordinator<'run> {
         let seen = self.seen(place)?;
         let waiting = self.waiting(place, now);
         let mut group = company.group();
+        let origin = match self.is_measuring {
+            true => self.shared.window_start,
+            false => Moment::ZERO,
+        };
+        let at_ns = now.nanos_since(origin);
         let is_complete = if company.kernel.is_some() {
-            let origin = match self.is_measuring {
-                true => self.shared.window_start,
-                false => Moment::ZERO,
-            };
-            let correction = group.correct(now.nanos_since(origin), &seen, waiting);
+            let correction = group.correct(at_ns, &seen, waiting);
             company.corrections().push(correction);
             group.is_complete()
         } else {
-            group.replan(now.nanos());
+            group.replan(at_ns, waiting);
             group.seems_complete()
         };
         if is_complete && self.is_measuring {

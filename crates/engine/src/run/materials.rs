@@ -100,14 +100,15 @@ impl Materials {
                 let set = self.sets.get(client as usize).cloned();
                 // A set is prepared for every client of the plan.
                 let set = set.expect("every client has a part of the file set");
-                Box::new(MixWorkload::new(
-                    mix,
-                    table,
-                    set,
-                    client,
-                    plan.in_flight,
-                    plan.seed,
-                ))
+                let (slots, seed) = (plan.in_flight, plan.seed);
+                let workload = MixWorkload::new(mix, table, set, client, slots, seed);
+                match plan.count {
+                    // Operations of a warm-up are not counted, and nobody knows how many.
+                    Some(count) if plan.warm_up_ns == 0 => {
+                        Box::new(workload.counted(mix, (client, plan.clients), seed, count))
+                    }
+                    _ => Box::new(workload),
+                }
             }
         }
     }

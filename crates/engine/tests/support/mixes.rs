@@ -40,6 +40,7 @@ pub fn mix(counts: &[(OpKind, u64)], arrivals: ArrivalsPlan, count: u64) -> Plan
         count: *count,
     });
     plan.workload = WorkloadPlan::Mix(Box::new(MixPlan {
+        calls: None,
         name: "test".into(),
         counts: counts.collect(),
         left_out: vec![],

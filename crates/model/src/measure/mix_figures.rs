@@ -55,11 +55,10 @@ fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
     };
     let kinds = OpKind::PROCEDURES.iter().copied();
     let asked: Vec<OpKind> = kinds.filter(|kind| wanted(*kind) > 0).collect();
-    let all_wanted: u128 = asked.iter().map(|kind| wanted(*kind)).sum();
     let all: u64 = asked.iter().map(|kind| count(*kind)).sum();
     let row = |kind: OpKind| MixOperationRecord {
         operation: kind,
-        want_percent: 100.0 * wanted(kind) as f64 / all_wanted.max(1) as f64,
+        want_percent: 100.0 * mix.share(kind),
         got_percent: 100.0 * count(kind) as f64 / all.max(1) as f64,
         count: count(kind),
     };
@@ -144,6 +143,7 @@ pub(in crate::measure) mod tests {
             (OpKind::Create, 1),
         ];
         let mix = MixPlan {
+            calls: None,
             name: "made by hand".into(),
             counts: counts.into_iter().map(count).collect(),
             left_out: vec![],

@@ -207,6 +207,7 @@ pub fn built_in(name: &str) -> Option<BuiltInMix> {
         source: written.source,
         verified: written.verified,
         mix: Mix {
+            calls: None,
             name: written.name.to_owned(),
             counts: written.percent.iter().map(count).collect(),
             left_out: Vec::new(),

@@ -15,6 +15,11 @@ use crate::random::{Generator, Purpose, RngExt, stream};
 /// clients and few operations each would be further off, by the decks that they are within.
 pub const CARDS: usize = 20;
 
+/// Decks of which a client's part in a counted run may be for all clients to draw from common
+/// ones: that comes out right in a run that ends in the middle of every client's first deck.
+/// In a longer one decks of their own do, and keep each client's files in proportion.
+const COMMON_MAX: u64 = 3;
+
 /// After so many decks clients begin where others have begun: only the start of a client with
 /// a high number would take longer for more.
 const STARTS: u32 = 1000;
@@ -34,6 +39,8 @@ pub struct Deck {
     cards: [OpKind; CARDS],
     /// The next card.
     next: usize,
+    /// Cards of decks that all clients have in common, which come first.
+    common: std::vec::IntoIter<OpKind>,
     generator: Generator,
 }
 
@@ -50,6 +57,7 @@ impl Deck {
             owed: [0; KINDS],
             cards: [OpKind::Null; CARDS],
             next: CARDS,
+            common: Vec::new().into_iter(),
             generator: stream(seed, Purpose::Deck, u64::from(client)),
         };
         for count in counts {
@@ -64,9 +72,31 @@ impl Deck {
         deck
     }
 
+    /// The operations of client `client` of `clients` in a run of `count` operations in all: in a
+    /// short run, clients take cards of common decks in turn.
+    pub fn counted(
+        counts: &[MixCount],
+        (client, clients): (u32, u32),
+        seed: u64,
+        count: u64,
+    ) -> Self {
+        let mut deck = Self::new(counts, client, seed);
+        let clients = u64::from(clients.max(1));
+        if count <= COMMON_MAX * CARDS as u64 * clients {
+            let mut common = Self::new(counts, 0, seed);
+            let all = std::iter::from_fn(|| common.draw()).take(count as usize);
+            let own = all.skip(client as usize).step_by(clients as usize);
+            deck.common = own.collect::<Vec<_>>().into_iter();
+        }
+        deck
+    }
+
     /// The next operation's kind; `None` if the mix is empty.
     #[inline]
     pub fn draw(&mut self) -> Option<OpKind> {
+        if let Some(card) = self.common.next() {
+            return Some(card);
+        }
         if self.next >= CARDS {
             self.shuffle()?;
         }
@@ -213,6 +243,30 @@ mod tests {
             .map(|client| count(&mut Deck::new(&counts, client, 1), 1000)[OpKind::MkNod.index()])
             .sum();
         assert!((90..=110).contains(&of_clients), "{of_clients}");
+    }
+
+    #[test]
+    fn a_hundred_operations_of_seven_clients_have_the_mix() {
+        let mut drawn = [0; KINDS];
+        for client in 0..7 {
+            let mut deck = Deck::counted(&nhfsstone(), (client, 7), 3, 100);
+            let part = 100 / 7 + u64::from(u64::from(client) < 100 % 7);
+            for (sum, of_client) in drawn.iter_mut().zip(count(&mut deck, part)) {
+                *sum += of_client;
+            }
+        }
+        for count in nhfsstone() {
+            assert_eq!(drawn[count.operation.index()], count.count, "{count:?}");
+        }
+        // A longer run draws as without a count; so does what comes after a short one.
+        let first = |deck: &mut Deck| (0..40).map_while(|_| deck.draw()).collect::<Vec<_>>();
+        let mut own = Deck::new(&nhfsstone(), 2, 3);
+        let mut long = Deck::counted(&nhfsstone(), (2, 7), 3, 5000);
+        assert_eq!(first(&mut long), first(&mut own));
+        let mut none = Deck::counted(&nhfsstone(), (9, 10), 3, 5);
+        assert_eq!(first(&mut none).len(), 40);
+        let empty = Deck::counted(&mix(&[]), (0, 1), 3, 5).draw();
+        assert_eq!(empty, None);
     }
 
     #[test]

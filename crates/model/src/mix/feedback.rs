@@ -278,9 +278,17 @@ impl Group {
         }
     }
 
-    /// What operations consist of may have changed, where no counters say what they become.
-    pub fn replan(&mut self, at_ns: u64) {
-        self.solve(at_ns as f64 / 1e9, &[0.0; ROWS]);
+    /// Where no counters say what system calls become, those made since the beginning are what
+    /// there is: takes them for calls, `at_ns` after it.
+    pub fn replan(&mut self, at_ns: u64, waiting: f64) {
+        self.seen = [0; ROWS];
+        for (kind, made) in OpKind::PROCEDURES.iter().zip(self.made) {
+            let seen = &mut self.seen[row_of(*kind, self.is_v4)];
+            *seen = seen.saturating_add(made);
+        }
+        self.seen_at_s = at_ns as f64 / 1e9;
+        self.news = Calls::default();
+        self.solve(self.seen_at_s, &self.waiting_calls(waiting));
     }
 
     /// Procedures of which fewer calls can be caused than are wanted, by what is known now.

@@ -33,6 +33,9 @@ pub struct Mix {
     pub name: String,
     /// How often each procedure is asked; those that are never asked may be missing.
     pub counts: Vec<MixCount>,
+    /// How many calls there were, where the source says so besides counting each procedure:
+    /// nhfsstone takes its shares of them.
+    pub calls: Option<u64>,
     /// What its source counted and NFSv3 has nothing like.
     pub left_out: Vec<LeftOut>,
     /// Where the counts come from, a sentence each: which table of the file was taken and
@@ -47,6 +50,14 @@ impl Mix {
             .iter()
             .map(|count| u128::from(count.count))
             .sum()
+    }
+
+    /// What nhfsstone takes its shares of, if that is not the sum of all counts.
+    pub fn calls_beside_sum(&self) -> Option<u64> {
+        let left_out = self.left_out.iter().map(|left| u128::from(left.count));
+        let counted = self.sum() + left_out.sum::<u128>();
+        self.calls
+            .filter(|calls| *calls > 0 && u128::from(*calls) != counted)
     }
 
     /// How often a kind is asked.

@@ -166,6 +166,13 @@ pub(super) fn sunos<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError
     Ok(sections)
 }
 
+/// The calls that nhfsstone takes for all there were: the first number two lines below the
+/// first `nfs:`.
+pub(super) fn calls(lines: &[Line<'_>]) -> Option<u64> {
+    let heading = lines.iter().position(|line| is_sunos(*line))?;
+    lines.get(heading + 2)?.first_word()?.count().ok()
+}
+
 fn sunos_entries<'a>(heading: Line<'a>, rest: &[Line<'a>]) -> Result<Vec<Entry<'a>>, MixError> {
     let [_, calls, rest @ ..] = rest else {
         let end = rest.last().copied().unwrap_or(heading);

@@ -60,7 +60,9 @@ fn read(text: &str, file: &str, mount_point: Option<&str>) -> Result<Mix, MixErr
         Form::NoCounts => Vec::new(),
         Form::Plain => return of_plain(&lines, file),
     };
-    of_one(&sections, file)
+    let mut mix = of_one(&sections, file)?;
+    mix.calls = nfsstat::calls(&lines).filter(|_| form == Form::SunOs);
+    Ok(mix)
 }
 
 /// What the text is: the surest sign of any line. Comments are no sign.
@@ -104,6 +106,7 @@ fn of_plain(lines: &[Line<'_>], file: &str) -> Result<Mix, MixError> {
             .into_iter()
             .filter(|count| count.count > 0)
             .collect(),
+        calls: None,
         left_out: Vec::new(),
         notes: plain.about.into_iter().collect(),
     };
@@ -242,6 +245,7 @@ fn of_sections(sections: &[&Section<'_>], file: &str, notes: Vec<String>) -> Res
             .into_iter()
             .map(|(operation, count)| MixCount { operation, count })
             .collect(),
+        calls: None,
         left_out: left_out
             .into_iter()
             .map(|(operation, count)| LeftOut { operation, count })

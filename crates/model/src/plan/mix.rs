@@ -12,8 +12,13 @@ use serde::{Deserialize, Serialize};
 pub struct MixPlan {
     /// The name of a mix of our own, or the path of the file that it was read from.
     pub name: String,
-    /// How often each kind is asked, in any unit: shares are counts over their sum.
+    /// How often each kind is asked, in any unit: shares are counts over their sum, or over
+    /// `calls`.
     pub counts: Vec<MixCount>,
+    /// What nhfsstone takes the shares of: all calls that its mix file says there were, if
+    /// those are not the sum of its counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
     /// What the source of the mix counted and no procedure of NFSv3 is like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
@@ -70,11 +75,14 @@ impl MixPlan {
 
     /// The share of a kind, from 0 to 1.
     pub fn share(&self, kind: OpKind) -> f64 {
-        let sum: u128 = self
-            .counts
-            .iter()
-            .map(|count| u128::from(count.count))
-            .sum();
+        let sum: u128 = match self.calls {
+            Some(calls) => calls.into(),
+            None => self
+                .counts
+                .iter()
+                .map(|count| u128::from(count.count))
+                .sum(),
+        };
         let of_kind = self.counts.iter().filter(|count| count.operation == kind);
         let count: u128 = of_kind.map(|count| u128::from(count.count)).sum();
         if sum == 0 {

@@ -113,6 +113,12 @@ impl MixWorkload {
         }
     }
 
+    /// The same in a run of so many operations of all `clients` together.
+    pub fn counted(mut self, plan: &MixPlan, clients: (u32, u32), seed: u64, count: u64) -> Self {
+        self.deck = Deck::counted(&plan.counts, clients, seed, count);
+        self
+    }
+
     /// A data file; the client's directory, where a set has none.
     #[inline]
     fn choose(&mut self) -> FileId {

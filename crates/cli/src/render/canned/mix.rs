@@ -28,6 +28,7 @@ const SECONDS: u64 = 2;
 
 fn mix_plan() -> MixPlan {
     MixPlan {
+        calls: None,
         name: "nhfsstone".into(),
         counts: ASKED_AND_DONE
             .iter()

@@ -74,7 +74,12 @@ pub struct Task {
 /// A mix in whole percents, rounded half up, of the procedures that NFSv2 has. What rounds to
 /// 0 is never asked.
 pub fn percents(counts: &[MixCount]) -> PerProcedure {
-    let sum: u128 = counts.iter().map(|count| u128::from(count.count)).sum();
+    let sum = counts.iter().map(|count| u128::from(count.count)).sum();
+    percents_of(counts, sum)
+}
+
+/// The same of so many calls, as the original read them from its mix file.
+pub fn percents_of(counts: &[MixCount], sum: u128) -> PerProcedure {
     PROCEDURES.map(|kind| {
         let of_kind = counts.iter().filter(|count| Some(count.operation) == kind);
         let count: u128 = of_kind.map(|count| u128::from(count.count)).sum();

@@ -618,3 +618,43 @@ fn nhfsstones_own_arithmetic_asks_no_kind_more_than_ten_times() {
     let lookups = asked[Lookup.index()] as f64;
     assert!(lookups < ASKED_MAX * 0.34 * 1.2 * sum, "{lookups} of {sum}");
 }
+
+/// What is asked of a mount whose counters nobody looks at: a read of a whole file is three calls
+/// here, a write two, and neither the load nor the mix is any further off for it.
+#[test]
+fn without_counters_the_calls_made_have_the_load_and_the_mix() {
+    let counts = counts_of("nhfsstone");
+    let mut group = Group::new(&goal(&counts, false));
+    let mut random = stream(1, Purpose::Deck, 0);
+    let (mut now_s, mut next_s) = (0.0, 1.0);
+    while now_s < 30.0 {
+        now_s += group.pause_ns() / 1e9 / 8.0;
+        let uniform = random.random();
+        let kind = group.choose(uniform).expect("a mix");
+        let calls = match kind {
+            Read => 3,
+            Write => 2,
+            _ => 1,
+        };
+        group.carried_out(kind, std::iter::once((kind, calls)));
+        if now_s >= next_s {
+            group.replan((now_s * 1e9) as u64, 0.0);
+            next_s += 2.0;
+        }
+    }
+    let asked = group.asked();
+    let all = sum(&asked) as f64;
+    let per_s = all / now_s;
+    assert!(
+        (49.0..51.0).contains(&per_s),
+        "{per_s} calls per second of 50"
+    );
+    let off: f64 = counts
+        .iter()
+        .map(|count| {
+            let got = 100.0 * asked[count.operation.index()] as f64 / all;
+            (got - count.count as f64).abs()
+        })
+        .sum();
+    assert!(off < 3.0, "off by {off}");
+}

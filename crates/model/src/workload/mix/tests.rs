@@ -16,6 +16,7 @@ const LENGTHS: [u64; 7] = [1024, 8192, 0, 20_000, 3 * 8192, 1, 256 << 10];
 
 fn plan(counts: &[(OpKind, u64)], spare_names: u32) -> MixPlan {
     MixPlan {
+        calls: None,
         name: "made by hand".into(),
         counts: counts
             .iter()
@@ -49,6 +50,7 @@ fn fitting(counts: &[(OpKind, u64)]) -> MixPlan {
     let plan = plan(counts, 0);
     let spare_names = spare_names_needed(&plan.counts, SLOTS);
     MixPlan {
+        calls: None,
         file_set: FileSetPlan {
             spare_names_per_client: spare_names,
             ..plan.file_set.clone()
