@@ -166,6 +166,10 @@ impl Observer for Live<'_> {
         self.bar.tick();
     }
 
+    fn remark(&mut self, what: &str) {
+        console::note(what);
+    }
+
     fn prepared(&mut self, target: &Target) {
         if self.is_verbose {
             console::note(&format!(

@@ -36,6 +36,8 @@ use steered::Steered;
 pub trait Observer {
     /// What is being done before or after the measured run.
     fn preparing(&mut self, _what: &str) {}
+    /// What whoever asked should know of the target, before the run.
+    fn remark(&mut self, _what: &str) {}
     /// The target has been found and everything is looked up.
     fn prepared(&mut self, _target: &Target) {}
     /// An interval is complete.

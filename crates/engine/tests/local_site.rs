@@ -2,8 +2,10 @@
 
 mod local_support;
 
-use filestone_engine::replay::local::{LocalOptions, LocalSite, remove_left_over};
-use filestone_engine::replay::{Layer, Site, Trees};
+use filestone_engine::replay::local::{
+    LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
+};
+use filestone_engine::replay::{Beside, Layer, Site, Trees};
 use filestone_engine::{Guilt, RunError};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};
@@ -124,7 +126,7 @@ fn what_filestone_did_not_make_is_not_touched() {
     fs::write(target.0.join("f"), b"mine").unwrap();
     let text = "was not made by filestone: nothing has been touched";
     let cases: [&dyn Fn(&Path); 5] = [
-        &|clients| fs::create_dir(clients).unwrap(),
+        &|clients| fs::create_dir_all(clients.join("client0")).unwrap(),
         &|clients| fs::write(clients, b"a file").unwrap(),
         &|clients| symlink(&target.0, clients).unwrap(),
         &|clients| {
@@ -144,6 +146,67 @@ fn what_filestone_did_not_make_is_not_touched() {
         assert!(directory.0.join("clients").exists());
     }
     assert_eq!(fs::read(target.0.join("f")).unwrap(), b"mine");
+}
+
+/// What dbench leaves behind.
+#[test]
+fn beside_an_empty_clients_there_is_a_place_of_our_own() {
+    let directory = Directory::new();
+    let clients = directory.0.join("clients");
+    fs::create_dir(&clients).unwrap();
+    let site = directory.claim().unwrap();
+    let place = directory.0.join("filestone");
+    assert!(site.directory().ends_with(place.file_name().unwrap()));
+    let remark = site.remark().unwrap();
+    assert!(remark.contains("was not made by filestone"), "{remark}");
+    assert!(remark.ends_with("/filestone"), "{remark}");
+    // The load's names are the same there.
+    let mut layer = site.layer(0).unwrap();
+    let path = b"clients/client0".as_slice();
+    let status = layer.carry_out(&Action::Mkdir { path }, b"0");
+    assert_eq!(status.unwrap().status, Status::Ok);
+    assert!(place.join("clients/client0").exists());
+    assert!(fs::read_dir(&clients).unwrap().next().is_none());
+    // Another run finds the place taken, as it finds `clients` taken.
+    assert!(complaint(directory.claim()).contains("filestone/clients: another run is using it"));
+    site.release(Trees::Remove).unwrap();
+    assert!(!place.exists() && clients.exists());
+    assert_eq!(remove_left_over(&directory.0).unwrap(), None);
+    assert!(clients.exists());
+}
+
+#[test]
+fn who_asks_for_it_works_beside_whatever_is_called_clients() {
+    let makes: [&dyn Fn(&Path); 3] = [
+        &|clients| fs::create_dir_all(clients.join("client0/theirs")).unwrap(),
+        &|clients| fs::write(clients, b"a file").unwrap(),
+        &|clients| symlink("/", clients).unwrap(),
+    ];
+    for make in makes {
+        let directory = Directory::new();
+        make(&directory.0.join("clients"));
+        // A place that is there already stays; what is in it, too.
+        let place = directory.0.join("filestone");
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("mine"), b"mine").unwrap();
+        let options = LocalOptions {
+            beside: Beside::Always,
+            ..LocalOptions::default()
+        };
+        let claim = || LocalSite::claim(&directory.0, options).unwrap();
+        let site = claim();
+        fs::create_dir_all(place.join("clients/client0/ours")).unwrap();
+        site.release(Trees::Remove).unwrap();
+        assert!(!place.join("clients").exists());
+        // What is left over there is known again.
+        claim().release(Trees::Keep).unwrap();
+        assert!(place.join("clients").exists());
+        let left_over = remove_left_over_beside(&directory.0, Beside::Always).unwrap();
+        assert_eq!(left_over.unwrap().process, Some(std::process::id()));
+        assert!(!place.join("clients").exists());
+        assert_eq!(fs::read(place.join("mine")).unwrap(), b"mine");
+        assert!(directory.0.join("clients").symlink_metadata().is_ok());
+    }
 }
 
 #[test]

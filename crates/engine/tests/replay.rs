@@ -137,6 +137,7 @@ fn settings(plan: &mut Plan) -> &mut ReplayPlan {
 #[derive(Default)]
 struct Watcher {
     phases: Vec<ProgressPhase>,
+    clients: Vec<u32>,
     stop: Arc<AtomicBool>,
     is_stopping: bool,
 }
@@ -144,6 +145,7 @@ struct Watcher {
 impl Observer for Watcher {
     fn progress(&mut self, progress: &Progress) {
         self.phases.push(progress.phase);
+        self.clients.push(progress.clients);
         if self.is_stopping {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -344,6 +346,31 @@ fn a_run_that_is_stopped_cleans_up_and_says_so() {
     assert!(record.totals.ledger.ok > 0);
     assert!(place.is_empty());
     assert_eq!(watcher.phases.first(), Some(&ProgressPhase::Execute));
+}
+
+#[test]
+fn rows_count_all_clients_until_the_clean_up_which_has_rows_of_its_own() {
+    let load = load();
+    let place = Place::new("rows");
+    let mut plan = plan(place.target(), &load);
+    settings(&mut plan).run_once = false;
+    plan.duration_ns = Some(1_000_000_000);
+    let mut watcher = Watcher::default();
+    let stop = Arc::clone(&watcher.stop);
+    let loads = [load];
+    replay(&plan, &loads, BuiltIn::default(), &stop, &mut watcher).expect("a record");
+    let rows: Vec<_> = watcher.phases.iter().zip(&watcher.clients).collect();
+    let is_clean_up = |row: &&(&ProgressPhase, &u32)| *row.0 == ProgressPhase::CleanUp;
+    let (cleaning, executing): (Vec<_>, Vec<_>) = rows.iter().partition(is_clean_up);
+    assert!(cleaning.len() >= 2, "{rows:?}");
+    assert_eq!(
+        cleaning.last().map(|row: &(&ProgressPhase, &u32)| *row.1),
+        Some(0)
+    );
+    assert!(
+        executing.iter().all(|row| *row.1 == plan.clients),
+        "{rows:?}"
+    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub use marker::LeftOver;
 pub use nfs3::{Nfs3Layer, Nfs3Options, Nfs3Site};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;
-pub use site::{Site, Trees};
+pub use site::{Beside, Site, Trees};
 pub use tcp::{TcpOptions, TcpSite};
 
 /// Which part of a replay is going on.
@@ -42,13 +42,13 @@ pub enum ProgressPhase {
 pub struct Progress {
     /// Which part of it is going on.
     pub phase: ProgressPhase,
-    /// Clients that have not ended; in the clean-up, that are not clean.
+    /// All clients; in the clean-up, those that are not clean.
     pub clients: u32,
     /// Lines that a client has carried out, on average, over all passes.
     pub line: u64,
     /// File data moved since the phase began, per second of it.
     pub bytes_per_s: f64,
-    /// Seconds since the phase began.
+    /// Seconds since the phase began; in the clean-up, as in dbench, since the window opened.
     pub seconds: f64,
     /// Longest response time of an operation that ended since the last row, or
     /// that is still going on.

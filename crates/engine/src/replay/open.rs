@@ -4,6 +4,7 @@ use super::local::{self, LocalOptions, LocalSite};
 use super::nfs3::{self, Nfs3Options, Nfs3Site};
 use super::round_robin::RoundRobin;
 use super::run::replay_on;
+use super::site::Beside;
 use super::tcp::{self, TcpOptions, TcpSite};
 use crate::error::RunError;
 use crate::prepare::mount::resolve;
@@ -162,13 +163,14 @@ impl<'run> Opening<'run> {
             stat_check: replay.local.stat_check,
             fake_io: replay.local.fake_io,
             direct: replay.local.direct,
+            beside: beside(replay.left_over),
         };
         let site = match &target.directory {
             Some(directory) => {
                 let directory = Path::new(directory);
                 // A lock tells runs on this host apart from what they left.
                 if replay.left_over != LeftOverPolicy::Refuse {
-                    local::remove_left_over(directory)?;
+                    local::remove_left_over_beside(directory, options.beside)?;
                 }
                 LocalSite::claim(directory, options)
             }
@@ -202,6 +204,7 @@ impl<'run> Opening<'run> {
             nlm_port: self.replay.nfs3.nlm_port,
             timeout: Duration::from_nanos(self.plan.timeout_ns),
             reconnect: Duration::from_nanos(self.plan.reconnect_ns),
+            beside: beside(self.replay.left_over),
             ..Nfs3Options::new(vec![self.generation])
         };
         let built_in = match target.host {
@@ -216,6 +219,15 @@ impl<'run> Opening<'run> {
             })?;
         }
         Nfs3Site::claim(target, built_in, options, self.stop)
+    }
+}
+
+/// Who goes on where an earlier run has left something, as dbench does, also works beside
+/// what dbench has left.
+fn beside(policy: LeftOverPolicy) -> Beside {
+    match policy {
+        LeftOverPolicy::RemoveIfOver => Beside::Always,
+        LeftOverPolicy::Refuse | LeftOverPolicy::Remove => Beside::IfEmpty,
     }
 }
 

@@ -52,6 +52,11 @@ impl<S: Site> Site for RoundRobin<S> {
         first
     }
 
+    fn remark(&self) -> Option<String> {
+        let remarks: Vec<String> = self.sites.iter().filter_map(Site::remark).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
     fn heed(&mut self, preparing: &StopSign, cleaning_up: &StopSign) {
         for site in &mut self.sites {
             site.heed(preparing, cleaning_up);

@@ -41,6 +41,9 @@ pub fn replay_on<S: Site>(
 ) -> Result<RunRecord, RunError> {
     let began = Instant::now();
     let target = site.target();
+    if let Some(remark) = site.remark() {
+        observer.remark(&remark);
+    }
     observer.prepared(&target);
     let signs = Signs::default();
     site.heed(&signs.work, &signs.clean_up);

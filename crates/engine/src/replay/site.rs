@@ -4,7 +4,8 @@
 //! directory `clients`, which the run makes, marks as its own and takes away
 //! again. Client *i* lives in `clients/client<i>`. Whatever else is in the
 //! directory under test is never changed and never deleted; links are never
-//! followed while deleting.
+//! followed while deleting. Where another program has a `clients` there, the run's own is in
+//! a directory `filestone` beside it.
 
 use super::layer::{Layer, LayerLost};
 use crate::error::RunError;
@@ -17,6 +18,29 @@ pub const CLIENTS: &str = "clients";
 /// The file in it that says so.
 pub const MARKER: &str = ".filestone";
 
+/// The directory in the directory under test in which a run makes its own `clients` where
+/// there is one of another program's.
+pub const BESIDE: &str = "filestone";
+
+/// When a run works beside a `clients` that filestone has not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Beside {
+    /// If there is nothing in it: then there is nothing that the user could have meant.
+    #[default]
+    IfEmpty,
+    /// Whatever it is: dbench leaves it behind, and runs there again.
+    Always,
+}
+
+/// What whoever asked should know of a run that works beside a `clients`.
+pub(super) fn beside_remark(under_test: &str) -> String {
+    let under_test = under_test.trim_end_matches('/');
+    format!(
+        "{under_test}/{CLIENTS} was not made by filestone and stays as it is; \
+         working beside it, in {under_test}/{BESIDE}"
+    )
+}
+
 /// A place to replay in, claimed for one run.
 pub trait Site: Sync {
     /// One client's way to it.
@@ -24,6 +48,11 @@ pub trait Site: Sync {
 
     /// What the record says of the target.
     fn target(&self) -> Target;
+
+    /// What whoever asked should know of the place.
+    fn remark(&self) -> Option<String> {
+        None
+    }
 
     /// Hands it the signs at which it stops preparing and cleaning up. A site without a server
     /// has no use for them.

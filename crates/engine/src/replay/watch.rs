@@ -97,6 +97,8 @@ pub(super) struct Coordinator<'run> {
     meter: Option<Meter>,
     /// What it saw until the last client was done.
     processors: Option<ProcessorTime>,
+    /// Whether nothing more begins: dbench calls what follows the clean-up.
+    is_cleaning: bool,
     /// When the last client had carried out its last line.
     all_done_at: Option<Moment>,
 }
@@ -121,6 +123,7 @@ impl<'run> Coordinator<'run> {
             is_measuring: false,
             meter: None,
             processors: None,
+            is_cleaning: false,
             all_done_at: None,
         }
     }
@@ -172,8 +175,16 @@ impl<'run> Coordinator<'run> {
                 observer.progress(&self.progress(now));
                 row = row.after_nanos(ROW * (1 + now.nanos_since(row) / ROW));
             }
+            let is_over = now >= self.shared.window_end || self.all_done_at.is_some();
+            if is_over && !self.is_cleaning {
+                self.is_cleaning = true;
+                observer.progress(&self.progress(now));
+            }
         }
-        self.note_phase(clock.now());
+        let now = clock.now();
+        self.note_phase(now);
+        self.is_cleaning = true;
+        observer.progress(&self.progress(now));
         ends
     }
 
@@ -255,15 +266,14 @@ impl<'run> Coordinator<'run> {
     }
 
     fn progress(&self, now: Moment) -> Progress {
-        let phase = match (self.all_done_at, self.is_measuring) {
-            (Some(_), _) => ProgressPhase::CleanUp,
-            (None, true) => ProgressPhase::Execute,
-            (None, false) => ProgressPhase::WarmUp,
+        let phase = match (self.is_cleaning, self.is_measuring) {
+            (true, _) => ProgressPhase::CleanUp,
+            (false, true) => ProgressPhase::Execute,
+            (false, false) => ProgressPhase::WarmUp,
         };
-        let since = match phase {
-            ProgressPhase::WarmUp => Moment::ZERO,
-            ProgressPhase::Execute => self.shared.window_start,
-            ProgressPhase::CleanUp => self.all_done_at.unwrap_or(now),
+        let since = match self.is_measuring {
+            true => self.shared.window_start,
+            false => Moment::ZERO,
         };
         let seconds = now.nanos_since(since) as f64 / 1e9;
         let moved = match phase {
@@ -279,7 +289,8 @@ impl<'run> Coordinator<'run> {
             .sum();
         let is_active = |board: &&Board| match phase {
             ProgressPhase::CleanUp => !board.is_clean.load(Ordering::Acquire),
-            ProgressPhase::WarmUp | ProgressPhase::Execute => board.done_at().is_none(),
+            // Each ends a moment after the window does, and that is no news.
+            ProgressPhase::WarmUp | ProgressPhase::Execute => true,
         };
         let worst = self.boards.iter().map(|board| board.worst(now.nanos()));
         Progress {

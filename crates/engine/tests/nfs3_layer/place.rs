@@ -3,8 +3,8 @@
 use crate::bench::{Bench, claim, options, target};
 use crate::support::live::serve;
 use filestone_engine::RunError;
-use filestone_engine::replay::nfs3::remove_left_over;
-use filestone_engine::replay::{Layer, Nfs3Site, Site, Trees};
+use filestone_engine::replay::nfs3::{Nfs3Options, remove_left_over};
+use filestone_engine::replay::{Beside, Layer, Nfs3Site, Site, Trees};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::operation::Stability;
 use filestone_model::plan::LeftOverPolicy;
@@ -112,9 +112,9 @@ fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
 
 #[test]
 fn a_clients_without_our_marker_is_somebody_elses() {
-    for marker in [None, Some(&b"made by somebody else"[..]), Some(b"")] {
+    for marker in [&b"made by somebody else"[..], b""] {
         let bench = Bench::new(Generation::Nfs);
-        let target = nested(&bench, marker);
+        let target = nested(&bench, Some(marker));
         for error in [
             claim_at(&target).expect_err("it is there"),
             remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
@@ -126,6 +126,62 @@ fn a_clients_without_our_marker_is_somebody_elses() {
         }
         bench.end();
     }
+}
+
+#[test]
+fn beside_an_empty_clients_there_is_a_place_of_our_own() {
+    let bench = Bench::new(Generation::Nfs);
+    let target = nested(&bench, None);
+    let site = claim_at(&target).expect("it is empty");
+    let remark = site.remark().expect("a remark");
+    assert!(remark.ends_with("/clients/client0/filestone"), "{remark}");
+    let mut layer = site.layer(0).expect("a client");
+    let path = b"clients/client0".as_slice();
+    let made = layer.carry_out(&Action::Mkdir { path }, b"0");
+    assert_eq!(made.expect("the server is there").status, Status::Ok);
+    let mut client = bench.client(1);
+    let mut status = |path: &str| {
+        let path = format!("clients/client0/{path}");
+        client.status(Action::GetAttr {
+            path: path.as_bytes(),
+        })
+    };
+    assert_eq!(status("filestone/clients/client0"), Status::Ok);
+    let error = claim_at(&target).expect_err("it is taken");
+    let (what, _) = refusal(&error);
+    let expected = "/export/clients/client0/filestone/clients: another run is using it";
+    assert!(what.starts_with(expected), "{what}");
+    drop(layer);
+    site.release(Trees::Remove).expect("it can be removed");
+    assert!(!status("filestone").is_ok());
+    assert_eq!(status("clients"), Status::Ok);
+    // What is left over there is known again.
+    let site = claim_at(&target).expect("it is empty");
+    site.release(Trees::Keep).expect("it can be given up");
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove);
+    let removed = removed.expect("it is ours").expect("there was one");
+    assert_eq!(removed.process, Some(std::process::id()));
+    assert!(!status("filestone").is_ok());
+    bench.end();
+}
+
+#[test]
+fn who_asks_for_it_works_beside_what_another_program_has_in_clients() {
+    let bench = Bench::new(Generation::Nfs);
+    let target = nested(&bench, Some(b"made by somebody else"));
+    let stop = AtomicBool::new(false);
+    let options = Nfs3Options {
+        beside: Beside::Always,
+        ..options(Generation::Nfs)
+    };
+    let site = Nfs3Site::claim(&target, None, options, &stop).expect("there is room beside it");
+    site.release(Trees::Remove).expect("it can be removed");
+    let mut client = bench.client(1);
+    let path = b"clients/client0/clients/.filestone".as_slice();
+    assert_eq!(client.status(Action::GetAttr { path }), Status::Ok);
+    let path = b"clients/client0/filestone".as_slice();
+    assert!(!client.status(Action::GetAttr { path }).is_ok());
+    bench.end();
 }
 
 #[test]

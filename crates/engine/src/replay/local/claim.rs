@@ -5,16 +5,18 @@
 //! somebody else's.
 
 use super::deletion::{self, NotRemoved};
+use super::listing::{Listing, is_dot};
 use super::names::DIRECTORY;
 use super::{marked_directory, nfs_mount};
 use crate::error::RunError;
 use crate::host;
 use crate::replay::marker::{self, LeftOver};
-use crate::replay::site::{CLIENTS, MARKER};
+use crate::replay::site::{BESIDE, Beside, CLIENTS, MARKER};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
-use std::path::Path;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 /// Nobody else has business in it, and nobody else can put links there.
 const CLIENTS_MODE: Mode = Mode::from_raw_mode(0o700);
@@ -96,16 +98,130 @@ pub(super) fn open_directory(directory: &Path) -> Result<OwnedFd, RunError> {
         .map_err(|errno| refused(directory, errno, "opening it"))
 }
 
-/// Makes `clients`, marks it and locks the marker.
-pub(super) fn claim(root: BorrowedFd<'_>, directory: &Path) -> Result<Claim, RunError> {
+/// A directory in which `clients` is claimed.
+#[derive(Debug)]
+pub(super) struct Ground {
+    /// It.
+    pub root: OwnedFd,
+    /// Its path.
+    pub directory: PathBuf,
+    /// What was claimed in it.
+    pub claim: Claim,
+    /// If it is not the directory under test, that one.
+    pub beside: Option<UnderTest>,
+}
+
+/// The directory under test, where the run's own place is in it.
+#[derive(Debug)]
+pub(super) struct UnderTest {
+    root: OwnedFd,
+    path: PathBuf,
+    /// Whether the place was made for this run, and goes with it.
+    has_made: bool,
+}
+
+impl UnderTest {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the run's own place away, if the run has made it.
+    pub fn remove_place(&self) -> Result<(), RunError> {
+        if !self.has_made {
+            return Ok(());
+        }
+        nfs_mount::unlink(self.root.as_fd(), BESIDE.as_bytes(), AtFlags::REMOVEDIR)
+            .map_err(|errno| refused(&self.path.join(BESIDE), errno, "removing it"))
+    }
+}
+
+impl Ground {
+    /// Claims `clients` in a directory, or in a place of our own in it.
+    pub fn claim(root: OwnedFd, directory: PathBuf, beside: Beside) -> Result<Self, RunError> {
+        if let Some(claim) = claim(root.as_fd(), &directory)? {
+            return Ok(Self {
+                root,
+                directory,
+                claim,
+                beside: None,
+            });
+        }
+        let owner = owner(root.as_fd(), &directory)
+            .map_err(|errno| refused(&directory.join(CLIENTS), errno, "looking at it"))?;
+        if !owner.may_have_neighbours(root.as_fd(), beside) {
+            return Err(complaint(&directory, &owner));
+        }
+        Self::claim_beside(root, directory)
+    }
+
+    fn claim_beside(root: OwnedFd, directory: PathBuf) -> Result<Self, RunError> {
+        let has_made = match rustix::fs::mkdirat(&root, BESIDE, CLIENTS_MODE) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
+            Err(errno) => return Err(refused(&directory, errno, "making a directory in it")),
+        };
+        let place = directory.join(BESIDE);
+        let under_test = UnderTest {
+            root,
+            path: directory,
+            has_made,
+        };
+        let opened = rustix::fs::openat(&under_test.root, BESIDE, DIRECTORY, Mode::empty());
+        let claimed = opened
+            .map_err(|errno| refused(&place, errno, "opening it"))
+            .and_then(|own| match claim(own.as_fd(), &place)? {
+                Some(claim) => Ok((own, claim)),
+                None => Err(is_there(own.as_fd(), &place)),
+            });
+        match claimed {
+            Ok((root, claim)) => Ok(Self {
+                root,
+                directory: place,
+                claim,
+                beside: Some(under_test),
+            }),
+            Err(error) => {
+                under_test.remove_place().ok();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Owner {
+    /// Whether a run may work beside a `clients` of theirs.
+    fn may_have_neighbours(&self, root: BorrowedFd<'_>, beside: Beside) -> bool {
+        matches!(self, Self::Somebody) && (beside == Beside::Always || is_empty(root))
+    }
+}
+
+/// Whether `clients` is a directory with nothing in it.
+fn is_empty(root: BorrowedFd<'_>) -> bool {
+    let opened = rustix::fs::openat(root, CLIENTS, DIRECTORY, Mode::empty());
+    opened.is_ok_and(|clients| {
+        let mut is_empty = true;
+        let listed = Listing::new().read(clients.as_fd(), |name, _| {
+            is_empty = is_dot(name);
+            match is_empty {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+        is_empty && listed.is_ok()
+    })
+}
+
+/// Makes `clients`, marks it and locks the marker; `None` if it is there.
+fn claim(root: BorrowedFd<'_>, directory: &Path) -> Result<Option<Claim>, RunError> {
     match rustix::fs::mkdirat(root, CLIENTS, CLIENTS_MODE) {
         Ok(()) => {}
-        Err(Errno::EXIST) => return Err(is_there(root, directory)),
+        Err(Errno::EXIST) => return Ok(None),
         Err(Errno::NOENT) => return Err(takes_no_directory(directory)),
         Err(errno) => return Err(refused(directory, errno, "making a directory in it")),
     }
     let result = mark(root);
-    result.map_err(|errno| {
+    result.map(Some).map_err(|errno| {
         // It was made a moment ago and has nothing in it but perhaps the marker.
         let marker = format!("{CLIENTS}/{MARKER}");
         nfs_mount::unlink(root, marker.as_bytes(), AtFlags::empty()).ok();
@@ -152,18 +268,57 @@ pub(super) fn remove(
 }
 
 /// Removes what a run has left over in `directory`: only a `clients` with our
-/// marker in it, and only if no run holds it. `None` if there is no `clients`.
+/// marker in it, and only if no run holds it. `None` if there is no `clients`, or nothing
+/// but an empty one.
 pub fn remove_left_over(directory: &Path) -> Result<Option<LeftOver>, RunError> {
+    remove_left_over_beside(directory, Beside::IfEmpty)
+}
+
+/// The same; of a run that worked beside another program's `clients`, too.
+pub fn remove_left_over_beside(
+    directory: &Path,
+    beside: Beside,
+) -> Result<Option<LeftOver>, RunError> {
     let root = open_directory(directory)?;
     match owner(root.as_fd(), directory) {
+        Ok(owner) if owner.may_have_neighbours(root.as_fd(), beside) => {
+            remove_place_left_over(root.as_fd(), &directory.join(BESIDE))
+        }
+        found => remove_of(found, root.as_fd(), directory),
+    }
+}
+
+fn remove_of(
+    found: Result<Owner, Errno>,
+    root: BorrowedFd<'_>,
+    directory: &Path,
+) -> Result<Option<LeftOver>, RunError> {
+    match found {
         Ok(Owner::Nobody(mut claim, left_over)) => {
-            remove(&mut claim, root.as_fd(), directory)?;
+            remove(&mut claim, root, directory)?;
             Ok(Some(left_over))
         }
         Ok(owner) => Err(complaint(directory, &owner)),
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(refused(&directory.join(CLIENTS), errno, "looking at it")),
     }
+}
+
+/// What a run has left over in the place of its own, and the place, unless there is more
+/// in it.
+fn remove_place_left_over(
+    root: BorrowedFd<'_>,
+    place: &Path,
+) -> Result<Option<LeftOver>, RunError> {
+    let own = match rustix::fs::openat(root, BESIDE, DIRECTORY, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(None),
+        opened => opened.map_err(|errno| refused(place, errno, "opening it"))?,
+    };
+    let removed = remove_of(owner(own.as_fd(), place), own.as_fd(), place)?;
+    if removed.is_some() {
+        nfs_mount::unlink(root, BESIDE.as_bytes(), AtFlags::REMOVEDIR).ok();
+    }
+    Ok(removed)
 }
 
 /// Why a `clients` that is there cannot be used.

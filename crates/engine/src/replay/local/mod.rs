@@ -35,7 +35,7 @@ mod transfer;
 mod verbs;
 
 pub use super::marker::LeftOver;
-pub use claim::remove_left_over;
+pub use claim::{remove_left_over, remove_left_over_beside};
 pub use options::LocalOptions;
 pub use site::LocalSite;
 

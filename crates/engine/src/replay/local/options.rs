@@ -1,5 +1,7 @@
 //! How the local layer works.
 
+use crate::replay::site::Beside;
+
 /// How the local layer works. Each field is an option of dbench's, or what that
 /// option lacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct LocalOptions {
     pub fake_io: bool,
     /// Files are opened with O_DIRECT.
     pub direct: bool,
+    /// When the run works beside a `clients` that filestone has not made.
+    pub beside: Beside,
 }
 
 impl Default for LocalOptions {
@@ -38,6 +42,7 @@ impl Default for LocalOptions {
             stat_check: false,
             fake_io: false,
             direct: false,
+            beside: Beside::IfEmpty,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A directory of this host as the place of a replay.
 
-use super::claim::{self, Claim, open_directory, refused, unsuitable};
+use super::claim::{self, Claim, Ground, UnderTest, open_directory, refused, unsuitable};
 use super::dos_attributes::{self, DosAttributes};
 use super::names::Names;
 use super::transfer::Transfers;
 use super::{LocalLayer, LocalOptions, deletion, nfs_mount};
 use crate::error::RunError;
-use crate::replay::site::{CLIENTS, MARKER, Site, Trees};
+use crate::replay::site::{CLIENTS, MARKER, Site, Trees, beside_remark};
 use crate::replay::{Layer, LayerLost};
 use crate::transport::connect::allow_open_files;
 use filestone_model::measure::run_record::Target;
@@ -35,6 +35,8 @@ pub struct LocalSite {
     directory: PathBuf,
     root: OwnedFd,
     claim: Claim,
+    /// If the run works in a place of its own in it, the directory under test.
+    beside: Option<UnderTest>,
     options: LocalOptions,
     /// With O_DIRECT, what offsets and lengths must be multiples of.
     direct_unit: Option<u64>,
@@ -45,7 +47,7 @@ pub struct LocalSite {
 }
 
 impl LocalSite {
-    /// Claims `directory`: makes `clients` in it, which must not be there yet, and
+    /// Claims `directory`: makes `clients` in it, or beside one of another program's, and
     /// sees whether the file system can do what the options ask for.
     pub fn claim(directory: &Path, options: LocalOptions) -> Result<Self, RunError> {
         let root = open_directory(directory)?;
@@ -54,11 +56,17 @@ impl LocalSite {
             what: format!("find out where {} is", directory.display()),
             source,
         })?;
-        let claim = claim::claim(root.as_fd(), &directory)?;
+        let Ground {
+            root,
+            directory,
+            claim,
+            beside,
+        } = Ground::claim(root, directory, options.beside)?;
         let mut site = Self {
             directory,
             root,
             claim,
+            beside,
             options,
             direct_unit: None,
             links: Arc::new(AtomicBool::new(false)),
@@ -105,7 +113,7 @@ impl LocalSite {
         self.links.store(true, Ordering::SeqCst);
     }
 
-    /// The directory under test.
+    /// The directory that the run works in: the one under test, or a place of its own there.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -127,6 +135,9 @@ impl LocalSite {
 
     fn remove(&mut self) -> Result<(), RunError> {
         claim::remove(&mut self.claim, self.root.as_fd(), &self.directory)?;
+        if let Some(under_test) = &self.beside {
+            under_test.remove_place()?;
+        }
         if self.is_temporary {
             rustix::fs::rmdir(&self.directory)
                 .map_err(|errno| refused(&self.directory, errno, "removing it"))?;
@@ -179,6 +190,11 @@ impl Site for LocalSite {
             object: "directory".into(),
             ..Target::default()
         }
+    }
+
+    fn remark(&self) -> Option<String> {
+        let under_test = self.beside.as_ref()?;
+        Some(beside_remark(&under_test.path().to_string_lossy()))
     }
 
     fn layer(&self, client: u32) -> Result<LocalLayer, RunError> {

@@ -9,7 +9,7 @@ use super::calls::{Failure, Nfs};
 use super::remove::gone;
 use crate::error::RunError;
 use crate::replay::marker::{self, LeftOver};
-use crate::replay::site::{CLIENTS, MARKER};
+use crate::replay::site::{BESIDE, Beside, CLIENTS, MARKER};
 use filestone_model::load::Status as LoadStatus;
 use filestone_model::plan::LeftOverPolicy;
 use filestone_wire::nfs3::{FileType, Handle, Status};
@@ -24,6 +24,23 @@ enum Owner {
     Run(LeftOver),
     /// Not filestone.
     Somebody,
+}
+
+/// What a run has claimed.
+pub(super) struct Claimed {
+    /// The directory `clients`.
+    pub clients: Handle,
+    /// Where it is, if not in the directory under test itself.
+    pub place: Option<OwnPlace>,
+}
+
+/// A place of the run's own in the directory under test.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OwnPlace {
+    /// Its handle.
+    pub root: Handle,
+    /// Whether it was made for this run, and goes with it.
+    pub has_made: bool,
 }
 
 /// A directory under test.
@@ -43,11 +60,15 @@ impl Ground<'_> {
 
     /// A failure with its place.
     pub(super) fn error(&self, procedure: &'static str, failure: Failure) -> RunError {
+        self.error_of(&self.clients(), procedure, failure)
+    }
+
+    fn error_of(&self, path: &str, procedure: &'static str, failure: Failure) -> RunError {
         match failure {
             Failure::Lost(lost) if lost.is_stop() => RunError::Interrupted,
             Failure::Lost(lost) => unsuitable(&lost.what, "is the server still there?"),
             Failure::Answered(LoadStatus::Nfs(number)) => RunError::Nfs {
-                path: self.clients(),
+                path: path.into(),
                 procedure,
                 status: Status(number),
             },
@@ -55,20 +76,94 @@ impl Ground<'_> {
         }
     }
 
-    /// Makes `clients` and marks it; its handle.
-    pub(super) fn claim(&self, nfs: &mut Nfs) -> Result<Handle, RunError> {
-        let clients = match nfs.make_own_directory(&self.root, CLIENTS.as_bytes(), 0o700) {
+    /// Claims `clients` in the directory, or in a place of our own in it.
+    pub(super) fn claim(&self, nfs: &mut Nfs, beside: Beside) -> Result<Claimed, RunError> {
+        if let Some(clients) = self.make_clients(nfs)? {
+            return Ok(Claimed {
+                clients,
+                place: None,
+            });
+        }
+        let (clients, owner) = self
+            .owner(nfs)
+            .map_err(|failure| self.error("LOOKUP", failure))?;
+        if !self.may_work_beside(nfs, (&clients, &owner), beside)? {
+            return Err(self.complaint(&owner));
+        }
+        let path = self.place_path();
+        let made = nfs.make_own_directory(&self.root, BESIDE.as_bytes(), 0o700);
+        let (root, has_made) = match made {
             Err(failure) if failure.is(Status::EXIST) => {
-                return Err(match self.owner(nfs) {
-                    Ok((_, owner)) => self.complaint(&owner),
-                    Err(failure) => self.error("LOOKUP", failure),
-                });
+                let found = nfs.lookup(&self.root, BESIDE.as_bytes());
+                (found.map(|found| found.handle), false)
             }
+            made => (made, true),
+        };
+        let root = root.map_err(|failure| self.error_of(&path, "MKDIR", failure))?;
+        let place = Ground {
+            path: &path,
+            root,
+            host: self.host,
+        };
+        let claimed = place.make_clients(nfs).and_then(|clients| match clients {
+            Some(clients) => Ok(clients),
+            None => Err(match place.owner(nfs) {
+                Ok((_, owner)) => place.complaint(&owner),
+                Err(failure) => place.error("LOOKUP", failure),
+            }),
+        });
+        match claimed {
+            Ok(clients) => Ok(Claimed {
+                clients,
+                place: Some(OwnPlace { root, has_made }),
+            }),
+            Err(error) => {
+                if has_made {
+                    self.remove_place(nfs).ok();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The path of the run's own place in the directory.
+    pub(super) fn place_path(&self) -> String {
+        format!("{}/{BESIDE}", self.path.trim_end_matches('/'))
+    }
+
+    /// Takes the run's own place away, in which there is nothing any more.
+    pub(super) fn remove_place(&self, nfs: &mut Nfs) -> Result<(), RunError> {
+        gone(nfs.remove_directory(&self.root, BESIDE.as_bytes()))
+            .map_err(|failure| self.error_of(&self.place_path(), "RMDIR", failure))
+    }
+
+    /// Whether a run may work beside a `clients` of theirs.
+    fn may_work_beside(
+        &self,
+        nfs: &mut Nfs,
+        (clients, owner): (&Handle, &Owner),
+        beside: Beside,
+    ) -> Result<bool, RunError> {
+        match (owner, beside) {
+            (Owner::Run(_), _) => Ok(false),
+            (Owner::Somebody, Beside::Always) => Ok(true),
+            (Owner::Somebody, Beside::IfEmpty) => match nfs.is_empty(clients) {
+                // A file, for one, is no directory with nothing in it.
+                Err(Failure::Answered(_)) => Ok(false),
+                found => found.map_err(|failure| self.error("READDIR", failure)),
+            },
+        }
+    }
+
+    /// Makes `clients` and marks it; its handle, or `None` if it is there.
+    fn make_clients(&self, nfs: &mut Nfs) -> Result<Option<Handle>, RunError> {
+        let clients = match nfs.make_own_directory(&self.root, CLIENTS.as_bytes(), 0o700) {
+            Err(failure) if failure.is(Status::EXIST) => return Ok(None),
             made => made.map_err(|failure| self.error("MKDIR", failure))?,
         };
         let text = marker::text(self.host, false);
         match nfs.make_marker(&clients, MARKER.as_bytes(), 0o600, &text) {
-            Ok(()) => Ok(clients),
+            Ok(()) => Ok(Some(clients)),
             Err(failure) => {
                 // It was made a moment ago and has nothing in it but perhaps the
                 // marker.
@@ -158,23 +253,62 @@ impl Ground<'_> {
         }
     }
 
-    /// Removes what a run has left over; `None` if there is no `clients`.
+    /// Removes what a run has left over, and what one has left in a place of its own;
+    /// `None` if there is nothing.
     pub(super) fn remove_left_over(
         &self,
         nfs: &mut Nfs,
         policy: LeftOverPolicy,
+        beside: Beside,
     ) -> Result<Option<LeftOver>, RunError> {
         let (clients, owner) = match self.owner(nfs) {
             Err(failure) if failure.is(Status::NOENT) => return Ok(None),
             found => found.map_err(|failure| self.error("LOOKUP", failure))?,
         };
+        if self.may_work_beside(nfs, (&clients, &owner), beside)? {
+            return self.remove_place_left_over(nfs, policy);
+        }
+        self.remove_of(nfs, policy, (clients, owner)).map(Some)
+    }
+
+    fn remove_of(
+        &self,
+        nfs: &mut Nfs,
+        policy: LeftOverPolicy,
+        (clients, owner): (Handle, Owner),
+    ) -> Result<LeftOver, RunError> {
         match owner {
             Owner::Run(run) if may_go(run.is_going_on(self.host), policy) => {
                 self.remove(nfs, &clients)?;
-                Ok(Some(run))
+                Ok(run)
             }
             owner => Err(self.complaint(&owner)),
         }
+    }
+
+    fn remove_place_left_over(
+        &self,
+        nfs: &mut Nfs,
+        policy: LeftOverPolicy,
+    ) -> Result<Option<LeftOver>, RunError> {
+        let path = self.place_path();
+        let root = match nfs.lookup(&self.root, BESIDE.as_bytes()) {
+            Err(failure) if failure.is(Status::NOENT) => return Ok(None),
+            found => found.map_err(|failure| self.error_of(&path, "LOOKUP", failure))?,
+        };
+        let place = Ground {
+            path: &path,
+            root: root.handle,
+            host: self.host,
+        };
+        let found = match place.owner(nfs) {
+            Err(failure) if failure.is(Status::NOENT) => return Ok(None),
+            found => found.map_err(|failure| place.error("LOOKUP", failure))?,
+        };
+        let run = place.remove_of(nfs, policy, found)?;
+        // If there is more in it, it stays.
+        nfs.remove_directory(&self.root, BESIDE.as_bytes()).ok();
+        Ok(Some(run))
     }
 }
 

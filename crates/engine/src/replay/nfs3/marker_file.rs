@@ -46,7 +46,7 @@ impl Nfs {
     }
 
     /// Whether there is nothing in a directory.
-    fn is_empty(&mut self, directory: &Handle) -> Outcome<bool> {
+    pub fn is_empty(&mut self, directory: &Handle) -> Outcome<bool> {
         let is_name = |name: &[u8]| !matches!(name, b"." | b"..");
         Ok(!self.find_name(directory, PAGE, is_name)?)
     }

@@ -1,5 +1,6 @@
 //! How a load is replayed on an NFS server.
 
+use crate::replay::site::Beside;
 use crate::stop::StopSign;
 use crate::transport::retry::Retry;
 use filestone_model::load::Generation;
@@ -25,6 +26,8 @@ pub struct Nfs3Options {
     pub timeout: Duration,
     /// How long a lost connection is tried again.
     pub reconnect: Duration,
+    /// When the run works beside a `clients` that filestone has not made.
+    pub beside: Beside,
 }
 
 impl Nfs3Options {
@@ -38,6 +41,7 @@ impl Nfs3Options {
             nlm_port: None,
             timeout: Duration::from_secs(30),
             reconnect: Duration::from_secs(10),
+            beside: Beside::IfEmpty,
         }
     }
 

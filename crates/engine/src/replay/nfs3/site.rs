@@ -9,7 +9,7 @@ use super::options::Nfs3Options;
 use crate::error::RunError;
 use crate::prepare::mount::{self, Caller, Mounted};
 use crate::replay::marker::LeftOver;
-use crate::replay::site::{CLIENTS, Site, Trees};
+use crate::replay::site::{CLIENTS, Site, Trees, beside_remark};
 use crate::replay::{Layer, LayerLost};
 use crate::stop::{StopSign, attend};
 use crate::transport::Dial;
@@ -18,7 +18,7 @@ use filestone_model::client::nfs3::Credentials;
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
-use filestone_wire::nfs3::{self, FileType};
+use filestone_wire::nfs3::{self, FileType, Handle};
 use filestone_wire::nlm;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -49,11 +49,32 @@ pub struct Nfs3Site {
     options: Nfs3Options,
     place: Place,
     path: String,
+    /// If the run works in a place of its own in it, the directory under test.
+    under_test: Option<UnderTest>,
     target: Target,
     /// Ends what is still being prepared.
     sign: StopSign,
     /// Ends the clean-up.
     clean_up_sign: StopSign,
+}
+
+/// The directory under test, where the run's own place is in it.
+#[derive(Debug)]
+struct UnderTest {
+    path: String,
+    root: Handle,
+    /// Whether the place was made for this run, and goes with it.
+    has_made_place: bool,
+}
+
+impl UnderTest {
+    fn ground<'a>(&'a self, host: &'a str) -> Ground<'a> {
+        Ground {
+            path: &self.path,
+            root: self.root,
+            host,
+        }
+    }
 }
 
 /// What is known when the directory under test has been mounted.
@@ -174,8 +195,8 @@ fn lock_manager(
 }
 
 impl Nfs3Site {
-    /// Mounts the target's path and claims it: makes `clients` in it, which must
-    /// not be there yet. `built_in` is where the built-in server listens, for
+    /// Mounts the target's path and claims it: makes `clients` in it, or beside one of
+    /// another program's. `built_in` is where the built-in server listens, for
     /// targets without a host.
     pub fn claim(
         target: &NfsTarget,
@@ -206,11 +227,21 @@ impl Nfs3Site {
             host: &reached.credentials.machine_name,
         };
         let transfers = transfers(&mut reached.nfs, &ground)?;
-        let clients = ground.claim(&mut reached.nfs)?;
+        let claimed = ground.claim(&mut reached.nfs, options.beside)?;
+        let place = claimed.place;
+        let (path, root) = match place {
+            Some(place) => (ground.place_path(), place.root),
+            None => (target.path.clone(), ground.root),
+        };
         Ok(Self {
-            place: Place {
+            under_test: place.map(|place| UnderTest {
+                path: target.path.clone(),
                 root: ground.root,
-                clients,
+                has_made_place: place.has_made,
+            }),
+            place: Place {
+                root,
+                clients: claimed.clients,
                 transfers,
             },
             target: Target {
@@ -227,7 +258,7 @@ impl Nfs3Site {
             dial: reached.dial,
             lock_manager,
             credentials: reached.credentials,
-            path: target.path.clone(),
+            path,
             options,
             sign: StopSign::default(),
             clean_up_sign: StopSign::default(),
@@ -274,7 +305,7 @@ pub(crate) fn remove_left_over_until(
         root: reached.mounted.handle,
         host: &reached.credentials.machine_name,
     };
-    ground.remove_left_over(&mut reached.nfs, policy)
+    ground.remove_left_over(&mut reached.nfs, policy, options.beside)
 }
 
 impl Site for Nfs3Site {
@@ -282,6 +313,12 @@ impl Site for Nfs3Site {
 
     fn target(&self) -> Target {
         self.target.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.under_test
+            .as_ref()
+            .map(|under_test| beside_remark(&under_test.path))
     }
 
     fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
@@ -330,7 +367,15 @@ impl Site for Nfs3Site {
         )?;
         let ground = self.ground();
         match trees {
-            Trees::Remove => ground.remove(&mut nfs, &self.place.clients),
+            Trees::Remove => {
+                ground.remove(&mut nfs, &self.place.clients)?;
+                match &self.under_test {
+                    Some(under_test) if under_test.has_made_place => {
+                        under_test.ground(ground.host).remove_place(&mut nfs)
+                    }
+                    _ => Ok(()),
+                }
+            }
             Trees::Keep => ground.give_up(&mut nfs, &self.place.clients),
         }
     }

@@ -108,6 +108,28 @@ impl SocketOptions {
         self.0.iter()
     }
 
+    /// Reads a list as dbench and tbench_srv do: what is no option is passed over, and a
+    /// value that is none becomes the number that C's atoi makes of it. Says so, one
+    /// line each.
+    pub fn leniently(text: &str) -> (Self, Vec<String>) {
+        let mut said = Vec::new();
+        let mut options = Vec::new();
+        for word in words(text) {
+            match word.parse() {
+                Ok(option) => options.push(option),
+                Err(error) => {
+                    let taken = taken_for(word);
+                    said.push(match &taken {
+                        Some(option) => format!("{error}: taken for {option}"),
+                        None => format!("{error}: {word} is passed over"),
+                    });
+                    options.extend(taken);
+                }
+            }
+        }
+        (Self(options), said)
+    }
+
     /// Sets all of them; an error names the option.
     pub fn apply(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         for option in &self.0 {
@@ -123,10 +145,28 @@ impl FromStr for SocketOptions {
     type Err = SocketOptionError;
 
     fn from_str(text: &str) -> Result<Self, SocketOptionError> {
-        let words = text.split([' ', '\t', ',']);
-        let words = words.filter(|word| !word.is_empty());
-        words.map(str::parse).collect::<Result<_, _>>().map(Self)
+        words(text)
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split([' ', '\t', ',']);
+    words.filter(|word| !word.is_empty())
+}
+
+/// What the original makes of an option whose value is wrong; `None` if it is no option,
+/// or the kernel would not take it.
+fn taken_for(word: &str) -> Option<SocketOption> {
+    let (name, value) = word.split_once('=').unwrap_or((word, "1"));
+    let end = value.find(|letter: char| !letter.is_ascii_digit());
+    let digits = value.split_at(end.unwrap_or(value.len())).0;
+    let number: u64 = digits.parse().unwrap_or_default();
+    let of_value = [number, u64::from(number != 0)].map(|number| format!("{name}={number}"));
+    let mut candidates = of_value.iter().map(String::as_str).chain([name]);
+    candidates.find_map(|candidate| candidate.parse().ok())
 }
 
 impl fmt::Display for SocketOptions {
@@ -317,6 +357,35 @@ mod tests {
             "expected no value for IPTOS_LOWDELAY, not \"1\""
         );
         assert!(error("SO_SNDLOWAT=2").starts_with("expected 1 (Linux takes nothing else)"));
+    }
+
+    #[test]
+    fn what_the_original_passes_over_is_passed_over_and_said() {
+        let read = |text: &str| {
+            let (options, said) = SocketOptions::leniently(text);
+            (options.to_string(), said)
+        };
+        assert_eq!(
+            read(ALL),
+            (ALL.parse::<SocketOptions>().unwrap().to_string(), vec![])
+        );
+        let (options, said) = read("SO_FAST TCP_NODELAY SO_WARP=9");
+        assert_eq!(options, "TCP_NODELAY");
+        assert!(said[0].starts_with("no socket option is called SO_FAST;"));
+        assert!(said[0].ends_with(": SO_FAST is passed over"), "{}", said[0]);
+        assert_eq!(said.len(), 2);
+        for (text, taken) in [
+            ("SO_SNDBUF=8k", "SO_SNDBUF=8"),
+            ("SO_SNDBUF", "SO_SNDBUF=1"),
+            ("TCP_NODELAY=2", "TCP_NODELAY"),
+            ("TCP_NODELAY=no", "TCP_NODELAY=0"),
+            ("IPTOS_LOWDELAY=1", "IPTOS_LOWDELAY"),
+            ("SO_RCVBUF=x", ""),
+            ("SO_SNDLOWAT=2", "SO_SNDLOWAT=1"),
+        ] {
+            let (options, said) = read(text);
+            assert_eq!((options.as_str(), said.len()), (taken, 1), "{text}");
+        }
     }
 
     #[test]
