@@ -36,7 +36,7 @@ fn pages(folder: &Path) -> Result<BTreeMap<String, String>> {
 /// Writes the pages, or says which are not current.
 pub fn run(options: &Man) -> Result<bool> {
     let new = Folder::new("man")?;
-    clap_mangen::generate_to(filestone_cli::command(), &new.path)?;
+    clap_mangen::generate_to(filestone_cli::manual(), &new.path)?;
     let new = pages(&new.path)?;
     if new.is_empty() {
         bail!("man: the command line gave no page");

@@ -1,10 +1,10 @@
 //! The command lines of dbench and tbench, 1 to 5.0, read as they read them.
 //!
-//! Options and arguments may stand in any order; letters may stand together
-//! (`-sS`, `-t10`), long options take `=value` or the next word and may be cut
-//! short as long as they are one option's. `-t` of version 1 was tbench's socket
-//! options; a value that is no number is taken for them.
+//! Options and arguments may stand in any order. `-t` of version 1 was tbench's socket
+//! options; a value that is no number is taken for them. What the originals pass over
+//! (further arguments, letters behind a number of processes) is passed over and said.
 
+use crate::getopt::{self, Argument, Given, Known, Order, flag, number, valued};
 use crate::target::{self, Target};
 
 /// Which of the two names it was called by.
@@ -83,6 +83,8 @@ pub struct Run {
     pub trunc_io: Option<u64>,
     /// Options without a value.
     pub flags: Flags,
+    /// What of the command line was passed over, as the original does, one line each.
+    pub passed_over: Vec<String>,
 }
 
 /// Options without a value.
@@ -104,67 +106,144 @@ pub struct Flags {
     pub machine_readable: bool,
 }
 
-/// Whether an option takes a value, and whether only 5.0 has it.
-struct Known {
-    long: &'static str,
-    short: Option<char>,
-    takes_value: bool,
-}
-
-const fn flag(long: &'static str, short: Option<char>) -> Known {
-    Known {
-        long,
-        short,
-        takes_value: false,
-    }
-}
-
-const fn valued(long: &'static str, short: Option<char>) -> Known {
-    Known {
-        long,
-        short,
-        takes_value: true,
-    }
-}
-
 /// The options of all versions.
-const KNOWN: &[Known] = &[
-    valued("backend", Some('B')),
-    valued("timelimit", Some('t')),
-    valued("loadfile", Some('c')),
-    valued("directory", Some('D')),
-    valued("tcp-options", Some('T')),
-    valued("target-rate", Some('R')),
-    flag("sync", Some('s')),
-    flag("sync-dir", Some('S')),
-    flag("fsync", Some('F')),
-    flag("xattr", Some('x')),
-    flag("no-resolve", None),
-    valued("clients-per-process", None),
-    valued("trunc-io", None),
-    flag("one-byte-write-fix", None),
-    flag("stat-check", None),
-    flag("fake-io", None),
-    flag("skip-cleanup", None),
-    flag("per-client-results", None),
-    valued("server", None),
-    valued("nfs", None),
-    flag("enable-nlm", None),
-    flag("run-once", None),
-    valued("scsi", None),
-    flag("allow-scsi-writes", None),
-    valued("iscsi", None),
-    valued("iscsi-initiatorname", None),
-    valued("warmup", None),
-    flag("machine-readable", None),
-    valued("smb-share", None),
-    valued("smb-user", None),
-    valued("block", None),
+const OPTIONS: &[Known] = &[
+    valued(
+        Some('B'),
+        "backend",
+        "NAME",
+        "fileio, sockio or nfs (default: fileio; tbench: sockio)",
+    ),
+    valued(
+        Some('t'),
+        "timelimit",
+        "SECONDS",
+        "length of the measured part (default: 600)",
+    ),
+    valued(
+        Some('c'),
+        "loadfile",
+        "FILES",
+        "load files, with commas between them (default: client.txt here, or dbench's)",
+    ),
+    valued(
+        Some('D'),
+        "directory",
+        "DIR",
+        "where files are made (default: .)",
+    ),
+    valued(
+        Some('T'),
+        "tcp-options",
+        "LIST",
+        "socket options (default: TCP_NODELAY SO_REUSEADDR)",
+    ),
+    valued(Some('R'), "target-rate", "RATE", "MB/sec of each client"),
+    flag(Some('s'), "sync", "open files with O_SYNC"),
+    flag(
+        Some('S'),
+        "sync-dir",
+        "synchronise directories after changes",
+    ),
+    flag(Some('F'), "fsync", "fsync after every write"),
+    flag(
+        Some('x'),
+        "xattr",
+        "keep DOS attributes in extended attributes",
+    ),
+    flag(
+        None,
+        "no-resolve",
+        "no search for names without regard to case",
+    ),
+    valued(
+        None,
+        "clients-per-process",
+        "N",
+        "clients that take turns in one thread (default: 1)",
+    ),
+    valued(None, "trunc-io", "BYTES", "cut reads and writes"),
+    flag(
+        None,
+        "one-byte-write-fix",
+        "one-byte writes that extend a file become ftruncate",
+    ),
+    flag(
+        None,
+        "stat-check",
+        "stat before calls that it may make pointless",
+    ),
+    flag(None, "fake-io", "only count reads and writes"),
+    flag(None, "skip-cleanup", "leave the clients' trees"),
+    flag(None, "per-client-results", "a table for every client, too"),
+    valued(None, "server", "HOST", "of sockio (default: localhost)"),
+    valued(
+        None,
+        "nfs",
+        "URLS",
+        "of nfs: nfs://server/path, with commas between several",
+    ),
+    flag(None, "enable-nlm", "locks by the lock manager"),
+    flag(None, "run-once", "one pass of the load file"),
+    valued(
+        None,
+        "warmup",
+        "SECONDS",
+        "before the measured part (default: a fifth of it)",
+    ),
+    flag(None, "machine-readable", "rows for programs"),
     // Versions 2 and 3 said more with it.
-    flag("verbose", Some('v')),
-    flag("help", Some('?')),
-    flag("usage", None),
+    flag(Some('v'), "verbose", "taken, and without effect"),
+    flag(Some('?'), "help", "print this help"),
+    flag(None, "usage", "print this help"),
+    // Of backends that are not here.
+    valued(None, "scsi", "DEVICE", ""),
+    flag(None, "allow-scsi-writes", ""),
+    valued(None, "iscsi", "URL", ""),
+    valued(None, "iscsi-initiatorname", "NAME", ""),
+    valued(None, "smb-share", "SHARE", ""),
+    valued(None, "smb-user", "USER", ""),
+    valued(None, "block", "DEVICE", ""),
 ];
+
+const NPROCS: Argument = Argument {
+    name: "NPROCS",
+    help: "processes: threads here, with a client each",
+};
+
+/// dbench, as its help shows it.
+pub const DBENCH: getopt::Program = getopt::Program {
+    name: "dbench",
+    usage: &["dbench [options] NPROCS"],
+    arguments: &[NPROCS],
+    notes: "",
+    options: OPTIONS,
+    order: Order::Anywhere,
+};
+
+/// tbench, as its help shows it.
+pub const TBENCH: getopt::Program = getopt::Program {
+    name: "tbench",
+    usage: &["tbench [options] NPROCS [SERVER]"],
+    arguments: &[
+        NPROCS,
+        Argument {
+            name: "SERVER",
+            help: "where tbench_srv runs, on port 7003 (default: localhost)",
+        },
+    ],
+    ..DBENCH
+};
+
+impl Program {
+    /// Its options and arguments.
+    pub const fn known(self) -> &'static getopt::Program {
+        match self {
+            Self::Dbench => &DBENCH,
+            Self::Tbench => &TBENCH,
+        }
+    }
+}
 
 /// dbench's exit code when there is no backend, no load file, or it cannot start.
 const CANNOT_START: u8 = 10;
@@ -206,108 +285,42 @@ struct Words<'line> {
 
 /// Reads a command line without the program's name.
 pub fn parse(program: Program, arguments: &[String]) -> Result<Request, Refusal> {
-    let words = split(arguments)?;
+    let read = program.known().read(arguments).map_err(refusal)?;
+    let mut words = Words {
+        positional: read.arguments,
+        ..Words::default()
+    };
+    for given in &read.given {
+        words.set(given)?;
+    }
     if words.is_help {
         return Ok(Request::Help);
     }
     run(program, words).map(Request::Run)
 }
 
-fn split(arguments: &[String]) -> Result<Words<'_>, Refusal> {
-    let mut words = Words::default();
-    let mut rest = arguments.iter().map(String::as_str);
-    while let Some(word) = rest.next() {
-        if word == "--" {
-            words.positional.extend(rest.by_ref());
-        } else if let Some(long) = word.strip_prefix("--") {
-            let (name, attached) = match long.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (long, None),
-            };
-            let known = long_option(name)?;
-            let shown = format!("--{}", known.long);
-            let value = match (known.takes_value, attached) {
-                (false, Some(_)) => return Err(refusal(format!("{shown} takes no value"))),
-                (false, None) => "",
-                (true, Some(value)) => value,
-                (true, None) => rest.next().ok_or_else(|| missing(&shown))?,
-            };
-            words.set(known, &shown, value)?;
-        } else if word.len() > 1 && word.starts_with('-') {
-            words.cluster(&word[1..], &mut rest)?;
-        } else {
-            words.positional.push(word);
-        }
-    }
-    Ok(words)
-}
-
-fn missing(option: &str) -> Refusal {
-    refusal(format!("{option}: a value is missing"))
-}
-
-/// An option by its name, or by the beginning of one option's name.
-fn long_option(name: &str) -> Result<&'static Known, Refusal> {
-    if let Some(known) = KNOWN.iter().find(|known| known.long == name) {
-        return Ok(known);
-    }
-    let mut begun = KNOWN.iter().filter(|known| known.long.starts_with(name));
-    match (begun.next(), begun.next()) {
-        (Some(known), None) if !name.is_empty() => Ok(known),
-        (Some(one), Some(other)) if !name.is_empty() => Err(refusal(format!(
-            "--{name}: this may be --{} or --{}",
-            one.long, other.long
-        ))),
-        _ => Err(refusal(format!("--{name}: dbench has no such option"))),
-    }
-}
-
 impl<'line> Words<'line> {
-    /// Reads letters that stand together, such as `sSt10`.
-    fn cluster(
-        &mut self,
-        text: &'line str,
-        rest: &mut impl Iterator<Item = &'line str>,
-    ) -> Result<(), Refusal> {
-        for (place, letter) in text.char_indices() {
-            let known = KNOWN.iter().find(|known| known.short == Some(letter));
-            let shown = format!("-{letter}");
-            let Some(known) = known else {
-                return Err(refusal(format!("{shown}: dbench has no such option")));
-            };
-            if known.takes_value {
-                let attached = &text[place + letter.len_utf8()..];
-                let value = match attached {
-                    "" => rest.next().ok_or_else(|| missing(&shown))?,
-                    attached => attached,
-                };
-                return self.set(known, &shown, value);
-            }
-            self.set(known, &shown, "")?;
-        }
-        Ok(())
-    }
-
-    fn set(
-        &mut self,
-        known: &'static Known,
-        shown: &str,
-        value: &'line str,
-    ) -> Result<(), Refusal> {
+    fn set(&mut self, given: &Given<'line>) -> Result<(), Refusal> {
+        let Given {
+            option,
+            shown,
+            value,
+        } = given;
+        let value = *value;
         let wrong = |expected: &str| refusal(format!("{shown} {value}: expected {expected}"));
-        match known.long {
+        match option.long {
             "backend" => self.backend = Some(value),
             // tbench 1 called its socket options so.
             "timelimit" if value.starts_with(|letter: char| letter.is_ascii_uppercase()) => {
                 self.tcp_options = Some(value);
             }
             "timelimit" => {
-                let limit = value.parse().ok();
+                let limit = number(value);
                 let limit = limit.filter(|limit| (1..=TIME_LIMIT_MAX).contains(limit));
                 self.time_limit = Some(limit.ok_or_else(|| wrong("seconds, at least 1"))?);
             }
             "warmup" => {
-                let time = value.parse().ok().filter(|time| *time <= TIME_LIMIT_MAX);
+                let time = number(value).filter(|time| *time <= TIME_LIMIT_MAX);
                 self.warm_up = Some(time.ok_or_else(|| wrong("seconds"))?);
             }
             "loadfile" => self.load_file = Some(value),
@@ -320,11 +333,12 @@ impl<'line> Words<'line> {
                 self.rate = (rate > 0.0).then_some(rate * 1e6);
             }
             "trunc-io" => {
-                let bytes = value.parse::<u64>().map_err(|_| wrong("bytes"))?;
+                let bytes = number(value).ok_or_else(|| wrong("bytes"))?;
                 self.trunc_io = (bytes > 0).then_some(bytes);
             }
             "clients-per-process" => {
-                let clients = value.parse().ok().filter(|clients| *clients > 0);
+                let clients = number(value).and_then(|clients| clients.try_into().ok());
+                let clients = clients.filter(|clients| *clients > 0);
                 let clients = clients.ok_or_else(|| wrong("a number of clients"))?;
                 self.clients_per_process = Some(clients);
             }
@@ -365,25 +379,25 @@ impl Flags {
 }
 
 fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
-    let (processes, server) = match (program, words.positional.as_slice()) {
-        (_, []) => {
+    let (processes, arguments) = match words.positional.split_first() {
+        Some((processes, arguments)) => (*processes, arguments),
+        None => {
             return Err(Refusal {
                 help: Some("say how many clients there are to be, such as `dbench 4`".into()),
                 ..refusal("You need to specify NPROCS")
             });
         }
-        (_, [processes]) => (*processes, None),
-        (Program::Tbench, [processes, server]) => (*processes, Some(*server)),
-        (_, [.., extraneous]) => {
-            return Err(refusal(format!("too many arguments: {extraneous}")));
-        }
     };
-    let count = processes.parse::<u32>().ok().filter(|count| *count > 0);
-    let Some(processes) = count else {
-        return Err(refusal(format!(
-            "NPROCS {processes}: expected a number of processes of at least 1"
-        )));
+    let (server, further) = match (program, arguments) {
+        (Program::Tbench, [server, further @ ..]) => (Some(*server), further),
+        (_, further) => (None, further),
     };
+    let mut passed_over = Vec::new();
+    if !further.is_empty() {
+        let further = further.join(" ");
+        passed_over.push(format!("further arguments are passed over: {further}"));
+    }
+    let processes = processes_of(processes, &mut passed_over)?;
     let version = match (program, words.backend, words.unsupported) {
         (Program::Dbench, None, None) if words.nfs.is_none() => Version::Four,
         (Program::Tbench, ..) => Version::Four,
@@ -411,7 +425,24 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
         rate: words.rate,
         trunc_io: words.trunc_io,
         flags: words.flags,
+        passed_over,
     })
+}
+
+/// NPROCS, whose digits count, as atoi reads them.
+fn processes_of(text: &str, passed_over: &mut Vec<String>) -> Result<u32, Refusal> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit());
+    let (digits, behind) = text.split_at(end.unwrap_or(text.len()));
+    let count = digits.parse::<u32>().ok().filter(|count| *count > 0);
+    let count = count.ok_or_else(|| {
+        refusal(format!(
+            "NPROCS {text}: expected a number of processes of at least 1"
+        ))
+    })?;
+    if !behind.is_empty() {
+        passed_over.push(format!("NPROCS {text}: taken as {count}"));
+    }
+    Ok(count)
 }
 
 fn backend(program: Program, words: &Words<'_>, server: Option<&str>) -> Result<Backend, Refusal> {

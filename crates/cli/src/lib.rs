@@ -14,11 +14,13 @@ mod dbench_command_line;
 mod error;
 mod faces;
 mod foreign_words;
+mod getopt;
 mod interruption;
 mod layer_targets;
 mod live;
 mod load_source;
 mod loads;
+mod manual;
 mod mix_options;
 mod mix_planning;
 mod mix_source;
@@ -37,6 +39,8 @@ mod replay_planning;
 mod target;
 mod usage;
 mod verdict;
+
+pub use manual::manual;
 
 use clap::{CommandFactory, FromArgMatches};
 use dbench_command_line::Program;

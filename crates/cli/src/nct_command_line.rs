@@ -1,10 +1,11 @@
 //! nct's own command line, read as nct reads it.
 //!
-//! Options come first, getopt's way (`-d10`, `-d 10`, `-vd10`); the first word
-//! that is none is the command, which has its own options and arguments.
-//! Numbers take suffixes: lower-case letters are powers of 1024, upper-case ones
-//! powers of 1000, `b` is 512 and `w` the size of an int.
+//! Options come first, getopt's way (`-d10`, `-d 10`, `-vd10`, `--dur=10`); the first
+//! word that is none is the command, which has its own options and arguments.
+//! Numbers are C's (`10`, `0xa`, `012`) and take suffixes: lower-case letters are powers
+//! of 1024, upper-case ones powers of 1000, `b` is 512 and `w` the size of an int.
 
+use crate::getopt::{Argument, Given, Known, Order, Program, flag, leading_number, valued};
 use crate::target::{self, Target};
 
 /// What nct was asked to do.
@@ -33,6 +34,82 @@ pub enum Command {
     Shell,
 }
 
+const OPTIONS: &[Known] = &[
+    valued(
+        Some('d'),
+        "duration",
+        "TIME",
+        "how long each job goes on: seconds, or with s, m, h, d, w, y or c; with 0, each job \
+         makes one request (default: 60)",
+    ),
+    flag(Some('h'), "help", "print this help"),
+    valued(
+        Some('j'),
+        "jobs_max",
+        "JOBS",
+        "requests in flight (default: 1)",
+    ),
+    valued(
+        Some('m'),
+        "mark",
+        "SECONDS",
+        "print a status row every so many seconds (default: 0, none)",
+    ),
+    valued(
+        Some('o'),
+        "outdir",
+        "DIR",
+        "write results into DIR, beside what is there, and print a summary",
+    ),
+    valued(
+        Some('p'),
+        "port",
+        "PORT",
+        "port of the NFS server (default: 2049)",
+    ),
+    valued(
+        Some('T'),
+        "term",
+        "TERM",
+        "gnuplot terminal, and extension of the graphs (default: png)",
+    ),
+    valued(
+        Some('t'),
+        "tds_max",
+        "THREADS",
+        "reply threads: workers of filestone, among which the jobs are shared out, each with \
+         connections of its own (default: 1)",
+    ),
+    flag(Some('V'), "version", "print the version"),
+    flag(Some('v'), "", "say more"),
+];
+
+/// nct, as its help shows it.
+pub const PROGRAM: Program = Program {
+    name: "nct",
+    usage: &[
+        "nct [-v] [-d duration] [-j jobs] [-m mark] [-o dir] [-p port]\n           \
+         [-T term] [-t threads] command [args...]",
+        "nct -h | -V",
+    ],
+    arguments: &[
+        Argument {
+            name: "command",
+            help: "getattr, null, read or shell",
+        },
+        Argument {
+            name: "args",
+            help: "what it works on: [user@]host[:path]; read takes the bytes of a READ, too \
+                   (default: 4096)",
+        },
+    ],
+    notes: "Numbers may be hexadecimal (0x10) or octal (010), and end in k, m, g (powers of\n\
+            1024) or K, M, G (powers of 1000). TXMB and RXMB are 2^20 bytes, as nct meant\n\
+            them.\n",
+    options: OPTIONS,
+    order: Order::First,
+};
+
 /// A measuring command with its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measure {
@@ -42,9 +119,9 @@ pub struct Measure {
     pub target: Target,
     /// Bytes per READ.
     pub length: u32,
-    /// `-d`, in seconds.
+    /// `-d`, in seconds; with 0, each job makes one request.
     pub duration: u64,
-    /// `-j`: requests in flight.
+    /// `-j`: requests in flight; with 0, nothing is asked.
     pub jobs: u32,
     /// `-m`: seconds per row; 0 prints none.
     pub mark: u64,
@@ -98,24 +175,12 @@ const JOBS_MAX: u64 = 1024;
 
 /// Reads nct's command line; an error is one line in our form.
 pub fn parse(arguments: &[String]) -> Result<Request, String> {
+    let words = PROGRAM.read(arguments)?;
     let mut options = Options::default();
-    let mut rest = arguments;
-    while let Some((word, after)) = rest.split_first() {
-        rest = after;
-        match word.as_str() {
-            "--" => break,
-            "--help" => options.is_help = true,
-            "--version" => options.is_version = true,
-            _ if word.starts_with("--") => {
-                return Err(format!("{word}: nct has no such option"));
-            }
-            _ if word.starts_with('-') && word.len() > 1 => {
-                rest = options.cluster(&word[1..], rest)?;
-            }
-            _ => return command(options, word, rest),
-        }
+    for given in &words.given {
+        options.take(given)?;
     }
-    match rest.split_first() {
+    match words.arguments.split_first() {
         Some((word, rest)) => command(options, word, rest),
         None if options.is_help => Ok(Request::Help(None)),
         None if options.is_version => Ok(Request::Version),
@@ -124,37 +189,25 @@ pub fn parse(arguments: &[String]) -> Result<Request, String> {
 }
 
 impl Options {
-    /// Reads one word of options such as `vd10`; gives back the words behind it.
-    fn cluster<'a>(&mut self, text: &str, rest: &'a [String]) -> Result<&'a [String], String> {
-        for (index, letter) in text.char_indices() {
-            match letter {
-                'v' => self.verbosity += 1,
-                'h' => self.is_help = true,
-                'V' => self.is_version = true,
-                'd' | 'j' | 'm' | 'o' | 'p' | 'T' | 't' => {
-                    let attached = &text[index + 1..];
-                    let (value, rest) = match (attached, rest.split_first()) {
-                        ("", Some((value, rest))) => (value.as_str(), rest),
-                        ("", None) => return Err(format!("-{letter}: a value is missing")),
-                        _ => (attached, rest),
-                    };
-                    self.set(letter, value)
-                        .map_err(|expected| format!("-{letter} {value}: {expected}"))?;
-                    return Ok(rest);
-                }
-                _ => return Err(format!("-{letter}: nct has no such option")),
-            }
+    fn take(&mut self, given: &Given<'_>) -> Result<(), String> {
+        match given.option.short {
+            Some('v') => self.verbosity += 1,
+            Some('h') => self.is_help = true,
+            Some('V') => self.is_version = true,
+            letter => self
+                .set(letter.unwrap_or_default(), given.value)
+                .map_err(|expected| format!("{} {}: {expected}", given.shown, given.value))?,
         }
-        Ok(rest)
+        Ok(())
     }
 
     fn set(&mut self, letter: char, value: &str) -> Result<(), String> {
         match letter {
-            'd' => self.duration = seconds(value).filter(|time| *time > 0).ok_or(DURATION)?,
+            'd' => self.duration = seconds(value).ok_or(DURATION)?,
             'j' => {
                 self.jobs = number(value)
-                    .filter(|jobs| (1..=JOBS_MAX).contains(jobs))
-                    .ok_or("expected a number of jobs from 1 to 1024")?
+                    .filter(|jobs| *jobs <= JOBS_MAX)
+                    .ok_or("expected a number of jobs up to 1024")?
                     as u32;
             }
             'm' => self.mark = number(value).filter(|time| *time <= 3600).ok_or(MARK)?,
@@ -187,7 +240,7 @@ const DURATION: &str = "expected seconds, or a number with s, m, h, d, w, y or c
 const MARK: &str = "expected seconds from 0 to 3600";
 const THREADS: &str = "expected a number of threads from 1 to 128";
 
-fn command(mut options: Options, word: &str, rest: &[String]) -> Result<Request, String> {
+fn command(mut options: Options, word: &str, rest: &[&str]) -> Result<Request, String> {
     if options.is_help || options.is_version {
         return Ok(if options.is_help {
             Request::Help(None)
@@ -220,7 +273,7 @@ fn command(mut options: Options, word: &str, rest: &[String]) -> Result<Request,
                     }
                 }
             }
-            _ => positional.push(word.as_str()),
+            _ => positional.push(*word),
         }
     }
     if is_help {
@@ -275,11 +328,8 @@ fn read_length(text: &str) -> Result<u32, String> {
 
 /// A number with nct's suffix.
 fn number(text: &str) -> Option<u64> {
-    let end = text
-        .find(|letter: char| !letter.is_ascii_digit())
-        .unwrap_or(text.len());
-    let number: u64 = text[..end].parse().ok()?;
-    let mut suffix = text[end..].chars();
+    let (number, suffix) = leading_number(text)?;
+    let mut suffix = suffix.chars();
     let factor = match suffix.next() {
         None => 1,
         Some('b') => 512,
@@ -303,24 +353,19 @@ fn number(text: &str) -> Option<u64> {
 /// A number of seconds, minutes, hours, days, weeks, years or centuries.
 fn seconds(text: &str) -> Option<u64> {
     const YEAR: u64 = 365 * 86_400;
-    let (digits, factor) = match text.char_indices().last()? {
-        (_, '0'..='9') => (text, 1),
-        (end, letter) => {
-            let factor = match letter {
-                's' => 1,
-                'm' => 60,
-                'h' => 3600,
-                'd' => 86_400,
-                'w' => 7 * 86_400,
-                'y' => YEAR,
-                'c' => 100 * YEAR,
-                _ => return None,
-            };
-            (&text[..end], factor)
-        }
+    let (number, unit) = leading_number(text)?;
+    let factor = match unit {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        "w" => 7 * 86_400,
+        "y" => YEAR,
+        "c" => 100 * YEAR,
+        _ => return None,
     };
     // Nanoseconds of it must fit 64 bits: 584 years.
-    let seconds = digits.parse::<u64>().ok()?.checked_mul(factor)?;
+    let seconds = number.checked_mul(factor)?;
     (seconds <= u64::MAX / 1_000_000_000).then_some(seconds)
 }
 
@@ -363,6 +408,32 @@ mod tests {
                 verbosity: 2,
             }
         );
+    }
+
+    #[test]
+    fn long_options_may_be_cut_short_as_long_as_they_are_one_options() {
+        let long = "--duration 10 --jobs_max=32 --mark 1 --outdir=out --port 2050 --term svg \
+                    --tds_max 2 read srv:/f";
+        let short = "--d 10 --jobs=32 --ma 1 --o=out --po 2050 --te svg --td 2 read srv:/f";
+        let letters = "-d 10 -j 32 -m 1 -o out -p 2050 -T svg -t 2 read srv:/f";
+        assert_eq!(measure_of(long), measure_of(letters));
+        assert_eq!(measure_of(short), measure_of(letters));
+        let said = parse_line("--t 2 null srv").expect_err("two options begin so");
+        assert_eq!(said, "--t: this may be --term or --tds_max");
+        assert_eq!(parse_line("--h"), Ok(Request::Help(None)));
+    }
+
+    #[test]
+    fn numbers_may_be_hexadecimal_and_octal() {
+        let measure = measure_of("-d 0x10 -j 010 -p 0x801 read srv:/f 0x2k");
+        assert_eq!((measure.duration, measure.jobs), (16, 8));
+        assert_eq!((measure.port, measure.length), (2049, 2048));
+    }
+
+    #[test]
+    fn no_time_and_no_jobs_are_taken() {
+        let measure = measure_of("-d0 -j0 null srv");
+        assert_eq!((measure.duration, measure.jobs), (0, 0));
     }
 
     #[test]
@@ -444,7 +515,6 @@ mod tests {
             "-x null srv",
             "-d",
             "-d 1x null srv",
-            "-j 0 null srv",
             "-j 2000 null srv",
             "-T a/b null srv",
             "write srv:/f",
@@ -454,6 +524,9 @@ mod tests {
             "read srv:/f 1m",
             "read srv:f",
             "--fast null srv",
+            "--t 4 null srv",
+            "--duration null srv",
+            "-d 08 null srv",
         ] {
             assert!(parse_line(line).is_err(), "{line}");
         }

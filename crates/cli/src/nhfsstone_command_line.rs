@@ -1,28 +1,68 @@
 //! nhfsstone's own command line, read as nhfsstone 1.22 reads it.
 //!
-//! Options come first; letters may stand together, and a value is always the next word
-//! (`-l 30`, `-vl 30`; not `-l30`). The first word that does not begin with `-` is a directory,
+//! Options come first; letters may stand together, and a value is the next word or what stands
+//! behind its letter (`-l 30`, `-vl 30`, `-l30`). The first word that does not begin with `-` is a directory,
 //! and so is all that follows. Values must begin with a digit; nhfsstone passed over what came
 //! behind the digits, which is refused here, as is what it divided by zero for.
 
+use crate::getopt::{Argument, Known, Order, Program, flag, valued};
 use crate::options::CLIENTS_MAX;
 use crate::render::nhfsstone::PROCEDURES_OF_NFSV2;
 use crate::target::{self, Target};
 use filestone_model::operation::OpKind;
 use std::path::PathBuf;
 
-/// What `-h` and wrong options print.
-pub const USAGE: &str = "\
-usage: nhfsstone [-v] [[-t secs] | [-c calls]] [-l load] [-p nprocs] [-m mixfile] [dir]...
-  -c calls    calls to make, of all processes together (default: 5000)
-  -l load     calls per second, of all processes together (default: 30)
-  -m mixfile  nfsstat's output, whose mix is generated (default: a mix of its own)
-  -p nprocs   processes, each with its own files (default: 7)
-  -t secs     make as many calls as are due in that time; -c comes before it
-  -v          print a table of the operations, too
-  dir         where files are made, on a mounted server; or nfs://server/path or
-              server:/path, without a mount (default: .)
-";
+/// nhfsstone, as its help shows it.
+pub const PROGRAM: Program = Program {
+    name: "nhfsstone",
+    usage: &[
+        "nhfsstone [-v] [[-t secs] | [-c calls]] [-l load] [-p nprocs]\n                 \
+         [-m mixfile] [dir]...",
+    ],
+    arguments: &[Argument {
+        name: "dir",
+        help: "where files are made, on a mounted server; or nfs://server/path or server:/path, \
+               without a mount (default: .)",
+    }],
+    notes: "",
+    options: &[
+        valued(
+            Some('c'),
+            "",
+            "calls",
+            "calls to make, of all processes together (default: 5000)",
+        ),
+        flag(Some('h'), "help", "print this help"),
+        valued(
+            Some('l'),
+            "",
+            "load",
+            "calls per second, of all processes together (default: 30)",
+        ),
+        valued(
+            Some('m'),
+            "",
+            "mixfile",
+            "nfsstat's output, whose mix is generated (default: a mix of its own)",
+        ),
+        valued(
+            Some('p'),
+            "",
+            "nprocs",
+            "processes, each with its own files (default: 7)",
+        ),
+        // nhfsstone kept this one to itself.
+        valued(Some('T'), "", "opnum", ""),
+        valued(
+            Some('t'),
+            "",
+            "secs",
+            "make as many calls as are due in that time; -c comes before it",
+        ),
+        flag(Some('v'), "", "print a table of the operations, too"),
+    ],
+    order: Order::First,
+};
 
 /// nhfsstone's exit code for everything that is wrong. A run that it calls invalid ends with 0.
 const FAILURE: u8 = 1;
@@ -117,6 +157,16 @@ pub fn parse(arguments: &[String]) -> Result<Request, Refusal> {
     options.run(&directories).map(Request::Run)
 }
 
+/// Whether what stands behind the letter of an option is its value: not if all of it are
+/// letters of further options, whose values follow as words of their own.
+fn is_value(behind: &str) -> bool {
+    let has_option = |letter: char| {
+        let mut options = PROGRAM.options.iter();
+        options.any(|known| known.short == Some(letter))
+    };
+    !behind.chars().all(has_option)
+}
+
 fn refusal(what: impl Into<String>, help: impl Into<String>) -> Refusal {
     Refusal {
         what: what.into(),
@@ -144,28 +194,30 @@ fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, Refusal
 }
 
 impl Options {
-    /// Reads one word of options such as `vl`, whose values are the next words.
+    /// Reads one word of options such as `vl`, whose values are the next words, or `l30`.
     fn cluster<'line>(
         &mut self,
         letters: &str,
         rest: &mut impl Iterator<Item = &'line String>,
     ) -> Result<(), Refusal> {
-        for letter in letters.chars() {
-            match letter {
-                'v' => self.is_verbose = true,
-                'h' => self.is_help = true,
-                'c' | 'l' | 'm' | 'p' | 'T' | 't' => {
+        for (place, letter) in letters.char_indices() {
+            let mut options = PROGRAM.options.iter();
+            let option = options.find(|known| known.short == Some(letter));
+            match option.map(Known::takes_value) {
+                Some(true) => {
+                    let behind = &letters[place + letter.len_utf8()..];
+                    if is_value(behind) {
+                        return self.set(letter, behind);
+                    }
                     let value = rest.next().ok_or_else(|| {
                         let what = format!("-{letter}: a value is missing");
                         refusal(what, "it is the word behind the option")
                     })?;
                     self.set(letter, value)?;
                 }
-                '0'..='9' => {
-                    let what = format!("-{letter}: nhfsstone has no such option");
-                    return Err(refusal(what, "a value is a word of its own, as in -l 30"));
-                }
-                _ => {
+                Some(false) if letter == 'v' => self.is_verbose = true,
+                Some(false) => self.is_help = true,
+                None => {
                     let what = format!("-{letter}: nhfsstone has no such option");
                     return Err(refusal(
                         what,
@@ -344,9 +396,16 @@ mod tests {
         assert_eq!(refused("-l").what, "-l: a value is missing");
         assert_eq!(refused("-l").code, 1);
         assert!(refused("-x").what.contains("no such option"));
-        // To nhfsstone, too, the value of -l is the next word, and 3 is another option.
-        let attached = refused("-l30 5").help.unwrap_or_default();
-        assert!(attached.ends_with("as in -l 30"), "{attached}");
+    }
+
+    #[test]
+    fn a_value_may_stand_behind_its_letter() {
+        let run = run_of("-vl30 -c100 -p2 -mmix.txt -t60 /mnt");
+        assert!(run.is_verbose);
+        assert_eq!((run.load, run.calls, run.processes), (30, 100, 2));
+        assert_eq!(run.mix_file, Some("mix.txt".into()));
+        assert_eq!(refused("-l30x").what, "illegal load value 30x");
+        assert_eq!(run_of("-T17").only, Some(OpKind::FsStat));
     }
 
     #[test]
@@ -392,11 +451,12 @@ mod tests {
     }
 
     #[test]
-    fn the_usage_names_every_option_but_the_hidden_one() {
+    fn the_help_names_every_option_but_the_hidden_one() {
+        let help = PROGRAM.help();
         for letter in ['c', 'l', 'm', 'p', 't', 'v'] {
-            assert!(USAGE.contains(&format!("\n  -{letter} ")), "{letter}");
+            assert!(help.contains(&format!("\n  -{letter} ")), "{letter}");
         }
-        assert!(!USAGE.contains("-T"));
+        assert!(!help.contains("-T"), "{help}");
     }
 
     #[test]

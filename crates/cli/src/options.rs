@@ -361,7 +361,7 @@ Examples:
   filestone run plan.json
   filestone run result/run.json        repeats what that record's plan says")]
 pub struct RunOptions {
-    /// A plan, a run record, or a directory that --output wrote
+    /// A plan, a run record, or the directory of a run
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
     #[command(flatten)]
@@ -484,7 +484,7 @@ pub struct ServeOptions {
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
     #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
     pub tbench: bool,
-    /// Socket options, as dbench's -T takes them, such as SO_RCVBUF=65536 [default: TCP_NODELAY
+    /// Socket options, in dbench's words, such as SO_RCVBUF=65536 [default: TCP_NODELAY
     /// SO_REUSEADDR]
     #[arg(long, value_name = "LIST", requires = "tbench")]
     pub tcp_options: Option<SocketOptions>,
@@ -531,7 +531,7 @@ Examples:
   filestone report result --as gnuplot | gnuplot -persist
   filestone report result --as hdr > intervals.hlog")]
 pub struct ReportOptions {
-    /// A run record, or a directory that --output wrote
+    /// A run record, or the directory of a run
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
     /// What to make of it
@@ -550,7 +550,7 @@ pub struct AsOptions {
 /// The ancestors.
 #[derive(Debug, Subcommand)]
 pub enum Ancestor {
-    /// NFS client tool: nct [-v] [-d duration] [-j jobs] [-m mark] [-o dir] [-p port] [-T term] [-t threads] command
+    /// NFS client tool: nct [options] command [args...]
     #[command(
         disable_help_flag = true,
         after_help = "\
@@ -564,10 +564,10 @@ are those of every second, wherever it begins; filestone probe has 10^6 bytes, a
     /// tbench 4.0: tbench [options] nprocs [server]
     #[command(disable_help_flag = true)]
     Tbench(AncestorArguments),
-    /// The other end of tbench, on port 7003: tbench_srv [-t options]
+    /// The other end of tbench, on port 7003: tbench_srv [options]
     #[command(name = "tbench_srv", disable_help_flag = true)]
     TbenchSrv(AncestorArguments),
-    /// nhfsstone 1.22: nhfsstone [-v] [[-t secs] | [-c calls]] [-l load] [-p nprocs] [-m mixfile] [dir]...
+    /// nhfsstone 1.22: nhfsstone [options] [dir]...
     #[command(disable_help_flag = true)]
     Nhfsstone(AncestorArguments),
 }

@@ -5,6 +5,7 @@
 
 use crate::console;
 use crate::error::Error;
+use crate::record_file;
 use crate::render::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
 use crate::render::picture::render;
 use crate::render::{found, gallery, gnuplot, hdr, json, layers, ticks};
@@ -31,8 +32,19 @@ const PICTURE_LIMIT: Duration = Duration::from_secs(20);
 pub enum Existing {
     /// Nothing is ever overwritten.
     Refuse,
-    /// nct overwrites its own files of an earlier run; its scripts rely on that.
-    ReplaceOurs,
+    /// nct writes its files beside whatever is there, and over those of an earlier run;
+    /// its scripts rely on that. Nothing else is touched.
+    WriteBeside,
+}
+
+impl Existing {
+    /// How the command that asks calls the option.
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Refuse => "--output",
+            Self::WriteBeside => "-o",
+        }
+    }
 }
 
 /// A directory that is ours to fill.
@@ -65,7 +77,8 @@ impl OutputDirectory {
             }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Err(Error::usage(format!(
-                    "--output {}: this is not a directory",
+                    "{} {}: this is not a directory",
+                    existing.option(),
                     path.display()
                 ))
                 .with_help("name a new or an empty directory"));
@@ -258,24 +271,47 @@ fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Resu
         names.push(entry.file_name().to_string_lossy().into_owned());
     }
     names.sort();
-    let must_stay = |name: &&String| match existing {
-        _ if *name == PART_FILE => false,
-        Existing::Refuse => true,
-        Existing::ReplaceOurs => !is_ours(name),
+    let found = match existing {
+        Existing::Refuse => refusal_of_any(&names),
+        Existing::WriteBeside => refusal_of_namesakes(path, &names),
     };
-    let what = if existing == Existing::Refuse && names.iter().any(|name| name == RECORD_FILE) {
-        format!("it already holds a record ({RECORD_FILE})")
-    } else {
-        match names.iter().find(must_stay) {
-            None => return Ok(()),
-            Some(name) => format!("it already holds other things, such as {name}"),
-        }
+    let Some(found) = found else {
+        return Ok(());
     };
-    Err(
-        Error::usage(format!("--output {}: {what}", path.display())).with_help(
-            "nothing was overwritten and nothing was sent; name a new or an empty directory",
-        ),
-    )
+    let refusal = Error::usage(format!("{} {}: {found}", existing.option(), path.display()));
+    Err(refusal.with_help(
+        "nothing was overwritten and nothing was sent; name a new or an empty directory",
+    ))
+}
+
+/// What stands against a directory that must be empty.
+fn refusal_of_any(names: &[String]) -> Option<String> {
+    let mut others = names.iter().filter(|name| *name != PART_FILE);
+    let first = others.next()?;
+    Some(match names.iter().any(|name| name == RECORD_FILE) {
+        true => format!("it already holds a record ({RECORD_FILE})"),
+        false => format!("it already holds other things, such as {first}"),
+    })
+}
+
+/// What stands against writing beside what is there: a file of a name of ours, which nct
+/// does not have, and no record of ours that explains it.
+fn refusal_of_namesakes(path: &Path, names: &[String]) -> Option<String> {
+    let mut namesakes = names.iter().filter(|name| is_ours(name) && !is_ncts(name));
+    let first = namesakes.next()?;
+    let record = path.join(RECORD_FILE);
+    match record_file::read_records(&record) {
+        Ok(_) => None,
+        Err(_) => Some(format!(
+            "{first} in it would be overwritten, and no run of filestone has written it"
+        )),
+    }
+}
+
+/// Whether a file of that name is what a run of nct leaves.
+fn is_ncts(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    name == RAW_FILE || GRAPHS.iter().any(|graph| graph.name == stem)
 }
 
 /// Whether a file of that name is what a run of nct's, or of ours, leaves.
@@ -337,7 +373,7 @@ mod tests {
             "{}",
             again.what
         );
-        OutputDirectory::claim(&path, Existing::ReplaceOurs).expect("nct overwrites its own");
+        OutputDirectory::claim(&path, Existing::WriteBeside).expect("nct overwrites its own");
         let _ = fs::remove_dir_all(scratch("whole"));
     }
 
@@ -346,11 +382,9 @@ mod tests {
         let path = scratch("foreign");
         fs::create_dir_all(&path).expect("a new directory");
         fs::write(path.join("thesis.tex"), "x").expect("a new file");
-        for existing in [Existing::Refuse, Existing::ReplaceOurs] {
-            let error = OutputDirectory::claim(&path, existing).expect_err("not ours");
-            assert!(error.what.ends_with("such as thesis.tex"), "{}", error.what);
-            assert_eq!(error.exit_code(), 2);
-        }
+        let error = OutputDirectory::claim(&path, Existing::Refuse).expect_err("not ours");
+        assert!(error.what.ends_with("such as thesis.tex"), "{}", error.what);
+        assert_eq!(error.exit_code(), 2);
         let file = path.join("thesis.tex");
         let error = OutputDirectory::claim(&file, Existing::Refuse).expect_err("a file");
         assert!(
@@ -358,6 +392,34 @@ mod tests {
             "{}",
             error.what
         );
+        let _ = fs::remove_dir_all(&path);
+    }
+
+    #[test]
+    fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
+        let path = scratch("beside");
+        fs::create_dir_all(&path).expect("a new directory");
+        fs::write(path.join("thesis.tex"), "x").expect("a new file");
+        fs::write(path.join("raw"), "of nct's earlier run").expect("a new file");
+        let directory =
+            OutputDirectory::claim(&path, Existing::WriteBeside).expect("room beside them");
+        directory
+            .write_record(&canned::plain())
+            .expect("there is space");
+        directory
+            .write_rest(&canned::plain(), "png")
+            .expect("there is space");
+        let read = |name| fs::read_to_string(path.join(name)).expect("it is there");
+        assert_eq!(read("thesis.tex"), "x");
+        assert!(read("raw").starts_with("# Created on"));
+        // A file that only has a name of ours is somebody's.
+        fs::write(path.join("run.json"), "{}").expect("a file");
+        let error = OutputDirectory::claim(&path, Existing::WriteBeside).expect_err("not ours");
+        let expected = format!("-o {}: intervals.dat in it would be", path.display());
+        assert!(error.what.starts_with(&expected), "{}", error.what);
+        let file = path.join("thesis.tex");
+        let error = OutputDirectory::claim(&file, Existing::WriteBeside).expect_err("a file");
+        assert!(error.what.starts_with("-o "), "{}", error.what);
         let _ = fs::remove_dir_all(&path);
     }
 

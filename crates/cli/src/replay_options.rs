@@ -191,7 +191,7 @@ pub struct TcpOptions {
     /// Socket options in dbench's words [default: TCP_NODELAY SO_REUSEADDR]
     #[arg(short = 'T', long, value_name = "LIST")]
     pub tcp_options: Option<String>,
-    /// What stands before names and lengthens messages, as dbench's -D [default: .]
+    /// What stands before names and lengthens messages, as dbench's directory [default: .]
     #[arg(long, value_name = "PREFIX")]
     pub prefix: Option<String>,
 }

@@ -31,6 +31,7 @@ fn defaults_are_those_of_dbench_4() {
             rate: None,
             trunc_io: None,
             flags: Flags::default(),
+            passed_over: vec![],
         }
     );
 }
@@ -104,6 +105,29 @@ fn tbench_names_its_server_behind_the_number() {
 }
 
 #[test]
+fn what_the_originals_pass_over_is_passed_over_and_said() {
+    let run = run_of("4 5 six");
+    assert_eq!(run.processes, 4);
+    assert_eq!(
+        run.passed_over,
+        ["further arguments are passed over: 5 six"]
+    );
+    let run = run_of("-t 0x10 2x");
+    assert_eq!((run.processes, run.time_limit), (2, 16));
+    assert_eq!(run.passed_over, ["NPROCS 2x: taken as 2"]);
+    match parse_line(Program::Tbench, "1 far further") {
+        Ok(Request::Run(run)) => {
+            assert_eq!(run.backend, Backend::Sockio("far".into()));
+            assert_eq!(
+                run.passed_over,
+                ["further arguments are passed over: further"]
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn help_is_asked_for_in_three_ways() {
     for line in ["--help", "-?", "--usage 4"] {
         assert_eq!(parse_line(Program::Dbench, line), Ok(Request::Help));
@@ -115,7 +139,6 @@ fn refusals_have_dbenchs_exit_codes() {
     let mut text = String::new();
     for line in [
         "",
-        "4 5",
         "0",
         "four",
         "--nosuch 1",

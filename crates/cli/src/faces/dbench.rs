@@ -12,6 +12,7 @@ use crate::render::dbench::{self, Form};
 use crate::replay_planning::{self, BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
 use crate::verdict::succeeded_in_nothing;
 use crate::{Exit, console, interruption};
+use filestone_engine::replay::tcp::SocketOptions;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::plan::{
@@ -25,43 +26,16 @@ const SECOND: u64 = 1_000_000_000;
 const FAILURE: u8 = 1;
 /// dbench 5's exit code when it cannot start.
 const CANNOT_START: u8 = 10;
+/// Where dbench 1 and 2 look for their load file.
+const LOAD_FILE_HERE: &str = "client.txt";
 /// Where dbench 4.0 looks for its load file.
 const LOAD_FILE_DEFAULT: &str = "/usr/share/dbench/client.txt";
-
-const USAGE: &str = "\
-usage: dbench [options] nprocs
-usage: tbench [options] nprocs [server]
-  -B, --backend=NAME         fileio, sockio or nfs (default: fileio; tbench: sockio)
-  -t, --timelimit=SECONDS    length of the measured part (default: 600)
-  -c, --loadfile=FILES       load files, with commas between them (default: dbench's client.txt)
-  -D, --directory=DIR        where files are made (default: .)
-  -T, --tcp-options=LIST     socket options (default: TCP_NODELAY SO_REUSEADDR)
-  -R, --target-rate=RATE     MB/sec of each client
-  -s, --sync                 open files with O_SYNC
-  -S, --sync-dir             synchronise directories after changes
-  -F, --fsync                fsync after every write
-  -x, --xattr                keep DOS attributes in extended attributes
-      --no-resolve           no search for names without regard to case
-      --clients-per-process=N  clients that take turns in one thread (default: 1)
-      --one-byte-write-fix   one-byte writes that extend a file become ftruncate
-      --stat-check           stat before calls that it may make pointless
-      --fake-io              only count reads and writes
-      --skip-cleanup         leave the clients' trees
-      --per-client-results   a table for every client, too
-      --trunc-io=BYTES       cut reads and writes
-      --run-once             one pass of the load file
-      --warmup=SECONDS       before the measured part (default: a fifth of it)
-      --machine-readable     rows for programs
-      --server=HOST          of sockio (default: localhost)
-      --nfs=URLS             of nfs: nfs://server/path, with commas between several
-      --enable-nlm           locks by the lock manager
-";
 
 /// Does what dbench, or tbench, was asked to do.
 pub fn run(program: Program, arguments: &[String]) -> Result<Exit, Error> {
     match dbench_command_line::parse(program, arguments) {
         Ok(Request::Help) => {
-            console::result(USAGE)?;
+            console::result(&program.known().help())?;
             Ok(Exit::Done)
         }
         Ok(Request::Run(run)) => carry_out(program, &run),
@@ -82,12 +56,8 @@ fn refuse(error: &Error, code: u8) -> Exit {
 }
 
 fn carry_out(program: Program, run: &Run) -> Result<Exit, Error> {
-    let (name, is_ours) = load_name(run);
-    if is_ours {
-        console::note(&format!(
-            "{LOAD_FILE_DEFAULT} is not there; replaying filestone's own load {LOAD_DEFAULT}"
-        ));
-    }
+    let run = &said(run);
+    let name = load_name(run);
     let prepared = prepare(run, &name, &Surroundings::here());
     let job = match prepared {
         Ok(job) => job,
@@ -109,7 +79,23 @@ fn carry_out(program: Program, run: &Run) -> Result<Exit, Error> {
     };
     console::result(&report(form, &record, run.flags.per_client_results))?;
     record.caveats.iter().for_each(console::caveat);
+    if !has_throughput(&record) {
+        console::note("no Throughput: the run failed, was interrupted or measured nothing");
+    }
     Ok(exit_of(&record))
+}
+
+/// Says what of the command line is passed over; the run without that.
+fn said(run: &Run) -> Run {
+    let mut run = run.clone();
+    if let Some(list) = &run.tcp_options {
+        let (options, passed_over) = SocketOptions::leniently(list);
+        run.passed_over
+            .extend(passed_over.iter().map(|what| format!("-T: {what}")));
+        run.tcp_options = Some(options.to_string());
+    }
+    run.passed_over.iter().for_each(|what| console::note(what));
+    run
 }
 
 const fn form(run: &Run) -> Form {
@@ -120,13 +106,33 @@ const fn form(run: &Run) -> Form {
     }
 }
 
-/// The load, and whether it is ours because dbench's is not installed.
-fn load_name(run: &Run) -> (String, bool) {
-    match &run.load_file {
-        Some(name) => (name.clone(), false),
-        None if Path::new(LOAD_FILE_DEFAULT).is_file() => (LOAD_FILE_DEFAULT.into(), false),
-        None => (LOAD_DEFAULT.into(), true),
+/// The load: that of `-c`, or dbench's. Versions 1 and 2 looked for it in the working
+/// directory, 4.0 where it is installed; what is not asked for by name is said.
+fn load_name(run: &Run) -> String {
+    if let Some(name) = &run.load_file {
+        return name.clone();
     }
+    let (name, what) = default_load(&|name| Path::new(name).is_file());
+    if let Some(what) = what {
+        console::note(&what);
+    }
+    name.into()
+}
+
+/// The load of a command line without `-c`, and what is to be said of it.
+fn default_load(is_there: &dyn Fn(&str) -> bool) -> (&'static str, Option<String>) {
+    if is_there(LOAD_FILE_HERE) {
+        let what = format!("replaying {LOAD_FILE_HERE} of the working directory");
+        return (LOAD_FILE_HERE, Some(what));
+    }
+    if is_there(LOAD_FILE_DEFAULT) {
+        return (LOAD_FILE_DEFAULT, None);
+    }
+    let what = format!(
+        "neither {LOAD_FILE_HERE} nor {LOAD_FILE_DEFAULT} is there; replaying filestone's own \
+         load {LOAD_DEFAULT}"
+    );
+    (LOAD_DEFAULT, Some(what))
 }
 
 fn prepare(run: &Run, load: &str, here: &Surroundings) -> Result<Job, Error> {
@@ -176,15 +182,20 @@ fn report(form: Form, record: &RunRecord, per_client_results: bool) -> String {
     if per_client_results {
         text.push_str(&dbench::per_client(form, replay, plan));
     }
-    text.push_str(&dbench::throughput(form, record, plan));
+    if has_throughput(record) {
+        text.push_str(&dbench::throughput(form, record, plan));
+    }
     text
 }
 
-/// dbench ends with 1 when a client failed.
+/// Scripts take the line `Throughput` for a result: it stands for a run that came to its
+/// end, with all its clients, and in which something succeeded.
+fn has_throughput(record: &RunRecord) -> bool {
+    exit_of(record) == Exit::Done && record.window_ns > 0
+}
+
+/// dbench ends with 1 when a client failed, and so when all of what they did failed.
 fn exit_of(record: &RunRecord) -> Exit {
-    if succeeded_in_nothing(record) {
-        return Exit::NothingSucceeded;
-    }
     let is_lost = record
         .replay
         .iter()
@@ -193,7 +204,7 @@ fn exit_of(record: &RunRecord) -> Exit {
     match record.end {
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::TargetLost { .. } => Exit::Code(FAILURE),
-        RunEnd::Finished if is_lost => Exit::Code(FAILURE),
+        RunEnd::Finished if is_lost || succeeded_in_nothing(record) => Exit::Code(FAILURE),
         RunEnd::Finished => Exit::Done,
     }
 }
@@ -418,7 +429,40 @@ mod tests {
         let mut nothing = canned::replayed();
         nothing.totals.ledger.failed += nothing.totals.ledger.ok;
         nothing.totals.ledger.ok = 0;
-        assert_eq!(exit_of(&nothing), Exit::NothingSucceeded);
+        assert_eq!(exit_of(&nothing), Exit::Code(FAILURE));
+    }
+
+    #[test]
+    fn only_a_run_that_measured_something_has_a_throughput() {
+        let has_line =
+            |record: &RunRecord| report(Form::Four, record, false).contains("Throughput");
+        let whole = canned::replayed();
+        assert!(has_line(&whole));
+        assert!(
+            !has_line(&canned::replayed_with_mismatches()),
+            "a client was lost"
+        );
+        let mut interrupted = whole.clone();
+        interrupted.end = RunEnd::Interrupted;
+        assert!(!has_line(&interrupted));
+        let mut nothing = whole;
+        nothing.totals.ledger.failed += nothing.totals.ledger.ok;
+        nothing.totals.ledger.ok = 0;
+        assert!(!has_line(&nothing));
+        let machine = report(Form::Machine, &nothing, false);
+        assert!(!machine.contains(";0;"), "{machine}");
+    }
+
+    #[test]
+    fn a_load_in_the_working_directory_is_found_and_said() {
+        let found = |there: &[&str]| default_load(&|name| there.contains(&name));
+        let (name, what) = found(&[LOAD_FILE_HERE, LOAD_FILE_DEFAULT]);
+        assert_eq!(name, "client.txt");
+        assert!(what.is_some_and(|what| what.contains("working directory")));
+        assert_eq!(found(&[LOAD_FILE_DEFAULT]), (LOAD_FILE_DEFAULT, None));
+        let (name, what) = found(&[]);
+        assert_eq!(name, LOAD_DEFAULT);
+        assert!(what.is_some_and(|what| what.contains("filestone's own load")));
     }
 
     #[test]

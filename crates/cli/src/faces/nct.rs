@@ -24,35 +24,15 @@ const SECOND: u64 = 1_000_000_000;
 /// EX_USAGE of sysexits.h, which nct ends with.
 const EX_USAGE: u8 = 64;
 const EX_DATAERR: u8 = 65;
+const EX_OSERR: u8 = 71;
 const EX_IOERR: u8 = 74;
 const EX_PROTOCOL: u8 = 76;
 const EX_NOPERM: u8 = 77;
 
-const USAGE: &str = "\
-usage: nct [-v] [-d duration] [-j jobs] [-m mark] [-o dir] [-p port] [-T term] [-t threads] command [args...]
-usage: nct -h | -V
--d duration  how long to run: seconds, or with s, m, h, d, w, y or c (default: 60)
--h           print this help
--j jobs      most requests in flight (default: 1)
--m mark      print a status row every mark seconds (default: 0, none)
--o dir       write results into dir and print a summary
--p port      port of the NFS server (default: 2049)
--T term      gnuplot terminal and extension of the graphs (default: png)
--t threads   reply threads; one worker of filestone does their work (default: 1)
--V           print the version
--v           say more
-commands:
-  getattr  [user@]host[:path]
-  null     [user@]host[:path]
-  read     [user@]host[:path] [length]
-  shell
-TXMB and RXMB are 2^20 bytes, as nct meant them.
-";
-
 /// Does what nct was asked to do.
 pub fn run(arguments: &[String]) -> Result<Exit, Error> {
     match nct_command_line::parse(arguments) {
-        Ok(Request::Help(None)) => show(USAGE),
+        Ok(Request::Help(None)) => show(&nct_command_line::PROGRAM.help()),
         Ok(Request::Help(Some(command))) => show(usage_of(command)),
         Ok(Request::Version) => show(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
         Ok(Request::Shell) => Ok(refuse(
@@ -90,14 +70,17 @@ fn refuse(error: Error, code: u8) -> Exit {
 
 fn carry_out(measured: &Measure) -> Result<Exit, Error> {
     let directory = match &measured.directory {
-        Some(path) => Some(OutputDirectory::claim(
-            Path::new(path),
-            Existing::ReplaceOurs,
-        )?),
+        Some(path) => match OutputDirectory::claim(Path::new(path), Existing::WriteBeside) {
+            Ok(directory) => Some(directory),
+            Err(error) => return Ok(refuse_directory(error)),
+        },
         None => None,
     };
     let stop = interruption::stop_flag()?;
     let job = Job::new(plan(measured, &Surroundings::here()))?;
+    if measured.jobs == 0 {
+        console::note("-j 0: no job asks anything");
+    }
     let live = if measured.mark > 0 {
         Live::with_rows(&stop, Columns::Nct, RowStream::Output)
     } else {
@@ -135,7 +118,9 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
     }
     warn(&record);
     Ok(match record.end {
-        RunEnd::Finished if succeeded_in_nothing(&record) => Exit::NothingSucceeded,
+        RunEnd::Finished if measured.jobs > 0 && succeeded_in_nothing(&record) => {
+            Exit::NothingSucceeded
+        }
         RunEnd::Finished => Exit::Done,
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::TargetLost { .. } => Exit::TargetLost,
@@ -147,7 +132,31 @@ fn warn(record: &RunRecord) {
     record.caveats.iter().for_each(console::caveat);
 }
 
+/// nct ends with EX_OSERR if it cannot use the directory.
+fn refuse_directory(error: Error) -> Exit {
+    refuse(error, EX_OSERR)
+}
+
+/// Connections, requests in flight on each, and workers.
+///
+/// nct's reply threads share one connection. Ours each have connections of their own, as
+/// few as there can be for all to have as many requests in flight, and together as many
+/// as there are jobs. Threads without a job would have nothing to do.
+fn shared_out(jobs: u32, threads: u32) -> (u32, u32, u32) {
+    let jobs = jobs.max(1);
+    let workers = threads.min(jobs);
+    let mut connections = workers..=jobs;
+    let connections = connections
+        .find(|connections| jobs.is_multiple_of(*connections))
+        .unwrap_or(jobs);
+    (connections, jobs / connections, workers)
+}
+
 fn plan(measured: &Measure, here: &Surroundings) -> Plan {
+    let (clients, in_flight, workers) = shared_out(measured.jobs, measured.threads);
+    // A job of nct's ends with the first reply after its time, so without any it makes one
+    // request.
+    let is_once = measured.duration == 0 || measured.jobs == 0;
     Plan {
         face: "nct".into(),
         target: TargetPlan::Nfs3(NfsTarget {
@@ -174,12 +183,12 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
             files_max: 0,
         }),
         arrivals: ArrivalsPlan::Closed,
-        clients: 1,
-        in_flight: measured.jobs,
-        workers: 1,
+        clients,
+        in_flight,
+        workers,
         warm_up_ns: 0,
-        duration_ns: Some(measured.duration.saturating_mul(SECOND)),
-        count: None,
+        duration_ns: (!is_once).then(|| measured.duration.saturating_mul(SECOND)),
+        count: is_once.then_some(measured.jobs.into()),
         timeout_ns: 60 * SECOND,
         reconnect_ns: 10 * SECOND,
         interval_ns: measured
@@ -244,6 +253,40 @@ mod tests {
                 help: None,
             };
             assert_eq!(exit_code_of(&error), code, "{status}");
+        }
+    }
+
+    #[test]
+    fn reply_threads_are_workers_and_all_jobs_are_in_flight() {
+        for (jobs, threads, expected) in [
+            (1, 1, (1, 1, 1)),
+            (32, 1, (1, 32, 1)),
+            (8, 4, (4, 2, 4)),
+            (32, 3, (4, 8, 3)),
+            (7, 2, (7, 1, 2)),
+            (2, 128, (2, 1, 2)),
+            (0, 4, (1, 1, 1)),
+        ] {
+            assert_eq!(shared_out(jobs, threads), expected, "-j{jobs} -t{threads}");
+        }
+    }
+
+    #[test]
+    fn without_time_each_job_makes_one_request_and_without_jobs_there_is_none() {
+        let here = Surroundings {
+            processors: 8,
+            uid: 0,
+            gid: 0,
+            seed: 1,
+        };
+        for (words, count) in [(["-d0", "-j8"], 8), (["-d10", "-j0"], 0)] {
+            let words = words.into_iter().chain(["null", "srv"]);
+            let words: Vec<String> = words.map(String::from).collect();
+            let Ok(Request::Measure(measure)) = nct_command_line::parse(&words) else {
+                panic!("nct takes this");
+            };
+            let plan = plan(&measure, &here);
+            assert_eq!((plan.duration_ns, plan.count), (None, Some(count)));
         }
     }
 

@@ -4,7 +4,7 @@ use crate::carry_out::{Calibration, Job, measure};
 use crate::error::Error;
 use crate::live::Live;
 use crate::mix_options::FileSetOptions;
-use crate::nhfsstone_command_line::{self, Directory, Request, Run, USAGE};
+use crate::nhfsstone_command_line::{self, Directory, PROGRAM, Request, Run};
 use crate::options::NfsOptions;
 use crate::planning::{
     RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target, open_loop_in_flight,
@@ -26,8 +26,6 @@ use filestone_model::plan::{
 const FAILURE: u8 = 1;
 /// nhfsstone's own mix.
 const MIX_DEFAULT: &str = "nhfsstone";
-/// Who says that a run is invalid.
-const PROGRAM: &str = "nhfsstone";
 /// nhfsstone's reads and writes: NFSv2 had no longer ones (RFC 1094, section 2.3.1).
 const TRANSFER_BYTES: u32 = 8192;
 
@@ -35,7 +33,7 @@ const TRANSFER_BYTES: u32 = 8192;
 pub fn run(arguments: &[String]) -> Result<Exit, Error> {
     match nhfsstone_command_line::parse(arguments) {
         Ok(Request::Help) => {
-            console::result(USAGE)?;
+            console::result(&PROGRAM.help())?;
             Ok(Exit::Done)
         }
         Ok(Request::Run(run)) => carry_out(&run),
@@ -68,7 +66,7 @@ fn carry_out(run: &Run) -> Result<Exit, Error> {
         Ok(record) => record,
         Err(error) => return Ok(refuse(&error, FAILURE)),
     };
-    console::result(&nhfsstone::report(PROGRAM, &record, run.is_verbose))?;
+    console::result(&nhfsstone::report(PROGRAM.name, &record, run.is_verbose))?;
     record.caveats.iter().for_each(console::caveat);
     Ok(exit_of(&record))
 }
@@ -96,6 +94,7 @@ fn mix(run: &Run) -> Result<Mix, Error> {
 
 fn only(operation: OpKind) -> Mix {
     Mix {
+        calls: None,
         name: operation.name().into(),
         counts: vec![MixCount {
             operation,
@@ -126,9 +125,11 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
         workers_of(None, clients, target.is_built_in(), here)?
     };
     let counts = mix.to_plan_counts();
+    let calls = mix.calls_beside_sum();
     let file_set = mix_planning::file_set(&FileSetOptions::default(), &counts, in_flight);
     let mix = MixPlan {
         name: mix.name,
+        calls,
         counts,
         left_out: mix.left_out,
         more_targets,

@@ -1,6 +1,7 @@
 //! `filestone as tbench_srv`: its command line and what it prints.
 
 use crate::error::Error;
+use crate::getopt::{self, Order, flag, valued};
 use crate::{Exit, built_in, console, interruption};
 use filestone_engine::Guilt;
 use filestone_engine::replay::tcp::SocketOptions;
@@ -15,24 +16,47 @@ const EXIT_FAILURE: u8 = 1;
 /// How often new connections are looked for, to be shown.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-const USAGE: &str = "\
-usage: tbench_srv [-t options]
--t options   socket options such as \"TCP_NODELAY SO_RCVBUF=65536\" (default: TCP_NODELAY SO_REUSEADDR)
--h           print this help
-";
+/// tbench_srv, as its help shows it.
+pub const PROGRAM: getopt::Program = getopt::Program {
+    name: "tbench_srv",
+    usage: &["tbench_srv [options]"],
+    arguments: &[],
+    notes: "",
+    options: &[
+        valued(
+            Some('t'),
+            "",
+            "LIST",
+            "socket options such as \"TCP_NODELAY SO_RCVBUF=65536\" (default: TCP_NODELAY \
+             SO_REUSEADDR)",
+        ),
+        flag(Some('h'), "help", "print this help"),
+    ],
+    order: Order::Anywhere,
+};
 
 /// What tbench_srv was asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Request {
     Help,
-    Serve(SocketOptions),
+    Serve {
+        options: SocketOptions,
+        /// What was passed over, as the original does, one line each.
+        passed_over: Vec<String>,
+    },
 }
 
 /// Does what tbench_srv was asked to do.
 pub fn run(arguments: &[String]) -> Result<Exit, Error> {
     let served = match parse(arguments) {
-        Ok(Request::Help) => console::result(USAGE).map(|_| Exit::Done),
-        Ok(Request::Serve(socket_options)) => serve(&socket_options),
+        Ok(Request::Help) => console::result(&PROGRAM.help()).map(|_| Exit::Done),
+        Ok(Request::Serve {
+            options,
+            passed_over,
+        }) => {
+            passed_over.iter().for_each(|what| console::note(what));
+            serve(&options)
+        }
         Err(what) => {
             Err(Error::usage(what).with_help("filestone as tbench_srv -h shows its command line"))
         }
@@ -48,23 +72,23 @@ pub fn run(arguments: &[String]) -> Result<Exit, Error> {
 
 /// Reads its command line as getopt does.
 fn parse(arguments: &[String]) -> Result<Request, String> {
+    let words = PROGRAM.read(arguments)?;
     let mut options = SocketOptions::default();
-    let mut rest = arguments.iter();
-    while let Some(word) = rest.next() {
-        match (word.as_str(), word.strip_prefix("-t")) {
-            ("-h" | "--help", _) => return Ok(Request::Help),
-            (_, Some(attached)) => {
-                let list = match attached {
-                    "" => rest.next().ok_or("-t: a value is missing")?,
-                    attached => attached,
-                };
-                let parsed = list.parse::<SocketOptions>();
-                options = parsed.map_err(|error| format!("-t: {error}"))?;
-            }
-            (word, None) => return Err(format!("{word}: tbench_srv has no such option")),
+    let mut passed_over = Vec::new();
+    for given in &words.given {
+        match given.option.short {
+            Some('t') => (options, passed_over) = SocketOptions::leniently(given.value),
+            _ => return Ok(Request::Help),
         }
     }
-    Ok(Request::Serve(options))
+    if !words.arguments.is_empty() {
+        let further = words.arguments.join(" ");
+        passed_over.push(format!("further arguments are passed over: {further}"));
+    }
+    Ok(Request::Serve {
+        options,
+        passed_over,
+    })
 }
 
 fn serve(socket_options: &SocketOptions) -> Result<Exit, Error> {
@@ -108,7 +132,10 @@ mod tests {
     }
 
     fn serve(list: &str) -> Result<Request, String> {
-        Ok(Request::Serve(list.parse().unwrap()))
+        Ok(Request::Serve {
+            options: list.parse().unwrap(),
+            passed_over: vec![],
+        })
     }
 
     #[test]
@@ -129,7 +156,23 @@ mod tests {
             Err("-x: tbench_srv has no such option".into())
         );
         assert_eq!(parsed(&["-t"]), Err("-t: a value is missing".into()));
-        let unknown = parsed(&["-t", "SO_WARP"]).unwrap_err();
-        assert!(unknown.starts_with("-t: no socket option is called SO_WARP"));
+    }
+
+    #[test]
+    fn what_the_original_passes_over_is_passed_over_and_said() {
+        let words = ["further", "-t", "SO_WARP TCP_NODELAY", "words"];
+        let Ok(Request::Serve {
+            options,
+            passed_over,
+        }) = parsed(&words)
+        else {
+            panic!("it serves");
+        };
+        assert_eq!(options, "TCP_NODELAY".parse().unwrap());
+        assert!(passed_over[0].ends_with(": SO_WARP is passed over"));
+        assert_eq!(
+            passed_over[1],
+            "further arguments are passed over: further words"
+        );
     }
 }

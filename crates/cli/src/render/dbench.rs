@@ -149,11 +149,33 @@ pub fn throughput(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String
     }
     let note = |is_set, text| if is_set { text } else { "" };
     format!(
-        "Throughput {rate} MB/sec{}{}  {clients} clients  {threads} procs  \
+        "Throughput {rate} MB/sec{}{}{}  {clients} clients  {threads} procs  \
          max_latency={latency:.3} ms\n",
+        netbench_note(record, replay),
         note(replay.local.sync, " (sync open)"),
         note(replay.local.sync_directories, " (sync dirs)"),
     )
+}
+
+/// What dbench 1 put behind its MB/sec, for its loads.
+fn netbench_note(record: &RunRecord, replay: &ReplayPlan) -> String {
+    match is_of_dbench_1(replay) {
+        true => format!(" ({})", netbench_scale(megabytes_per_second(record))),
+        false => String::new(),
+    }
+}
+
+/// Whether there is a load of dbench 1 among the plan's.
+pub fn is_of_dbench_1(replay: &ReplayPlan) -> bool {
+    let mut loads = replay.loads.iter();
+    loads.any(|load| load.generation == Generation::Dbench1)
+}
+
+/// dbench 1's figures for a rate in MB/s: its constants come from one sniffed run of two
+/// clients, 660 s and 4 Mbit/s.
+pub fn netbench_scale(rate: f64) -> String {
+    let (scaled, bits) = (general(1.25 * rate), general(10.0 * rate));
+    format!("NB={scaled} MB/sec  {bits} MBit/sec")
 }
 
 /// File data of the window per second of it, in 10^6 bytes.
@@ -306,6 +328,24 @@ mod tests {
         let replay = record.replay.as_mut().expect("a replay");
         (replay.bytes_written, replay.bytes_read) = (1_000_000, 500_000);
         assert!((megabytes_per_second(&record) - 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn loads_of_dbench_1_have_its_netbench_figures() {
+        let mut record = canned::replayed();
+        record.window_ns = 2_000_000_000;
+        let replay = record.replay.as_mut().expect("a replay");
+        (replay.bytes_written, replay.bytes_read) = (60_000_000, 21_340_200);
+        let line = |record: &RunRecord| {
+            let plan = record.plan.replay().expect("a replay");
+            throughput(Form::Four, record, plan)
+        };
+        assert!(line(&record).starts_with("Throughput 40.6701 MB/sec  2 clients"));
+        let plan = record.plan.replay_mut().expect("a replay");
+        plan.loads[0].generation = Generation::Dbench1;
+        // 40.6701 MB/s is the README's own example.
+        let expected = "Throughput 40.6701 MB/sec (NB=50.8376 MB/sec  406.701 MBit/sec)  2 clients";
+        assert!(line(&record).starts_with(expected), "{}", line(&record));
     }
 
     #[test]

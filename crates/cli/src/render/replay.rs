@@ -7,7 +7,6 @@ use super::table::{Column, Table};
 use super::{micros, text};
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
-use filestone_model::load::Generation;
 use filestone_model::measure::caveat::WAITED_PERCENT;
 use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
@@ -301,18 +300,11 @@ fn wire(record: &RunRecord) -> Option<(&'static str, String)> {
 /// dbench 1's figures. Its NB and MBit were its MB/s times two constants, and its
 /// MB/s itself was 132 MB per client over the time; here the MB/s are measured.
 fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<(&'static str, String)> {
-    let is_first = |generation| generation == Generation::Dbench1;
-    if !plan.loads.iter().any(|load| is_first(load.generation)) {
+    if !dbench::is_of_dbench_1(plan) {
         return vec![];
     }
     let rate = dbench::megabytes_per_second(record);
-    let scaled = |rate: f64| {
-        format!(
-            "NB={} MB/sec  {} MBit/sec",
-            dbench::general(1.25 * rate),
-            dbench::general(10.0 * rate)
-        )
-    };
+    let scaled = dbench::netbench_scale;
     let mut facts = vec![(
         "NetBench scale",
         format!("{}, from the bytes actually moved", scaled(rate)),
@@ -404,6 +396,7 @@ fn lost_clients(replay: &ReplayRecord, page: Page) -> String {
 mod tests {
     use super::*;
     use crate::render::canned;
+    use filestone_model::load::Generation;
 
     #[test]
     fn a_replay_without_a_mismatch() {

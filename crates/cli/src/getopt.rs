@@ -1,0 +1,384 @@
+//! Command lines as getopt_long and popt read them: for the ancestors, each of which
+//! brings the table of its options.
+//!
+//! Letters may stand together (`-sS`, `-t10`); long options take `=value` or the next
+//! word and may be cut short as long as they are one option's; `--` ends the options.
+//! What a value must be is said by the command whose option it is.
+
+/// One option of a program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its letter.
+    pub short: Option<char>,
+    /// Its name behind `--`; empty if it has none.
+    pub long: &'static str,
+    /// What its value is called; empty if it takes none.
+    pub value: &'static str,
+    /// What it does; empty if the program's help does not name it.
+    pub help: &'static str,
+}
+
+/// An option that takes no value.
+pub const fn flag(short: Option<char>, long: &'static str, help: &'static str) -> Known {
+    valued(short, long, "", help)
+}
+
+/// An option that takes a value.
+pub const fn valued(
+    short: Option<char>,
+    long: &'static str,
+    value: &'static str,
+    help: &'static str,
+) -> Known {
+    Known {
+        short,
+        long,
+        value,
+        help,
+    }
+}
+
+impl Known {
+    /// Whether a value follows.
+    pub const fn takes_value(&self) -> bool {
+        !self.value.is_empty()
+    }
+
+    /// `-t, --timelimit=SECONDS`, as help shows it.
+    fn shown(&self) -> String {
+        let Self { value, long, .. } = self;
+        let short = self.short.map(|letter| format!("-{letter}"));
+        match (short, *long, *value) {
+            (Some(short), "", "") => short,
+            (Some(short), "", value) => format!("{short} {value}"),
+            (Some(short), long, "") => format!("{short}, --{long}"),
+            (Some(short), long, value) => format!("{short}, --{long}={value}"),
+            (None, long, "") => format!("    --{long}"),
+            (None, long, value) => format!("    --{long}={value}"),
+        }
+    }
+}
+
+/// Where options may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Before and behind arguments.
+    Anywhere,
+    /// Before the first argument.
+    First,
+}
+
+/// An argument of a program, for its help and its man page.
+#[derive(Debug)]
+pub struct Argument {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is.
+    pub help: &'static str,
+}
+
+/// A program, its options and its arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// How refusals call it.
+    pub name: &'static str,
+    /// Its command lines, each behind `usage: `.
+    pub usage: &'static [&'static str],
+    /// Its arguments.
+    pub arguments: &'static [Argument],
+    /// What else its help says.
+    pub notes: &'static str,
+    /// Its options.
+    pub options: &'static [Known],
+    /// Where they may stand.
+    pub order: Order,
+}
+
+/// An option as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given<'line> {
+    /// Which.
+    pub option: &'static Known,
+    /// How it was written, for messages.
+    pub shown: String,
+    /// Its value; empty if it takes none.
+    pub value: &'line str,
+}
+
+/// Options in their order, and the arguments in theirs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Words<'line> {
+    /// What begins with `-`.
+    pub given: Vec<Given<'line>>,
+    /// What does not, or stands behind `--`.
+    pub arguments: Vec<&'line str>,
+}
+
+/// Columns of a help text.
+const WIDTH: usize = 80;
+/// Columns of options in it; a longer one has a line of its own.
+const OPTION_WIDTH: usize = 28;
+
+/// A line of help: what on the left, and its explanation wrapped beside it.
+fn explained(what: &str, explanation: &str) -> String {
+    let mut text = String::new();
+    let mut line = format!("  {what:<OPTION_WIDTH$}");
+    if what.len() + 2 > OPTION_WIDTH {
+        text = format!("  {what}\n");
+        line = " ".repeat(OPTION_WIDTH + 2);
+    }
+    for word in explanation.split_whitespace() {
+        if line.len() + word.len() > WIDTH {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = " ".repeat(OPTION_WIDTH + 2);
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+    text
+}
+
+impl Program {
+    /// Its help: every option that it has, and no other.
+    pub fn help(&self) -> String {
+        let usage = self.usage.iter().map(|line| format!("usage: {line}\n"));
+        let options = self.options.iter().filter(|known| !known.help.is_empty());
+        let options = options.map(|known| explained(&known.shown(), known.help));
+        let arguments = self.arguments.iter();
+        let arguments = arguments.map(|argument| explained(argument.name, argument.help));
+        let text: String = usage.chain(options).chain(arguments).collect();
+        text + self.notes
+    }
+
+    /// Reads a command line without the program's name; a refusal is one line.
+    pub fn read<'line>(&self, line: &'line [String]) -> Result<Words<'line>, String> {
+        let mut words = Words::default();
+        let mut rest = line.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            if word == "--" {
+                break;
+            } else if let Some(long) = word.strip_prefix("--") {
+                words.given.push(self.long(long, &mut rest)?);
+            } else if word.len() > 1 && word.starts_with('-') {
+                self.cluster(&word[1..], &mut rest, &mut words.given)?;
+            } else {
+                words.arguments.push(word);
+                if self.order == Order::First {
+                    break;
+                }
+            }
+        }
+        words.arguments.extend(rest);
+        Ok(words)
+    }
+
+    fn long<'line>(
+        &self,
+        word: &'line str,
+        rest: &mut impl Iterator<Item = &'line str>,
+    ) -> Result<Given<'line>, String> {
+        let (name, attached) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let option = self.named(name)?;
+        let shown = format!("--{}", option.long);
+        let value = match (option.takes_value(), attached) {
+            (false, Some(_)) => return Err(format!("{shown} takes no value")),
+            (false, None) => "",
+            (true, Some(value)) => value,
+            (true, None) => rest.next().ok_or_else(|| missing(&shown))?,
+        };
+        Ok(Given {
+            option,
+            shown,
+            value,
+        })
+    }
+
+    /// An option by its name, or by the beginning of one option's name.
+    fn named(&self, name: &str) -> Result<&'static Known, String> {
+        let options = || self.options.iter().filter(|known| !known.long.is_empty());
+        if let Some(known) = options().find(|known| known.long == name) {
+            return Ok(known);
+        }
+        let mut begun = options().filter(|known| known.long.starts_with(name));
+        match (begun.next(), begun.next()) {
+            (Some(known), None) if !name.is_empty() => Ok(known),
+            (Some(one), Some(other)) if !name.is_empty() => Err(format!(
+                "--{name}: this may be --{} or --{}",
+                one.long, other.long
+            )),
+            _ => Err(self.has_none(&format!("--{name}"))),
+        }
+    }
+
+    /// Reads letters that stand together, such as `sSt10`.
+    fn cluster<'line>(
+        &self,
+        text: &'line str,
+        rest: &mut impl Iterator<Item = &'line str>,
+        given: &mut Vec<Given<'line>>,
+    ) -> Result<(), String> {
+        for (place, letter) in text.char_indices() {
+            let shown = format!("-{letter}");
+            let mut options = self.options.iter();
+            let option = options.find(|known| known.short == Some(letter));
+            let option = option.ok_or_else(|| self.has_none(&shown))?;
+            let value = match (option.takes_value(), &text[place + letter.len_utf8()..]) {
+                (false, _) => "",
+                (true, "") => rest.next().ok_or_else(|| missing(&shown))?,
+                (true, attached) => attached,
+            };
+            given.push(Given {
+                option,
+                shown,
+                value,
+            });
+            if option.takes_value() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_none(&self, shown: &str) -> String {
+        format!("{shown}: {} has no such option", self.name)
+    }
+}
+
+fn missing(option: &str) -> String {
+    format!("{option}: a value is missing")
+}
+
+/// A whole number at the beginning of `text`, and what stands behind it: decimal,
+/// hexadecimal behind `0x` and octal behind `0`, as C's strtoul reads it (C17, section
+/// 7.22.1.4).
+pub fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let hexadecimal = text.strip_prefix("0x").or(text.strip_prefix("0X"));
+    let (digits, radix) = match hexadecimal {
+        Some(digits) if digits.starts_with(|first: char| first.is_ascii_hexdigit()) => (digits, 16),
+        _ if text.starts_with('0') => (text, 8),
+        _ => (text, 10),
+    };
+    let end = digits.find(|letter: char| !letter.is_digit(radix));
+    let (number, rest) = digits.split_at(end.unwrap_or(digits.len()));
+    Some((u64::from_str_radix(number, radix).ok()?, rest))
+}
+
+/// A whole number in C's notation and nothing behind it.
+pub fn number(text: &str) -> Option<u64> {
+    leading_number(text)
+        .filter(|(_, rest)| rest.is_empty())
+        .map(|(number, _)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: &[Known] = &[
+        valued(Some('t'), "time", "SECONDS", "how long it takes"),
+        valued(None, "tds_max", "N", "threads"),
+        flag(Some('s'), "sync", "synchronously"),
+        flag(
+            Some('q'),
+            "",
+            "quietly, so that nothing is said of what was done and what was not",
+        ),
+        flag(Some('z'), "", ""),
+    ];
+
+    const IT: Program = Program {
+        name: "it",
+        usage: &["it [options] file"],
+        arguments: &[Argument {
+            name: "file",
+            help: "what is read",
+        }],
+        notes: "Notes.\n",
+        options: OPTIONS,
+        order: Order::Anywhere,
+    };
+
+    #[test]
+    fn help_is_made_of_the_options_and_has_80_columns() {
+        let expected = "\
+usage: it [options] file
+  -t, --time=SECONDS          how long it takes
+      --tds_max=N             threads
+  -s, --sync                  synchronously
+  -q                          quietly, so that nothing is said of what was done
+                              and what was not
+  file                        what is read
+Notes.
+";
+        assert_eq!(IT.help(), expected);
+    }
+
+    fn read(order: Order, line: &str) -> Result<(String, String), String> {
+        let program = Program { order, ..IT };
+        let line: Vec<String> = line.split_whitespace().map(String::from).collect();
+        let words = program.read(&line)?;
+        let given = words.given.iter();
+        let given = given.map(|given| format!("{}={}", given.shown, given.value));
+        Ok((
+            given.collect::<Vec<_>>().join(" "),
+            words.arguments.join(" "),
+        ))
+    }
+
+    #[test]
+    fn options_are_read_as_getopt_long_reads_them() {
+        let read = |line| read(Order::Anywhere, line);
+        let said = |given: &str, arguments: &str| Ok((given.into(), arguments.into()));
+        assert_eq!(
+            read("-sqt10 a --ti 7 b"),
+            said("-s= -q= -t=10 --time=7", "a b")
+        );
+        assert_eq!(read("--tds=4 -- -s --x"), said("--tds_max=4", "-s --x"));
+        assert_eq!(read("- -t -1"), said("-t=-1", "-"));
+        for (line, refusal) in [
+            ("--t 1", "--t: this may be --time or --tds_max"),
+            ("--sync=1", "--sync takes no value"),
+            ("--time", "--time: a value is missing"),
+            ("-t", "-t: a value is missing"),
+            ("-sx", "-x: it has no such option"),
+            ("--x", "--x: it has no such option"),
+            ("--=1", "--: it has no such option"),
+        ] {
+            assert_eq!(read(line), Err(refusal.into()), "{line}");
+        }
+    }
+
+    #[test]
+    fn options_that_come_first_end_at_the_first_argument() {
+        let expected = ("-s=".to_string(), "read -s --time".to_string());
+        assert_eq!(read(Order::First, "-s read -s --time"), Ok(expected));
+    }
+
+    #[test]
+    fn numbers_are_cs() {
+        for (text, value) in [
+            ("10", Some(10)),
+            ("010", Some(8)),
+            ("0x1F", Some(31)),
+            ("0XfF", Some(255)),
+            ("0", Some(0)),
+            ("08", None),
+            ("0x", None),
+            ("-1", None),
+            ("+1", None),
+            ("", None),
+            ("18446744073709551616", None),
+        ] {
+            assert_eq!(number(text), value, "{text}");
+        }
+        assert_eq!(leading_number("0x10k"), Some((16, "k")));
+        assert_eq!(leading_number("0k"), Some((0, "k")));
+        assert_eq!(leading_number("k"), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! The command line as manual pages show it.
+//!
+//! The ancestors read their command lines themselves, from tables of their own; here these
+//! tables become options that a page can list.
+
+use crate::getopt::{Argument, Known, Program};
+use crate::{command, dbench_command_line, faces, nct_command_line, nhfsstone_command_line};
+use clap::{Arg, ArgAction, Command};
+
+/// What the ancestors have for options and arguments.
+const ANCESTORS: [&Program; 5] = [
+    &nct_command_line::PROGRAM,
+    &dbench_command_line::DBENCH,
+    &dbench_command_line::TBENCH,
+    &faces::tbench_srv::PROGRAM,
+    &nhfsstone_command_line::PROGRAM,
+];
+
+/// The whole command line, with the options of the ancestors.
+pub fn manual() -> Command {
+    let with_options = |ancestors: Command| {
+        let all = ANCESTORS.iter();
+        all.fold(ancestors, |ancestors, program| {
+            ancestors.mut_subcommand(program.name, |own| page(&own, program))
+        })
+    };
+    command().mut_subcommand("as", with_options)
+}
+
+/// An ancestor's command with the options that it has.
+fn page(own: &Command, program: &Program) -> Command {
+    let mut page = Command::new(program.name)
+        .disable_help_flag(true)
+        .about(own.get_about().cloned().unwrap_or_default());
+    let after = own.get_after_help().map(ToString::to_string);
+    let notes = [program.notes.into(), after.unwrap_or_default()];
+    let notes: Vec<String> = notes.into_iter().filter(|text| !text.is_empty()).collect();
+    if !notes.is_empty() {
+        page = page.after_help(notes.join("\n"));
+    }
+    let options = program
+        .options
+        .iter()
+        .filter(|known| !known.help.is_empty());
+    let arguments = program.arguments.iter();
+    page.args(options.map(option)).args(arguments.map(argument))
+}
+
+fn option(known: &'static Known) -> Arg {
+    let short = known.short.map(String::from).unwrap_or_default();
+    let arg = Arg::new(format!("{short}{}", known.long))
+        .short(known.short)
+        .help(known.help);
+    let arg = match known.long {
+        "" => arg,
+        long => arg.long(long),
+    };
+    match known.takes_value() {
+        true => arg.value_name(known.value).action(ArgAction::Set),
+        false => arg.action(ArgAction::SetTrue),
+    }
+}
+
+fn argument(argument: &'static Argument) -> Arg {
+    Arg::new(argument.name)
+        .value_name(argument.name)
+        .help(argument.help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_every_ancestor_lists_its_options_and_no_other() {
+        let manual = manual();
+        let ancestors = manual.find_subcommand("as").expect("as");
+        for own in ancestors.get_subcommands() {
+            let program = ANCESTORS.iter().find(|one| one.name == own.get_name());
+            let program = program.expect("an ancestor's table");
+            let known = program.options.iter().filter(|one| !one.help.is_empty());
+            let known: Vec<_> = known.map(|one| (one.short, one.long)).collect();
+            let listed = own.get_arguments().filter(|arg| !arg.is_positional());
+            let listed: Vec<_> = listed
+                .map(|arg| (arg.get_short(), arg.get_long().unwrap_or_default()))
+                .collect();
+            assert_eq!(listed, known, "{}", program.name);
+        }
+        manual.debug_assert();
+    }
+
+    /// What a help text calls options: `--words`, and single letters behind `-`.
+    fn options_named(help: &str) -> Vec<String> {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_?".contains(letter);
+        let words = help.split(|letter: char| !is_part(letter));
+        let words = words.map(|word| word.trim_end_matches('-'));
+        let is_option = |word: &&str| match word.strip_prefix('-') {
+            Some(rest) => {
+                rest.len() == 1 || rest.strip_prefix('-').is_some_and(|it| !it.is_empty())
+            }
+            None => false,
+        };
+        words.filter(is_option).map(String::from).collect()
+    }
+
+    #[test]
+    fn the_help_of_every_ancestor_names_its_options_and_no_other() {
+        for program in ANCESTORS {
+            let named = options_named(&program.help());
+            for option in &named {
+                let mut options = program.options.iter();
+                let is_known = options.any(|known| match option.strip_prefix("--") {
+                    Some(long) => known.long == long,
+                    None => known
+                        .short
+                        .is_some_and(|letter| option[1..] == letter.to_string()),
+                });
+                assert!(is_known, "{}: {option}", program.name);
+            }
+            for known in program
+                .options
+                .iter()
+                .filter(|known| !known.help.is_empty())
+            {
+                let short = known.short.map(|letter| format!("-{letter}"));
+                let long = (!known.long.is_empty()).then(|| format!("--{}", known.long));
+                for option in short.into_iter().chain(long) {
+                    assert!(named.contains(&option), "{}: {option}", program.name);
+                }
+            }
+            assert!(program.help().lines().all(|line| line.len() <= 80));
+        }
+    }
+
+    /// A help text without command lines of other programs and of other commands.
+    fn without_other_programs(help: &str) -> String {
+        let parts = help.split('`').step_by(2).collect::<Vec<_>>().concat();
+        parts.replace("nfsstat -s |", "")
+    }
+
+    #[test]
+    fn the_help_of_every_command_names_only_options_that_it_has() {
+        let mut command = command();
+        command.build();
+        for own in command.get_subcommands_mut() {
+            let (name, help) = (
+                own.get_name().to_string(),
+                own.render_long_help().to_string(),
+            );
+            if name == "as" || name == "help" {
+                continue;
+            }
+            for option in options_named(&without_other_programs(&help)) {
+                let has = own
+                    .get_arguments()
+                    .any(|arg| match option.strip_prefix("--") {
+                        Some(long) => arg.get_long() == Some(long),
+                        None => arg
+                            .get_short()
+                            .is_some_and(|letter| option[1..] == letter.to_string()),
+                    });
+                assert!(has, "filestone {name} --help names {option}");
+            }
+        }
+    }
+}
