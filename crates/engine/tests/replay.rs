@@ -359,18 +359,15 @@ fn rows_count_all_clients_until_the_clean_up_which_has_rows_of_its_own() {
     let stop = Arc::clone(&watcher.stop);
     let loads = [load];
     replay(&plan, &loads, BuiltIn::default(), &stop, &mut watcher).expect("a record");
-    let rows: Vec<_> = watcher.phases.iter().zip(&watcher.clients).collect();
-    let is_clean_up = |row: &&(&ProgressPhase, &u32)| *row.0 == ProgressPhase::CleanUp;
-    let (cleaning, executing): (Vec<_>, Vec<_>) = rows.iter().partition(is_clean_up);
-    assert!(cleaning.len() >= 2, "{rows:?}");
-    assert_eq!(
-        cleaning.last().map(|row: &(&ProgressPhase, &u32)| *row.1),
-        Some(0)
-    );
-    assert!(
-        executing.iter().all(|row| *row.1 == plan.clients),
-        "{rows:?}"
-    );
+    type Rows = Vec<(ProgressPhase, u32)>;
+    let rows: Rows = watcher.phases.into_iter().zip(watcher.clients).collect();
+    let is_clean_up = |row: &(ProgressPhase, u32)| row.0 == ProgressPhase::CleanUp;
+    let (cleaning, executing): (Rows, Rows) = rows.into_iter().partition(is_clean_up);
+    assert!(cleaning.len() >= 2, "{cleaning:?}");
+    assert_eq!(cleaning.first().map(|row| row.1), Some(plan.clients));
+    assert_eq!(cleaning.last().map(|row| row.1), Some(0));
+    let is_whole = |row: &(ProgressPhase, u32)| row.1 == plan.clients;
+    assert!(executing.iter().all(is_whole), "{executing:?}");
 }
 
 #[test]

@@ -116,7 +116,9 @@ fn carry_out(measured: &Measure) -> Result<Exit, Error> {
             return Err(error.error);
         }
     }
-    warn(&record);
+    if measured.jobs > 0 {
+        warn(&record);
+    }
     Ok(match record.end {
         RunEnd::Finished if measured.jobs > 0 && succeeded_in_nothing(&record) => {
             Exit::NothingSucceeded

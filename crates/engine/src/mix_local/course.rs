@@ -85,12 +85,14 @@ impl Course {
     }
 
     /// Goes on to the next operation. nhfsstone's arithmetic counts what has been claimed, those
-    /// system calls included that kept the set in its proportions.
+    /// system calls included that kept the set in its proportions. The original claimed one more
+    /// READ, at the end of a file, and two calls for what followed a write: its system calls made
+    /// them, and ours do not.
     pub fn end(&mut self, claimed: &[Done], pause_ns: f64) {
         self.advance(pause_ns);
         if let Pace::Nhfsstone { process, random } = &mut self.pace {
             for (kind, calls) in claimed.iter().flat_map(|done| done.claims) {
-                process.claim(kind, calls + more_claimed(kind, calls));
+                process.claim(kind, calls);
             }
             *random = number(&mut self.deck);
         }
@@ -159,16 +161,6 @@ fn task(plan: &Plan, mix: &MixPlan, load: f64) -> Task {
             Some(calls) => nhfsstone::percents_of(&mix.counts, calls.into()),
             None => nhfsstone::percents(&mix.counts),
         },
-    }
-}
-
-/// The original took one more READ for granted, at the end of a file, and two more calls for
-/// what follows a write.
-fn more_claimed(kind: OpKind, calls: u64) -> u64 {
-    match kind {
-        OpKind::Read if calls > 0 => 1,
-        OpKind::Write if calls > 0 => 2,
-        _ => 0,
     }
 }
 

@@ -178,7 +178,11 @@ impl<'run> Coordinator<'run> {
             let is_over = now >= self.shared.window_end || self.all_done_at.is_some();
             if is_over && !self.is_cleaning {
                 self.is_cleaning = true;
-                observer.progress(&self.progress(now));
+                // Of which some may be clean by the time that this thread comes to it.
+                observer.progress(&Progress {
+                    clients: self.plan.clients,
+                    ..self.progress(now)
+                });
             }
         }
         let now = clock.now();
