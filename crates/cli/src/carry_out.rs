@@ -16,7 +16,7 @@ use crate::{Exit, built_in, interruption};
 use filestone_engine::calibrate::{Effort, calibrate};
 use filestone_engine::mix_local::run_local;
 use filestone_engine::replay::BuiltIn;
-use filestone_engine::run::Observer;
+use filestone_engine::run::{Observer, Unobserved};
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
@@ -314,7 +314,11 @@ fn measure_replay(
 /// Nothing if somebody interrupted it.
 fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let server = built_in::start_for_measurement(Surroundings::here().processors)?;
-    let calibration = calibrate(server.address(), Effort::before(plan), stop)?;
+    let calibration = calibrate(
+        server.address(),
+        Effort::before(plan),
+        (stop, &mut Unobserved),
+    )?;
     server.stop();
     Ok((!stop.load(Ordering::Relaxed)).then_some(calibration.headroom))
 }

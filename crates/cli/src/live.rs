@@ -2,15 +2,19 @@
 //! progress bar on a terminal.
 
 use crate::console::{self, Reader};
-use crate::quantity::{duration_text, grouped, time_text};
+use crate::quantity::{duration_text, grouped, time_text, waiting_text};
 use crate::render::dbench::{self, Form};
 use crate::render::rows::{Columns, Rows};
 use filestone_engine::replay::Progress;
 use filestone_engine::run::Observer;
 use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_model::plan::Plan;
+use filestone_model::steering::TimeLeft;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where no bar is seen, what a steered run is doing is a line so often.
+const LINE_EVERY_NS: u64 = 30_000_000_000;
 
 /// Where rows go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +39,10 @@ pub struct Live<'run> {
     is_verbose: bool,
     /// Is said, on standard error, once the target has been found.
     announcement: Option<String>,
-    /// What a steered run is doing: it has no known end.
-    steering: Option<String>,
+    /// What a steered run or a calibration is doing, and for how long.
+    steering: Option<(String, Option<TimeLeft>)>,
+    /// When the next line about it is written where no bar is seen, in nanoseconds of the run.
+    next_line_ns: Option<u64>,
     /// Stands before the first row once the target has been found.
     released: Option<String>,
 }
@@ -102,6 +108,19 @@ impl<'run> Live<'run> {
         Self {
             bar,
             end,
+            next_line_ns: plan.steering.as_ref().map(|_| LINE_EVERY_NS),
+            ..Self::silent(stop)
+        }
+    }
+
+    /// What a calibration is doing, if standard error is a terminal.
+    pub fn of_calibration(stop: &'run AtomicBool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
             ..Self::silent(stop)
         }
     }
@@ -119,6 +138,7 @@ impl<'run> Live<'run> {
             is_verbose: false,
             announcement: None,
             steering: None,
+            next_line_ns: None,
             released: None,
         }
     }
@@ -146,6 +166,17 @@ impl<'run> Live<'run> {
         self.bar.finish_and_clear();
     }
 
+    /// Writes what a steered run is doing, now and then.
+    fn write_line(&mut self, now_ns: u64) {
+        let (Some(next), Some((doing, left))) = (self.next_line_ns, &self.steering) else {
+            return;
+        };
+        if now_ns >= next {
+            console::note(&steering_text(doing, None, *left));
+            self.next_line_ns = Some(now_ns + LINE_EVERY_NS);
+        }
+    }
+
     fn show_row(&mut self, text: &str) {
         match self.stream {
             RowStream::Error => console::aside(text),
@@ -158,6 +189,20 @@ impl<'run> Live<'run> {
             }
         }
     }
+}
+
+/// `load point 3 of 20, 12,000/s, p99 1.20 ms, about 1 min 20 s left`.
+fn steering_text(doing: &str, p99_ns: Option<u64>, left: Option<TimeLeft>) -> String {
+    let mut text = doing.to_string();
+    if let Some(p99) = p99_ns {
+        text.push_str(&format!(", p99 {}", time_text(p99 as f64)));
+    }
+    let left = left.map(|left| match left {
+        TimeLeft::About(nanos) => format!(", about {} left", waiting_text(nanos)),
+        TimeLeft::AtMost(nanos) => format!(", at most {} left", waiting_text(nanos)),
+        TimeLeft::AtLeast(nanos) => format!(", then {} more", waiting_text(nanos)),
+    });
+    text + &left.unwrap_or_default()
 }
 
 impl Observer for Live<'_> {
@@ -186,8 +231,10 @@ impl Observer for Live<'_> {
         self.bar.set_message(String::new());
     }
 
-    fn steering(&mut self, what: &str) {
-        self.steering = Some(what.into());
+    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
+        self.bar.set_message(steering_text(what, None, left));
+        self.bar.tick();
+        self.steering = Some((what.into(), left));
     }
 
     fn progress(&mut self, progress: &Progress) {
@@ -207,14 +254,14 @@ impl Observer for Live<'_> {
             self.show_row(&row);
         }
         if self.bar.is_hidden() {
+            self.write_line(record.end_ns);
             return;
         }
         let ended = record.ledger.ended();
         self.operations += ended;
         let p99 = record.response_time().map_or(0, |times| times.p99);
-        if let Some(doing) = &self.steering {
-            let message = format!("{doing}, p99 {}", time_text(p99 as f64));
-            self.bar.set_message(message);
+        if let Some((doing, left)) = &self.steering {
+            self.bar.set_message(steering_text(doing, Some(p99), *left));
             self.bar.tick();
             return;
         }
@@ -230,5 +277,36 @@ impl Observer for Live<'_> {
             grouped(load.round() as u64),
             p99 as f64 / 1000.0,
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_steered_run_is_doing_says_for_how_long() {
+        const SECOND: u64 = 1_000_000_000;
+        let point = "load point 3 of 20, 12,000/s";
+        for (p99, left, text) in [
+            (None, None, "load point 3 of 20, 12,000/s"),
+            (
+                None,
+                Some(TimeLeft::About(80 * SECOND)),
+                "load point 3 of 20, 12,000/s, about 1 min 20 s left",
+            ),
+            (
+                Some(1_200_000),
+                Some(TimeLeft::AtMost(9 * SECOND)),
+                "load point 3 of 20, 12,000/s, p99 1.20 ms, at most 9 s left",
+            ),
+            (
+                None,
+                Some(TimeLeft::AtLeast(3900 * SECOND)),
+                "load point 3 of 20, 12,000/s, then 1 h 5 min more",
+            ),
+        ] {
+            assert_eq!(steering_text(point, p99, left), text);
+        }
     }
 }

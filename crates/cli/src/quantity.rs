@@ -168,6 +168,24 @@ pub fn duration_text(nanos: u64) -> String {
     }
 }
 
+/// How long somebody has to wait, no finer than that is worth: `9 s`, `35 s`, `1 min 20 s`,
+/// `1 h 5 min`.
+pub fn waiting_text(nanos: u64) -> String {
+    let seconds = nanos.div_ceil(1_000_000_000);
+    let (step, unit, part) = match seconds {
+        0..20 => return format!("{seconds} s"),
+        20..58 => return format!("{} s", (seconds + 2) / 5 * 5),
+        58..3570 => (10, ("min", 60), ("s", 1)),
+        _ => (60, ("h", 3600), ("min", 60)),
+    };
+    let seconds = (seconds + step / 2) / step * step;
+    let whole = format!("{} {}", seconds / unit.1, unit.0);
+    match seconds % unit.1 / part.1 {
+        0 => whole,
+        rest => format!("{whole} {rest} {}", part.0),
+    }
+}
+
 /// A time to three figures: `87.3 µs`, `1.23 ms`, `12.3 s`.
 pub fn time_text(nanos: f64) -> String {
     let (value, unit) = match nanos {
@@ -263,5 +281,22 @@ mod tests {
         assert_eq!(time_text(1_234_000.0), "1.23 ms");
         assert_eq!(time_text(123_400_000_000.0), "123 s");
         assert_eq!(time_text(0.0), "0.00 ns");
+    }
+
+    #[test]
+    fn a_wait_is_told_no_finer_than_that_is_worth() {
+        for (seconds, text) in [
+            (0, "0 s"),
+            (9, "9 s"),
+            (33, "35 s"),
+            (57, "55 s"),
+            (58, "1 min"),
+            (79, "1 min 20 s"),
+            (3569, "59 min 30 s"),
+            (3570, "1 h"),
+            (3900, "1 h 5 min"),
+        ] {
+            assert_eq!(waiting_text(seconds * 1_000_000_000), text, "{seconds}");
+        }
     }
 }

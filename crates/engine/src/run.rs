@@ -24,7 +24,7 @@ use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{Headroom, IntervalRecord, RunRecord, Target, Tool};
 use filestone_model::plan::{ArrivalsPlan, Asked, NfsRun, Plan, ProbeRun, SteeringPlan};
 use filestone_model::steering::curve::CurveSteering;
-use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
+use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering, TimeLeft};
 use materials::Materials;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -42,8 +42,8 @@ pub trait Observer {
     fn prepared(&mut self, _target: &Target) {}
     /// An interval is complete.
     fn interval(&mut self, _record: &IntervalRecord) {}
-    /// What a steered run is doing.
-    fn steering(&mut self, _what: &str) {}
+    /// What a steered run, or a calibration, is doing, and for how long it will go on.
+    fn steering(&mut self, _what: &str, _left: Option<TimeLeft>) {}
     /// A second of a replay has passed.
     fn progress(&mut self, _progress: &crate::replay::Progress) {}
 }

@@ -4,17 +4,38 @@
 mod support;
 
 use filestone_engine::calibrate::{Effort, calibrate};
+use filestone_engine::run::Observer;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, TransportKind};
+use filestone_model::steering::TimeLeft;
 use std::sync::atomic::AtomicBool;
 use support::live::{probe, serve};
+
+/// What was said of the measurements.
+struct Parts(Vec<(String, Option<TimeLeft>)>);
+
+impl Observer for Parts {
+    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
+        self.0.push((what.into(), left));
+    }
+}
 
 #[test]
 fn a_quick_calibration_fills_the_headroom() {
     let server = serve(|_| {});
     let effort = Effort::Quick { in_flight: 3 };
-    let calibration =
-        calibrate(server.address(), effort, &AtomicBool::new(false)).expect("the server is there");
+    let mut parts = Parts(vec![]);
+    let stop = AtomicBool::new(false);
+    let calibration = calibrate(server.address(), effort, (&stop, &mut parts));
+    let calibration = calibration.expect("the server is there");
+    // An exchange of 2 × 150 ms, and timed starts for 150 ms.
+    let (first, second) = ("measurement 1 of 2, NULL with 3 in flight", 150_000_000);
+    assert_eq!(
+        parts.0[0],
+        (first.into(), Some(TimeLeft::About(3 * second)))
+    );
+    assert_eq!(parts.0[1].1, Some(TimeLeft::About(second)));
+    assert_eq!(parts.0.len(), 2);
     let headroom = &calibration.headroom;
     assert_eq!(headroom.in_flight, 3);
     assert!(headroom.engine_ops_per_s > 0.0 && headroom.raw_ops_per_s > 0.0);

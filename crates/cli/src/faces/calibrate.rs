@@ -1,6 +1,7 @@
 //! `filestone calibrate`: what filestone itself can do on this host.
 
 use crate::error::Error;
+use crate::live::Live;
 use crate::options::{CalibrateOptions, RunFormat};
 use crate::planning::Surroundings;
 use crate::quantity::{bytes_text, grouped};
@@ -21,7 +22,10 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
         true => Effort::Quick { in_flight: 32 },
         false => Effort::Thorough,
     };
-    let calibration = calibrate(server.address(), effort, &stop)?;
+    let mut live = Live::of_calibration(&stop);
+    let calibration = calibrate(server.address(), effort, (&stop, &mut live));
+    live.finish();
+    let calibration = calibration?;
     console::result(&match options.format {
         RunFormat::Text => text(&calibration, console::page()),
         RunFormat::Json => json::document(&document(&calibration))?,

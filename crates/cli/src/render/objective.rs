@@ -78,6 +78,16 @@ fn answer(record: &ObjectiveRecord) -> String {
 /// What can be said of a search that found neither a load nor a bound.
 fn without_bounds(record: &ObjectiveRecord) -> String {
     let objective = record.objective;
+    if let Some(held) = record.held_ops_per_s {
+        let broken = record.broken_ops_per_s;
+        let broken = broken.map_or_else(String::new, |broken| {
+            format!(", and not at {}", amount(broken))
+        });
+        return format!(
+            "{objective} holds up to at least {} operations/s{broken}, as far as was seen",
+            amount(held)
+        );
+    }
     let tried = record.tried.iter().filter(|tried| tried.ended > 0);
     let lowest = tried.min_by(|one, other| {
         let (one, other) = (one.offered_load_ops_per_s, other.offered_load_ops_per_s);
@@ -96,7 +106,7 @@ fn without_bounds(record: &ObjectiveRecord) -> String {
 const fn because(end: SearchEnd) -> &'static str {
     match end {
         SearchEnd::TimeOver => "; time was over before it was known as precisely as was asked",
-        SearchEnd::Interrupted => "; somebody stopped the search",
+        SearchEnd::Interrupted => "; the search was interrupted",
         SearchEnd::Precise | SearchEnd::NeverHolds | SearchEnd::AlwaysHolds => "",
     }
 }
@@ -272,6 +282,7 @@ mod tests {
         record.load_ops_per_s = None;
         record.lower_ops_per_s = None;
         record.upper_ops_per_s = None;
+        record.held_ops_per_s = None;
         let said = answer(&record);
         assert!(said.contains("does not even hold at the lowest"), "{said}");
         record.tried.clear();

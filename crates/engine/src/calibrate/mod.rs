@@ -11,7 +11,7 @@ use crate::backend::null::Null;
 use crate::clock::{Clock, ClockPrecision};
 use crate::error::RunError;
 use crate::processors::{Meter, ThreadMark};
-use crate::run::{Unobserved, run};
+use crate::run::{Observer, Unobserved, run};
 use crate::worker::{IntervalSink, Signals, Worker};
 use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::Headroom;
@@ -20,6 +20,7 @@ use filestone_model::operation::{Completion, OpKind, Operation, Stability};
 use filestone_model::plan::{
     ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
 };
+use filestone_model::steering::TimeLeft;
 use filestone_model::workload::Workload;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,7 +135,7 @@ pub struct Calibration {
 pub fn calibrate(
     server: SocketAddr,
     effort: Effort,
-    stop: &AtomicBool,
+    (stop, observer): (&AtomicBool, &mut dyn Observer),
 ) -> Result<Calibration, RunError> {
     let of_headroom = effort.in_flight();
     let quick = [(OpKind::Null, 0, of_headroom)];
@@ -153,12 +154,25 @@ pub fn calibrate(
         ),
     };
     let (meter, before) = (Meter::start(), ThreadMark::now());
+    let all = (cases.len() + rates.len()) as u32;
+    // An exchange takes its time twice: over the plain socket, and through the engine.
+    let left = time * (2 * cases.len() + rates.len()) as u32;
+    let mut course = Course {
+        begun: 0,
+        all,
+        left,
+    };
     let mut workers = Vec::new();
     let mut exchanges = Vec::new();
     for (operation, size_bytes, in_flight) in cases {
         if stop.load(Ordering::Relaxed) {
             break;
         }
+        let what = format!(
+            "{} with {in_flight} in flight",
+            operation.name().to_uppercase()
+        );
+        course.begin(&what, 2 * time, observer);
         let plan = base_plan(
             (*operation, *size_bytes),
             ArrivalsPlan::Closed,
@@ -174,15 +188,10 @@ pub fn calibrate(
         if stop.load(Ordering::Relaxed) {
             break;
         }
+        course.begin(&format!("{starts_per_s} timed starts/s"), time, observer);
         lateness.push(measure_lateness(*starts_per_s, time, stop));
     }
-    // What is not measured through the engine is measured by this thread.
-    let (here, used) = (before.until(ThreadMark::now(), 0), meter.used());
-    let measuring = workers.iter().fold(here, |sum, worker| ThreadTime {
-        thread: 0,
-        cpu_ns: sum.cpu_ns + worker.cpu_ns,
-        waited_ns: sum.waited_ns + worker.waited_ns,
-    });
+    let processors = costs_of(&workers, before, &meter);
     let clock = Clock::start().measure();
     let headroom = headroom_of(&exchanges, of_headroom, &lateness);
     Ok(Calibration {
@@ -190,8 +199,38 @@ pub fn calibrate(
         exchanges,
         lateness,
         headroom,
-        processors: ProcessorsRecord::of(used, used.elapsed_ns, &[measuring]),
+        processors,
     })
+}
+
+/// Who had the processors since `before`, while these workers and the calling thread measured.
+fn costs_of(workers: &[ThreadTime], before: ThreadMark, meter: &Meter) -> Option<ProcessorsRecord> {
+    // What is not measured through the engine is measured by this thread.
+    let (here, used) = (before.until(ThreadMark::now(), 0), meter.used());
+    let measuring = workers.iter().fold(here, |sum, worker| ThreadTime {
+        thread: 0,
+        cpu_ns: sum.cpu_ns + worker.cpu_ns,
+        waited_ns: sum.waited_ns + worker.waited_ns,
+    });
+    ProcessorsRecord::of(used, used.elapsed_ns, &[measuring])
+}
+
+/// Which measurement is going on, and how long those take that have not begun.
+struct Course {
+    begun: u32,
+    all: u32,
+    left: Duration,
+}
+
+impl Course {
+    /// Says that the next one begins, which takes so long.
+    fn begin(&mut self, what: &str, time: Duration, observer: &mut dyn Observer) {
+        self.begun += 1;
+        let left = TimeLeft::About(self.left.as_nanos() as u64);
+        let doing = format!("measurement {} of {}, {what}", self.begun, self.all);
+        observer.steering(&doing, Some(left));
+        self.left = self.left.saturating_sub(time);
+    }
 }
 
 /// NULL with so many in flight and starts at 10,000 per second stand for all.

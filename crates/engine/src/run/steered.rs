@@ -52,6 +52,6 @@ impl<'run> Steered<'run> {
                 halt.store(true, Ordering::Relaxed);
             }
         }
-        observer.steering(&self.steering.progress());
+        observer.steering(&self.steering.progress(), self.steering.left());
     }
 }

@@ -125,6 +125,13 @@ pub struct ObjectiveRecord {
     pub lower_ops_per_s: Option<f64>,
     /// The other end of the interval.
     pub upper_ops_per_s: Option<f64>,
+    /// The highest load at which it was seen to hold, before the interval was narrowed: a
+    /// verdict on few operations, without a confidence to state.
+    #[serde(default)]
+    pub held_ops_per_s: Option<f64>,
+    /// The lowest at which it was seen not to, likewise.
+    #[serde(default)]
+    pub broken_ops_per_s: Option<f64>,
     /// Why the search ended.
     pub end: SearchEnd,
     /// The loads that were tried, in order.

@@ -11,7 +11,7 @@ mod tally;
 
 use self::peak::{Peak, PeakSearch, Step};
 use self::point::PointInProgress;
-use super::{Direction, Observed, Steering};
+use super::{Direction, Observed, Steering, TimeLeft};
 use crate::measure::caveat::grouped;
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord};
 use crate::measure::hysteresis::hysteresis;
@@ -45,6 +45,8 @@ pub struct CurveSteering {
     place: u32,
     current: PointInProgress,
     points: Vec<CurvePointRecord>,
+    /// How long an interval is.
+    interval_ns: u64,
 }
 
 impl CurveSteering {
@@ -62,6 +64,7 @@ impl CurveSteering {
             peak: None,
             place: 0,
             points: Vec::new(),
+            interval_ns: 0,
         };
         if let Some(peak) = given {
             steering.climb(Peak::given(peak));
@@ -177,6 +180,23 @@ impl CurveSteering {
         self.visit()
     }
 
+    /// How long a point takes: as long as those before it did on average; until there is one,
+    /// as long as the shortest warm-up that the test ends, and the time for which it is measured.
+    fn point_ns(&self) -> u64 {
+        let before = self.points.iter();
+        let before = before.filter(|point| point.leg != CurveLeg::Search);
+        let took = |point: &CurvePointRecord| {
+            point.warm_up_ns + point.end_ns.saturating_sub(point.start_ns)
+        };
+        let (count, sum) = before.fold((0, 0u64), |(count, sum), point| {
+            (count + 1, sum.saturating_add(took(point)))
+        });
+        let shortest = self.interval_ns.saturating_mul(warm_up::MEANS_MIN as u64);
+        let warm_up_ns = shortest.min(self.plan.warm_up_max_ns);
+        sum.checked_div(count)
+            .unwrap_or_else(|| self.plan.point_ns.saturating_add(warm_up_ns))
+    }
+
     /// The curve, as far as it was measured.
     pub fn conclude(self) -> CurveRecord {
         let peak = match (&self.stage, self.peak) {
@@ -211,6 +231,7 @@ impl Steering for CurveSteering {
 
     fn next(&mut self, observed: &Observed<'_>) -> Direction {
         let wanted = self.current.offered_load();
+        self.interval_ns = self.interval_ns.max(nanos_of(observed.interval));
         // An interval may end that began before the last decision was carried out.
         let is_wanted =
             (observed.offered_load_ops_per_s - wanted).abs() <= SAME_LOAD * wanted.abs();
@@ -231,6 +252,23 @@ impl Steering for CurveSteering {
             Stage::WarmUp => format!("load point {place} of {all}, {load}/s, warming up"),
             Stage::Measure => format!("load point {place} of {all}, {load}/s"),
             Stage::Done => "curve complete".into(),
+        }
+    }
+
+    fn left(&self) -> Option<TimeLeft> {
+        let point_ns = self.point_ns();
+        let all = u64::from(self.points_all());
+        match self.stage {
+            Stage::Search(_) => Some(TimeLeft::AtLeast(all.saturating_mul(point_ns))),
+            Stage::WarmUp | Stage::Measure => {
+                let (current, place) = (&self.current, u64::from(self.place));
+                let so_far = current.warm_up_ns.saturating_add(current.tally.nanos);
+                let after = all.saturating_sub(place + 1).saturating_mul(point_ns);
+                Some(TimeLeft::About(
+                    after.saturating_add(point_ns.saturating_sub(so_far)),
+                ))
+            }
+            Stage::Done => None,
         }
     }
 }

@@ -43,4 +43,20 @@ pub trait Steering {
 
     /// What is being done, for people who wait: `load point 3 of 10, 12,000/s`.
     fn progress(&self) -> String;
+
+    /// For how long this will go on; `None` if nothing is known of that.
+    fn left(&self) -> Option<TimeLeft> {
+        None
+    }
+}
+
+/// How long a run will go on, as far as that can be told; in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeLeft {
+    /// If what comes takes as long as what was.
+    About(u64),
+    /// Then time is over; the answer may be there before.
+    AtMost(u64),
+    /// For what is known to come; more comes before.
+    AtLeast(u64),
 }

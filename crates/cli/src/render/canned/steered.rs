@@ -144,6 +144,8 @@ pub fn objective() -> RunRecord {
         load_ops_per_s: Some(7_697.4),
         lower_ops_per_s: Some(7_610.0),
         upper_ops_per_s: Some(7_760.0),
+        held_ops_per_s: Some(4_000.0),
+        broken_ops_per_s: Some(8_000.0),
         end: SearchEnd::Precise,
         tried: tried.collect(),
     });

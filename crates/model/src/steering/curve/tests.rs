@@ -315,6 +315,36 @@ fn progress_says_where_the_curve_is() {
 }
 
 #[test]
+fn the_time_left_is_that_of_the_points_to_come() {
+    // 19 points of 10 s on paper, before anything is known of their warm-ups.
+    let given = CurvePlan {
+        peak_ops_per_s: Some(1_000.0),
+        point_ns: 10 * SECOND,
+        ..plan(true)
+    };
+    let steering = CurveSteering::new(&given, None);
+    assert_eq!(steering.left(), Some(TimeLeft::About(190 * SECOND)));
+    let looking = CurveSteering::new(&plan(true), None);
+    assert!(matches!(looking.left(), Some(TimeLeft::AtLeast(_))));
+    // After three points of a known course, sixteen such are left.
+    let mut steering = CurveSteering::new(&given, None);
+    steering.points = vec![
+        CurvePointRecord {
+            leg: CurveLeg::Up,
+            warm_up_ns: 2 * SECOND,
+            start_ns: 0,
+            end_ns: 10 * SECOND,
+            ..CurvePointRecord::default()
+        };
+        3
+    ];
+    steering.place = 3;
+    assert_eq!(steering.left(), Some(TimeLeft::About(16 * 12 * SECOND)));
+    steering.stage = Stage::Done;
+    assert_eq!(steering.left(), None);
+}
+
+#[test]
 fn a_server_that_answers_nothing_ends_the_run() {
     let server = SimulatedServer::new(1, Service::Fixed { ns: 1 << 50 });
     let (curve, end) = run(server, &plan(true), 70);

@@ -16,9 +16,10 @@ mod refine;
 mod tests;
 mod window;
 
+use crate::measure::caveat::grouped;
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::plan::{Figure, Objective, ObjectivePlan};
-use crate::steering::{Direction, Observed, Steering};
+use crate::steering::{Direction, Observed, Steering, TimeLeft};
 use evidence::{Dwell, read};
 use law::Law;
 use line::Line;
@@ -85,6 +86,8 @@ pub struct ObjectiveSearch {
     /// The line of last time.
     line: Option<Line>,
     started_ns: Option<u64>,
+    /// How long the search has been going on.
+    elapsed_ns: u64,
     end: Option<SearchEnd>,
 }
 
@@ -118,6 +121,7 @@ impl ObjectiveSearch {
             reach: 0.05,
             line: None,
             started_ns: None,
+            elapsed_ns: 0,
             end: None,
         }
     }
@@ -141,6 +145,8 @@ impl ObjectiveSearch {
             load_ops_per_s: load,
             lower_ops_per_s: lower,
             upper_ops_per_s: upper,
+            held_ops_per_s: self.holds,
+            broken_ops_per_s: self.fails,
             end,
             tried,
         }
@@ -236,8 +242,8 @@ impl Steering for ObjectiveSearch {
         }
         let started_ns = *self.started_ns.get_or_insert(observed.interval.start_ns);
         let waits = self.take(observed);
-        let elapsed_ns = observed.interval.end_ns.saturating_sub(started_ns);
-        if elapsed_ns >= self.plan.search_max_ns {
+        self.elapsed_ns = observed.interval.end_ns.saturating_sub(started_ns);
+        if self.elapsed_ns >= self.plan.search_max_ns {
             return self.finish(SearchEnd::TimeOver);
         }
         if let Some(direction) = waits {
@@ -250,18 +256,26 @@ impl Steering for ObjectiveSearch {
     }
 
     fn progress(&self) -> String {
-        let load = self.dwell.load;
+        let amount = |load: f64| grouped(load.round() as u64);
+        let load = amount(self.dwell.load);
         match (self.stage, self.holds, self.fails) {
             (Stage::Bracket, Some(held), Some(failed)) => {
-                format!("trying {load:.0}/s, between {held:.0}/s and {failed:.0}/s")
+                let (held, failed) = (amount(held), amount(failed));
+                format!("trying {load}/s, between {held}/s and {failed}/s")
             }
-            (Stage::Bracket, _, _) => format!("trying {load:.0}/s"),
+            (Stage::Bracket, Some(held), None) => {
+                format!("trying {load}/s, at least {}/s", amount(held))
+            }
+            (Stage::Bracket, None, _) => format!("trying {load}/s"),
             (Stage::Refine | Stage::KeepUp, _, _) => {
-                format!(
-                    "trying {load:.0}/s, the answer is near {:.0}/s",
-                    self.centre
-                )
+                let centre = amount(self.centre);
+                format!("trying {load}/s, the answer is near {centre}/s")
             }
         }
+    }
+
+    fn left(&self) -> Option<TimeLeft> {
+        let left = self.plan.search_max_ns.saturating_sub(self.elapsed_ns);
+        self.end.is_none().then_some(TimeLeft::AtMost(left))
     }
 }

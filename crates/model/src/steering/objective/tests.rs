@@ -229,9 +229,36 @@ fn a_search_that_was_stopped_tells_what_it_tried() {
     let mut search = search_for(case.objective(), 0.03);
     assert!(!run.steer(&mut search).is_finished);
     assert!(search.progress().contains("/s"));
+    let left = search.plan.search_max_ns - search.elapsed_ns;
+    assert_eq!(search.left(), Some(TimeLeft::AtMost(left)));
     let record = search.conclude();
     assert_eq!(record.end, SearchEnd::Interrupted);
     assert!(!record.tried.is_empty());
+}
+
+#[test]
+fn a_search_that_was_stopped_says_what_held_so_far() {
+    // The mean of one server of 2000/s is below the bound of this case up to a known load; the
+    // search doubles from 100/s, interval by interval.
+    let case = mean_of(1, 2000.0);
+    let mut run = case.run(1);
+    run.limit_ns = 2_500_000_000;
+    let range = LoadRange {
+        first: 100.0,
+        ..LoadRange::default()
+    };
+    let plan = search_for(case.objective(), 0.03).plan;
+    let mut search = ObjectiveSearch::new(&plan, range);
+    assert!(!run.steer(&mut search).is_finished);
+    let record = search.conclude();
+    assert_eq!(record.end, SearchEnd::Interrupted);
+    assert_eq!(
+        (record.load_ops_per_s, record.lower_ops_per_s),
+        (None, None)
+    );
+    let held = record.held_ops_per_s.expect("100/s hold");
+    assert!(held >= 100.0, "{held}");
+    assert!(record.broken_ops_per_s.is_none_or(|broken| broken > held));
 }
 
 #[test]
