@@ -1,6 +1,6 @@
 //! The layers as a picture: a bar per layer and kind of operation.
 
-use super::{Column, Row, columns, rows, sums};
+use super::{Layer, Row, layers, rows, sums};
 use crate::render::dbench::{self, Form as Spelling};
 use crate::render::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
 use crate::render::{caption, replay, text};
@@ -20,9 +20,9 @@ const STYLES: [Style; 3] = [Style::First, Style::Second, Style::Third];
 /// The picture; `None` if these are not several replays.
 pub fn picture(records: &[RunRecord]) -> Option<Picture> {
     let plan = super::plan_of_all(records)?;
-    let columns = columns(records);
-    let mut rows = rows(&columns, plan);
-    let sums = sums(&rows, columns.len());
+    let layers = layers(records);
+    let mut rows = rows(&layers, plan);
+    let sums = sums(&rows, layers.len());
     // Those first that a pass over the last layer spends most time in.
     rows.sort_by(|one, other| time_of(other).total_cmp(&time_of(one)));
     let left_out = rows.len().saturating_sub(KINDS_MAX);
@@ -35,16 +35,16 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
     if has_sum {
         names.insert(0, "all operations".into());
     }
-    let lines = (0..).zip(&columns).map(|(index, column): (usize, _)| {
+    let lines = (0..).zip(&layers).map(|(index, layer): (usize, _)| {
         let mut means: Vec<Option<f64>> = rows
             .iter()
-            .map(|row| Some((*row.times.get(index)?)?.mean))
+            .map(|row| Some(row.times.get(index)?.as_ref()?.mean))
             .collect();
         if has_sum {
             let sum = sums.pass_ns.get(index);
             means.insert(0, sum.map(|sum| sum / sums.per_pass));
         }
-        bars(column, (index, columns.len()), &means)
+        bars(layer, (index, layers.len()), &means)
     });
     let mut panel = Panel::new(
         Axis::time("mean service time of an operation"),
@@ -54,27 +54,27 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
         },
         lines.collect(),
     );
-    panel.height = names.len() as f64 * (BAR * columns.len() as f64 + BETWEEN);
+    panel.height = names.len() as f64 * (BAR * layers.len() as f64 + BETWEEN);
     Some(captioned(records, plan, panel, left_out))
 }
 
 /// What a pass spends on a kind, on the last layer that met it.
-fn time_of(row: &Row<'_>) -> f64 {
+fn time_of(row: &Row) -> f64 {
     let last = row.times.iter().rev().flatten().next();
     row.per_pass * last.map_or(0.0, |times| times.mean)
 }
 
 /// The bars of one layer, at their place among those of `count`.
-fn bars(column: &Column<'_>, (index, count): (usize, usize), means: &[Option<f64>]) -> Line {
+fn bars(layer: &Layer<'_>, (index, count): (usize, usize), means: &[Option<f64>]) -> Line {
     let within = 0.5 + BARS_SHARE * ((index as f64 + 0.5) / count as f64 - 0.5);
     let points = (0..).zip(means).filter_map(|(row, mean): (u32, _)| {
         let mean = (*mean)?;
         Some(Point::new(mean / 1e9, f64::from(row) + within))
     });
-    let place = text::place_of(&column.record.plan.target);
+    let place = text::place_of(&layer.runs[0].plan.target);
     let style = STYLES[index % STYLES.len()];
     Line::new(
-        &format!("{}: {place}", column.name),
+        &format!("{}: {place}", layer.name),
         style,
         Form::Bars,
         points.collect(),
