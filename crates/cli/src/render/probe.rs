@@ -101,12 +101,12 @@ fn limit(record: &RunRecord, busy_percent: f64) -> &'static str {
     if has(|caveat| matches!(caveat, Caveat::GeneratorWasTheLimit { .. })) {
         "the limit"
     } else if has(|caveat| matches!(caveat, Caveat::WaitedForProcessor { .. })) {
-        "it waited for a processor, whether it was the limit cannot be told"
+        "cannot tell, it waited for a processor"
     } else if has(|caveat| matches!(caveat, Caveat::DispatchDelay { .. })) {
-        "it was late, whether it was the limit cannot be told"
+        "cannot tell, it was late"
     } else if busy_percent >= BUSY_PERCENT {
         // It spins, before due moments or because it was told to.
-        "it spins, whether it was the limit cannot be told"
+        "cannot tell, it spins"
     } else {
         "not the limit"
     }
@@ -165,14 +165,19 @@ mod tests {
             record.totals.workers[0].waited_percent = waited;
             record.plan.busy_poll = is_spinning;
             record.caveats = find(&record);
+            let narrow = answer(&record, Page::default());
+            assert!(
+                narrow.lines().all(|line| line.chars().count() <= 80),
+                "{narrow}"
+            );
             let text = answer_of(&record);
             let (_, verdict) = text.trim_end().split_once("busy: ").expect("a verdict");
             verdict.to_string()
         };
         assert_eq!(ends(94.0, false, 0.0), "not the limit");
         assert_eq!(ends(96.0, false, 0.0), "the limit");
-        assert!(ends(100.0, true, 0.0).contains("it spins, "));
-        assert!(ends(50.0, false, 40.0).contains("it waited for a processor, "));
+        assert!(ends(100.0, true, 0.0).ends_with("it spins"));
+        assert!(ends(50.0, false, 40.0).ends_with("waited for a processor"));
     }
 
     #[test]
