@@ -226,6 +226,21 @@ mod tests {
     }
 
     #[test]
+    fn shares_are_of_the_calls_that_the_mix_file_names() {
+        let mix = Mix {
+            calls: Some(4),
+            ..only(OpKind::GetAttr)
+        };
+        let Ok(Request::Run(run)) = nhfsstone_command_line::parse(&["s:/a".into()]) else {
+            panic!("nhfsstone takes this");
+        };
+        let plan = plan(&run, mix, &HERE).expect("a plan");
+        let mix = plan.mix().expect("a mix");
+        assert_eq!(mix.calls, Some(4));
+        assert!((mix.share(OpKind::GetAttr) - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
     fn servers_are_asked_without_a_mount() {
         let plan = plan_of("-p 2 -l 100 -t 5 s:/a s:/a s:/b").expect("directories of one server");
         assert_eq!((plan.clients, plan.count), (2, Some(500)));

@@ -408,3 +408,28 @@ fn whatever_a_file_is_cut_to_it_is_a_mix_or_an_error() {
         }
     }
 }
+
+/// nhfsstone divides by what the line of calls says, whatever the counts sum to.
+#[test]
+fn the_line_of_calls_is_read_and_told_where_it_is_not_the_sum() {
+    let text = |calls: u64| {
+        format!(
+            "Server nfs:\ncalls badcalls\n{calls} 0\n\
+             null getattr setattr root lookup readlink read\n\
+             0 0% 26 13% 0 0% 0 0% 74 37% 0 0% 0 0%\n\
+             wrcache write create remove rename link symlink\n\
+             0 0% 100 50% 0 0% 0 0% 0 0% 0 0% 0 0%\n\
+             mkdir rmdir readdir fsstat\n0 0% 0 0% 0 0% 0 0%\n"
+        )
+    };
+    let calls_of = |calls| {
+        let mix = parse(&text(calls), "mix.txt").expect("a mix");
+        (mix.calls, mix.calls_beside_sum())
+    };
+    assert_eq!(calls_of(200), (Some(200), None));
+    assert_eq!(calls_of(400), (Some(400), Some(400)));
+    // The original divided by it.
+    assert_eq!(calls_of(0), (Some(0), None));
+    let plain = parse("read 18\n", "mix.txt").expect("a mix");
+    assert_eq!(plain.calls, None);
+}
