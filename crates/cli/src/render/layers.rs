@@ -61,12 +61,7 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
     }
     let rows = rows(&layers, plan);
     let sums = sums(&rows, layers.len());
-    let batches = Batches::of(
-        &layers
-            .iter()
-            .map(|layer| &layer.runs[..])
-            .collect::<Vec<_>>(),
-    );
+    let batches = batches(&layers);
     let mut text = format!("\n{} on each layer\n", replay::loads_text(plan));
     let places = layers.iter().map(|layer| {
         let place = text::place_of(&layer.runs[0].plan.target);
@@ -130,6 +125,12 @@ fn layers(records: &[RunRecord]) -> Vec<Layer<'_>> {
         };
     }
     layers
+}
+
+/// The runs in batches, for the intervals of their means.
+fn batches<'record>(layers: &[Layer<'record>]) -> Batches<'record> {
+    let runs: Vec<&[&RunRecord]> = layers.iter().map(|layer| &layer.runs[..]).collect();
+    Batches::of(&runs)
 }
 
 fn rows(layers: &[Layer<'_>], plan: &ReplayPlan) -> Vec<Row> {

@@ -1,6 +1,7 @@
 //! The layers as a picture: a bar per layer and kind of operation.
 
-use super::{Layer, Row, layers, rows, sums};
+use super::differences::Series;
+use super::{Layer, Row, batches, layers, rows, sums};
 use crate::render::dbench::{self, Form as Spelling};
 use crate::render::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
 use crate::render::{caption, replay, text};
@@ -25,15 +26,20 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
     let sums = sums(&rows, layers.len());
     // Those first that a pass over the last layer spends most time in.
     rows.sort_by(|one, other| time_of(other).total_cmp(&time_of(one)));
+    let batches = batches(&layers);
+    let series_of_all = batches.of_all(&rows);
     let left_out = rows.len().saturating_sub(KINDS_MAX);
     rows.truncate(KINDS_MAX);
     let mut names: Vec<String> = rows
         .iter()
         .map(|row| dbench::spelling(Spelling::Five, plan, row.kind).to_string())
         .collect();
+    let kinds = rows.iter().map(|row| batches.of_kind(row.kind));
+    let mut series: Vec<Series> = kinds.collect();
     let has_sum = sums.per_pass > 0.0;
     if has_sum {
         names.insert(0, "all operations".into());
+        series.insert(0, series_of_all);
     }
     let lines = (0..).zip(&layers).map(|(index, layer): (usize, _)| {
         let mut means: Vec<Option<f64>> = rows
@@ -44,7 +50,7 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
             let sum = sums.pass_ns.get(index);
             means.insert(0, sum.map(|sum| sum / sums.per_pass));
         }
-        bars(layer, (index, layers.len()), &means)
+        bars(layer, (index, layers.len()), &means, &series)
     });
     let mut panel = Panel::new(
         Axis::time("mean service time of an operation"),
@@ -65,11 +71,24 @@ fn time_of(row: &Row) -> f64 {
 }
 
 /// The bars of one layer, at their place among those of `count`.
-fn bars(layer: &Layer<'_>, (index, count): (usize, usize), means: &[Option<f64>]) -> Line {
+fn bars(
+    layer: &Layer<'_>,
+    (index, count): (usize, usize),
+    means: &[Option<f64>],
+    series: &[Series],
+) -> Line {
+    let mut own = vec![0.0; count];
+    own[index] = 1.0;
     let within = 0.5 + BARS_SHARE * ((index as f64 + 0.5) / count as f64 - 0.5);
-    let points = (0..).zip(means).filter_map(|(row, mean): (u32, _)| {
+    let rows = (0..).zip(means.iter().zip(series));
+    let points = rows.filter_map(|(row, (mean, series)): (u32, _)| {
         let mean = (*mean)?;
-        Some(Point::new(mean / 1e9, f64::from(row) + within))
+        let half = series.half_width(&own);
+        let interval = half.map(|half| ((mean - half).max(0.0) / 1e9, (mean + half) / 1e9));
+        Some(Point {
+            interval,
+            ..Point::new(mean / 1e9, f64::from(row) + within)
+        })
     });
     let place = text::place_of(&layer.runs[0].plan.target);
     let style = STYLES[index % STYLES.len()];
@@ -88,6 +107,10 @@ fn captioned(records: &[RunRecord], plan: &ReplayPlan, panel: Panel, left_out: u
         notes.push(
             "symbols, not bars: on a logarithmic axis the length of a bar says nothing".into(),
         );
+    }
+    let mut points = panel.lines.iter().flat_map(|line| &line.points);
+    if points.any(|point| point.interval.is_some()) {
+        notes.push("lines with ends: 95 % confidence intervals of the means".into());
     }
     notes.push(
         "weighed with the operations of one pass on every layer, by the time that the last layer \
