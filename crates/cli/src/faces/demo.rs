@@ -1,20 +1,27 @@
 //! `filestone demo`: a ladder of operations against the built-in server, and
 //! what each step adds to the one before.
 
-use crate::console::{self, Reader};
+use crate::console;
 use crate::error::Error;
 use crate::live::Live;
 use crate::options::{DemoOptions, RunFormat};
 use crate::planning::{Surroundings, built_in_path};
 use crate::quantity::{bytes_text, grouped};
-use crate::render::json;
+use crate::render::layers::differences::Estimate;
+use crate::render::page::Page;
+use crate::render::table::{Column, Table};
+use crate::render::{json, micros};
 use crate::verdict::succeeded_in_nothing;
 use crate::{Exit, built_in, interruption};
-use filestone_model::measure::RunRecord;
+use filestone_engine::run::Observer;
+use filestone_model::measure::batch_means::half_width;
+use filestone_model::measure::caveat::waited_for_processor;
+use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
     ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
 };
+use filestone_model::steering::TimeLeft;
 use std::sync::atomic::Ordering;
 
 /// One rung of the ladder.
@@ -44,10 +51,14 @@ const LADDER: [Step; 9] = [
     step(OpKind::Remove, 4096, "and away with it"),
 ];
 
+/// How often each step is measured.
+const ROUNDS: u64 = 5;
+
 const NEXT: &str = "
 One call was in flight at a time, so operations/s is 1 second divided by the mean response time;
 but each CREATE is followed by a REMOVE that is not counted, and each REMOVE by a CREATE.
-\"added\" is the median response time less that of the step before. Client and server shared this
+\"added\" is the median response time less that of the step before, with its 95 % interval from
+rounds in which the steps took turns; ~ marks what chance can explain. Client and server shared this
 machine: these are the costs of the tool and the network stack, the floor under every real server.
 
 Next, your own server:
@@ -66,42 +77,44 @@ pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
     let is_text = options.format == RunFormat::Text;
     if is_text {
         console::result(&format!(
-            "Measuring filestone's own server in memory, {} operations, about {} s.\n\n{}",
+            "Measuring filestone's own server in memory, {} operations, about {} s.\n\n",
             LADDER.len(),
             options
                 .duration
                 .saturating_mul(LADDER.len() as u64)
                 .div_ceil(1_000_000_000)
                 + 1,
-            header()
         ))?;
     }
-    for step in &LADDER {
-        let plan = plan(step, options.duration, &here);
-        let mut live = Live::with_bar(&stop, &plan);
+    // Every step has its part in every round, so that a machine that becomes slower or faster
+    // meanwhile does so in all of them.
+    let duration = (options.duration / ROUNDS).max(1);
+    let mut live = Live::of_calibration(&stop);
+    for (number, step) in (0..ROUNDS).flat_map(|_| &LADDER).enumerate() {
+        let left = (LADDER.len() * ROUNDS as usize - number) as u64 * duration;
+        let round = 1 + number / LADDER.len();
+        let doing = format!("round {round} of {ROUNDS}, {}", name_of(step));
+        live.steering(&doing, Some(TimeLeft::About(left)));
+        let plan = plan(step, duration, &here);
         let record = filestone_engine::run::run(&plan, Some(server.address()), &stop, &mut live);
-        live.finish();
-        let record = record?;
-        if is_text {
-            let shown = console::result(&row(step, &record, records.last()))?;
-            if shown == Reader::Gone {
-                return Ok(Exit::Done);
-            }
-        }
-        records.push(record);
+        records.push(record.inspect_err(|_| live.finish())?);
         if stop.load(Ordering::Relaxed) {
             break;
         }
     }
+    live.finish();
     conclude(&records, is_text)
 }
 
 fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
-    let is_whole = records.len() == LADDER.len();
+    let is_whole = records.len() == LADDER.len() * ROUNDS as usize;
     if !is_text {
         console::result(&json::document(&records)?)?;
-    } else if is_whole {
-        console::result(NEXT)?;
+    } else {
+        console::result(&table(records, console::page()))?;
+        if is_whole {
+            console::result(NEXT)?;
+        }
     }
     if records
         .iter()
@@ -109,8 +122,11 @@ fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
     {
         return Err(Error::internal("operations are unaccounted for"));
     }
-    if is_text && records.iter().any(|record| record.tool.profile == "debug") {
-        console::caveat(&filestone_model::measure::Caveat::DebugBuild);
+    if is_text {
+        starved(records).iter().for_each(console::caveat);
+        if records.iter().any(|record| record.tool.profile == "debug") {
+            console::caveat(&Caveat::DebugBuild);
+        }
     }
     Ok(if records.iter().any(succeeded_in_nothing) {
         Exit::NothingSucceeded
@@ -118,6 +134,23 @@ fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
         Exit::Done
     } else {
         Exit::Interrupted
+    })
+}
+
+/// Whether other programs kept the demonstration from running: on average over all its runs,
+/// which are too short to be judged one by one.
+fn starved(records: &[RunRecord]) -> Option<Caveat> {
+    let all: Vec<&ProcessorsRecord> = records
+        .iter()
+        .filter_map(|r| r.processors.as_ref())
+        .collect();
+    let sum: f64 = all
+        .iter()
+        .map(|found| found.longest_waited_by_others_percent)
+        .sum();
+    waited_for_processor(&ProcessorsRecord {
+        longest_waited_by_others_percent: sum / all.len().max(1) as f64,
+        ..(*all.first()?).clone()
     })
 }
 
@@ -162,43 +195,79 @@ fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
     .with_read_data(None)
 }
 
-fn header() -> String {
-    format!(
-        "{:<14}{:>14}{:>10}{:>10}{:>10}\n{:<14}{:>14}{:>10}{:>10}{:>10}\n",
-        "", "operations/s", "p50", "p99", "added", "", "", "usecs", "usecs", "usecs"
-    )
+fn name_of(step: &Step) -> String {
+    let name = step.operation.name().to_uppercase();
+    match step.operation {
+        OpKind::Read | OpKind::Write => format!("{name} {}", bytes_text(step.size_bytes.into())),
+        _ => name,
+    }
 }
 
-fn row(step: &Step, record: &RunRecord, before: Option<&RunRecord>) -> String {
-    let name = match step.operation {
-        OpKind::Read | OpKind::Write => {
-            format!(
-                "{} {}",
-                step.operation.name().to_uppercase(),
-                bytes_text(step.size_bytes.into())
-            )
-        }
-        _ => step.operation.name().to_uppercase(),
+/// A row per step, of records in the order in which they were made.
+fn table(records: &[RunRecord], page: Page) -> String {
+    let mut table = Table::new([
+        Column::text(""),
+        Column::figure("operations/s"),
+        Column::figure("p50 usecs"),
+        Column::figure("p99"),
+        Column::figure("added"),
+        Column::text("").gives_way(1),
+    ]);
+    let of_step = |place: usize| -> Vec<&RunRecord> {
+        records.iter().skip(place).step_by(LADDER.len()).collect()
     };
-    let times = &record.totals.response_time_ns;
-    let micros = |nanos: u64| nanos as f64 / 1000.0;
-    let added = before.map_or(String::new(), |before| {
-        let difference = micros(times.p50) - micros(before.totals.response_time_ns.p50);
-        format!("{difference:+.1}")
-    });
-    let failed = record.totals.ledger.scheduled - record.totals.ledger.ok;
-    let errors = if failed == 0 {
-        String::new()
-    } else {
-        format!(" ({} did not succeed)", grouped(failed))
+    for (place, step) in LADDER.iter().enumerate() {
+        let rounds = of_step(place);
+        let before = place.checked_sub(1).map(of_step);
+        table.row(row(step, &rounds, before.as_deref()));
+    }
+    table.render(page)
+}
+
+/// The cells of a step; blank where it was not come to.
+fn row(step: &Step, rounds: &[&RunRecord], before: Option<&[&RunRecord]>) -> Vec<String> {
+    let times: Vec<_> = rounds
+        .iter()
+        .map(|run| &run.totals.response_time_ns)
+        .collect();
+    let Some(times) = DistributionRecord::merged(&times)
+        .ok()
+        .filter(|times| times.count > 0)
+    else {
+        return vec![name_of(step)];
     };
-    format!(
-        "{name:<14}{:>14}{:>10.1}{:>10.1}{added:>10}  {}{errors}\n",
-        grouped(record.totals.achieved_load_ops_per_s.round() as u64),
-        micros(times.p50),
-        micros(times.p99),
-        step.about,
-    )
+    let loads = rounds.iter().map(|run| run.totals.achieved_load_ops_per_s);
+    let load = loads.sum::<f64>() / rounds.len().max(1) as f64;
+    let ledgers = rounds.iter().map(|run| &run.totals.ledger);
+    let failed: u64 = ledgers.map(|ledger| ledger.scheduled - ledger.ok).sum();
+    let errors = match failed {
+        0 => String::new(),
+        _ => format!(" ({} did not succeed)", grouped(failed)),
+    };
+    vec![
+        name_of(step),
+        grouped(load.round() as u64),
+        micros(times.p50 as f64),
+        micros(times.p99 as f64),
+        before.map_or(String::new(), |before| added(before, rounds).to_string()),
+        format!("{}{errors}", step.about),
+    ]
+}
+
+/// What a step adds to the median of the one before it, in microseconds: the middle one of the
+/// differences by round. One round that something disturbed widens its interval, and does not
+/// move it.
+fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> Estimate {
+    let median = |run: &RunRecord| run.totals.response_time_ns.p50 as f64 / 1000.0;
+    let pairs = before.iter().zip(rounds);
+    let differences: Vec<f64> = pairs
+        .map(|(one, other)| median(other) - median(one))
+        .collect();
+    let half = half_width(&differences);
+    let mut sorted = differences;
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.get(sorted.len() / 2).copied();
+    Estimate::new(middle.unwrap_or_default(), half)
 }
 
 #[cfg(test)]
@@ -206,10 +275,44 @@ mod tests {
     use super::*;
     use crate::render::canned;
 
+    /// Five rounds of all steps, each round slower than the one before; the second step takes 1, 5,
+    /// 2, 4 and 3 us longer than the first, the others as long as the second.
+    fn rounds() -> Vec<RunRecord> {
+        let by_round = [1, 5, 2, 4, 3].into_iter().zip(1..);
+        let medians = by_round.flat_map(|(more, round)| {
+            let places = 0..LADDER.len() as u64;
+            places.map(move |place| 1000 * (10 * round + if place > 0 { more } else { 0 }))
+        });
+        let run = |p50| {
+            let mut record = canned::plain();
+            record.totals.response_time_ns.p50 = p50;
+            record
+        };
+        medians.map(run).collect()
+    }
+
     #[test]
-    fn a_row_shows_what_the_step_added() {
-        let (one, other) = (canned::plain(), canned::with_errors());
-        let text = header() + &row(&LADDER[4], &one, None) + &row(&LADDER[7], &other, Some(&one));
-        insta::assert_snapshot!(text);
+    fn what_a_step_adds_is_measured_round_by_round() {
+        let records = rounds();
+        let of_step = |place| records.iter().skip(place).step_by(9).collect::<Vec<_>>();
+        // Mean 3, t(4) = 2.776: 2.776 x sqrt(2.5 / 5) = 1.963, though all drift by 40 us.
+        let found = added(&of_step(0), &of_step(1));
+        assert_eq!(found.to_string(), "+3.0 \u{b1}2.0");
+        // No difference, in any round.
+        assert_eq!(added(&of_step(1), &of_step(2)).value, 0.0);
+    }
+
+    #[test]
+    fn the_table_shows_what_each_step_added() {
+        insta::assert_snapshot!(table(&rounds(), Page::default()));
+    }
+
+    #[test]
+    fn a_demonstration_that_was_cut_short_shows_the_steps_it_came_to() {
+        let shown = table(&rounds()[..2], Page::default());
+        assert!(
+            shown.lines().any(|line| line.trim_end() == "REMOVE"),
+            "{shown}"
+        );
     }
 }

@@ -10,7 +10,7 @@
 //! Every difference has its 95 % interval (`differences`), and conclusions are drawn only from
 //! what chance cannot explain.
 
-mod differences;
+pub mod differences;
 pub mod picture;
 
 use self::differences::{Batches, Estimate, Series};

@@ -114,7 +114,7 @@ pub fn named(name: &str) -> Option<&'static Report> {
 
 /// Nanoseconds in microseconds: with one decimal, as nct's, but from 0.1 s on without, where it
 /// says nothing and the columns would run together.
-fn micros(nanos: f64) -> String {
+pub fn micros(nanos: f64) -> String {
     match nanos / 1000.0 {
         micros if micros < 99_999.95 => format!("{micros:.1}"),
         micros => format!("{micros:.0}"),

@@ -78,7 +78,7 @@ impl<'record> Batches<'record> {
 
     /// That of an operation of a pass: of the kinds that all layers came to. What a batch has none
     /// of takes as long there as in the whole run.
-    pub fn of_all(&self, rows: &[Row]) -> Series {
+    pub(super) fn of_all(&self, rows: &[Row]) -> Series {
         let common = || {
             rows.iter()
                 .filter(|row| row.times.iter().all(Option::is_some))
