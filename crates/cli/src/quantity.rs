@@ -188,16 +188,100 @@ pub fn waiting_text(nanos: u64) -> String {
 
 /// A time to three figures: `87.3 µs`, `1.23 ms`, `12.3 s`.
 pub fn time_text(nanos: f64) -> String {
-    let (value, unit) = match nanos {
-        _ if nanos < 1e3 => (nanos, "ns"),
-        _ if nanos < 1e6 => (nanos / 1e3, "µs"),
-        _ if nanos < 1e9 => (nanos / 1e6, "ms"),
-        _ => (nanos / 1e9, "s"),
-    };
+    let (scale, unit) = time_unit(nanos);
+    let value = nanos / scale;
     match value {
         _ if value < 10.0 => format!("{value:.2} {unit}"),
         _ if value < 100.0 => format!("{value:.1} {unit}"),
         _ => format!("{value:.0} {unit}"),
+    }
+}
+
+/// The unit to which a figure with this uncertainty is rounded: the uncertainty keeps two digits if
+/// its first three are 100 to 354, and one if they are more (Particle Data Group, *Review of
+/// Particle Physics*, introduction, section 5.3). 25 % of 20,385 are 5,096, so it is 20,000.
+pub fn resolution(half_width: f64) -> f64 {
+    let scale = 10f64.powf(half_width.log10().floor());
+    let first = half_width / scale;
+    match first {
+        _ if !first.is_finite() => 0.0,
+        _ if first < 3.545 => scale / 10.0,
+        _ if first < 9.495 => scale,
+        // 950 to 999 are 1000, with two digits.
+        _ => scale,
+    }
+}
+
+/// A figure with no more digits than its uncertainty supports; as it is, if that is 0.
+pub fn rounded(value: f64, half_width: f64) -> f64 {
+    match resolution(half_width) {
+        unit if unit > 0.0 => (value / unit).round() * unit,
+        _ => value,
+    }
+}
+
+/// A number with so many decimals at most, without zeros at its end.
+pub fn plain(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').into(),
+        false => text,
+    }
+}
+
+/// A figure and half of its 95 % interval, both with the digits that this supports, and no more
+/// decimals than that: `99.83 ± 0.05`, `-50 ± 220`. What cannot be seen is left out.
+pub fn with_chance(value: f64, half_width: f64, decimals: usize) -> String {
+    let unit = resolution(half_width).max(10f64.powi(-(decimals as i32)));
+    let decimals = (-unit.log10() + 1e-9).floor().clamp(0.0, decimals as f64) as usize;
+    let [value, half_width] = [value, half_width].map(|value| (value / unit).round() * unit);
+    // -0 is 0.
+    let value = value + 0.0;
+    match half_width > 0.0 {
+        true => format!("{value:.decimals$} ± {half_width:.decimals$}"),
+        false => format!("{value:.decimals$}"),
+    }
+}
+
+/// The same of a time, in the unit that its value suggests: `8.4 ± 3.3 µs`.
+pub fn time_with_chance(nanos: f64, half_width: f64) -> String {
+    if half_width <= 0.0 {
+        return time_text(nanos);
+    }
+    let larger = nanos.abs().max(half_width);
+    let (scale, unit) = time_unit(larger);
+    // Three digits are enough, also of what is known better.
+    let decimals = (2.0 - (larger / scale).log10().floor()).clamp(0.0, 2.0) as usize;
+    let text = with_chance(nanos / scale, half_width / scale, decimals);
+    format!("{text} {unit}")
+}
+
+/// A time with no more digits than its uncertainty supports, and no more than three.
+pub fn time_within(nanos: f64, half_width: f64) -> String {
+    let (scale, unit) = time_unit(nanos);
+    let value = nanos / scale;
+    let decimals = (2.0 - value.max(1.0).log10().floor()).clamp(0.0, 2.0);
+    let coarsest = resolution(half_width / scale).max(10f64.powf(-decimals));
+    let decimals = (-coarsest.log10() + 1e-9).floor().max(0.0) as usize;
+    let value = (value / coarsest).round() * coarsest;
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A load with no more digits than its uncertainty supports: `20,000`.
+pub fn load_text(load: f64, half_width: f64) -> String {
+    let load = rounded(load, half_width);
+    match load < 1000.0 && resolution(half_width) < 1.0 {
+        true => format!("{load:.1}"),
+        false => grouped(load.round() as u64),
+    }
+}
+
+const fn time_unit(nanos: f64) -> (f64, &'static str) {
+    match nanos {
+        _ if nanos < 1e3 => (1.0, "ns"),
+        _ if nanos < 1e6 => (1e3, "µs"),
+        _ if nanos < 1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
     }
 }
 
@@ -267,6 +351,34 @@ mod tests {
         for text in ["", "4-2", "a", "0-99999", "1,,2"] {
             assert!(processors(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn figures_have_the_digits_that_their_uncertainty_supports() {
+        // 20,385 ± 25 %.
+        assert_eq!(load_text(20_385.0, 5096.0), "20,000");
+        assert_eq!(load_text(20_385.0, 204.0), "20,390");
+        assert_eq!(load_text(20_385.0, 12.0), "20,385");
+        assert_eq!(load_text(20_385.4, 0.0), "20,385");
+        assert_eq!(load_text(29.96, 0.2), "30.0");
+        assert_eq!(load_text(829.96, 40.0), "830");
+        // The rule's own limits: 354 has two digits, 355 one.
+        assert_eq!(resolution(354.0), 10.0);
+        assert_eq!(resolution(355.0), 100.0);
+        assert_eq!(resolution(0.096), 0.01);
+        assert_eq!(resolution(0.0), 0.0);
+        assert_eq!(rounded(f64::NAN, f64::NAN).to_string(), "NaN");
+        assert_eq!(with_chance(-49.5, 220.8, 2), "-50 ± 220");
+        assert_eq!(with_chance(-0.004, 0.0, 2), "0.00");
+        assert_eq!(with_chance(99.834, 0.054, 2), "99.83 ± 0.05");
+        assert_eq!(with_chance(99.834, 0.0001, 2), "99.83");
+        assert_eq!(time_with_chance(8_400.0, 3_300.0), "8.4 ± 3.3 µs");
+        assert_eq!(time_with_chance(312_812.0, 20_000.0), "313 ± 20 µs");
+        assert_eq!(time_with_chance(420.0, 13_000.0), "0 ± 13 µs");
+        assert_eq!(time_within(1_234_567.0, 50_000.0), "1.23 ms");
+        assert_eq!(time_within(1_234_567.0, 400_000.0), "1.2 ms");
+        assert_eq!(time_within(87_340.0, 0.0), "87.3 µs");
+        assert_eq!(plain(98.0, 1), "98");
     }
 
     #[test]

@@ -4,23 +4,19 @@
 use super::page::Page;
 use super::replay::Detail;
 use super::table::{Column, Table};
-use super::{micros, nhfsstone, text, validity};
+use super::{micros, nhfsstone, percentile, text, validity};
 use crate::quantity::{bytes_text, duration_text, grouped};
-use filestone_model::measure::caveat;
 use filestone_model::measure::mix_record::{
     FileSetRecord, MixOperationRecord, MixRecord, WireRecord,
 };
 use filestone_model::measure::run_record::KindRecord;
+use filestone_model::measure::verdict;
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Access, MixPlan, Popularity};
 
-/// Operations above a percentile before it is quoted without a mark.
-const ABOVE_MIN: u64 = 100;
 /// Who says in nhfsstone's words that a mix came out wrong.
 const PROGRAM: &str = "filestone";
-/// Stands behind a percentile that too few operations lie above.
-const FEW: char = '~';
 /// What the mix's source counted and nobody asks that is named.
 const LEFT_OUT_MAX: usize = 8;
 
@@ -37,12 +33,13 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         text.push_str(&nhfsstone::table(record, mix));
     }
     text.push_str(&format!("\n{}", text::heading(record, page)));
-    text.push_str(&validity::render(record, mix, page));
+    text.push_str(&validity::render(record, page));
     if let Some(wire) = &mix.wire {
         text.push_str(&on_the_wire(record, wire, page));
     }
-    text.push_str(&operations(record, mix, page));
-    text.push_str(&text::percentiles(record, page));
+    let tables = operations(record, mix, page) + &text::percentiles(record, page);
+    text.push_str(&tables);
+    text.push_str(&percentile::legend(&tables, page));
     text.push('\n');
     text.push_str(&page.facts(facts(record, plan, mix)));
     text.push_str(&errors(record, page));
@@ -70,7 +67,6 @@ fn operations(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
         false => ["OPS", "OPS/S"],
     }));
     let mut table = Table::new(columns);
-    let mut has_few = false;
     let seconds = record.window_ns.max(1) as f64 / 1e9;
     for operation in kinds(record, mix) {
         let kind = row_of(record, operation);
@@ -79,24 +75,18 @@ fn operations(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
             Some(row) => (Some([row.want_percent, row.got_percent]), row.count),
             None => (None, kind.map_or(0, |kind| kind.ledger.ended())),
         };
-        let (times, is_few) = times(kind);
-        has_few |= is_few;
-        let errors = kind.map_or(0, |kind| unsuccessful(&kind.ledger));
         let row = Row {
             shares,
             count,
-            times,
-            errors,
+            times: kind.map_or_else(no_times, |kind| {
+                times(&kind.response_time_ns, &kind.service_time_ns)
+            }),
+            errors: kind.map_or(0, |kind| unsuccessful(&kind.ledger)),
         };
         table.row(row.cells(operation.name(), seconds));
     }
     table.row(totals_row(record, mix).cells("all", seconds));
-    let mut text = format!("\n{}", table.render(page));
-    if has_few {
-        let few = format!("{FEW} fewer than {ABOVE_MIN} operations lie above it");
-        text.push_str(&page.prose(&few));
-    }
-    text
+    format!("\n{}", table.render(page))
 }
 
 /// How often, how long and with how many errors; what matters least gives way first.
@@ -160,28 +150,23 @@ fn kinds(record: &RunRecord, mix: &MixRecord) -> Vec<OpKind> {
     }
 }
 
-/// Response and service time of a kind, and whether too few operations lie above one.
-fn times(kind: Option<&KindRecord>) -> ([String; 6], bool) {
-    let Some(kind) = kind.filter(|kind| kind.response_time_ns.count > 0) else {
-        return (["-"; 6].map(|dash| format!("{dash} ")), false);
-    };
-    let (response, service) = (&kind.response_time_ns, &kind.service_time_ns);
-    let mut has_few = false;
-    let mut quantile = |row: &DistributionRecord, nanos: u64, per: u64| {
-        let is_few = row.count / per < ABOVE_MIN;
-        has_few |= is_few;
-        let mark = if is_few { FEW } else { ' ' };
-        format!("{}{mark}", micros(nanos as f64))
-    };
-    let columns = [
-        quantile(response, response.p50, 2),
-        quantile(response, response.p90, 10),
-        quantile(response, response.p99, 100),
-        format!("{} ", micros(response.max as f64)),
-        quantile(service, service.p50, 2),
-        quantile(service, service.p99, 100),
-    ];
-    (columns, has_few)
+fn no_times() -> [String; 6] {
+    ["-"; 6].map(percentile::beside)
+}
+
+/// Response and service time, percentiles that are not known with their mark.
+fn times(response: &DistributionRecord, service: &DistributionRecord) -> [String; 6] {
+    if response.count == 0 {
+        return no_times();
+    }
+    [
+        percentile::cell(response, 0.5, response.p50),
+        percentile::cell(response, 0.9, response.p90),
+        percentile::cell(response, 0.99, response.p99),
+        percentile::beside(&micros(response.max as f64)),
+        percentile::cell(service, 0.5, service.p50),
+        percentile::cell(service, 0.99, service.p99),
+    ]
 }
 
 /// All kinds together, in the same columns.
@@ -197,19 +182,10 @@ fn totals_row(record: &RunRecord, mix: &MixRecord) -> Row {
         ),
         Some(_) => (None, totals.ledger.ended()),
     };
-    let (response, service) = (&totals.response_time_ns, &totals.service_time_ns);
     Row {
         shares,
         count,
-        times: [
-            response.p50,
-            response.p90,
-            response.p99,
-            response.max,
-            service.p50,
-            service.p99,
-        ]
-        .map(|nanos| format!("{} ", micros(nanos as f64))),
+        times: times(&totals.response_time_ns, &totals.service_time_ns),
         errors: unsuccessful(&totals.ledger),
     }
 }
@@ -323,7 +299,7 @@ fn facts(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<(&'static s
     facts.push((
         "achieved load",
         match mix.wire {
-            Some(_) => load(caveat::achieved_load_ops_per_s(record)),
+            Some(_) => load(verdict::achieved_load_ops_per_s(record)),
             None => text::achieved_load(record),
         },
     ));

@@ -5,9 +5,10 @@ use super::page::Page;
 use super::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
 use super::table::{Column, Table};
 use super::{caption, micros, mix, sketch, text};
-use crate::quantity::grouped;
+use crate::quantity::{grouped, load_text, resolution};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
+use filestone_model::measure::verdict::{AtLoad, Verdict};
 
 /// The report; nothing if the record is not a search's.
 pub fn render(record: &RunRecord, page: Page) -> String {
@@ -31,10 +32,13 @@ pub fn render(record: &RunRecord, page: Page) -> String {
 /// What was found, in one sentence.
 fn answer(record: &ObjectiveRecord) -> String {
     let objective = record.objective;
-    let per_second = |load: Option<f64>| load.map(|load| format!("{} operations/s", amount(load)));
-    let found = per_second(record.load_ops_per_s);
-    let lower = per_second(record.lower_ops_per_s);
-    let upper = per_second(record.upper_ops_per_s);
+    let per_second = |load: Option<f64>, text: &dyn Fn(f64) -> String| {
+        load.map(|load| format!("{} operations/s", text(load)))
+    };
+    let half_width = half_width(record);
+    let found = per_second(record.load_ops_per_s, &|load| load_text(load, half_width));
+    let lower = per_second(record.lower_ops_per_s, &|load| below(load, half_width));
+    let upper = per_second(record.upper_ops_per_s, &|load| above(load, half_width));
     let confidence = "with 95 % confidence";
     match (record.end, found, lower, upper) {
         (SearchEnd::NeverHolds, _, _, upper) => {
@@ -50,7 +54,8 @@ fn answer(record: &ObjectiveRecord) -> String {
             format!("{objective} holds at all that the load generator can offer{above}")
         }
         (end, Some(found), Some(_), Some(upper)) => {
-            let lower = record.lower_ops_per_s.map_or_else(String::new, amount);
+            let lower = record.lower_ops_per_s;
+            let lower = lower.map_or_else(String::new, |load| below(load, half_width));
             format!(
                 "{objective} holds up to {found}: between {lower} and {upper} {confidence}{}",
                 because(end)
@@ -72,6 +77,28 @@ fn answer(record: &ObjectiveRecord) -> String {
                 ),
             }
         }
+    }
+}
+
+/// Half of the interval; 0 where one of its ends is missing.
+fn half_width(record: &ObjectiveRecord) -> f64 {
+    let ends = record.lower_ops_per_s.zip(record.upper_ops_per_s);
+    ends.map_or(0.0, |(lower, upper)| (upper - lower) / 2.0)
+}
+
+/// The ends of an interval are rounded outwards.
+fn below(load: f64, half_width: f64) -> String {
+    outwards(load, half_width, f64::floor)
+}
+
+fn above(load: f64, half_width: f64) -> String {
+    outwards(load, half_width, f64::ceil)
+}
+
+fn outwards(load: f64, half_width: f64, round: fn(f64) -> f64) -> String {
+    match resolution(half_width) {
+        unit if unit > 0.0 => load_text(round(load / unit) * unit, half_width),
+        _ => amount(load),
     }
 }
 
@@ -143,13 +170,19 @@ fn table(record: &ObjectiveRecord, page: Page) -> String {
             grouped(tried.above),
             format!("{percent:.3}"),
             format!("{seconds:.1}"),
-            match holds(record, tried) {
-                true => "holds".into(),
-                false => "broken".into(),
-            },
+            at_load(AtLoad::of(&record.objective, tried)).into(),
         ]);
     }
     format!("\n{}", table.render(page))
+}
+
+const fn at_load(found: AtLoad) -> &'static str {
+    match found {
+        AtLoad::NotKeptUp => "not kept up with",
+        AtLoad::Judged(Verdict::Holds) => "holds",
+        AtLoad::Judged(Verdict::Fails) => "broken",
+        AtLoad::Judged(Verdict::CannotTell(_)) => "cannot tell",
+    }
 }
 
 const fn holds(record: &ObjectiveRecord, tried: &TriedRecord) -> bool {

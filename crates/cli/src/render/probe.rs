@@ -2,13 +2,11 @@
 
 use super::page::Page;
 use crate::quantity::{grouped, time_text};
-use filestone_model::measure::caveat::{BUSY_PERCENT, Caveat};
+use filestone_model::measure::caveat::Caveat;
 use filestone_model::measure::run_record::Headroom;
+use filestone_model::measure::verdict::{BUSY_PERCENT, percentile};
 use filestone_model::measure::{DistributionRecord, Ledger, RunRecord};
 use filestone_model::plan::Plan;
-
-/// Fewer operations have no 99th percentile but their slowest one.
-const P99_MIN: u64 = 100;
 
 /// How many per second, how long each took, how they were asked, and whether the load generator
 /// was what set these figures: one line, or two where the page is narrow.
@@ -51,9 +49,10 @@ fn errors(ledger: &Ledger) -> Option<String> {
 }
 
 fn times(times: &DistributionRecord) -> Vec<String> {
+    // A 99th percentile that is not known is left to the table, which marks it.
     let (name, tail) = match times.count {
         0 => return vec![],
-        P99_MIN.. => ("p99", times.p99),
+        _ if percentile::is_known(times, 0.99) => ("p99", times.p99),
         _ => ("max", times.max),
     };
     let text = |name, nanos: u64| format!("{name} {}", time_text(nanos as f64));
@@ -143,6 +142,7 @@ mod tests {
         record.totals.achieved_load_ops_per_s = 24_913.4;
         (record.plan.clients, record.plan.in_flight) = (3, 4);
         let totals = &mut record.totals;
+        totals.response_time_ns.count = 20_000;
         (totals.response_time_ns.p50, totals.response_time_ns.p99) = (29_800, 101_200);
         totals.workers[0].busy_percent = 27.2;
         assert_eq!(

@@ -4,7 +4,7 @@
 use super::dbench::{self, Form};
 use super::page::Page;
 use super::table::{Column, Table};
-use super::{micros, text};
+use super::{micros, percentile, text};
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::measure::caveat::WAITED_PERCENT;
@@ -49,8 +49,9 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     }
     text.push_str(&dbench::throughput(Form::Five, record, plan));
     text.push_str(&format!("\n{}", page.prose(&heading(record))));
-    text.push_str(&operations(record, plan, page));
-    text.push_str(&text::percentiles(record, page));
+    let tables = operations(record, plan, page) + &text::percentiles(record, page);
+    text.push_str(&tables);
+    text.push_str(&percentile::legend(&tables, page));
     text.push('\n');
     text.push_str(&page.facts(facts(record, plan, replay)));
     text.push_str(&mismatches(replay, plan, page));
@@ -179,8 +180,13 @@ fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
     for kind in measured(record, plan) {
         let times = &kind.service_time_ns;
         let name = dbench::spelling(Form::Five, plan, kind.operation);
-        let figures = [times.p50, times.p90, times.p99, times.p99_9, times.max];
-        let figures = figures.map(|nanos| micros(nanos as f64));
+        let figures = [
+            percentile::cell(times, 0.5, times.p50),
+            percentile::cell(times, 0.9, times.p90),
+            percentile::cell(times, 0.99, times.p99),
+            percentile::cell(times, 0.999, times.p99_9),
+            micros(times.max as f64),
+        ];
         let count = grouped(times.count);
         table.row([name.to_string(), count].into_iter().chain(figures));
     }

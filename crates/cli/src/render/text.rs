@@ -3,7 +3,7 @@
 use super::page::Page;
 use super::replay::Detail;
 use super::table::{Column, Table};
-use super::{curve, micros, mix, objective, probe, replay, summary};
+use super::{curve, micros, mix, objective, percentile, probe, replay, shortfall, summary};
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::target::bracketed;
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
@@ -23,7 +23,9 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     }
     let mut text = probe::answer(record, page);
     text.push_str(&heading(record, page));
-    text.push_str(&percentiles(record, page));
+    let times = percentiles(record, page);
+    text.push_str(&times);
+    text.push_str(&percentile::legend(&times, page));
     if detail == Detail::Clients {
         text.push_str(&summary::render(record, summary::Extremes::Rows, page));
     }
@@ -46,9 +48,12 @@ pub fn mix_of_any_kind(record: &RunRecord, detail: Detail, page: Page) -> String
     }
 }
 
-/// One line that says what was measured.
+/// One line that says what was measured, and a sentence if the load was another one than the one
+/// offered.
 pub fn heading(record: &RunRecord, page: Page) -> String {
-    page.prose(&what_was_measured(record))
+    let sentence = shortfall::sentence(record);
+    let sentence = sentence.map_or_else(String::new, |sentence| page.prose(&sentence));
+    page.prose(&what_was_measured(record)) + &sentence
 }
 
 /// Target, load and length of a run, and how it ended.
@@ -175,21 +180,20 @@ pub fn percentiles(record: &RunRecord, page: Page) -> String {
 }
 
 fn distribution(row: &DistributionRecord) -> [String; 9] {
+    if row.count == 0 {
+        return ["-"; 9].map(String::from);
+    }
     [
-        row.min as f64,
-        row.mean,
-        row.p50 as f64,
-        row.p90 as f64,
-        row.p95 as f64,
-        row.p99 as f64,
-        row.p99_9 as f64,
-        row.p99_99 as f64,
-        row.max as f64,
+        micros(row.min as f64),
+        micros(row.mean),
+        percentile::cell(row, 0.5, row.p50),
+        percentile::cell(row, 0.9, row.p90),
+        percentile::cell(row, 0.95, row.p95),
+        percentile::cell(row, 0.99, row.p99),
+        percentile::cell(row, 0.999, row.p99_9),
+        percentile::cell(row, 0.9999, row.p99_99),
+        micros(row.max as f64),
     ]
-    .map(|nanos| match row.count {
-        0 => "-".into(),
-        _ => micros(nanos),
-    })
 }
 
 /// Load, bytes and cost, one fact per line.
@@ -366,8 +370,8 @@ pub fn companions(record: &RunRecord, page: Page) -> String {
             kind.operation.name().into(),
             grouped(kind.ledger.ok),
             grouped(kind.ledger.scheduled.saturating_sub(kind.ledger.ok)),
-            micros(times.p50 as f64),
-            micros(times.p99 as f64),
+            percentile::cell(times, 0.5, times.p50),
+            percentile::cell(times, 0.99, times.p99),
             micros(times.max as f64),
         ]);
     }

@@ -1,381 +1,421 @@
 //! Whether a run of a mix counts: each check with its figure, its bound and its verdict.
 //!
-//! The caveats judge, with their bounds; here all figures are shown, so that a run that counts
-//! says why. What a run is too short, or too disturbed, to tell has no verdict.
+//! The checks are the model's, of which the caveats are made, too; here all of them are shown, so
+//! that a run that counts says why. What a run does not tell is said, with how long one would
+//! have to be that does.
 
 use super::page::Page;
 use super::table::{Column, Table};
 use super::text::{calls_per_second, operations_per_second};
-use crate::quantity::{grouped, time_text};
-use filestone_model::measure::caveat::{
-    self, ABOVE_MIN, BUSY_PERCENT, Caveat, DISPATCH_SHARE, DRIFT_SHARE, LITTLE_SHARE, OFF_SHARE,
+use crate::quantity::{self, grouped, time_text};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::verdict::{
+    self, Bound, Check, OffShare, PercentileOfAll, Subject, Untold, Verdict, percentile,
 };
-use filestone_model::measure::mix_record::MixRecord;
-use filestone_model::measure::run_record::RunEnd;
-use filestone_model::measure::{Ledger, RunRecord};
-use filestone_model::operation::OpKind;
 
-/// Standard errors beyond which a drift is no chance, at 95 %.
-const STANDARD_ERRORS: f64 = 1.96;
-
-/// One check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
-    /// What is checked.
-    pub name: &'static str,
-    /// What came out.
-    pub figure: String,
-    /// What it must be.
-    pub bound: String,
-    /// Whether it is; `None` if nothing can be said.
-    pub holds: Option<bool>,
-}
-
-/// All checks of a mix.
-pub fn checks(record: &RunRecord, mix: &MixRecord) -> Vec<Check> {
-    [
-        Some(mix_check(record, mix)),
-        achieved(record, mix),
-        dispatch(record),
-        busy(record),
-        Some(errors(&record.totals.ledger)),
-        little(record, mix),
-        steady(record, mix),
-        Some(samples(record)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
+/// Where the lines that explain a figure begin.
+const INDENT: &str = "";
 
 /// The block of checks.
-pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
-    table(&checks(record, mix), page)
-}
-
-/// Checks as a table; the figures are sentences, so they stand last, where they may wrap.
-pub fn table(checks: &[Check], page: Page) -> String {
+pub fn render(record: &RunRecord, page: Page) -> String {
+    let checks = verdict::checks(record);
     let mut table = Table::new([
         Column::text("validity").at_least(14),
-        Column::text("VERDICT"),
+        Column::text("FIGURE ± 95 %"),
         Column::text("BOUND"),
-        Column::text("FIGURE"),
+        Column::text("VERDICT"),
     ]);
-    for check in checks {
-        let verdict = match check.holds {
-            Some(true) => "holds",
-            Some(false) => "FAILS",
-            None => "-",
-        };
-        table.row([check.name, verdict, &check.bound, &check.figure]);
+    for check in &checks {
+        table.row([
+            name(&check.subject).to_string(),
+            figure(check),
+            bound(check),
+            verdict_text(check.verdict).to_string(),
+        ]);
     }
-    format!("\n{}", table.render(page))
+    let table = table.render(page);
+    let mut lines = table.lines();
+    let mut text = format!("\n{}\n", lines.next().unwrap_or_default());
+    for (line, check) in lines.zip(&checks) {
+        text.push_str(&format!("{line}\n"));
+        text.push_str(&page.facts([(INDENT, explanation(record, check))]));
+    }
+    text
 }
 
-/// Whether none of the record's caveats is such.
-fn no_caveat(record: &RunRecord, is_such: impl Fn(&Caveat) -> bool) -> bool {
-    !record.caveats.iter().any(is_such)
+const fn name(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::MixInAll => "mix",
+        Subject::MixOf(_) | Subject::MixOnWireOf(_) => "worst share",
+        Subject::Achieved { .. } => "achieved",
+        Subject::DispatchDelay { .. } => "dispatch delay",
+        Subject::Headroom { .. } => "headroom",
+        Subject::Errors { .. } => "errors",
+        Subject::InFlight { .. } => "in flight",
+        Subject::SteadyState { .. } => "steady state",
+        Subject::SamplesAbove(_) | Subject::PercentileSpread(_) => "percentiles",
+    }
 }
 
-fn percent_of(share: f64) -> f64 {
-    100.0 * share
+const fn verdict_text(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Fails => "FAILS",
+        Verdict::CannotTell(_) => "cannot tell",
+    }
 }
 
-fn mix_check(record: &RunRecord, mix: &MixRecord) -> Check {
-    // What was seen on the wire counts, where it could be seen.
-    let rows: Vec<(OpKind, f64, f64)> = match &mix.wire {
-        Some(wire) => wire
-            .operations
-            .iter()
-            .map(|row| (row.operation, row.got_percent, row.want_percent))
-            .collect(),
-        None => mix
-            .operations
-            .iter()
-            .map(|row| (row.operation, row.got_percent, row.want_percent))
-            .collect(),
+/// In what a check's figure, its chance and its bound are.
+enum Unit {
+    Percent,
+    /// Of a deviation: with its sign.
+    Deviation,
+    Nanos,
+    Count,
+    Times,
+}
+
+const fn unit(subject: &Subject) -> Unit {
+    match subject {
+        Subject::MixInAll | Subject::Achieved { .. } | Subject::Headroom { .. } => Unit::Percent,
+        Subject::MixOf(_)
+        | Subject::MixOnWireOf(_)
+        | Subject::InFlight { .. }
+        | Subject::SteadyState { .. } => Unit::Deviation,
+        Subject::DispatchDelay { .. } => Unit::Nanos,
+        Subject::Errors { .. } | Subject::SamplesAbove(_) => Unit::Count,
+        Subject::PercentileSpread(_) => Unit::Times,
+    }
+}
+
+/// What came out, with no more digits than chance leaves it.
+fn figure(check: &Check) -> String {
+    let Check { figure, chance, .. } = *check;
+    match unit(&check.subject) {
+        Unit::Percent => format!("{} %", quantity::with_chance(figure, chance, 2)),
+        Unit::Deviation => {
+            let sign = if figure > 0.0 { "+" } else { "" };
+            format!("{sign}{} %", quantity::with_chance(figure, chance, 2))
+        }
+        Unit::Nanos => quantity::time_with_chance(figure, chance),
+        Unit::Count => grouped(figure.max(0.0) as u64),
+        Unit::Times => format!("factor {figure:.2}"),
+    }
+}
+
+/// The bound that was applied.
+fn bound(check: &Check) -> String {
+    let number = |value: f64| match unit(&check.subject) {
+        Unit::Percent | Unit::Deviation => format!("{} %", quantity::plain(value, 1)),
+        Unit::Nanos => time_text(value),
+        Unit::Count => grouped(value.max(0.0) as u64),
+        Unit::Times => format!("factor {}", quantity::plain(value, 1)),
     };
-    let blamed = record.caveats.iter().find_map(|caveat| match caveat {
-        Caveat::MixOff { operation, .. } => Some(*operation),
-        _ => None,
-    });
-    let deviation = |row: &&(OpKind, f64, f64)| (row.1 - row.2).abs();
-    let most = match blamed {
-        Some(operation) => rows.iter().find(|row| row.0 == operation),
-        None => rows
-            .iter()
-            .max_by(|one, other| deviation(one).total_cmp(&deviation(other))),
-    };
-    let most = most.map_or_else(String::new, |(operation, got, want)| {
-        format!("; {} {got:.2} % for {want:.2} %", operation.name())
-    });
-    Check {
-        name: "mix",
-        figure: format!("off by {:.2} % in all{most}", mix.off_by()),
-        bound: match mix.wire {
-            Some(_) => format!("± {} points", percent_of(OFF_SHARE)),
-            None => format!("each ± {} %", percent_of(OFF_SHARE)),
+    let Bound { least, ideal, most } = check.bound;
+    match (least, most) {
+        (Some(_), Some(most)) if ideal == 0.0 => format!("± {}", number(most)),
+        (Some(least), Some(most)) => format!("{} to {}", quantity::plain(least, 1), number(most)),
+        (None, Some(0.0)) => "0".into(),
+        (None, Some(most)) => format!("≤ {}", number(most)),
+        (Some(least), None) => format!("≥ {}", number(least)),
+        (None, None) => String::new(),
+    }
+}
+
+/// What the figure is of, and what it would take to tell.
+fn explanation(record: &RunRecord, check: &Check) -> String {
+    let what = what(record, check);
+    match check.verdict {
+        Verdict::CannotTell(untold) => format!("{what}; {}", to_tell(record, untold)),
+        Verdict::Holds | Verdict::Fails => what,
+    }
+}
+
+fn what(record: &RunRecord, check: &Check) -> String {
+    match &check.subject {
+        Subject::MixInAll => "off the mix, summed over all operations".into(),
+        Subject::MixOf(share) => format!("off its share: {}", of_share(share)),
+        Subject::MixOnWireOf(share) => format!("of all calls on the wire: {}", of_share(share)),
+        Subject::Achieved { due_ops_per_s, .. } => achieved(record, *due_ops_per_s),
+        Subject::DispatchDelay {
+            p99_ns,
+            response_time_mean_ns,
+        } => format!(
+            "late in the mean, {:.1} % of the response time; p99 {}",
+            100.0 * check.figure / response_time_mean_ns,
+            time_text(*p99_ns as f64)
+        ),
+        Subject::Headroom { .. } => {
+            let ceiling = record.headroom.as_ref().map_or_else(String::new, |can| {
+                format!(
+                    "; one alone exchanges {} NULL/s with the built-in server",
+                    quantity::load_text(can.engine_ops_per_s, 0.05 * can.engine_ops_per_s)
+                )
+            });
+            format!("of the window the busiest worker was busy{ceiling}")
+        }
+        Subject::Errors {
+            skipped, scheduled, ..
+        } => match skipped {
+            0 => format!("of {} operations", grouped(*scheduled)),
+            count => format!(
+                "of {} operations, {} of them never sent",
+                grouped(*scheduled),
+                grouped(*count)
+            ),
         },
-        holds: Some(no_caveat(record, |caveat| {
-            matches!(caveat, Caveat::MixInvalid { .. } | Caveat::MixOff { .. })
-        })),
+        Subject::InFlight {
+            counted,
+            least,
+            most,
+        } => {
+            let (least, most) = (format!("{least:.3}"), format!("{most:.3}"));
+            let law = match least == most {
+                true => least,
+                false => format!("{least} to {most}"),
+            };
+            format!("outside of Little's law: {counted:.3} counted, {law} by the law")
+        }
+        Subject::SteadyState { first_ns, last_ns } => format!(
+            "response time from the first third to the last: {} to {}",
+            time_text(*first_ns),
+            time_text(*last_ns)
+        ),
+        Subject::SamplesAbove(of) => format!(
+            "lie above the p99 of {} operations; it takes {} operations",
+            grouped(of.count),
+            grouped((percentile::beyond_min(of.quantile) / (1.0 - of.quantile)).ceil() as u64)
+        ),
+        Subject::PercentileSpread(of) => spread(of),
     }
 }
 
-/// Only of an open loop. Of a run that somebody ended, nothing is said.
-fn achieved(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
-    let due = caveat::due_load_ops_per_s(record)?;
-    let percent = percent_of(caveat::achieved_share(record)?);
-    let is_below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
-    Some(Check {
-        name: "achieved",
-        figure: match mix.wire {
-            Some(_) => format!(
-                "{percent:.2} % of the {} that were offered, on the wire",
+fn of_share(share: &OffShare) -> String {
+    format!(
+        "{}, {:.2} % for {:.2} %",
+        share.operation.name(),
+        share.got_percent,
+        share.want_percent
+    )
+}
+
+fn achieved(record: &RunRecord, due: f64) -> String {
+    match &record.mix {
+        Some(mix) if mix.wire.is_some() => {
+            format!(
+                "of the {} that were offered, on the wire",
                 calls_per_second(due)
-            ),
-            None => format!(
-                "{percent:.2} % of the {} that were due",
-                operations_per_second(due)
-            ),
-        },
-        bound: format!("≥ {:.0} %", percent_of(caveat::achieved_share_min(record))),
-        holds: (record.end == RunEnd::Finished).then(|| no_caveat(record, is_below)),
-    })
-}
-
-fn dispatch(record: &RunRecord) -> Option<Check> {
-    let totals = &record.totals;
-    let (late, response) = (&totals.dispatch_delay_ns, &totals.response_time_ns);
-    let is_open = record.totals.offered_load_ops_per_s.is_some();
-    if !is_open || late.count == 0 || response.mean <= 0.0 {
-        return None;
-    }
-    let percent = 100.0 * late.mean / response.mean;
-    Some(Check {
-        name: "dispatch delay",
-        figure: format!(
-            "mean {}, p99 {}: {percent:.2} % of the response time",
-            time_text(late.mean),
-            time_text(late.p99 as f64)
-        ),
-        bound: format!("≤ {} %", percent_of(DISPATCH_SHARE)),
-        holds: Some(no_caveat(record, |caveat| {
-            matches!(caveat, Caveat::DispatchDelay { .. })
-        })),
-    })
-}
-
-/// How much of the load generator was left.
-fn busy(record: &RunRecord) -> Option<Check> {
-    let busiest = record
-        .totals
-        .workers
-        .iter()
-        .map(|worker| worker.busy_percent)
-        .max_by(f64::total_cmp)?
-        // Its last look at the clock may be a little later than the window's end.
-        .min(100.0);
-    let ceiling = record.headroom.as_ref().map_or_else(String::new, |can| {
-        format!(
-            "; one alone exchanges {} NULL/s with the built-in server",
-            grouped(can.engine_ops_per_s.round() as u64)
-        )
-    });
-    let was_limit = |caveat: &Caveat| matches!(caveat, Caveat::GeneratorWasTheLimit { .. });
-    // Before due moments a worker spins: busy with nothing, if no load was lost.
-    let holds = match no_caveat(record, was_limit) {
-        true => (busiest < BUSY_PERCENT).then_some(true),
-        false => Some(false),
-    };
-    Some(Check {
-        name: "headroom",
-        figure: format!("busiest worker {busiest:.0} % busy{ceiling}"),
-        bound: format!("< {BUSY_PERCENT} %"),
-        holds,
-    })
-}
-
-fn errors(ledger: &Ledger) -> Check {
-    let bad = ledger.failed + ledger.timed_out + ledger.disconnected;
-    let skipped = match ledger.skipped {
-        0 => String::new(),
-        count => format!(", {} never sent", grouped(count)),
-    };
-    Check {
-        name: "errors",
-        figure: format!(
-            "{} of {} operations{skipped}",
-            grouped(bad),
-            grouped(ledger.scheduled)
-        ),
-        bound: "0".into(),
-        holds: Some(bad == 0 && ledger.skipped == 0),
+            )
+        }
+        Some(mix) if mix.asked_calls.is_some() => {
+            format!(
+                "of the {} that were offered, as asked",
+                calls_per_second(due)
+            )
+        }
+        _ => format!("of the {} that were due", operations_per_second(due)),
     }
 }
 
-/// In flight = load × time in flight (Little 1961), which holds for any system that is
-/// observed as a whole: where it does not, something was counted wrong or not at all. The law
-/// leaves open what our own lateness holds, so what is judged, and shown, is how far the count
-/// is outside of that.
-fn little(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
-    let counted = mix.in_flight_mean;
-    let (least, most) = caveat::in_flight_by_law(record, mix);
-    if counted <= 0.0 || least <= 0.0 {
-        return None;
-    }
-    let percent = 100.0 * (counted / counted.max(least).min(most) - 1.0);
-    let (least, most) = (format!("{least:.3}"), format!("{most:.3}"));
-    let law = match least == most {
-        true => least,
-        false => format!("{least} to {most}"),
-    };
-    let is_told = caveat::is_littles_law_told(record, mix);
-    let is_off = |caveat: &Caveat| matches!(caveat, Caveat::LittlesLaw { .. });
-    Some(Check {
-        name: "in flight",
-        figure: format!("{counted:.3} counted, {law} by Little's law: {percent:+.2} %"),
-        bound: format!("± {} %", percent_of(LITTLE_SHARE)),
-        holds: is_told.then(|| no_caveat(record, is_off)),
-    })
+fn spread(of: &PercentileOfAll) -> String {
+    format!(
+        "between the ends of the 95 % interval of the p99, {} to {}",
+        time_text(of.from_ns as f64),
+        time_text(of.to_ns as f64)
+    )
 }
 
-/// Nothing from so few intervals that chance is not known.
-fn steady(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
-    let (first, last) = (mix.thirds.first()?, mix.thirds.last()?);
-    if !caveat::is_steadiness_told(record, mix) || first.response_time_mean_ns <= 0.0 {
-        return None;
+/// What it would take to tell.
+fn to_tell(record: &RunRecord, untold: Untold) -> String {
+    match untold {
+        Untold::TooShort { times } => format!("a run of about {} tells", length(record, times)),
+        Untold::Spinning => "workers spin before due moments, so this says nothing".into(),
+        Untold::ConnectionLost => "a lost connection held operations that were not sent".into(),
+        Untold::Overhang => {
+            "operations take too long for such a window: run longer, or offer less".into()
+        }
+        Untold::EndedEarly => "the run ended early".into(),
     }
-    let drift = last.response_time_mean_ns - first.response_time_mean_ns;
-    let chance = STANDARD_ERRORS * first.standard_error_ns.hypot(last.standard_error_ns);
-    let percent = |nanos: f64| 100.0 * nanos / first.response_time_mean_ns;
-    let is_drift = |caveat: &Caveat| matches!(caveat, Caveat::Drift { .. });
-    Some(Check {
-        name: "steady state",
-        figure: format!(
-            "response time {:+.1} % from the first third to the last, chance ± {:.1} %",
-            percent(drift),
-            percent(chance)
-        ),
-        bound: format!("± {} %", percent_of(DRIFT_SHARE)),
-        holds: Some(no_caveat(record, is_drift)),
-    })
 }
 
-/// The highest percentile of the report that has enough operations above it.
-fn samples(record: &RunRecord) -> Check {
-    let count = record.totals.response_time_ns.count;
-    let above = |per: u64| count / per;
-    let quotable = [("p99.9", 1000), ("p99", 100), ("p90", 10), ("p50", 2)]
-        .into_iter()
-        .find(|(_, per)| above(*per) >= ABOVE_MIN);
-    let figure = match quotable {
-        Some((name, per)) => format!("{} operations above {name}", grouped(above(per))),
-        None => format!("only {} operations in all", grouped(count)),
-    };
-    let too_few = |caveat: &Caveat| matches!(caveat, Caveat::FewAboveQuantile { quantile, .. } if *quantile <= 0.99);
-    Check {
-        name: "samples",
-        figure,
-        bound: format!("p99: ≥ {ABOVE_MIN}"),
-        holds: Some(no_caveat(record, too_few)),
+/// So many times as long as the run was, rounded up to two digits.
+fn length(record: &RunRecord, times: f64) -> String {
+    if record.plan.count.is_some() {
+        let count = record.totals.ledger.ended() as f64 * times;
+        return format!("{} operations", grouped(rounded_up(count) as u64));
     }
+    let seconds = record.window_ns as f64 / 1e9 * times;
+    match seconds {
+        _ if seconds < 120.0 => format!("{} s", rounded_up(seconds).ceil()),
+        _ if seconds < 7200.0 => format!("{} min", rounded_up(seconds / 60.0).ceil()),
+        _ => format!("{} h", rounded_up(seconds / 3600.0).ceil()),
+    }
+}
+
+fn rounded_up(value: f64) -> f64 {
+    let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0);
+    (value / unit - 1e-9).ceil() * unit
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::render::canned;
-    use filestone_model::measure::caveat::find;
+    use filestone_model::measure::caveat::{Caveat, find};
     use filestone_model::plan::ArrivalsPlan;
 
-    fn verdict(record: &RunRecord, name: &str) -> Option<Option<bool>> {
-        let mix = record.mix.as_ref().expect("a mix");
-        let checks = checks(record, mix);
-        let check = checks.into_iter().find(|check| check.name == name);
-        check.map(|check| check.holds)
+    fn check(record: &RunRecord, called: &str) -> Option<Check> {
+        let mut checks = verdict::checks(record).into_iter();
+        checks.find(|check| name(&check.subject) == called)
     }
 
-    fn figure(record: &RunRecord, name: &str) -> String {
-        let mix = record.mix.as_ref().expect("a mix");
-        let checks = checks(record, mix);
-        let check = checks.into_iter().find(|check| check.name == name);
-        check.expect("it is made").figure
+    fn is(record: &RunRecord, called: &str) -> &'static str {
+        check(record, called).map_or("-", |check| verdict_text(check.verdict))
+    }
+
+    fn shown(record: &RunRecord, called: &str) -> String {
+        let check = check(record, called).expect("it is made");
+        format!("{} {}", figure(&check), explanation(record, &check))
+    }
+
+    fn has(record: &RunRecord, is_such: impl Fn(&Caveat) -> bool) -> bool {
+        find(record).iter().any(is_such)
     }
 
     #[test]
     fn no_worker_is_busy_for_more_than_all_of_the_time() {
         let mut record = canned::mix();
         record.totals.workers[0].busy_percent = 100.6;
-        assert!(figure(&record, "headroom").starts_with("busiest worker 100 % busy"));
+        assert!(shown(&record, "headroom").starts_with("100.00 % of the window"));
+        // It spins before due moments, and no load was lost.
+        assert_eq!(is(&record, "headroom"), "cannot tell");
+        record.plan.arrivals = ArrivalsPlan::Closed;
+        record.totals.offered_load_ops_per_s = None;
+        assert_eq!(is(&record, "headroom"), "FAILS");
+        assert!(has(&record, |caveat| matches!(
+            caveat,
+            Caveat::GeneratorWasTheLimit { .. }
+        )));
     }
 
     #[test]
-    fn where_the_caveats_say_nothing_no_check_fails() {
+    fn table_and_caveats_say_the_same() {
         let mut record = canned::mix();
         // What was counted is more than 5 % above the law, and the dispatch delay explains it.
         let mix = record.mix.as_mut().expect("a mix");
         let law = mix.in_flight_by_littles_law;
         mix.in_flight_mean = 1.2 * law;
+        let is_law = |caveat: &Caveat| matches!(caveat, Caveat::LittlesLaw { .. });
         record.totals.dispatch_delay_ns.sum = (0.2 * law * record.window_ns as f64) as u64;
-        record.caveats = find(&record);
-        assert_eq!(verdict(&record, "in flight"), Some(Some(true)));
-        assert!(figure(&record, "in flight").ends_with(" by Little's law: +0.00 %"));
+        assert_eq!(is(&record, "in flight"), "holds");
+        assert!(!has(&record, is_law));
         record.totals.dispatch_delay_ns.sum = 0;
-        record.caveats = find(&record);
-        assert_eq!(verdict(&record, "in flight"), Some(Some(false)));
-        assert!(figure(&record, "in flight").ends_with(" by Little's law: +20.00 %"));
+        assert_eq!(is(&record, "in flight"), "FAILS");
+        assert!(shown(&record, "in flight").starts_with("+20.0"));
+        assert!(has(&record, is_law));
         record.totals.reconnections = 1;
-        record.caveats = find(&record);
-        assert_eq!(verdict(&record, "in flight"), Some(None));
+        assert_eq!(is(&record, "in flight"), "cannot tell");
+        assert!(!has(&record, is_law));
     }
 
     #[test]
     fn what_the_warm_up_left_over_is_not_more_than_all_of_what_was_due() {
         let mut record = canned::mix();
         record.totals.achieved_load_ops_per_s = 4001.0 / 2.0;
-        record.caveats = find(&record);
-        let mix = record.mix.as_ref().expect("a mix");
-        let checks = checks(&record, mix);
-        let achieved = checks.iter().find(|check| check.name == "achieved");
-        let figure = &achieved.expect("an open loop").figure;
-        assert!(figure.starts_with("100.00 % of the 2,000 "), "{figure}");
+        let text = shown(&record, "achieved");
+        assert!(text.starts_with("100.00 "), "{text}");
+        assert!(
+            text.ends_with(" % of the 2,000 operations/s that were due"),
+            "{text}"
+        );
+        assert_eq!(is(&record, "achieved"), "holds");
     }
 
     #[test]
-    fn of_a_few_intervals_nothing_is_said_about_a_drift() {
+    fn a_backlog_of_the_warm_up_is_another_load_than_the_one_offered() {
         let mut record = canned::mix();
-        assert_eq!(verdict(&record, "steady state"), None);
-        let one = record.intervals.first().expect("an interval").clone();
-        record.intervals = vec![one; 6];
-        let thirds = &mut record.mix.as_mut().expect("a mix").thirds;
-        for (third, mean) in thirds.iter_mut().zip([100.0, 110.0, 120.0]) {
-            third.ended = 100;
-            (third.response_time_mean_ns, third.standard_error_ns) = (mean, 1.0);
-        }
-        record.caveats = find(&record);
-        assert_eq!(verdict(&record, "steady state"), Some(Some(false)));
-        let thirds = &mut record.mix.as_mut().expect("a mix").thirds;
-        thirds
-            .iter_mut()
-            .for_each(|third| third.standard_error_ns = 20.0);
-        record.caveats = find(&record);
-        assert_eq!(verdict(&record, "steady state"), Some(Some(true)));
+        record.totals.achieved_load_ops_per_s = 1.13 * 2000.0;
+        assert_eq!(is(&record, "achieved"), "FAILS");
+        assert!(has(&record, |caveat| matches!(
+            caveat,
+            Caveat::AchievedAboveOffered { left_over: 520, .. }
+        )));
+        let text = crate::render::shortfall::sentence(&record).expect("it is said at the top");
+        assert!(
+            text.contains("520 operations of it ended in the window"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_drift_that_chance_explains_cannot_be_told() {
+        let mut record = canned::mix();
+        let thirds = |record: &mut RunRecord, last: f64, error: f64| {
+            let thirds = &mut record.mix.as_mut().expect("a mix").thirds;
+            for (third, mean) in thirds.iter_mut().zip([100.0, 100.0, last]) {
+                third.ended = 100;
+                (third.response_time_mean_ns, third.standard_error_ns) = (mean, error);
+            }
+        };
+        thirds(&mut record, 120.0, 1.0);
+        assert_eq!(is(&record, "steady state"), "FAILS");
+        thirds(&mut record, 105.0, 1.0);
+        assert_eq!(is(&record, "steady state"), "holds");
+        // +226 % with a chance of ± 1176 %, in two seconds.
+        thirds(&mut record, 326.0, 600.0 / std::f64::consts::SQRT_2);
+        assert_eq!(is(&record, "steady state"), "cannot tell");
+        let text = shown(&record, "steady state");
+        assert!(text.starts_with("+200 ± 1200 %"), "{text}");
+        // (1176/10)² times two seconds are 7 h 41 min.
+        assert!(text.ends_with("; a run of about 8 h tells"), "{text}");
+        let is_drift = |caveat: &Caveat| matches!(caveat, Caveat::Drift { .. });
+        assert!(!has(&record, is_drift));
     }
 
     #[test]
     fn a_count_of_random_arrivals_may_take_as_long_as_chance_lets_it() {
         let mut record = canned::mix();
-        let offered_load_ops_per_s = 2000.0;
-        record.plan.arrivals = ArrivalsPlan::Poisson {
-            offered_load_ops_per_s,
-        };
-        record.totals.offered_load_ops_per_s = Some(offered_load_ops_per_s);
         record.plan.count = Some(100);
-        for (achieved, holds) in [(1600.0, true), (1500.0, false)] {
+        record.window_ns = 50_000_000;
+        for (achieved, said) in [(1600.0, "cannot tell"), (1500.0, "FAILS")] {
             record.totals.achieved_load_ops_per_s = achieved;
-            record.caveats = find(&record);
-            assert_eq!(verdict(&record, "achieved"), Some(Some(holds)));
+            assert_eq!(is(&record, "achieved"), said);
         }
+    }
+
+    #[test]
+    fn errors_that_explain_what_is_missing_are_named() {
+        let mut record = canned::mix();
+        let fail = |record: &mut RunRecord, failure: &str| {
+            let kind = &mut record.totals.kinds[0];
+            kind.failures = vec![filestone_model::measure::run_record::FailureCount {
+                failure: failure.into(),
+                count: 400,
+            }];
+            let ledger = &mut record.totals.ledger;
+            (ledger.ok, ledger.failed) = (3600, 400);
+            record.totals.achieved_load_ops_per_s = 1800.0;
+        };
+        let help = |record: &RunRecord| {
+            let caveats = find(record);
+            let mut below = caveats
+                .iter()
+                .filter(|caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. }));
+            below.next().and_then(|caveat| caveat.sentence().1)
+        };
+        fail(&mut record, "NFS3ERR_IO (5)");
+        assert!(help(&record).is_some_and(|help| help.contains("table of errors")));
+        fail(&mut record, "NFS3ERR_JUKEBOX (10008)");
+        assert!(help(&record).is_some_and(|help| help.contains("asks the client to wait")));
+        let text = crate::render::shortfall::sentence(&record).expect("it is said at the top");
+        assert!(text.contains("NFS3ERR_JUKEBOX"), "{text}");
+        // Without errors it is the server.
+        record.totals.ledger.failed = 0;
+        assert!(help(&record).is_some_and(|help| help.contains("offer less")));
+    }
+
+    #[test]
+    fn the_block_of_checks() {
+        insta::assert_snapshot!(render(&canned::mix(), Page::default()));
     }
 }

@@ -175,7 +175,6 @@ pub(super) fn record(
     };
     record.caveats = caveat::find(&record);
     if measured.seen.is_none() {
-        compare_calls_with_offered(&mut record, &measured.asked);
         let directory = record.target.export.clone();
         record.caveats.push(Caveat::NotSeenOnTheWire { directory });
     }
@@ -206,25 +205,6 @@ fn what_stays(mix: &MixPlan, (path, reason): (String, String)) -> Caveat {
     }
 }
 
-/// What is offered are calls, and an operation can be several of them: whether the offered load
-/// was achieved is for the calls to say, which without counters are those that were asked.
-fn compare_calls_with_offered(record: &mut RunRecord, asked: &Calls) {
-    let is_about_operations =
-        |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
-    record.caveats.retain(|caveat| !is_about_operations(caveat));
-    let Some(offered) = record.plan.arrivals.offered_load() else {
-        return;
-    };
-    let calls: u64 = asked.iter().sum();
-    let achieved = calls as f64 * 1e9 / record.window_ns.max(1) as f64;
-    if achieved < caveat::achieved_share_min(record) * offered {
-        record.caveats.push(Caveat::AchievedBelowOffered {
-            offered_load_ops_per_s: offered,
-            achieved_load_ops_per_s: achieved,
-        });
-    }
-}
-
 fn percent(part: u64, of: u64) -> f64 {
     100.0 * part as f64 / of.max(1) as f64
 }
@@ -235,11 +215,12 @@ fn mix_record(
     (asked, is_v4): (&Calls, bool),
     seen: Option<&(Counters, String)>,
 ) -> MixRecord {
+    let asked_in_all: u64 = asked.iter().sum();
     let mut record = MixRecord {
+        asked_calls: seen.is_none().then_some(asked_in_all),
         wire: seen.map(|(counters, source)| wire_record(mix, (asked, is_v4), (counters, source))),
         ..MixRecord::default()
     };
-    let asked_in_all: u64 = asked.iter().sum();
     for kind in OpKind::PROCEDURES {
         let at = |calls: &Calls| place(*kind).map_or(0, |place| calls[place]);
         let row = match &record.wire {

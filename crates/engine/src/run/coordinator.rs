@@ -163,7 +163,7 @@ impl Coordinator {
             None => RunEnd::Finished,
         };
         let window_ns = window_end.nanos_since(window_start);
-        let mix = file_set.map(|set| figures(plan, &totals, &intervals, window_ns, set));
+        let mix = file_set.map(|set| figures(plan, &totals, &ticks, window_ns, set));
         let course = Course {
             plan,
             target: target.clone(),

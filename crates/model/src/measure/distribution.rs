@@ -302,6 +302,21 @@ impl DistributionRecord {
             .clamp(self.min, self.max))
     }
 
+    /// The sum of the `power`-th powers of all values, in nanoseconds to that power. Of a record
+    /// without its histogram it is the most that sum and maximum allow.
+    pub fn moment_sum(&self, power: i32) -> f64 {
+        let Ok(histogram) = self.decode() else {
+            return self.sum as f64 * (self.max as f64).powi(power - 1);
+        };
+        let steps = histogram.iter_recorded();
+        steps
+            .map(|step| {
+                let value = histogram.median_equivalent(step.value_iterated_to());
+                step.count_at_value() as f64 * (value as f64).powi(power)
+            })
+            .sum()
+    }
+
     /// The record of all values of these records together.
     ///
     /// Count, sum and extremes stay exact; percentiles are those of the merged
@@ -334,6 +349,23 @@ impl DistributionRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sums_of_squares_and_cubes_are_those_of_the_values() {
+        let mut distribution = Distribution::<u64>::new();
+        [1000, 2000, 3000]
+            .into_iter()
+            .for_each(|nanos| distribution.record(nanos));
+        let record = distribution.to_record();
+        assert!((record.moment_sum(2) / 14e6 - 1.0).abs() < 1e-3);
+        assert!((record.moment_sum(3) / 36e9 - 1.0).abs() < 1e-3);
+        let without = DistributionRecord {
+            histogram: String::new(),
+            ..record
+        };
+        assert_eq!(without.moment_sum(2), 18e6);
+        assert_eq!(DistributionRecord::default().moment_sum(3), 0.0);
+    }
 
     #[test]
     fn a_first_value_of_zero_is_an_extreme_like_any_other() {

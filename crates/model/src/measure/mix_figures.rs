@@ -1,21 +1,19 @@
 //! What a mix came to: shares, operations in flight and steadiness, from a run's totals and
-//! intervals. A pure function; judging them is [`caveat`](crate::measure::caveat)'s.
+//! ticks. A pure function; judging them is [`verdict`](crate::measure::verdict)'s.
 
 use crate::measure::batch_means::half_width;
 use crate::measure::mix_record::{FileSetRecord, MixOperationRecord, MixRecord, ThirdRecord};
-use crate::measure::run_record::{IntervalRecord, Phase, Totals};
+use crate::measure::run_record::{TickRecord, Totals};
 use crate::measure::sample::Role;
+use crate::measure::verdict::STANDARD_ERRORS;
 use crate::operation::OpKind;
 use crate::plan::{MixPlan, Plan};
-
-/// Standard errors of a mean on either side that hold it with 95 % confidence.
-const STANDARD_ERRORS: f64 = 1.959_964;
 
 /// The record of a mix whose measured window was `window_ns` long.
 pub fn figures(
     plan: &Plan,
     totals: &Totals,
-    intervals: &[IntervalRecord],
+    ticks: &[TickRecord],
     window_ns: u64,
     file_set: FileSetRecord,
 ) -> MixRecord {
@@ -30,7 +28,8 @@ pub fn figures(
         operations,
         in_flight_mean: totals.in_flight_mean,
         in_flight_by_littles_law: in_flight(totals, window_ns),
-        thirds: thirds(intervals, window_ns),
+        thirds: thirds(ticks, window_ns),
+        asked_calls: None,
         wire: None,
     }
 }
@@ -77,40 +76,24 @@ fn in_flight(totals: &Totals, window_ns: u64) -> f64 {
     sums.map(|sum| sum as f64).sum::<f64>() / window_ns.max(1) as f64
 }
 
-/// The window in three parts. An interval belongs to the part in which its middle is.
-fn thirds(intervals: &[IntervalRecord], window_ns: u64) -> Vec<ThirdRecord> {
+/// The window in three parts. A tick belongs to the part in which its middle is; what ended after
+/// the window is in none.
+fn thirds(ticks: &[TickRecord], window_ns: u64) -> Vec<ThirdRecord> {
     let mut parts: [Vec<(u64, f64)>; 3] = Default::default();
-    let measured = intervals.iter();
-    for interval in measured.filter(|interval| interval.phase == Phase::Measure) {
-        // The last interval may reach into the drain.
-        let end_ns = interval.end_ns.min(window_ns.max(interval.start_ns));
-        let middle = interval.start_ns.midpoint(end_ns);
+    for tick in ticks.iter().filter(|tick| tick.ended > 0) {
+        let middle = tick.start_ns.saturating_add(tick.len_ns / 2);
         let part = u128::from(middle) * 3 / u128::from(window_ns.max(1));
-        let (count, sum) = ended(interval);
-        if let Some(part) = parts.get_mut((part as usize).min(2))
-            && count > 0
-        {
-            part.push((count, sum));
+        if let Some(part) = parts.get_mut(part as usize) {
+            part.push((tick.ended, tick.response_time_sum_ns as f64));
         }
     }
     parts.iter().map(|part| third(part)).collect()
 }
 
-/// How many measured operations ended in an interval, and the sum of their response times.
-fn ended(interval: &IntervalRecord) -> (u64, f64) {
-    let kinds = interval.kinds.iter();
-    let times = kinds
-        .filter(|kind| kind.role == Role::Measured)
-        .map(|kind| &kind.response_time_ns);
-    times.fold((0, 0.0), |(count, sum), time| {
-        (count + time.count, sum + time.sum as f64)
-    })
-}
-
-fn third(intervals: &[(u64, f64)]) -> ThirdRecord {
-    let ended = intervals.iter().map(|(count, _)| count).sum();
-    let sum: f64 = intervals.iter().map(|(_, sum)| sum).sum();
-    let means: Vec<f64> = intervals
+fn third(ticks: &[(u64, f64)]) -> ThirdRecord {
+    let ended = ticks.iter().map(|(count, _)| count).sum();
+    let sum: f64 = ticks.iter().map(|(_, sum)| sum).sum();
+    let means: Vec<f64> = ticks
         .iter()
         .map(|(count, sum)| sum / *count as f64)
         .collect();
@@ -118,18 +101,19 @@ fn third(intervals: &[(u64, f64)]) -> ThirdRecord {
         ended,
         response_time_mean_ns: sum / (ended as f64).max(1.0),
         standard_error_ns: half_width(&means).unwrap_or(0.0) / STANDARD_ERRORS,
+        batches: ticks.len() as u64,
     }
 }
 
 #[cfg(test)]
 pub(in crate::measure) mod tests {
     use super::*;
-    use crate::measure::run_record::{FailureCount, IntervalKindRecord, KindRecord};
+    use crate::measure::run_record::{FailureCount, KindRecord};
     use crate::measure::{Distribution, DistributionRecord, Ledger};
     use crate::operation::Stability;
     use crate::plan::{
-        Access, ArrivalsPlan, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount, Popularity,
-        TargetPlan, WorkloadPlan,
+        Access, ArrivalsPlan, FileSetPlan, FileSizes, LocalMix, MixCount, NfsTarget, Popularity,
+        TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
     };
 
     const SECOND: u64 = 1_000_000_000;
@@ -166,9 +150,18 @@ pub(in crate::measure) mod tests {
         };
         Plan {
             face: "mix".into(),
-            target: TargetPlan::Local(LocalTarget { directory: None }),
+            target: TargetPlan::Nfs3(NfsTarget {
+                host: Some("server".into()),
+                port: None,
+                mount_port: None,
+                path: "/export".into(),
+                transport: TransportKind::Tcp,
+                reserved_port: false,
+                uid: 0,
+                gid: 0,
+            }),
             workload: WorkloadPlan::Mix(Box::new(mix)),
-            arrivals: ArrivalsPlan::Constant {
+            arrivals: ArrivalsPlan::Poisson {
                 offered_load_ops_per_s: 1000.0,
             },
             clients: 2,
@@ -239,34 +232,23 @@ pub(in crate::measure) mod tests {
         }
     }
 
-    /// One second in which `count` operations took so long.
-    pub(in crate::measure) fn interval(second: u64, count: u64, nanos: u64) -> IntervalRecord {
-        let row = |role, count, nanos| IntervalKindRecord {
-            operation: OpKind::GetAttr,
-            role,
-            ledger: Ledger::default(),
-            response_time_ns: times(count, nanos),
-            service_time_ns: times(count, nanos),
-        };
-        IntervalRecord {
-            start_ns: second * SECOND,
-            end_ns: (second + 1) * SECOND,
-            phase: Phase::Measure,
-            ledger: Ledger::default(),
+    /// A tick in which `count` operations took so long.
+    pub(in crate::measure) fn tick(place: u64, count: u64, nanos: u64) -> TickRecord {
+        TickRecord {
+            start_ns: place * TICK_NANOS,
+            len_ns: TICK_NANOS,
+            ended: count,
+            response_time_sum_ns: count * nanos,
+            response_time_min_ns: nanos,
+            response_time_max_ns: nanos,
             bytes_sent: 0,
             bytes_received: 0,
-            client_cpu_ns: 0,
-            kinds: vec![
-                row(Role::Measured, count, nanos),
-                // Not to be counted.
-                row(Role::Companion, 7, 70_000_000),
-            ],
         }
     }
 
-    fn of(totals: &Totals, intervals: &[IntervalRecord]) -> MixRecord {
+    fn of(totals: &Totals, ticks: &[TickRecord]) -> MixRecord {
         let file_set = FileSetRecord::default();
-        figures(&plan(), totals, intervals, 30 * SECOND, file_set)
+        figures(&plan(), totals, ticks, 3 * SECOND, file_set)
     }
 
     #[test]
@@ -292,24 +274,28 @@ pub(in crate::measure) mod tests {
 
     #[test]
     fn by_littles_law_companions_are_in_flight_too() {
-        // 29,000 + 1,000 operations of 1 ms in 30 s.
+        // 29,000 + 1,000 operations of 1 ms in 3 s.
         let record = of(&totals(8_700, 20_000, 300, 1_000), &[]);
-        assert!((record.in_flight_by_littles_law - 1.0).abs() < 1e-9);
+        assert!((record.in_flight_by_littles_law - 10.0).abs() < 1e-9);
         assert_eq!(record.in_flight_mean, 1.0);
     }
 
     #[test]
     fn thirds_have_means_and_standard_errors() {
-        let intervals: Vec<_> = (0..30)
-            .map(|second| match second {
-                0..10 => interval(second, 100, 1_000_000 + 10_000 * (second % 2)),
-                10..20 => interval(second, 200, 2_000_000),
-                _ => interval(second, 100 * (second % 2), 3_000_000),
+        let ticks: Vec<_> = (0..30)
+            .map(|place| match place {
+                0..10 => tick(place, 100, 1_000_000 + 10_000 * (place % 2)),
+                10..20 => tick(place, 200, 2_000_000),
+                _ => tick(place, 100 * (place % 2), 3_000_000),
             })
+            // In the drain, which is no part of the window.
+            .chain([tick(30, 1000, 9_000_000)])
             .collect();
-        let thirds = of(&totals(1, 1, 1, 1), &intervals).thirds;
+        let thirds = of(&totals(1, 1, 1, 1), &ticks).thirds;
         let ended: Vec<_> = thirds.iter().map(|third| third.ended).collect();
         assert_eq!(ended, [1000, 2000, 500]);
+        let batches: Vec<_> = thirds.iter().map(|third| third.batches).collect();
+        assert_eq!(batches, [10, 10, 5]);
         let means: Vec<_> = thirds.iter().map(|t| t.response_time_mean_ns).collect();
         assert_eq!(means, [1_005_000.0, 2_000_000.0, 3_000_000.0]);
         // Five of 1.00 and five of 1.01 ms: s² = 10 · 5,000² / 9, t(9) = 2.262.
@@ -320,9 +306,9 @@ pub(in crate::measure) mod tests {
     }
 
     #[test]
-    fn a_run_of_one_interval_or_none_has_thirds_that_say_nothing() {
-        for intervals in [vec![], vec![interval(14, 10, 1)]] {
-            let thirds = of(&totals(1, 1, 1, 1), &intervals).thirds;
+    fn a_run_of_one_tick_or_none_has_thirds_that_say_nothing() {
+        for ticks in [vec![], vec![tick(14, 10, 1)]] {
+            let thirds = of(&totals(1, 1, 1, 1), &ticks).thirds;
             assert_eq!(thirds.len(), 3);
             assert!(thirds.iter().all(|third| third.standard_error_ns == 0.0));
         }

@@ -24,6 +24,10 @@ pub struct MixRecord {
     pub in_flight_by_littles_law: f64,
     /// The window in three parts, by when operations ended.
     pub thirds: Vec<ThirdRecord>,
+    /// Calls that were asked for, of a mix through a kernel mount whose counters were not looked
+    /// at: also those that are none of the mix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_calls: Option<u64>,
     /// What was seen on the wire, of a mix through a kernel mount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireRecord>,
@@ -74,9 +78,12 @@ pub struct ThirdRecord {
     pub ended: u64,
     /// Their mean response time.
     pub response_time_mean_ns: f64,
-    /// Standard error of that mean, from the means of the intervals in the third: 1.96 of them on
-    /// either side hold it with 95 % confidence. 0 where there are fewer than two intervals.
+    /// Standard error of that mean, from the means of the stretches of 100 ms in the third: 1.96 of
+    /// them on either side hold it with 95 % confidence. 0 where there are fewer than two.
     pub standard_error_ns: f64,
+    /// Stretches of 100 ms in which something ended. 0 in records of before it was kept.
+    #[serde(default)]
+    pub batches: u64,
 }
 
 impl MixRecord {

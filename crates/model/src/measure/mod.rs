@@ -19,6 +19,7 @@ pub mod recorder;
 pub mod replay_record;
 pub mod run_record;
 pub mod sample;
+pub mod verdict;
 pub mod warm_up;
 
 pub use assembly::Assembly;

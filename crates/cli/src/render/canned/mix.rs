@@ -147,6 +147,7 @@ fn mix_record(record: &RunRecord) -> MixRecord {
         ended,
         response_time_mean_ns: record.totals.response_time_ns.mean,
         standard_error_ns: 1500.0,
+        batches: 7,
     };
     MixRecord {
         file_set: FileSetRecord {
@@ -166,6 +167,7 @@ fn mix_record(record: &RunRecord) -> MixRecord {
         in_flight_mean: in_flight(record),
         in_flight_by_littles_law: in_flight(record),
         thirds: [1333, 1333, 1334].map(third).to_vec(),
+        asked_calls: None,
         wire: None,
     }
 }

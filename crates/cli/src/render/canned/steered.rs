@@ -220,6 +220,7 @@ pub fn mix_through_mount() -> RunRecord {
             ended: 1333,
             response_time_mean_ns,
             standard_error_ns: 9000.0,
+            batches: 7,
         })
         .to_vec();
     mix.wire = Some(wire_of(&mix.operations));

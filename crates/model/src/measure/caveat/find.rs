@@ -1,29 +1,16 @@
 //! Which caveats a record calls for.
 
 use super::Caveat;
-use crate::measure::mix_record::WireRecord;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
 use crate::measure::sample::Role;
-use crate::mix::feedback::CORRECTION_NS;
+use crate::measure::verdict::{self, Check, Subject};
 use crate::operation::OpKind;
-use crate::plan::{ArrivalsPlan, TargetPlan};
+use crate::plan::TargetPlan;
 
-/// A worker busier than this was the limit, or near it.
-pub const BUSY_PERCENT: f64 = 95.0;
 /// A thread that had no processor for longer than this was held up.
 pub const WAITED_PERCENT: f64 = 5.0;
-/// Lateness of our own above this share of the response time is worth a caveat.
-pub const DISPATCH_SHARE: f64 = 0.01;
-/// Achieved below this share of offered is worth one.
-const ACHIEVED_SHARE: f64 = 0.99;
-/// Of a mix: what a run must reach to count at all. LADDIS and SFS had rules of the kind.
-const ACHIEVED_SHARE_OF_MIX: f64 = 0.98;
-/// Standard deviations by which a count of random arrivals may be late.
-const DEVIATIONS: f64 = 3.0;
-/// Operations that should lie above a percentile before it is quoted.
-pub const ABOVE_MIN: u64 = 100;
 /// A clock dearer than this adds to what is measured.
 const CLOCK_READ_NS: f64 = 50.0;
 
@@ -49,12 +36,16 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     find_errors(record, &mut caveats);
     match &record.replay {
         Some(replay) => find_in_replay(record, replay, &mut caveats),
-        // A steered run goes to the limits on purpose; what it found says how it went.
-        None if record.plan.steering.is_some() => find_waiting(record, &mut caveats),
-        None => find_limits(record, &mut caveats),
+        None => find_waiting(record, &mut caveats),
     }
-    if let Some(mix) = &record.mix {
-        super::mix::find(record, mix, &mut caveats);
+    if let Some(wire) = record.mix.as_ref().and_then(|mix| mix.wire.as_ref()) {
+        caveats.extend(super::mix::not_caused(wire));
+    }
+    let failed = verdict::checks(record);
+    let failed = failed.iter().filter(|check| check.fails());
+    caveats.extend(failed.filter_map(|check| of_check(record, check)));
+    if record.mix.is_some() {
+        super::mix::find_companions(record, &mut caveats);
     }
     find_doubts(record, &mut caveats);
     caveats
@@ -155,113 +146,80 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
     find_waiting(record, caveats);
 }
 
-/// What of an open loop's load could be achieved, in operations per second: of random arrivals
-/// for a time, chance decides how many are due. `None` for a closed loop.
-///
-/// Of a mix through a kernel mount it is what was offered, in calls per second: what is due is
-/// corrected until that many are on the wire.
-pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
-    if wire(record).is_some() {
-        return record.totals.offered_load_ops_per_s;
-    }
-    match record.plan.arrivals {
-        ArrivalsPlan::Poisson { .. } if record.plan.count.is_none() => {
-            let scheduled = record.totals.ledger.scheduled as f64;
-            Some(scheduled * 1e9 / record.window_ns.max(1) as f64)
+/// The caveat of a check that fails. Errors have one of their own, which says what they were.
+fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
+    Some(match &check.subject {
+        Subject::MixInAll => Caveat::MixInvalid {
+            off_by_percent: check.figure,
+        },
+        Subject::MixOf(share) | Subject::MixOnWireOf(share) => Caveat::MixOff {
+            operation: share.operation,
+            want_percent: share.want_percent,
+            got_percent: share.got_percent,
+            operations: share.off,
+            of: share.of,
+        },
+        Subject::Achieved { .. } => of_achieved(check)?,
+        Subject::DispatchDelay {
+            response_time_mean_ns,
+            ..
+        } => Caveat::DispatchDelay {
+            mean_ns: check.figure,
+            response_time_mean_ns: *response_time_mean_ns,
+        },
+        Subject::Headroom { worker, workers } => Caveat::GeneratorWasTheLimit {
+            worker: *worker,
+            busy_percent: check.figure,
+            workers: *workers,
+        },
+        Subject::Errors { skipped, .. } => {
+            return (*skipped > 0).then_some(Caveat::Skipped {
+                count: *skipped,
+                scheduled: record.totals.ledger.scheduled,
+            });
         }
-        _ => record.totals.offered_load_ops_per_s,
-    }
-}
-
-/// What was achieved of [`due_load_ops_per_s`]: operations that ended, or calls on the wire where those are what is
-/// offered.
-pub fn achieved_load_ops_per_s(record: &RunRecord) -> f64 {
-    match wire(record) {
-        Some(wire) => wire.calls as f64 * 1e9 / record.window_ns.max(1) as f64,
-        None => record.totals.achieved_load_ops_per_s,
-    }
-}
-
-/// The same as a share: 1 at most, since what was left over from the warm-up and ended in the
-/// window was not due in it. More calls on the wire than were offered are more.
-pub fn achieved_share(record: &RunRecord) -> Option<f64> {
-    let due = due_load_ops_per_s(record).filter(|due| *due > 0.0)?;
-    let share = achieved_load_ops_per_s(record) / due;
-    Some(match wire(record) {
-        Some(_) => share,
-        None => share.min(1.0),
+        Subject::InFlight { counted, least, .. } => Caveat::LittlesLaw {
+            in_flight_mean: *counted,
+            in_flight_by_littles_law: *least,
+        },
+        Subject::SteadyState { first_ns, last_ns } => Caveat::Drift {
+            first_third_mean_ns: *first_ns,
+            last_third_mean_ns: *last_ns,
+        },
+        Subject::SamplesAbove(of) | Subject::PercentileSpread(of) => Caveat::FewAboveQuantile {
+            quantile: of.quantile,
+            above: of.above,
+            count: of.count,
+            from_ns: of.from_ns,
+            to_ns: of.to_ns,
+        },
     })
 }
 
-/// What was seen on the wire, of a mix through a kernel mount.
-fn wire(record: &RunRecord) -> Option<&WireRecord> {
-    record.mix.as_ref().and_then(|mix| mix.wire.as_ref())
-}
-
-/// The share of [`due_load_ops_per_s`] below which another load was measured. How long n random
-/// arrivals take has the standard deviation 1/√n of itself.
-pub fn achieved_share_min(record: &RunRecord) -> f64 {
-    let share = match record.plan.mix() {
-        None => ACHIEVED_SHARE,
-        Some(_) => ACHIEVED_SHARE_OF_MIX,
+fn of_achieved(check: &Check) -> Option<Caveat> {
+    let Subject::Achieved {
+        due_ops_per_s,
+        achieved_ops_per_s,
+        left_over,
+        shortfall,
+    } = check.subject
+    else {
+        return None;
     };
-    if let (Some(wire), Some(load)) = (wire(record), record.totals.offered_load_ops_per_s) {
-        // What came since the last two corrections has not been evened out.
-        let since = 2.0 * load * CORRECTION_NS as f64 / 1e9;
-        return share / (1.0 + DEVIATIONS * since.sqrt() / wire.calls.max(1) as f64);
-    }
-    match (record.plan.arrivals, record.plan.count) {
-        (ArrivalsPlan::Poisson { .. }, Some(count)) => {
-            share / (1.0 + DEVIATIONS / (count.max(1) as f64).sqrt())
-        }
-        _ => share,
-    }
-}
-
-/// Whether the load generator, and not the server, set the numbers.
-fn find_limits(record: &RunRecord, caveats: &mut Vec<Caveat>) {
-    let (plan, totals) = (&record.plan, &record.totals);
-    let offered = due_load_ops_per_s(record);
-    let least = achieved_share_min(record);
-    let achieved_load_ops_per_s = achieved_load_ops_per_s(record);
-    let is_below = offered.is_some_and(|offered| achieved_load_ops_per_s < least * offered);
-    // A worker that spins is always busy; an open loop spins before due moments.
-    // There being busy says nothing unless load was lost.
-    let busiest = totals
-        .workers
-        .iter()
-        .max_by(|one, other| one.busy_percent.total_cmp(&other.busy_percent));
-    if let Some(worker) = busiest.filter(|worker| worker.busy_percent >= BUSY_PERCENT)
-        && ((offered.is_none() && !plan.busy_poll) || is_below)
-    {
-        caveats.push(Caveat::GeneratorWasTheLimit {
-            worker: worker.worker,
-            busy_percent: worker.busy_percent.min(100.0),
-            workers: plan.workers,
-        });
-    }
-    find_waiting(record, caveats);
-    if let (Some(offered_load_ops_per_s), true) =
-        (offered, is_below && record.end == RunEnd::Finished)
-    {
-        caveats.push(Caveat::AchievedBelowOffered {
+    let (offered_load_ops_per_s, achieved_load_ops_per_s) = (due_ops_per_s, achieved_ops_per_s);
+    Some(if check.figure < check.bound.ideal {
+        Caveat::AchievedBelowOffered {
             offered_load_ops_per_s,
             achieved_load_ops_per_s,
-        });
-    }
-    if totals.ledger.skipped > 0 {
-        caveats.push(Caveat::Skipped {
-            count: totals.ledger.skipped,
-            scheduled: totals.ledger.scheduled,
-        });
-    }
-    let (delay, response) = (totals.dispatch_delay_ns.mean, totals.response_time_ns.mean);
-    if offered.is_some() && delay > DISPATCH_SHARE * response {
-        caveats.push(Caveat::DispatchDelay {
-            mean_ns: delay,
-            response_time_mean_ns: response,
-        });
-    }
+            cause: shortfall,
+        }
+    } else {
+        Caveat::AchievedAboveOffered {
+            offered_load_ops_per_s,
+            achieved_load_ops_per_s,
+            left_over: u64::try_from(left_over).unwrap_or(0),
+        }
+    })
 }
 
 /// Whether threads were kept waiting for a processor.
@@ -307,16 +265,6 @@ fn find_waiting_for(processors: &ProcessorsRecord, record: &RunRecord, caveats: 
 /// What makes the numbers uncertain or unfit to be quoted.
 fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     find_transfer(record, caveats);
-    let count = record.totals.response_time_ns.count;
-    let quantile = [(0.99, 100), (0.999, 1000)]
-        .into_iter()
-        .find(|(_, one_in)| count / one_in < ABOVE_MIN);
-    if let Some((quantile, one_in)) = quantile {
-        caveats.push(Caveat::FewAboveQuantile {
-            quantile,
-            above: count / one_in,
-        });
-    }
     if record.window_ns < 1_000_000_000 && record.plan.count.is_none() {
         caveats.push(Caveat::ShortRun {
             window_ns: record.window_ns,

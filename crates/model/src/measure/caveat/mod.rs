@@ -7,16 +7,11 @@ mod find;
 mod mix;
 mod sentence;
 
-pub use find::{
-    ABOVE_MIN, BUSY_PERCENT, DISPATCH_SHARE, WAITED_PERCENT, achieved_load_ops_per_s,
-    achieved_share, achieved_share_min, due_load_ops_per_s, find, waited_for_processor,
-};
-pub use mix::{
-    DRIFT_SHARE, LITTLE_SHARE, OFF_SHARE, in_flight_by_law, is_littles_law_told, is_steadiness_told,
-};
+pub use find::{WAITED_PERCENT, find, waited_for_processor};
 pub(crate) use sentence::grouped;
 pub use sentence::quantile_name;
 
+use crate::measure::verdict::Shortfall;
 use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,11 +49,33 @@ pub enum Caveat {
     AchievedBelowOffered {
         offered_load_ops_per_s: f64,
         achieved_load_ops_per_s: f64,
+        /// Why; records of before it was looked for have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Shortfall>,
+    },
+    /// More was done than was due.
+    AchievedAboveOffered {
+        offered_load_ops_per_s: f64,
+        achieved_load_ops_per_s: f64,
+        /// Operations that the warm-up left over; 0 through a kernel mount.
+        left_over: u64,
     },
     /// Operations were due and never sent.
     Skipped { count: u64, scheduled: u64 },
-    /// Fewer than 100 operations lie above a percentile that is shown.
-    FewAboveQuantile { quantile: f64, above: u64 },
+    /// A percentile of all operations is not known: too few lie above it, or they lie far apart.
+    #[serde(alias = "few-above-quantile-of")]
+    FewAboveQuantile {
+        quantile: f64,
+        above: u64,
+        /// All operations.
+        #[serde(default, alias = "ended")]
+        count: u64,
+        /// It is in this interval with 95 % confidence.
+        #[serde(default)]
+        from_ns: u64,
+        #[serde(default)]
+        to_ns: u64,
+    },
     /// Compiled without optimisation.
     DebugBuild,
     /// Reading the clock is dear.
@@ -159,15 +176,6 @@ pub enum Caveat {
     Drift {
         first_third_mean_ns: f64,
         last_third_mean_ns: f64,
-    },
-    /// Fewer than 100 operations of some kind lie above a percentile that is shown.
-    FewAboveQuantileOf {
-        operation: OpKind,
-        quantile: f64,
-        above: u64,
-        ended: u64,
-        operations: u64,
-        of: u64,
     },
     /// What keeps the file set in its proportions is a load of its own.
     CompanionLoad { calls: u64, all_calls: u64 },

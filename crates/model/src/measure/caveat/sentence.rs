@@ -1,6 +1,7 @@
 //! Caveats as sentences, with their figures, and what to do about each.
 
 mod curve;
+mod load;
 mod mix;
 
 use super::Caveat;
@@ -17,13 +18,13 @@ pub fn of(caveat: &Caveat) -> String {
         }
         Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => transfer(*size_bytes, *server_max_bytes),
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
-        Caveat::AchievedBelowOffered { offered_load_ops_per_s, achieved_load_ops_per_s } => {
-            achieved(*offered_load_ops_per_s, *achieved_load_ops_per_s)
-        }
+        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } => load::of(caveat).unwrap_or_default(),
         Caveat::Skipped { count, scheduled } => {
             of_all(*count, *scheduled, "operations were due and never sent: every slot was taken, or the connection down, until the end")
         }
-        Caveat::FewAboveQuantile { quantile, above } => few_above(*quantile, *above),
+        Caveat::FewAboveQuantile { quantile, above, count, from_ns, to_ns } => {
+            few_above(*quantile, *above, *count, [*from_ns, *to_ns])
+        }
         Caveat::DebugBuild => DEBUG_BUILD.into(),
         Caveat::SlowClock { source, read_ns } => {
             format!("reading the clock ({source}) takes {read_ns:.0} ns, which adds to every batch of replies")
@@ -68,7 +69,6 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::MixOff { .. }
         | Caveat::LittlesLaw { .. }
         | Caveat::Drift { .. }
-        | Caveat::FewAboveQuantileOf { .. }
         | Caveat::CompanionLoad { .. }
         | Caveat::CompanionsUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
@@ -90,14 +90,14 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::DispatchDelay { .. } => {
             "leave a processor to the load generator, use --busy-poll, or lower the load"
         }
-        Caveat::AchievedBelowOffered { .. } => {
-            "offer less, or allow more calls in flight (--in-flight) if slot wait is high"
+        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } => {
+            return load::help_for(caveat);
         }
         Caveat::Skipped { .. } => {
             "the response times of these would have been the longest; allow more in flight or offer less"
         }
         Caveat::FewAboveQuantile { .. } => {
-            "run longer (--duration) before quoting it; 100 or more make it worth quoting"
+            "run longer (--duration) before quoting it, or a percentile above it; ~ marks them"
         }
         Caveat::DebugBuild => "build with --release",
         Caveat::SlowClock { source, .. } => faster_clock(source),
@@ -105,7 +105,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Loopback { built_in: false } => {
             "run the load generator on another host for figures to publish"
         }
-        Caveat::Unsuccessful { .. } => "see the table of errors",
+        Caveat::Unsuccessful { most_frequent, .. } => load::help_for_errors(most_frequent),
         Caveat::Retransmissions { .. } => {
             "look for loss on the network (netstat -su) or lower the load"
         }
@@ -139,7 +139,6 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::MixOff { .. }
         | Caveat::LittlesLaw { .. }
         | Caveat::Drift { .. }
-        | Caveat::FewAboveQuantileOf { .. }
         | Caveat::CompanionLoad { .. }
         | Caveat::CompanionsUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
@@ -222,21 +221,27 @@ fn dispatch_delay(mean_ns: f64, response_time_mean_ns: f64) -> String {
     )
 }
 
-fn achieved(offered: f64, achieved: f64) -> String {
-    format!(
-        "offered {} operations/s, achieved {} ({:.1} %)",
-        grouped(offered.round() as u64),
-        grouped(achieved.round() as u64),
-        100.0 * achieved / offered.max(f64::MIN_POSITIVE)
-    )
-}
-
-fn few_above(quantile: f64, above: u64) -> String {
+/// Records of before the interval was kept have none.
+fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) -> String {
     let name = quantile_name(quantile);
-    match above {
-        0 => format!("no operation lies above p{name}: it is the maximum"),
-        1 => format!("only 1 operation lies above p{name}: it is a guess"),
-        above => format!("only {above} operations lie above p{name}: it is a guess"),
+    let lie = match above {
+        1 => "1 operation lies".into(),
+        above => format!("{} operations lie", grouped(above)),
+    };
+    let interval = match to_ns {
+        0 => String::new(),
+        _ => format!(
+            ": between {} and {} (95 %)",
+            micros(from_ns as f64),
+            micros(to_ns as f64)
+        ),
+    };
+    match count {
+        0 => format!("p{name} is a guess: {lie} above it"),
+        count => format!(
+            "p{name} of {} operations is a guess{interval}; {lie} above it",
+            grouped(count)
+        ),
     }
 }
 
@@ -298,6 +303,7 @@ mod tests {
         let (what, help) = Caveat::AchievedBelowOffered {
             offered_load_ops_per_s: 20_000.0,
             achieved_load_ops_per_s: 17_312.0,
+            cause: None,
         }
         .sentence();
         assert_eq!(

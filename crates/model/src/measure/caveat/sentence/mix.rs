@@ -1,6 +1,6 @@
 //! The caveats of a mix.
 
-use super::{Caveat, grouped, micros, of_all, quantile_name};
+use super::{Caveat, micros, of_all};
 use crate::operation::OpKind;
 
 /// What is to be doubted, if it is about a mix.
@@ -33,14 +33,6 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             first_third_mean_ns,
             last_third_mean_ns,
         } => drift(*first_third_mean_ns, *last_third_mean_ns),
-        Caveat::FewAboveQuantileOf {
-            operation,
-            quantile,
-            above,
-            ended,
-            operations,
-            of,
-        } => few_above(*operation, *quantile, (*above, *ended), (*operations, *of)),
         Caveat::CompanionLoad { calls, all_calls } => format!(
             "{:.1} % of the calls are no part of the mix: {}",
             percent(*calls, *all_calls),
@@ -97,9 +89,6 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Drift { .. } => {
             "no single figure describes a load that is not steady: warm up for longer (--warm-up), or look at the intervals"
         }
-        Caveat::FewAboveQuantileOf { .. } => {
-            "run longer (--duration) before quoting it; 100 or more make it worth quoting"
-        }
         Caveat::CompanionLoad { .. } => {
             "the server does them besides; a mix that makes as much as it takes away needs none"
         }
@@ -127,35 +116,6 @@ fn drift(first_ns: f64, last_ns: f64) -> String {
         "the mean response time went from {} in the first third to {} in the last ({change:+.0} %), more than chance explains",
         micros(first_ns),
         micros(last_ns)
-    )
-}
-
-fn few_above(
-    operation: OpKind,
-    quantile: f64,
-    (above, ended): (u64, u64),
-    (operations, of): (u64, u64),
-) -> String {
-    let name = quantile_name(quantile);
-    let whose = match above {
-        0 => format!(
-            "none of {} {} operations lies",
-            grouped(ended),
-            operation.name()
-        ),
-        1 => format!(
-            "only 1 of {} {} operations lies",
-            grouped(ended),
-            operation.name()
-        ),
-        above => format!(
-            "only {above} of {} {} operations lie",
-            grouped(ended),
-            operation.name()
-        ),
-    };
-    format!(
-        "{whose} above their p{name}: it is a guess, and so is all above it; {operations} of {of} operations have too few for their p99"
     )
 }
 
@@ -189,9 +149,9 @@ mod tests {
                 first_third_mean_ns: 100_000.0,
                 last_third_mean_ns: 150_000.0,
             },
-            few(60),
-            few(1),
-            few(0),
+            few(10, 1000),
+            few(1, 99),
+            few(0, 0),
             Caveat::CompanionLoad {
                 calls: 5000,
                 all_calls: 100_000,
@@ -214,14 +174,13 @@ mod tests {
         insta::assert_snapshot!(text);
     }
 
-    fn few(above: u64) -> Caveat {
-        Caveat::FewAboveQuantileOf {
-            operation: OpKind::FsStat,
-            quantile: 0.9,
+    fn few(above: u64, count: u64) -> Caveat {
+        Caveat::FewAboveQuantile {
+            quantile: 0.99,
             above,
-            ended: 1600,
-            operations: 7,
-            of: 10,
+            count,
+            from_ns: 900_000 * count.min(1),
+            to_ns: 2_100_000 * count.min(1),
         }
     }
 }

@@ -1,0 +1,92 @@
+//! One sentence at the top of a report whose load was another one than the one offered.
+
+use super::text::{calls_per_second, operations_per_second};
+use crate::quantity::grouped;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::verdict::{self, Shortfall, Subject};
+
+/// Rates that differ by more than this share are told apart.
+const SAME_RATE: f64 = 0.02;
+
+/// What is between a system call and the server takes its time, too.
+const OF_MOUNT: &str = "The mount, or the server behind it, did not keep up with the offered load";
+
+/// The sentence; `None` if the load was achieved, or if that cannot be told.
+pub fn sentence(record: &RunRecord) -> Option<String> {
+    let checks = verdict::checks(record);
+    let mut failed = checks.iter().filter(|check| check.fails());
+    failed.find_map(|check| match check.subject {
+        Subject::Achieved {
+            due_ops_per_s,
+            achieved_ops_per_s,
+            left_over,
+            shortfall,
+        } => {
+            let who = match shortfall {
+                Some(Shortfall::Server) if is_in_calls(record) => OF_MOUNT.into(),
+                Some(cause) => because(cause).to_string(),
+                None => above(left_over),
+            };
+            let [achieved, due] = [achieved_ops_per_s, due_ops_per_s];
+            let rates = two_rates(record, achieved);
+            let of = match is_in_calls(record) {
+                true => format!(
+                    "{} of {}",
+                    calls_per_second(achieved),
+                    calls_per_second(due)
+                ),
+                false => format!(
+                    "{} of {}",
+                    operations_per_second(achieved),
+                    operations_per_second(due)
+                ),
+            };
+            Some(format!("{who}: {of} ({:.1} %){rates}", check.figure))
+        }
+        _ => None,
+    })
+}
+
+/// Through a kernel mount loads are in calls.
+fn is_in_calls(record: &RunRecord) -> bool {
+    let mix = record.mix.as_ref();
+    mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
+}
+
+const fn because(cause: Shortfall) -> &'static str {
+    match cause {
+        Shortfall::Errors => "Operations that failed are missing from the offered load",
+        Shortfall::Jukebox => {
+            "The server asked to be called again later (NFS3ERR_JUKEBOX), and what it put off is \
+             missing from the offered load"
+        }
+        Shortfall::Connection => "Connections were down, and the offered load was not achieved",
+        Shortfall::Generator => "The load generator did not keep up with the offered load",
+        Shortfall::Server => "The server did not keep up with the offered load",
+    }
+}
+
+fn above(left_over: i64) -> String {
+    match left_over {
+        1.. => format!(
+            "The warm-up overloaded the server, and {} operations of it ended in the window",
+            grouped(left_over.unsigned_abs())
+        ),
+        _ => "More was done than was offered".into(),
+    }
+}
+
+/// What was due in the window and what ended in it are two rates in an overload.
+fn two_rates(record: &RunRecord, achieved_ops_per_s: f64) -> String {
+    let seconds = record.window_ns.max(1) as f64 / 1e9;
+    let of_window = record.totals.ledger.ended() as f64 / seconds;
+    let is_same = (of_window - achieved_ops_per_s).abs() <= SAME_RATE * achieved_ops_per_s;
+    if is_same || is_in_calls(record) {
+        return String::new();
+    }
+    format!(
+        ". Tables and percentiles are of what was due in the window, {} of them; the achieved load \
+         is what ended in it",
+        operations_per_second(of_window)
+    )
+}

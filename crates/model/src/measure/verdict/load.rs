@@ -1,0 +1,196 @@
+//! Checks of every run: whether the load was what was asked for, and by whose doing not.
+
+use super::{Bound, Check, STANDARD_ERRORS, Shortfall, Subject, Untold, Verdict, shortfall};
+use crate::measure::distribution::DistributionRecord;
+use crate::measure::ledger::Ledger;
+use crate::measure::mix_record::WireRecord;
+use crate::measure::run_record::{RunEnd, RunRecord};
+use crate::mix::feedback::CORRECTION_NS;
+use crate::plan::ArrivalsPlan;
+
+/// A worker busier than this was the limit, or near it.
+pub const BUSY_PERCENT: f64 = 95.0;
+/// Lateness of our own above this share of the response time is too much,
+const DISPATCH_SHARE: f64 = 0.01;
+/// unless it is no more than this: what a processor takes to wake up and to send one call.
+const DISPATCH_FLOOR_NS: f64 = 5000.0;
+/// The achieved load may be so far from the one that was due, in percent.
+const ACHIEVED_OFF_PERCENT: f64 = 1.0;
+/// Of a mix: what a run must reach to count at all. LADDIS and SFS had rules of the kind.
+const ACHIEVED_OFF_PERCENT_OF_MIX: f64 = 2.0;
+
+/// What of an open loop's load could be achieved, in operations per second: of random arrivals
+/// for a time, chance decides how many are due. `None` for a closed loop.
+///
+/// Of a mix through a kernel mount it is what was offered, in calls per second: what is due is
+/// corrected until that many are on the wire.
+pub fn due_load_ops_per_s(record: &RunRecord) -> Option<f64> {
+    if is_in_calls(record) {
+        return record.totals.offered_load_ops_per_s;
+    }
+    match record.plan.arrivals {
+        ArrivalsPlan::Poisson { .. } if record.plan.count.is_none() => {
+            let scheduled = record.totals.ledger.scheduled as f64;
+            Some(scheduled * 1e9 / record.window_ns.max(1) as f64)
+        }
+        _ => record.totals.offered_load_ops_per_s,
+    }
+}
+
+/// What was achieved of [`due_load_ops_per_s`]: operations that ended well, or where calls are what
+/// is offered those on the wire. Without counters they are those that were asked for.
+pub fn achieved_load_ops_per_s(record: &RunRecord) -> f64 {
+    let per_second = |count: u64| count as f64 * 1e9 / record.window_ns.max(1) as f64;
+    let asked_calls = record.mix.as_ref().and_then(|mix| mix.asked_calls);
+    match wire(record).map(|wire| wire.calls).or(asked_calls) {
+        Some(calls) => per_second(calls),
+        None => record.totals.achieved_load_ops_per_s,
+    }
+}
+
+/// Whether the offered load is in calls, of which an operation can be several: through a kernel
+/// mount.
+fn is_in_calls(record: &RunRecord) -> bool {
+    let mix = record.mix.as_ref();
+    mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
+}
+
+/// What was seen on the wire, of a mix through a kernel mount.
+fn wire(record: &RunRecord) -> Option<&WireRecord> {
+    record.mix.as_ref().and_then(|mix| mix.wire.as_ref())
+}
+
+/// Achieved load over due load. More is as wrong as less: then what was measured is not the load
+/// that was offered, but the working off of what the warm-up had left over.
+pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
+    let due_ops_per_s = due_load_ops_per_s(record).filter(|due| *due > 0.0)?;
+    let achieved_ops_per_s = achieved_load_ops_per_s(record);
+    let off = match record.plan.mix() {
+        None => ACHIEVED_OFF_PERCENT,
+        Some(_) => ACHIEVED_OFF_PERCENT_OF_MIX,
+    };
+    let bound = Bound::around(100.0, off);
+    let mut percent = 100.0 * achieved_ops_per_s / due_ops_per_s;
+    // What a sound run carries over the ends of its window is not more than all.
+    if !is_in_calls(record) && percent > 100.0 && bound.holds(percent) {
+        percent = 100.0;
+    }
+    let chance = 100.0 * chance_of_load(record, due_ops_per_s, achieved_ops_per_s);
+    let left_over = match is_in_calls(record) {
+        true => 0,
+        false => record.totals.left_over(record.window_ns),
+    };
+    let subject = |shortfall| Subject::Achieved {
+        due_ops_per_s,
+        achieved_ops_per_s,
+        left_over,
+        shortfall,
+    };
+    let mut check = Check::judged(subject(None), percent, bound, chance);
+    if check.fails() && percent < 100.0 {
+        let least = 1.0 - off / 100.0;
+        check.subject = subject(Some(shortfall::of(record, due_ops_per_s, least)));
+    }
+    let is_finished = record.end == RunEnd::Finished;
+    Some(check.unless((!is_finished).then_some(Untold::EndedEarly)))
+}
+
+/// Half of the 95 % interval of achieved load over due load, as a share.
+///
+/// - How long n random arrivals take has the standard deviation 1/√n of itself.
+/// - What came on the wire since the last two corrections has not been evened out.
+/// - What is in flight at one end of the window is a Poisson count or near it, and independent of
+///   what is at the other.
+fn chance_of_load(record: &RunRecord, due_ops_per_s: f64, achieved_ops_per_s: f64) -> f64 {
+    let seconds = record.window_ns.max(1) as f64 / 1e9;
+    let due = record
+        .plan
+        .count
+        .map_or(due_ops_per_s * seconds, |count| count as f64);
+    let all = due.max(1.0);
+    let variance = match (wire(record), record.plan.arrivals, record.plan.count) {
+        (Some(_), ..) => 2.0 * due_ops_per_s * CORRECTION_NS as f64 / 1e9,
+        (None, ArrivalsPlan::Poisson { .. }, Some(_)) => all,
+        _ => 0.0,
+    };
+    let in_flight = achieved_ops_per_s * record.totals.response_time_ns.mean / 1e9;
+    let at_ends = match record.plan.arrivals {
+        ArrivalsPlan::Poisson { .. } if !is_in_calls(record) => 2.0 * in_flight.min(all),
+        _ => 0.0,
+    };
+    STANDARD_ERRORS * (variance + at_ends).sqrt() / all
+}
+
+/// How late we were ourselves, in an open loop.
+pub(super) fn dispatch(record: &RunRecord) -> Option<Check> {
+    let totals = &record.totals;
+    let (late, response) = (&totals.dispatch_delay_ns, &totals.response_time_ns);
+    let is_open = totals.offered_load_ops_per_s.is_some();
+    if !is_open || late.count == 0 || response.mean <= 0.0 {
+        return None;
+    }
+    let subject = Subject::DispatchDelay {
+        p99_ns: late.p99,
+        response_time_mean_ns: response.mean,
+    };
+    let bound = Bound::at_most((DISPATCH_SHARE * response.mean).max(DISPATCH_FLOOR_NS));
+    Some(Check::judged(
+        subject,
+        late.mean,
+        bound,
+        chance_of_mean(late),
+    ))
+}
+
+/// Half of the 95 % interval of the mean of independent values.
+fn chance_of_mean(times: &DistributionRecord) -> f64 {
+    let count = times.count.max(1) as f64;
+    let variance = times.moment_sum(2) / count - times.mean.powi(2);
+    STANDARD_ERRORS * (variance.max(0.0) / count).sqrt()
+}
+
+/// How much of the load generator was left. A worker that spins is always busy, and an open loop
+/// spins before due moments: there being busy says nothing unless load was lost.
+pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<Check> {
+    let workers = record.totals.workers.iter();
+    let busiest = workers.max_by(|one, other| one.busy_percent.total_cmp(&other.busy_percent))?;
+    let subject = Subject::Headroom {
+        worker: busiest.worker,
+        workers: record.plan.workers,
+    };
+    // Its last look at the clock may be a little later than the window's end.
+    let percent = busiest.busy_percent.min(100.0);
+    let check = Check::judged(subject, percent, Bound::at_most(BUSY_PERCENT), 0.0);
+    let was_lost = achieved.is_some_and(was_lost);
+    let is_told = match due_load_ops_per_s(record) {
+        Some(_) => was_lost,
+        None => !record.plan.busy_poll,
+    };
+    Some(match check.verdict {
+        Verdict::Fails if !is_told => check.unless(Some(Untold::Spinning)),
+        _ => check,
+    })
+}
+
+/// Whether less was achieved than was due, and not because of errors.
+fn was_lost(achieved: &Check) -> bool {
+    matches!(
+        achieved.subject,
+        Subject::Achieved {
+            shortfall: Some(Shortfall::Generator | Shortfall::Server | Shortfall::Connection),
+            ..
+        }
+    )
+}
+
+/// What did not succeed. Nothing may.
+pub(super) fn errors(ledger: &Ledger) -> Check {
+    let unsuccessful = ledger.failed + ledger.timed_out + ledger.disconnected;
+    let subject = Subject::Errors {
+        unsuccessful,
+        skipped: ledger.skipped,
+        scheduled: ledger.scheduled,
+    };
+    let count = (unsuccessful + ledger.skipped) as f64;
+    Check::judged(subject, count, Bound::at_most(0.0), 0.0)
+}

@@ -1,0 +1,174 @@
+//! How well a percentile is known, from the ranks of its sample alone.
+//!
+//! Of n independent values as many as a binomial count lie at or below the p-quantile: np with the
+//! standard deviation √(np(1 − p)). So the values of ranks np ± 1.96 √(np(1 − p)) hold it with
+//! 95 % confidence whatever the distribution is (Conover, *Practical Nonparametric Statistics*,
+//! 3rd edition, 1999, section 3.2).
+//!
+//! It is quoted without a mark if it is known twofold:
+//!
+//! - by ranks: the interval leaves at least half of what lies beyond the quantile beyond itself,
+//!   so that its end is no extreme of the sample. With m values expected beyond, that is
+//!   1.96 √(pm) ≤ m/2, m ≥ 15.4 p: 8 of 16 for a median, 16 for all high percentiles;
+//! - by value: the upper end is no more than twice the lower. Of an exponential distribution that
+//!   takes 69 values for the median; high percentiles are narrower than that.
+
+use super::{Bound, Check, PercentileOfAll, STANDARD_ERRORS, Subject, Verdict};
+use crate::measure::distribution::DistributionRecord;
+use crate::measure::run_record::RunRecord;
+
+/// The interval's end may be nearer to the extreme than the quantile by this share of the values
+/// there.
+const TAIL_SHARE: f64 = 0.5;
+/// The upper end of the interval may be so many times the lower.
+pub const SPREAD_MAX: f64 = 2.0;
+/// The percentile of all operations that a run is judged by.
+const JUDGED: f64 = 0.99;
+
+/// How many values must lie beyond a quantile for its rank to be known.
+pub fn beyond_min(quantile: f64) -> f64 {
+    let (tail, rest) = (quantile.min(1.0 - quantile), quantile.max(1.0 - quantile));
+    if tail <= 0.0 {
+        return f64::INFINITY;
+    }
+    rest * (STANDARD_ERRORS / TAIL_SHARE).powi(2)
+}
+
+/// Whether enough values lie beyond the quantile of so many.
+pub fn is_rank_known(count: u64, quantile: f64) -> bool {
+    let tail = quantile.min(1.0 - quantile);
+    // 98 · (1 − 0.9) is 9.799…: the count itself must not be lost in the last bit.
+    count as f64 * tail * (1.0 + 1e-9) >= beyond_min(quantile)
+}
+
+/// The 95 % interval of a quantile, within the extremes of its sample; `None` if nothing was timed
+/// or the histogram cannot be read.
+pub fn interval(times: &DistributionRecord, quantile: f64) -> Option<(u64, u64)> {
+    if times.count == 0 {
+        return None;
+    }
+    let histogram = times.decode().ok()?;
+    let count = times.count as f64;
+    let half = STANDARD_ERRORS * (quantile * (1.0 - quantile) / count).sqrt();
+    let value = |share: f64| {
+        let share = share.clamp(0.0, 1.0);
+        let value = histogram.value_at_quantile(share);
+        value.clamp(times.min, times.max)
+    };
+    Some((value(quantile - half), value(quantile + half)))
+}
+
+/// Whether a percentile may be quoted without a mark.
+pub fn is_known(times: &DistributionRecord, quantile: f64) -> bool {
+    let is_narrow =
+        || interval(times, quantile).is_none_or(|(from, to)| to as f64 <= SPREAD_MAX * from as f64);
+    is_rank_known(times.count, quantile) && is_narrow()
+}
+
+/// The highest percentile that every report shows, of all operations.
+pub(super) fn of_all(record: &RunRecord) -> Option<Check> {
+    let times = &record.totals.response_time_ns;
+    if times.count == 0 {
+        return None;
+    }
+    let (from_ns, to_ns) = interval(times, JUDGED).unwrap_or((times.min, times.max));
+    let above = times.count as f64 * (1.0 - JUDGED);
+    let figures = PercentileOfAll {
+        quantile: JUDGED,
+        value_ns: times.p99,
+        from_ns,
+        to_ns,
+        above: above.round() as u64,
+        count: times.count,
+    };
+    if !is_rank_known(times.count, JUDGED) {
+        let bound = Bound {
+            least: Some(beyond_min(JUDGED).ceil()),
+            ideal: 0.0,
+            most: None,
+        };
+        return Some(Check {
+            subject: Subject::SamplesAbove(figures),
+            figure: figures.above as f64,
+            bound,
+            chance: 0.0,
+            verdict: Verdict::Fails,
+        });
+    }
+    let spread = to_ns as f64 / from_ns.max(1) as f64;
+    let bound = Bound::at_most(SPREAD_MAX);
+    let is_known = is_known(times, JUDGED);
+    Some(Check {
+        subject: Subject::PercentileSpread(figures),
+        figure: spread,
+        bound,
+        chance: 0.0,
+        verdict: if is_known {
+            Verdict::Holds
+        } else {
+            Verdict::Fails
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Distribution;
+
+    #[test]
+    fn a_median_of_98_is_known_and_a_p99_9_of_5000_is_not() {
+        assert!(is_rank_known(98, 0.5));
+        assert!(!is_rank_known(5000, 0.999));
+        // 1.96² · 4 · p values beyond it: 7.7, 15.21 and 15.35.
+        let least = |quantile: f64| {
+            let mut counts = 1..100_000;
+            counts.find(|count| is_rank_known(*count, quantile))
+        };
+        assert_eq!(least(0.5), Some(16));
+        assert_eq!(least(0.99), Some(1522));
+        assert_eq!(least(0.999), Some(15_351));
+        // The lower tail is no other.
+        assert_eq!(least(0.01), least(0.99));
+    }
+
+    /// The quantiles of an exponential distribution with mean 1 ms, one value for each of `count`.
+    fn exponential(count: u64) -> DistributionRecord {
+        let mut times = Distribution::<u64>::new();
+        for index in 0..count {
+            let share = (index as f64 + 0.5) / count as f64;
+            times.record((-1e6 * (1.0 - share).ln()) as u64);
+        }
+        times.to_record()
+    }
+
+    #[test]
+    fn the_interval_is_that_of_the_ranks() {
+        // np ± 1.96 √(np(1 − p)) of 10,000 is 9,900 ± 19.5: −ln 0.01195 and −ln 0.00805.
+        let (from, to) = interval(&exponential(10_000), 0.99).expect("values");
+        assert!((from as f64 / 4.427e6 - 1.0).abs() < 0.002, "{from}");
+        assert!((to as f64 / 4.822e6 - 1.0).abs() < 0.002, "{to}");
+        // Of 100 the upper rank is 100.95: there is no such value, and the interval ends at the
+        // maximum.
+        let few = exponential(100);
+        assert_eq!(interval(&few, 0.99).map(|(_, to)| to), Some(few.max));
+        assert_eq!(interval(&DistributionRecord::default(), 0.5), None);
+    }
+
+    #[test]
+    fn a_percentile_is_known_within_a_factor_of_two() {
+        // ln 0.382 = 2 ln 0.618: the median of an exponential distribution is known where
+        // 1.96 · 0.5/√n ≤ 0.118, from 69 values on.
+        assert!(!is_known(&exponential(60), 0.5));
+        assert!(is_known(&exponential(80), 0.5));
+        assert!(is_known(&exponential(98), 0.5));
+        assert!(is_known(&exponential(2000), 0.99));
+        assert!(!is_known(&exponential(5000), 0.999));
+        // 1 of 100 takes ten times as long: whether p99 is among them, chance decides.
+        let mut cliff = Distribution::<u64>::new();
+        (0..9900).for_each(|_| cliff.record(100_000));
+        (0..100).for_each(|_| cliff.record(1_000_000));
+        assert!(!is_known(&cliff.to_record(), 0.99));
+        assert!(is_known(&cliff.to_record(), 0.9));
+    }
+}

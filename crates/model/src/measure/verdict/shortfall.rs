@@ -1,0 +1,69 @@
+//! Why less was achieved than was due.
+
+use super::load::{self, BUSY_PERCENT};
+use crate::measure::run_record::RunRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Our own lateness above this share of the response time explains what is missing.
+const DISPATCH_SHARE: f64 = 0.5;
+/// Connections that were down for this share of what is missing explain it.
+const DOWN_SHARE: f64 = 0.5;
+
+/// What kept a run from the load that was due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shortfall {
+    /// Operations ended, but not well: with them the load was as it was due.
+    Errors,
+    /// The same, and most of them with NFS3ERR_JUKEBOX.
+    Jukebox,
+    /// Connections were down.
+    Connection,
+    /// The load generator was late or had no processor time left.
+    Generator,
+    /// The server: operations waited for slots, or for their replies.
+    Server,
+}
+
+/// The cause, of a run that achieved less than `least` of what was due.
+pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfall {
+    let totals = &record.totals;
+    let seconds = record.window_ns.max(1) as f64 / 1e9;
+    let achieved = load::achieved_load_ops_per_s(record);
+    let ledger = &totals.ledger;
+    let unsuccessful = ledger.failed + ledger.timed_out + ledger.disconnected;
+    if achieved + unsuccessful as f64 / seconds >= least * due_ops_per_s {
+        return match mostly_jukebox(record) {
+            true => Shortfall::Jukebox,
+            false => Shortfall::Errors,
+        };
+    }
+    let missing_s = seconds * (1.0 - achieved / due_ops_per_s);
+    let down_s = totals.unusable_ns as f64 / 1e9 / f64::from(record.plan.clients.max(1));
+    if down_s > DOWN_SHARE * missing_s {
+        return Shortfall::Connection;
+    }
+    let workers = totals.workers.iter();
+    let is_busy = workers
+        .map(|worker| worker.busy_percent)
+        .any(|busy| busy >= BUSY_PERCENT);
+    let (late, response) = (totals.dispatch_delay_ns.mean, totals.response_time_ns.mean);
+    if is_busy || late > DISPATCH_SHARE * response {
+        return Shortfall::Generator;
+    }
+    Shortfall::Server
+}
+
+/// Whether most of what failed did because the server asked to be called again later.
+fn mostly_jukebox(record: &RunRecord) -> bool {
+    let failures = record.totals.kinds.iter().flat_map(|kind| &kind.failures);
+    let (jukebox, all) = failures.fold((0u64, 0u64), |(jukebox, all), failure| {
+        let is_jukebox = failure.failure.starts_with("NFS3ERR_JUKEBOX");
+        (
+            jukebox + failure.count * u64::from(is_jukebox),
+            all + failure.count,
+        )
+    });
+    2 * jukebox > all
+}

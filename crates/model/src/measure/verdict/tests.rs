@@ -1,0 +1,51 @@
+use super::*;
+
+const PERCENT_10: Bound = Bound::around(0.0, 10.0);
+
+#[test]
+fn a_verdict_has_three_ways() {
+    assert_eq!(PERCENT_10.judge(5.0, 4.9), Verdict::Holds);
+    assert_eq!(PERCENT_10.judge(-20.0, 9.9), Verdict::Fails);
+    assert_eq!(PERCENT_10.judge(10.0, 0.0), Verdict::Holds);
+    assert_eq!(PERCENT_10.judge(10.1, 0.0), Verdict::Fails);
+    let is_untold = |figure, chance| {
+        let verdict = PERCENT_10.judge(figure, chance);
+        matches!(verdict, Verdict::CannotTell(Untold::TooShort { .. }))
+    };
+    // The bound is between the ends of the interval, or chance is more than the bound.
+    assert!(is_untold(5.0, 5.1) && is_untold(12.0, 2.1) && is_untold(226.0, 1176.0));
+}
+
+#[test]
+fn holds_is_never_said_of_a_figure_outside_the_bound() {
+    for figure in (-300..300).map(f64::from) {
+        for chance in [0.0, 0.5, 5.0, 50.0] {
+            let verdict = PERCENT_10.judge(figure, chance);
+            assert!(verdict != Verdict::Holds || PERCENT_10.holds(figure));
+            assert!(verdict != Verdict::Fails || !PERCENT_10.holds(figure));
+            assert!(chance <= 10.0 || verdict != Verdict::Holds);
+        }
+    }
+}
+
+#[test]
+fn chance_shrinks_with_the_root_of_the_length() {
+    let times = |figure, chance| match PERCENT_10.judge(figure, chance) {
+        Verdict::CannotTell(Untold::TooShort { times }) => times,
+        other => panic!("{figure} ± {chance}: {other:?}"),
+    };
+    // Four times the bound: sixteen times as long; more is not asked where the figure is farther.
+    assert_eq!(times(0.0, 40.0), 16.0);
+    assert_eq!(times(30.0, 40.0), 16.0);
+    // Five of ten are left to the bound, and on the bound a quarter of its width.
+    assert_eq!(times(5.0, 10.0), 4.0);
+    assert_eq!(times(10.0, 10.0), 16.0);
+}
+
+#[test]
+fn a_bound_of_one_side_is_judged_on_that_side() {
+    let most = Bound::at_most(5000.0);
+    assert_eq!(most.judge(-1.0, 100.0), Verdict::Holds);
+    assert_eq!(most.judge(6000.0, 900.0), Verdict::Fails);
+    assert!(matches!(most.judge(6000.0, 1100.0), Verdict::CannotTell(_)));
+}
