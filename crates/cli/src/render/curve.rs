@@ -5,13 +5,14 @@
 use super::page::Page;
 use super::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
 use super::table::{Column, Table};
-use super::{caption, mix, sketch, text};
-use crate::quantity::{grouped, time_text};
+use super::{caption, mix, percentile, sketch, text};
+use crate::quantity::{grouped, load_text, plain, time_within};
 use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, CurveRecord, HysteresisRecord,
 };
 use filestone_model::measure::knee::upward_curve;
 use filestone_model::measure::overall_response_time::{mean_over_loads, overall_response_time};
+use filestone_model::measure::verdict::STANDARD_ERRORS;
 use filestone_model::measure::{Ledger, RunRecord};
 
 /// The report; nothing if the record has no curve.
@@ -36,7 +37,7 @@ fn table(curve: &CurveRecord, page: Page) -> String {
         Column::figure("OFFERED/S").gives_way(4),
         Column::figure("DONE/S"),
         Column::figure("MEAN usecs"),
-        Column::figure("±"),
+        Column::figure("± 95 %"),
         Column::figure("P50").gives_way(5),
         Column::figure("P90").gives_way(1),
         Column::figure("P99"),
@@ -51,21 +52,27 @@ fn table(curve: &CurveRecord, page: Page) -> String {
             _ => micros(nanos),
         };
         let half_width = point.response_time_mean_half_width_ns;
+        let quantile = |quantile, nanos| match times.count {
+            0 => percentile::beside("-"),
+            _ => percentile::cell(times, quantile, nanos),
+        };
         table.row([
             leg_name(point.leg).into(),
             load(point.offered_load_ops_per_s),
             load(point.achieved_load_ops_per_s),
             timed(times.mean),
             half_width.map_or("-".into(), timed),
-            timed(times.p50 as f64),
-            timed(times.p90 as f64),
-            timed(times.p99 as f64),
+            quantile(0.5, times.p50),
+            quantile(0.9, times.p90),
+            quantile(0.99, times.p99),
             format!("{:.2}", point.in_flight_mean),
             format!("{:.1}", point.warm_up_ns as f64 / 1e9),
             marks(curve, point).join(", "),
         ]);
     }
-    format!("\n{}", table.render(page))
+    let text = format!("\n{}", table.render(page));
+    let legend = percentile::legend(&text, page);
+    text + &legend
 }
 
 fn micros(nanos: f64) -> String {
@@ -142,26 +149,15 @@ fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)>
     let mut facts = vec![(
         "peak",
         format!(
-            "{}: {}",
-            text::operations_per_second(curve.peak_ops_per_s),
+            "{} operations/s: {}",
+            load_text(curve.peak_ops_per_s, chance_of_peak(curve)),
             curve.peak_method
         ),
     )];
     facts.extend(overall(curve));
-    facts.push((
-        "knee",
-        match &curve.knee {
-            None => "none: load over mean response time is still greatest at the last point, or the points are too few".into(),
-            Some(knee) => format!(
-                "{} at a mean of {}: {}",
-                text::operations_per_second(knee.load_ops_per_s),
-                time_text(knee.response_time_mean_ns),
-                knee.method
-            ),
-        },
-    ));
+    facts.push(("knee", knee_text(curve)));
     if let Some(hysteresis) = &curve.hysteresis {
-        facts.push(("hysteresis", hysteresis_text(hysteresis)));
+        facts.push(("hysteresis", hysteresis_text(curve, hysteresis)));
     }
     if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
         facts.extend(mix::what_was_asked(record, plan, &mix.file_set));
@@ -169,24 +165,116 @@ fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)>
     facts
 }
 
+/// How far chance puts the highest achieved load off: by two standard deviations of its count.
+fn chance_of_peak(curve: &CurveRecord) -> f64 {
+    let at_peak = |point: &&CurvePointRecord| {
+        point.kept_up && point.achieved_load_ops_per_s >= curve.peak_ops_per_s
+    };
+    let on_curve = upward(curve).chain(of_leg(curve, CurveLeg::Down));
+    on_curve
+        .filter(at_peak)
+        .map(chance_of_load)
+        .fold(0.0, f64::max)
+}
+
+/// Half of the 95 % interval of a point's load, a Poisson count over its time.
+fn chance_of_load(point: &CurvePointRecord) -> f64 {
+    let seconds = point.end_ns.saturating_sub(point.start_ns) as f64 / 1e9;
+    match seconds > 0.0 {
+        true => STANDARD_ERRORS * (point.achieved_load_ops_per_s / seconds).sqrt(),
+        false => 0.0,
+    }
+}
+
+/// The knee, known to half of the way from one point to the next.
+fn knee_text(curve: &CurveRecord) -> String {
+    if let Some([from, to]) = curve.knee_between_ops_per_s {
+        let [from, to] = [from, to].map(|load| load_text(load, 0.005 * to));
+        return format!(
+            "cannot be told: at loads from {from} to {to} operations/s load over mean response time \
+             is the same within the 95 % intervals; longer points (--point-duration) tell them apart"
+        );
+    }
+    let Some(knee) = &curve.knee else {
+        return "none: load over mean response time is still greatest at the last point, or the points are too few".into();
+    };
+    let mut loads: Vec<f64> = upward(curve)
+        .map(|point| point.achieved_load_ops_per_s)
+        .collect();
+    loads.sort_by(f64::total_cmp);
+    let place = loads.partition_point(|load| *load < knee.load_ops_per_s);
+    let around = place
+        .checked_sub(1)
+        .and_then(|below| loads.get(below))
+        .zip(loads.get(place));
+    let half_step = around.map_or(0.0, |(below, above)| (above - below) / 2.0);
+    let nearest = upward(curve).min_by(|one, other| {
+        let distance =
+            |point: &CurvePointRecord| (point.achieved_load_ops_per_s - knee.load_ops_per_s).abs();
+        distance(one).total_cmp(&distance(other))
+    });
+    let half_width = nearest.and_then(|point| point.response_time_mean_half_width_ns);
+    format!(
+        "{} operations/s at a mean of {}: {}",
+        load_text(knee.load_ops_per_s, half_step),
+        time_within(knee.response_time_mean_ns, half_width.unwrap_or(0.0)),
+        knee.method
+    )
+}
+
 /// The curve in one number, by both of SPEC's rules: the older one is what file servers were
 /// compared by, the newer one lies among what was measured. Worked out of the points, so that
 /// a record of the first method, whose figure was neither, comes out right.
 fn overall(curve: &CurveRecord) -> Option<(&'static str, String)> {
+    let half_width = chance_of_overall(curve);
     let curve = upward_curve(&curve.points);
     let overall = overall_response_time(&curve)?;
     let mean = mean_over_loads(&curve).map_or_else(String::new, |mean| {
-        format!("; {} on average over the loads measured", time_text(mean))
+        format!(
+            "; {} on average over the loads measured",
+            time_within(mean, half_width)
+        )
     });
-    let overall = time_text(overall);
+    let overall = time_within(overall, half_width);
     Some((
         "overall",
         format!("{overall} by SPECsfs's rule, area from the origin over the peak{mean}"),
     ))
 }
 
+/// Half of the 95 % interval of the area under the curve over the peak: points are measured
+/// independently, and each counts for half of the way to its neighbours.
+fn chance_of_overall(curve: &CurveRecord) -> f64 {
+    let mut points: Vec<(f64, f64)> = upward(curve)
+        .filter(|point| point.kept_up)
+        .map(|point| {
+            let half_width = point.response_time_mean_half_width_ns.unwrap_or(0.0);
+            (point.achieved_load_ops_per_s, half_width)
+        })
+        .collect();
+    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let squares = points
+        .iter()
+        .enumerate()
+        .map(|(place, (load, half_width))| {
+            let at =
+                |place: Option<usize>| place.and_then(|place| points.get(place)).map(|at| at.0);
+            let below = at(place.checked_sub(1)).unwrap_or(0.0);
+            let above = at(Some(place + 1)).unwrap_or(*load);
+            ((above - below) / 2.0 * half_width).powi(2)
+        });
+    let all = squares.sum::<f64>().sqrt();
+    points.last().map_or(0.0, |last| all / last.0.max(1.0))
+}
+
 /// One sentence about the two ways along the curve.
-fn hysteresis_text(hysteresis: &HysteresisRecord) -> String {
+fn hysteresis_text(curve: &CurveRecord, hysteresis: &HysteresisRecord) -> String {
+    let half_width = |leg| {
+        let mut at = of_leg(curve, leg);
+        let at = at.find(|point| point.offered_load_ops_per_s == hysteresis.largest_at_ops_per_s);
+        at.and_then(|point| point.response_time_mean_half_width_ns)
+            .unwrap_or(0.0)
+    };
     let chance = if hysteresis.is_significant {
         "more than chance explains"
     } else {
@@ -198,11 +286,14 @@ fn hysteresis_text(hysteresis: &HysteresisRecord) -> String {
         "slower"
     };
     format!(
-        "downwards {:.1} % {direction} by area; at {} the mean was {} up and {} down, {chance}",
-        hysteresis.area_percent.abs(),
-        text::operations_per_second(hysteresis.largest_at_ops_per_s),
-        time_text(hysteresis.up_mean_ns),
-        time_text(hysteresis.down_mean_ns),
+        "downwards {} % {direction} by area; at {} operations/s the mean was {} up and {} down, {chance} at 95 %",
+        plain(
+            hysteresis.area_percent.abs(),
+            usize::from(hysteresis.area_percent.abs() < 9.5)
+        ),
+        load(hysteresis.largest_at_ops_per_s),
+        time_within(hysteresis.up_mean_ns, half_width(CurveLeg::Up)),
+        time_within(hysteresis.down_mean_ns, half_width(CurveLeg::Down)),
     )
 }
 

@@ -22,8 +22,11 @@ pub struct CurveRecord {
     /// Area under the upward curve and the line from the origin to it, over the peak: as SPEC
     /// reported it with SPECsfs97 to SPECsfs2008.
     pub overall_response_time_ns: Option<f64>,
-    /// After which load the curve leaves its line.
+    /// After which load the curve leaves its line; none where its neighbours' intervals swallow it.
     pub knee: Option<KneeRecord>,
+    /// Loads between which the knee is, where that is all that can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee_between_ops_per_s: Option<[f64; 2]>,
     /// How far down and up differ.
     pub hysteresis: Option<HysteresisRecord>,
 }

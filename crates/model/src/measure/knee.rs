@@ -20,6 +20,66 @@ pub struct LoadResponse {
     pub response_time_mean_ns: f64,
 }
 
+/// The points among which the one of maximum power is, as far as the intervals of their mean response
+/// times tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plateau {
+    /// The lowest of their loads.
+    pub from_ops_per_s: f64,
+    /// The highest.
+    pub to_ops_per_s: f64,
+    /// How many they are.
+    pub points: usize,
+    /// Whether the highest measured load is one of them: then more may be beyond.
+    pub is_open: bool,
+}
+
+impl Plateau {
+    /// The plateau of the upward points that kept up; `None` where nothing was measured. Two points are
+    /// told apart if their powers differ by more than chance explains at 95 %: the root of the sum of the
+    /// squares of both half widths. What has no half width counts as known.
+    pub fn of(points: &[CurvePointRecord]) -> Option<Self> {
+        let upward = points.iter();
+        let mut powers: Vec<(f64, f64, f64)> = upward
+            .filter(|point| point.leg == CurveLeg::Up && point.kept_up)
+            .filter(|point| point.response_time_ns.mean > 0.0)
+            .map(|point| {
+                let (load, mean) = (point.achieved_load_ops_per_s, point.response_time_ns.mean);
+                let half_width = point.response_time_mean_half_width_ns.unwrap_or(0.0);
+                (load, load / mean, load / mean * half_width / mean)
+            })
+            .collect();
+        powers.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let highest = powers.iter().copied();
+        let highest = highest.max_by(|one, other| one.1.total_cmp(&other.1))?;
+        let is_told = |point: &(f64, f64, f64)| highest.1 - point.1 > highest.2.hypot(point.2);
+        let place = powers.iter().position(|point| *point == highest)?;
+        let (below, above) = powers.split_at(place);
+        let below = below
+            .iter()
+            .rev()
+            .take_while(|point| !is_told(point))
+            .count();
+        let above = above
+            .iter()
+            .take_while(|point| **point == highest || !is_told(point))
+            .count();
+        let flat = powers.get(place - below..place + above)?;
+        Some(Self {
+            from_ops_per_s: flat.first()?.0,
+            to_ops_per_s: flat.last()?.0,
+            points: flat.len(),
+            is_open: place + above == powers.len(),
+        })
+    }
+
+    /// Whether a knee can be named: not where its neighbours' intervals swallow it. With one neighbour
+    /// that is as high it lies between the two.
+    pub const fn names_a_knee(&self) -> bool {
+        self.points <= 2 && !self.is_open
+    }
+}
+
 impl LoadResponse {
     fn power(&self) -> f64 {
         self.load_ops_per_s / self.response_time_mean_ns

@@ -15,7 +15,7 @@ use super::{Direction, Observed, Steering, TimeLeft};
 use crate::measure::caveat::grouped;
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord};
 use crate::measure::hysteresis::hysteresis;
-use crate::measure::knee::{KneeMethod, upward_curve};
+use crate::measure::knee::{KneeMethod, Plateau, upward_curve};
 use crate::measure::overall_response_time::overall_response_time;
 use crate::measure::run_record::{IntervalRecord, Phase};
 use crate::measure::warm_up;
@@ -212,12 +212,17 @@ impl CurveSteering {
             .map(|point| point.achieved_load_ops_per_s)
             .fold(0.0, f64::max);
         let curve = upward_curve(&points);
+        let knee = KneeMethod::default().find(&curve);
+        let plateau = Plateau::of(&points).filter(|_| knee.is_some());
+        let swallowed = plateau.filter(|plateau| !plateau.names_a_knee());
         CurveRecord {
             peak_ops_per_s,
             peak_end: peak.end,
             peak_method: peak.method(),
             overall_response_time_ns: overall_response_time(&curve),
-            knee: KneeMethod::default().find(&curve),
+            knee: knee.filter(|_| swallowed.is_none()),
+            knee_between_ops_per_s: swallowed
+                .map(|plateau| [plateau.from_ops_per_s, plateau.to_ops_per_s]),
             hysteresis: hysteresis(&points),
             points,
         }

@@ -1,6 +1,7 @@
 //! Known answers: curves of queues, whose knees are worked out on paper.
 
 use super::*;
+use crate::measure::DistributionRecord;
 use crate::queueing::{DeterministicServers, MarkovServers};
 
 /// `points` evenly spaced points up to `highest` of the capacity, which is 1000/s.
@@ -107,4 +108,43 @@ fn a_curve_that_does_not_bend_has_no_knee() {
         assert_eq!(method.find(&[]), None, "{method:?}");
         assert_eq!(method.find(&flat[..1]), None, "{method:?}");
     }
+}
+
+/// Points of M/M/1 at tenths of its capacity, their means known to so many percent.
+fn points_known_to(percent: f64) -> Vec<CurvePointRecord> {
+    let point = |tenth: u32| {
+        let utilisation = f64::from(tenth) / 10.0;
+        let mean = 1e6 / (1.0 - utilisation);
+        CurvePointRecord {
+            achieved_load_ops_per_s: 1000.0 * utilisation,
+            response_time_ns: DistributionRecord {
+                mean,
+                ..DistributionRecord::default()
+            },
+            response_time_mean_half_width_ns: Some(mean * percent / 100.0),
+            kept_up: true,
+            ..CurvePointRecord::default()
+        }
+    };
+    (1..10).map(point).collect()
+}
+
+#[test]
+fn a_knee_that_its_neighbours_swallow_is_not_named() {
+    // Power is ρ(1 − ρ): 0.21, 0.24, 0.25, 0.24, 0.21. From the knee to its neighbours it is 4 %, of
+    // which intervals of 2 % leave √2 · 2 % open, those of 4 % 5.5 %, and those of 20 % 26 %.
+    let plateau = |percent| Plateau::of(&points_known_to(percent)).expect("points");
+    let sharp = plateau(2.0);
+    assert!(sharp.names_a_knee());
+    assert_eq!((sharp.from_ops_per_s, sharp.points), (500.0, 1));
+    let swallowed = plateau(4.0);
+    assert!(!swallowed.names_a_knee());
+    let ends = [swallowed.from_ops_per_s, swallowed.to_ops_per_s];
+    assert_eq!(ends, [400.0, 600.0]);
+    assert_eq!(plateau(20.0).points, 5);
+    // Not even the last is told apart: the knee may be beyond it.
+    assert!(plateau(150.0).is_open);
+    // Without intervals nothing is known about them.
+    assert!(plateau(0.0).names_a_knee());
+    assert_eq!(Plateau::of(&[]), None);
 }
