@@ -206,7 +206,7 @@ fn assert_whole(record: &RunRecord) {
     assert_eq!(record.totals.ledger.scheduled, 3 * OPERATIONS);
     assert_eq!(record.totals.ledger.ok, 3 * OPERATIONS);
     let processors = record.processors.as_ref().expect("the window opened");
-    assert_eq!(processors.threads, 3);
+    assert_eq!(processors.threads, replay.threads);
     assert!(processors.own_percent > 0.0, "{processors:?}");
     assert!(processors.waited_percent >= 0.0, "{processors:?}");
 }
@@ -251,7 +251,7 @@ fn clients_share_targets_and_threads() {
     assert_eq!(record.replay.expect("it is a replay").threads, 2);
     assert!(one.is_empty() && other.is_empty());
     // What cannot be claimed as a whole is not claimed at all.
-    std::fs::create_dir(other.0.join("clients")).expect("it is ours");
+    std::fs::create_dir_all(other.0.join("clients/theirs")).expect("it is ours");
     let error = run(&plan, &load, BuiltIn::default()).expect_err("one is taken");
     assert_eq!(error.guilt(), Guilt::Usage);
     assert!(one.is_empty());
