@@ -194,8 +194,11 @@ fn has_throughput(record: &RunRecord) -> bool {
     exit_of(record) == Exit::Done && record.window_ns > 0
 }
 
-/// dbench ends with 1 when a client failed, and so when all of what they did failed.
+/// dbench ends with 1 when a client failed.
 fn exit_of(record: &RunRecord) -> Exit {
+    if succeeded_in_nothing(record) {
+        return Exit::NothingSucceeded;
+    }
     let is_lost = record
         .replay
         .iter()
@@ -204,7 +207,7 @@ fn exit_of(record: &RunRecord) -> Exit {
     match record.end {
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::TargetLost { .. } => Exit::Code(FAILURE),
-        RunEnd::Finished if is_lost || succeeded_in_nothing(record) => Exit::Code(FAILURE),
+        RunEnd::Finished if is_lost => Exit::Code(FAILURE),
         RunEnd::Finished => Exit::Done,
     }
 }
@@ -429,7 +432,7 @@ mod tests {
         let mut nothing = canned::replayed();
         nothing.totals.ledger.failed += nothing.totals.ledger.ok;
         nothing.totals.ledger.ok = 0;
-        assert_eq!(exit_of(&nothing), Exit::Code(FAILURE));
+        assert_eq!(exit_of(&nothing), Exit::NothingSucceeded);
     }
 
     #[test]
