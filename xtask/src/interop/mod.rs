@@ -11,6 +11,7 @@ mod ganesha;
 mod kernel;
 mod loads;
 mod mixes;
+mod readme;
 
 use crate::process::{self, Folder};
 use anyhow::{Context, Result, bail};
@@ -188,7 +189,12 @@ fn against_ganesha(options: &Interop, bed: &checks::Bed, start: Instant) -> Resu
     }
     let only = options.only.as_deref();
     let mut is_good = only.is_some() || checks::procedures(bed, checks::WAYS)?;
-    for situations in [checks::SITUATIONS, loads::SITUATIONS, mixes::SITUATIONS] {
+    for situations in [
+        checks::SITUATIONS,
+        loads::SITUATIONS,
+        mixes::SITUATIONS,
+        readme::SITUATIONS,
+    ] {
         is_good &= checks::situations(bed, situations, only)?;
     }
     if options.figures {
