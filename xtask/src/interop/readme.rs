@@ -13,6 +13,9 @@ use std::time::Duration;
 /// No single command takes longer.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
+/// What a terminal has that nobody has made wider.
+const COLUMNS: usize = 80;
+
 /// All of them.
 pub const SITUATIONS: &[Situation] = &[("the README's commands", the_commands)];
 
@@ -31,17 +34,18 @@ fn the_commands(bed: &Bed) -> Result<String> {
     for command in &commands {
         let output = in_a_shell(bed, &folder, &shortened(command))?;
         if !output.status.success() {
-            wrong.push(format!(
-                "`{command}`: {}: {}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr).trim()
-            ));
+            let said = String::from_utf8_lossy(&output.stderr);
+            wrong.push(format!("`{command}`: {}: {}", output.status, said.trim()));
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        if let Some(line) = said.lines().find(|line| line.chars().count() > COLUMNS) {
+            wrong.push(format!("`{command}`: wider than {COLUMNS} columns: {line}"));
         }
     }
     if !wrong.is_empty() {
         bail!("{}", wrong.join("\n"));
     }
-    Ok(format!("{} of {0} measured", commands.len()))
+    Ok(format!("{} measured, in {COLUMNS} columns", commands.len()))
 }
 
 /// Those about a server, from the blocks of code; without what comes out of a pipe, which is
@@ -75,6 +79,7 @@ fn in_a_shell(bed: &Bed, folder: &Path, command: &str) -> Result<std::process::O
     shell
         .args(["-c", command])
         .current_dir(folder)
+        .env("COLUMNS", COLUMNS.to_string())
         .env("PATH", format!("{}:{path}", programs.display()));
     process::run(&mut shell, &[], &bed.folder, COMMAND_LIMIT).with_context(|| command.to_owned())
 }
