@@ -17,11 +17,8 @@
 //! kernel mount, calls that are like none: all calls that were counted have a row.
 
 use filestone_model::measure::mix_record::{MixRecord, WireRecord};
-use filestone_model::measure::{DistributionRecord, Role, RunRecord};
+use filestone_model::measure::{DistributionRecord, Role, RunRecord, verdict};
 use filestone_model::operation::OpKind;
-
-/// Off by more, a run is none: nhfsstone's limit, in percent.
-const OFF_BY_MAX_PERCENT: f64 = 10.0;
 
 /// The procedures of NFSv2 (RFC 1094, section 2.2), in the order of their numbers, and what
 /// NFSv3 has of them.
@@ -83,7 +80,7 @@ pub fn line(record: &RunRecord, mix: &MixRecord) -> String {
 /// The words for a mix that is off by more than 10 %.
 pub fn invalid(program: &str, mix: &MixRecord) -> Option<String> {
     let off = mix.off_by();
-    (off > OFF_BY_MAX_PERCENT)
+    (off > verdict::INVALID_PERCENT)
         .then(|| format!("{program}: INVALID RUN, mix generated is off by {off:.2}%\n"))
 }
 

@@ -6,6 +6,7 @@ use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Span, St
 use crate::quantity::{duration_text, grouped};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
+use filestone_model::measure::verdict::percentile;
 use filestone_model::plan::TICK_NANOS;
 
 /// Points of a line at most; more are thinned.
@@ -18,8 +19,6 @@ const PER_TICK_MIN: f64 = 10.0;
 const WARM_UP_SHARE: f64 = 0.1;
 /// A drain that is shorter than this share of the window is told and not drawn.
 const DRAIN_SHARE: f64 = 0.02;
-/// Operations that should lie beyond a percentile.
-const BEYOND_MIN: f64 = 10.0;
 const HEIGHT_OF_LOADS: f64 = 170.0;
 const HEIGHT_OF_TIMES: f64 = 240.0;
 
@@ -210,13 +209,13 @@ fn times(record: &RunRecord) -> Vec<Line> {
             tail.push(gap);
             continue;
         };
-        let at = |nanos: u64, share_beyond: f64| {
+        let at = |nanos: u64, quantile: f64| {
             let mut point = Point::new(x, seconds(nanos));
-            point.is_sparse = (times.count as f64) * share_beyond < BEYOND_MIN;
+            point.is_sparse = !percentile::is_rank_known(times.count, quantile);
             point
         };
         median.push(at(times.p50, 0.5));
-        tail.push(at(times.p99, 0.01));
+        tail.push(at(times.p99, 0.99));
     }
     [
         ("p50", Style::First, median),
@@ -343,8 +342,8 @@ fn notes(record: &RunRecord) -> Vec<String> {
     let each = duration_text(record.plan.interval_ns);
     match group_of(record.intervals.len()) {
         1 => notes.push(format!(
-            "a point is an interval of {each}, at its middle; p50 and p99 are dotted where fewer \
-             than 10 operations lie beyond"
+            "a point is an interval of {each}, at its middle; p50 and p99 are dotted where too few \
+             operations lie beyond"
         )),
         group => notes.push(format!(
             "a point stands for {group} intervals of {each}: the highest of them, of loads the \

@@ -5,12 +5,11 @@
 
 use super::caption;
 use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
+use filestone_model::measure::verdict::percentile;
 use filestone_model::measure::{DistributionRecord, RunRecord};
 
 /// Points of a line per nine.
 const POINTS_PER_NINE: u32 = 40;
-/// Operations that should lie beyond a percentile before its line is a whole one.
-const BEYOND_MIN: u64 = 10;
 /// Half of a 95 % interval in standard deviations.
 const DEVIATIONS: f64 = 1.96;
 
@@ -45,8 +44,8 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     let operations = crate::quantity::grouped(count);
     let notes = vec![
         format!(
-            "dotted: fewer than {BEYOND_MIN} operations lie beyond; the lines end at the slowest \
-             of {operations} operations"
+            "dotted: too few operations lie beyond; the lines end at the slowest of {operations} \
+             operations"
         ),
         "bars: 95 % intervals of the percentiles, if operations do not depend on each other".into(),
     ];
@@ -89,7 +88,9 @@ fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
         false => ranks.value(times.count - beyond.min(times.count)),
     };
     let mut point = Point::new(place, seconds(value));
-    point.is_sparse = beyond < BEYOND_MIN;
+    // The left end is dense however few are the fastest: nobody asks for the tail there.
+    let quantile = (1.0 - 1.0 / place).max(0.5);
+    point.is_sparse = !percentile::is_rank_known(times.count, quantile);
     let is_named = is_last || is_nine(place);
     point.symbol = if is_named { Symbol::Full } else { Symbol::None };
     if is_nine(place) && !point.is_sparse && place > 1.0 {
@@ -227,15 +228,15 @@ mod tests {
         for (place, millis) in [(1.0, 1.0), (2.0, 500.0), (10.0, 900.0), (100.0, 990.0)] {
             let point = at(&points, place);
             assert!((point.y * 1000.0 / millis - 1.0).abs() < 1e-3, "{point:?}");
-            assert!(!point.is_sparse);
         }
         // The last is the maximum, exact; one operation is too few for a percentile.
         let last = points.last().expect("points");
         assert_eq!((last.x, last.y, last.is_sparse), (1000.0, 1.0, true));
+        // Known where 1000 (1 − p) ≥ (1.96/0.5)² p, so up to 1/(1 − p) = 1 + 1000/15.37 = 66.1.
         assert!(
             points
                 .iter()
-                .all(|point| (point.x > 100.0) == point.is_sparse)
+                .all(|point| (point.x > 66.1) == point.is_sparse)
         );
         assert!(points.is_sorted_by(|one, next| one.x < next.x && one.y <= next.y));
     }
