@@ -226,7 +226,7 @@ fn mix_record(
         let row = match &record.wire {
             None => MixOperationRecord {
                 operation: *kind,
-                want_percent: 100.0 * mix.share(*kind),
+                want_percent: mix.percent(*kind),
                 got_percent: percent(at(asked), asked_in_all),
                 count: at(asked),
             },
@@ -266,7 +266,7 @@ fn wire_record(
     for (place, kind) in OpKind::PROCEDURES.iter().enumerate() {
         let counted_here = |of: &&OpKind| counted_as(**of, is_v4) == *kind;
         let wanted = OpKind::PROCEDURES.iter().filter(counted_here);
-        let want_percent: f64 = wanted.map(|of| 100.0 * mix.share(*of)).sum();
+        let want_percent: f64 = wanted.map(|of| mix.percent(*of)).sum();
         if counted_as(*kind, is_v4) != *kind && mix.share(*kind) > 0.0 {
             wire.counted_as.push(CountedAsRecord {
                 operation: *kind,

@@ -57,7 +57,7 @@ fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
     let all: u64 = asked.iter().map(|kind| count(*kind)).sum();
     let row = |kind: OpKind| MixOperationRecord {
         operation: kind,
-        want_percent: 100.0 * mix.share(kind),
+        want_percent: mix.percent(kind),
         got_percent: 100.0 * count(kind) as f64 / all.max(1) as f64,
         count: count(kind),
     };

@@ -75,6 +75,16 @@ impl MixPlan {
 
     /// The share of a kind, from 0 to 1.
     pub fn share(&self, kind: OpKind) -> f64 {
+        self.part(kind, 1.0)
+    }
+
+    /// The share of a kind, from 0 to 100.
+    pub fn percent(&self, kind: OpKind) -> f64 {
+        self.part(kind, 100.0)
+    }
+
+    /// What a kind has of a whole: one division, so that 29 of 100 is 29 and not a little less.
+    fn part(&self, kind: OpKind, whole: f64) -> f64 {
         let sum: u128 = match self.calls {
             Some(calls) => calls.into(),
             None => self
@@ -88,7 +98,7 @@ impl MixPlan {
         if sum == 0 {
             0.0
         } else {
-            count as f64 / sum as f64
+            whole * count as f64 / sum as f64
         }
     }
 }
