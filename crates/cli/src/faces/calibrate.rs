@@ -65,7 +65,7 @@ fn exchanges(exchanges: &[Exchange], page: Page) -> String {
         Column::figure("share").below(LOAD),
         Column::figure("plain").below(CPU),
         Column::figure("engine").below(CPU),
-        Column::figure("engine MB/s"),
+        Column::figure("engine MB/s").gives_way(1),
     ]);
     for exchange in exchanges {
         let name = exchange.operation.name().to_uppercase();
@@ -185,5 +185,13 @@ mod tests {
             },
         };
         insta::assert_snapshot!(text(&calibration, Page::default()));
+        let mut fast = calibration;
+        fast.exchanges[0].raw = rate(10_837_620.0);
+        fast.exchanges[0].engine = rate(10_929_664.0);
+        let text = text(&fast, Page::default());
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
     }
 }

@@ -55,16 +55,18 @@ const LADDER: [Step; 9] = [
 const ROUNDS: u64 = 5;
 
 const NEXT: &str = "
-One call was in flight at a time, so operations/s is 1 second divided by the mean response time;
-but each CREATE is followed by a REMOVE that is not counted, and each REMOVE by a CREATE.
-\"added\" is the median response time less that of the step before, with its 95 % interval from
-rounds in which the steps took turns; ~ marks what chance can explain. Client and server shared this
-machine: these are the costs of the tool and the network stack, the floor under every real server.
+One call was in flight at a time, so operations/s is 1 second divided by the
+mean response time; but each CREATE is followed by a REMOVE that is not counted,
+and each REMOVE by a CREATE. \"added\" is the median response time less that of
+the step before, with its 95 % interval from rounds in which the steps took
+turns; ~ marks what chance can explain. Client and server shared this machine:
+these are the costs of the tool and the network stack, the floor under every
+real server.
 
 Next, your own server:
-  filestone probe getattr nfs://SERVER/EXPORT             one call at a time
-  filestone probe read SERVER:/EXPORT/FILE -j 16 -m 1     16 in flight, a row per second
-  filestone probe getattr SERVER:/EXPORT --offered 5k     a load that does not wait for the server
+  filestone probe getattr nfs://SERVER/EXPORT           one call at a time
+  filestone probe read SERVER:/EXPORT/FILE -j 16 -m 1   16 in flight, with rows
+  filestone probe getattr SERVER:/EXPORT --offered 5k   5,000 due each second
   filestone probe --help
 ";
 
@@ -273,6 +275,12 @@ fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_next_keeps_to_80_columns() {
+        assert!(NEXT.lines().all(|line| line.chars().count() <= 80));
+    }
+
     use crate::render::canned;
 
     /// Five rounds of all steps, each round slower than the one before; the second step takes 1, 5,
