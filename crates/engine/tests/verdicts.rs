@@ -104,6 +104,23 @@ fn a_server_that_is_offered_twice_of_what_it_can_is_named() {
 }
 
 #[test]
+fn what_ends_after_a_window_without_a_warm_up_is_no_shortfall() {
+    // 950 of 1,000 end in the second in which they are due, since each takes 50 ms.
+    for arrivals in [constant(1000.0), poisson(1000.0)] {
+        let plan = plan(arrivals, 1024, 1);
+        let record = record(plan, server(ServiceTime::Fixed(50_000_000), None));
+        let below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
+        let caveats = find(&record);
+        assert!(!caveats.iter().any(below), "{arrivals:?}: {caveats:?}");
+    }
+    // A twentieth more than the server can do is found without a warm-up, too.
+    let plan = plan(constant(1050.0), 2000, 10);
+    let record = record(plan, server(ServiceTime::Fixed(1_000_000), Some(1)));
+    let below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
+    assert!(find(&record).iter().any(below), "{:?}", checks(&record));
+}
+
+#[test]
 fn what_a_warm_up_left_over_is_named() {
     // It does nothing for the second of the warm-up, and then all that was due in it at once.
     let mut frozen = server(ServiceTime::Fixed(100_000), None);

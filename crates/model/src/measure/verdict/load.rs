@@ -4,7 +4,7 @@ use super::{Bound, Check, STANDARD_ERRORS, Shortfall, Subject, Untold, Verdict, 
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::WireRecord;
-use crate::measure::run_record::{RunEnd, RunRecord};
+use crate::measure::run_record::{IntervalRecord, Phase, RunEnd, RunRecord};
 use crate::mix::feedback::CORRECTION_NS;
 use crate::plan::ArrivalsPlan;
 
@@ -70,9 +70,11 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
         Some(_) => ACHIEVED_OFF_PERCENT_OF_MIX,
     };
     let bound = Bound::around(100.0, off);
-    let mut percent = 100.0 * achieved_ops_per_s / due_ops_per_s;
+    let raw = 100.0 * achieved_ops_per_s / due_ops_per_s;
+    let mut percent = raw * without_the_start(record);
     // What a sound run carries over the ends of its window is not more than all.
-    if !is_in_calls(record) && percent > 100.0 && bound.holds(percent) {
+    let is_of_ends = raw <= 100.0 || bound.holds(percent);
+    if !is_in_calls(record) && percent > 100.0 && is_of_ends {
         percent = 100.0;
     }
     let chance = 100.0 * chance_of_load(record, due_ops_per_s, achieved_ops_per_s);
@@ -95,6 +97,32 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     Some(check.unless((!is_finished).then_some(Untold::EndedEarly)))
 }
 
+/// By how much the achieved load is too low because nothing was in flight when the window opened,
+/// or because a count closes it with the last reply: for one response time of the window nothing
+/// ends that would end in the middle of a run. 1 where a warm-up filled it.
+///
+/// The response time is that of the first interval: in an overload those that follow grow with the
+/// backlog, and that is no start.
+fn without_the_start(record: &RunRecord) -> f64 {
+    let is_filled = record.plan.warm_up_ns > 0 && record.plan.count.is_none();
+    if is_filled || is_in_calls(record) {
+        return 1.0;
+    }
+    let of_interval = |interval: &IntervalRecord| {
+        let times = interval.response_time();
+        times
+            .filter(|times| times.count > 0)
+            .map(|times| times.mean)
+    };
+    let measured = record.intervals.iter();
+    let first = measured
+        .filter(|interval| interval.phase == Phase::Measure)
+        .find_map(of_interval);
+    let start = first.unwrap_or(record.totals.response_time_ns.mean);
+    let window = record.window_ns.max(1) as f64;
+    window / (window - start.clamp(0.0, 0.5 * window))
+}
+
 /// Half of the 95 % interval of achieved load over due load, as a share.
 ///
 /// - How long n random arrivals take has the standard deviation 1/√n of itself.
@@ -114,9 +142,9 @@ fn chance_of_load(record: &RunRecord, due_ops_per_s: f64, achieved_ops_per_s: f6
         _ => 0.0,
     };
     let in_flight = achieved_ops_per_s * record.totals.response_time_ns.mean / 1e9;
-    let at_ends = match record.plan.arrivals {
-        ArrivalsPlan::Poisson { .. } if !is_in_calls(record) => 2.0 * in_flight.min(all),
-        _ => 0.0,
+    let at_ends = match is_in_calls(record) {
+        true => 0.0,
+        false => 2.0 * in_flight.min(all),
     };
     STANDARD_ERRORS * (variance + at_ends).sqrt() / all
 }
