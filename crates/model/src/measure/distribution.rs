@@ -181,7 +181,8 @@ impl<C: Counter> Distribution<C> {
         }
         self.histogram
             .value_at_quantile(quantile)
-            .clamp(self.min, self.max)
+            .max(self.min)
+            .min(self.max)
     }
 
     /// The record of this distribution.
@@ -289,6 +290,15 @@ impl DistributionRecord {
     /// The histogram that this record was made from.
     pub fn decode(&self) -> Result<Histogram<u64>, HistogramError> {
         let bytes = STANDARD.decode(&self.histogram)?;
+        // The deserializer makes room for as many bytes as the encoding says that follow.
+        let declared = bytes.get(4..8).and_then(|length| length.try_into().ok());
+        let declared = declared.map_or(0, u32::from_be_bytes);
+        if u64::from(declared) > bytes.len() as u64 {
+            return Err(HistogramError::Encoding(format!(
+                "{declared} bytes are said to follow, of {} in all",
+                bytes.len()
+            )));
+        }
         Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| HistogramError::Encoding(error.to_string()))
@@ -299,7 +309,9 @@ impl DistributionRecord {
         Ok(self
             .decode()?
             .value_at_quantile(quantile)
-            .clamp(self.min, self.max))
+            // Not `clamp`: a record of somebody's may have its extremes the wrong way round.
+            .max(self.min)
+            .min(self.max))
     }
 
     /// The sum of the `power`-th powers of all values, in nanoseconds to that power. Of a record
@@ -365,6 +377,26 @@ mod tests {
         };
         assert_eq!(without.moment_sum(2), 18e6);
         assert_eq!(DistributionRecord::default().moment_sum(3), 0.0);
+    }
+
+    #[test]
+    fn a_record_that_somebody_has_changed_is_no_panic_and_takes_no_memory() {
+        let mut distribution = Distribution::<u64>::new();
+        distribution.record(1000);
+        let whole = distribution.to_record();
+        let turned = DistributionRecord {
+            min: 2000,
+            max: 500,
+            ..whole.clone()
+        };
+        assert_eq!(turned.quantile(0.5).ok(), Some(500));
+        let mut bytes = STANDARD.decode(&whole.histogram).expect("base64");
+        bytes[4..8].copy_from_slice(&[0xff, 0xff, 0xff, 0xf0]);
+        let promising = DistributionRecord {
+            histogram: STANDARD.encode(bytes),
+            ..whole
+        };
+        assert!(promising.decode().is_err());
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn interval(times: &DistributionRecord, quantile: f64) -> Option<(u64, u64)>
     let value = |share: f64| {
         let share = share.clamp(0.0, 1.0);
         let value = histogram.value_at_quantile(share);
-        value.clamp(times.min, times.max)
+        value.max(times.min).min(times.max)
     };
     Some((value(quantile - half), value(quantile + half)))
 }
@@ -97,18 +97,8 @@ pub(super) fn of_all(record: &RunRecord) -> Option<Check> {
     }
     let spread = to_ns as f64 / from_ns.max(1) as f64;
     let bound = Bound::at_most(SPREAD_MAX);
-    let is_known = is_known(times, JUDGED);
-    Some(Check {
-        subject: Subject::PercentileSpread(figures),
-        figure: spread,
-        bound,
-        chance: 0.0,
-        verdict: if is_known {
-            Verdict::Holds
-        } else {
-            Verdict::Fails
-        },
-    })
+    let subject = Subject::PercentileSpread(figures);
+    Some(Check::judged(subject, spread, bound, 0.0))
 }
 
 #[cfg(test)]
