@@ -146,14 +146,15 @@ const fn unsuccessful(ledger: &Ledger) -> u64 {
 
 /// What the points come to.
 fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)> {
-    let mut facts = vec![(
-        "peak",
-        format!(
-            "{} operations/s: {}",
-            load_text(curve.peak_ops_per_s, chance_of_peak(curve)),
-            curve.peak_method
+    let peak = match curve.peak_ops_per_s > 0.0 {
+        true => format!(
+            "{} operations/s",
+            load_text(curve.peak_ops_per_s, chance_of_peak(curve))
         ),
-    )];
+        // Nothing was kept up with, or the search did not come so far.
+        false => "not known".into(),
+    };
+    let mut facts = vec![("peak", format!("{peak}: {}", curve.peak_method))];
     facts.extend(overall(curve));
     facts.push(("knee", knee_text(curve)));
     if let Some(hysteresis) = &curve.hysteresis {

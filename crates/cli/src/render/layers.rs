@@ -383,7 +383,8 @@ fn split(
     if rest.may_be_chance() {
         return format!(
             "of {whole:.1} usecs per operation over NFS, {listed}; what remains for {remainder}, \
-             {rest}, chance can explain"
+             {rest}, {}",
+            rest.doubt()
         );
     }
     let remains = format!(
@@ -425,7 +426,7 @@ fn side_by_side(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
         (weights[0], weights[number - 1]) = (-1.0, 1.0);
         let difference = Estimate::new(time - first, chance(&weights));
         let said = match difference.may_be_chance() {
-            true => format!("{difference}, which chance can explain"),
+            true => format!("{difference}, which {}", difference.doubt()),
             false if difference.value < 0.0 => format!("{:.1} less", -difference.value),
             false => format!("{:.1} more", difference.value),
         };
@@ -514,7 +515,7 @@ mod tests {
         }
         insta::assert_snapshot!(text);
         let said = sentence(&[("tcp", 10.0), ("nfs", 90.0)], &|_| None);
-        assert!(said.contains("chance can explain"), "{said}");
+        assert!(said.contains("too few batches leave open"), "{said}");
     }
 
     #[test]

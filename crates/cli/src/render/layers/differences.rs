@@ -63,7 +63,10 @@ impl<'record> Batches<'record> {
                  next is not in them (name the layers three times in turn for that)"
                 .into(),
         };
-        format!("\u{b1}: 95 % interval, {of}; ~: chance can explain the difference")
+        format!(
+            "\u{b1}: 95 % interval, {of}; ~: chance can explain the difference; ?: too few batches \
+             to know, run longer"
+        )
     }
 
     /// The mean service time of a kind, batch by batch.
@@ -197,6 +200,14 @@ impl Estimate {
         Self { value, half_width }
     }
 
+    /// Why nothing is concluded from it.
+    pub const fn doubt(&self) -> &'static str {
+        match self.half_width {
+            Some(_) => "chance can explain",
+            None => "too few batches leave open",
+        }
+    }
+
     /// Whether zero is in the interval, or nothing is known of it.
     pub fn may_be_chance(&self) -> bool {
         self.half_width
@@ -207,10 +218,10 @@ impl Estimate {
 /// `+5.30 ±0.43`, `~ +0.4 ±1.2`: two digits of the interval, and no more of the value.
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = if self.may_be_chance() { "~ " } else { "" };
         let Some(half) = self.half_width else {
-            return write!(f, "{mark}{:+.1}", self.value);
+            return write!(f, "? {:+.1}", self.value);
         };
+        let mark = if self.may_be_chance() { "~ " } else { "" };
         let digits = match half {
             _ if half >= 10.0 => 0,
             _ if half >= 1.0 => 1,
@@ -274,7 +285,7 @@ mod tests {
             (123.4, Some(31.0), "+123 \u{b1}31"),
             (0.42, Some(1.2), "~ +0.4 \u{b1}1.2"),
             (-66.0, Some(80.0), "~ -66 \u{b1}80"),
-            (7.0, None, "~ +7.0"),
+            (7.0, None, "? +7.0"),
         ] {
             assert_eq!(Estimate::new(value, half).to_string(), text);
         }

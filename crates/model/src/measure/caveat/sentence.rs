@@ -228,7 +228,9 @@ fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) 
         1 => "1 operation lies".into(),
         above => format!("{} operations lie", grouped(above)),
     };
+    // With next to nothing above it, the interval has no upper end that the sample knows.
     let interval = match to_ns {
+        _ if above == 0 || from_ns == to_ns => String::new(),
         0 => String::new(),
         _ => format!(
             ": between {} and {} (95 %)",
@@ -238,6 +240,7 @@ fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) 
     };
     match count {
         0 => format!("p{name} is a guess: {lie} above it"),
+        1 => format!("p{name} of 1 operation is a guess; {lie} above it"),
         count => format!(
             "p{name} of {} operations is a guess{interval}; {lie} above it",
             grouped(count)

@@ -48,6 +48,10 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             "the server kept up with all that the load generator can offer: the peak of {} achieved is not the server's",
             per_second(*peak_ops_per_s)
         ),
+        Caveat::PeakUnfinished { peak_ops_per_s } if *peak_ops_per_s <= 0.0 => {
+            "the search for the peak was broken off before a load was known to be kept up with"
+                .into()
+        }
         Caveat::PeakUnfinished { peak_ops_per_s } => format!(
             "the search for the peak was broken off; {} is the highest load known to be kept up with",
             per_second(*peak_ops_per_s)
