@@ -58,10 +58,10 @@ const NEXT: &str = "
 One call was in flight at a time, so operations/s is 1 second divided by the
 mean response time; but each CREATE is followed by a REMOVE that is not counted,
 and each REMOVE by a CREATE. \"added\" is the median response time less that of
-the step before, with its 95 % interval from rounds in which the steps took
-turns; ~ marks what chance can explain. Client and server shared this machine:
-these are the costs of the tool and the network stack, the floor under every
-real server.
+the step before, on average over rounds in which the steps took turns, with its
+95 % interval; ~ marks what chance can explain. Client and server shared this
+machine: these are the costs of the tool and the network stack, the floor under
+every real server.
 
 Next, your own server:
   filestone probe getattr nfs://SERVER/EXPORT           one call at a time
@@ -256,20 +256,16 @@ fn row(step: &Step, rounds: &[&RunRecord], before: Option<&[&RunRecord]>) -> Vec
     ]
 }
 
-/// What a step adds to the median of the one before it, in microseconds: the middle one of the
-/// differences by round. One round that something disturbed widens its interval, and does not
-/// move it.
+/// What a step adds to the median of the one before it, in microseconds: the mean of the
+/// differences by round, since that is what the interval is of.
 fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> Estimate {
     let median = |run: &RunRecord| run.totals.response_time_ns.p50 as f64 / 1000.0;
     let pairs = before.iter().zip(rounds);
     let differences: Vec<f64> = pairs
         .map(|(one, other)| median(other) - median(one))
         .collect();
-    let half = half_width(&differences);
-    let mut sorted = differences;
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.get(sorted.len() / 2).copied();
-    Estimate::new(middle.unwrap_or_default(), half)
+    let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
+    Estimate::new(mean, half_width(&differences))
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn figure(check: &Check) -> String {
 /// The bound that was applied.
 fn bound(check: &Check) -> String {
     let number = |value: f64| match unit(&check.subject) {
-        Unit::Percent | Unit::Deviation => format!("{} %", quantity::plain(value, 1)),
+        Unit::Percent | Unit::Deviation => format!("{} %", quantity::plain(value, 2)),
         Unit::Nanos => time_text(value),
         Unit::Count => grouped(value.max(0.0) as u64),
         Unit::Times => format!("factor {}", quantity::plain(value, 1)),
@@ -114,7 +114,7 @@ fn bound(check: &Check) -> String {
     let Bound { least, ideal, most } = check.bound;
     match (least, most) {
         (Some(_), Some(most)) if ideal == 0.0 => format!("± {}", number(most)),
-        (Some(least), Some(most)) => format!("{} to {}", quantity::plain(least, 1), number(most)),
+        (Some(least), Some(most)) => format!("{} to {}", quantity::plain(least, 2), number(most)),
         (None, Some(0.0)) => "0".into(),
         (None, Some(most)) => format!("≤ {}", number(most)),
         (Some(least), None) => format!("≥ {}", number(least)),
