@@ -403,16 +403,18 @@ fn split(
     let [(largest, time, of_largest), (_, _, of_next), ..] = all.as_slice() else {
         return remains;
     };
-    let lead: Vec<f64> = of_largest
-        .iter()
-        .zip(of_next)
-        .map(|(one, other)| one - other)
-        .collect();
+    let lead = beyond(of_largest, of_next);
     if Estimate::new(sum(&lead), chance(&lead)).may_be_chance() {
         return format!("{remains}; which part is the largest, these runs cannot tell");
     }
     let share = 100.0 * time / whole.max(f64::MIN_POSITIVE);
     format!("{remains}; the largest part, {share:.0} %, is {largest}")
+}
+
+/// One sum of layers less another.
+fn beyond(one: &[f64], other: &[f64]) -> Vec<f64> {
+    let pairs = one.iter().zip(other);
+    pairs.map(|(one, other)| one - other).collect()
 }
 
 /// The same layer at several places, numbered as in the table.
