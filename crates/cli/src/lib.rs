@@ -1,57 +1,39 @@
-//! The command line of filestone: faces, options, reports, messages, exit codes.
+//! The command line of filestone: commands, options, reports, messages, exit codes.
 //!
-//! A face turns options into a [`Plan`](filestone_model::Plan) and picks a
+//! A command turns options into a [`Plan`](filestone_model::Plan) and picks a
 //! report. Nothing here measures, schedules or encodes, and nothing knows a
 //! protocol: this crate does not depend on `filestone-wire`.
 
 #![forbid(unsafe_code)]
 
+mod ancestors;
 mod built_in;
-mod carry_out;
+mod commands;
 mod console;
-mod correction;
-mod dbench_command_line;
 mod error;
-mod faces;
-mod foreign_words;
-mod getopt;
-mod interruption;
-mod layer_targets;
-mod live;
-mod load_source;
-mod loads;
+mod execution;
+mod inputs;
 mod manual;
-mod mix_options;
-mod mix_planning;
-mod mix_source;
-mod mix_values;
-mod nct_command_line;
-mod nhfsstone_command_line;
-mod option_values;
 mod options;
-mod output_directory;
 mod planning;
 mod quantity;
-mod record_file;
-mod render;
-mod replay_options;
-mod replay_planning;
-mod target;
+mod report;
+mod shell;
 mod usage;
-mod verdict;
 
 pub use manual::manual;
 
+use ancestors::dbench::command_line::Program;
 use clap::{CommandFactory, FromArgMatches};
-use dbench_command_line::Program;
 use error::{Error, exit_code_of};
+use execution::interruption;
 use filestone_engine::Guilt;
-use options::{Ancestor, CommandLine, Face};
+use options::{Ancestor, Command, CommandLine};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How a face ended when nothing stopped it, from well to worst.
+/// How a command ended when nothing stopped it, from well to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Everything was done; numbers were measured.
@@ -98,7 +80,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = as_called(arguments.into_iter().collect());
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
-    let face = face_of(words);
+    let asked = command_of(words);
     let parsed = command()
         .try_get_matches_from(&arguments)
         .and_then(|matches| CommandLine::from_arg_matches(&matches));
@@ -107,7 +89,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => {
             let words: Option<Vec<&str>> = arguments.iter().map(|word| word.to_str()).collect();
             let words = words.unwrap_or_default();
-            usage::explain(&error, face, words.get(1..).unwrap_or_default())
+            usage::explain(&error, asked, words.get(1..).unwrap_or_default())
         }
     };
     match ended {
@@ -119,37 +101,37 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// The face that a command line names: its first word, if that is one.
-fn face_of<'word>(mut words: impl Iterator<Item = &'word str>) -> Option<&'word str> {
+/// The command that a command line names: its first word, if that is one.
+fn command_of<'word>(mut words: impl Iterator<Item = &'word str>) -> Option<&'word str> {
     let first = words.next()?;
     command().find_subcommand(first).map(|_| first)
 }
 
 fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
-    match command_line.face {
-        None => faces::short_help(),
-        Some(Face::Demo(options)) => faces::demo::run(&options),
-        Some(Face::Probe(options)) => faces::probe::run(&options),
-        Some(Face::Replay(options)) => faces::replay::run(&options),
-        Some(Face::Mix(options)) => faces::mix::run(&options),
-        Some(Face::Run(options)) => faces::run::run(&options),
-        Some(Face::Check(options)) => faces::check::run(&options),
-        Some(Face::Serve(options)) => faces::serve::run(&options),
-        Some(Face::Calibrate(options)) => faces::calibrate::run(&options),
-        Some(Face::Report(options)) => faces::report::run(&options),
-        Some(Face::As(options)) => run_as(&options.ancestor),
-        Some(Face::Completions(options)) => faces::completions::run(&options),
-        Some(Face::Schema) => faces::schema::run(),
+    match command_line.command {
+        None => commands::short_help(),
+        Some(Command::Demo(options)) => commands::demo::run(&options),
+        Some(Command::Probe(options)) => commands::probe::run(&options),
+        Some(Command::Replay(options)) => commands::replay::run(&options),
+        Some(Command::Mix(options)) => commands::mix::run(&options),
+        Some(Command::Run(options)) => commands::run::run(&options),
+        Some(Command::Check(options)) => commands::check::run(&options),
+        Some(Command::Serve(options)) => commands::serve::run(&options),
+        Some(Command::Calibrate(options)) => commands::calibrate::run(&options),
+        Some(Command::Report(options)) => commands::report::run(&options),
+        Some(Command::As(options)) => run_as(&options.ancestor),
+        Some(Command::Completions(options)) => commands::completions::run(&options),
+        Some(Command::Schema) => commands::schema::run(),
     }
 }
 
 fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
     match ancestor {
-        Ancestor::Nct(own) => faces::nct::run(&own.arguments),
-        Ancestor::Dbench(own) => faces::dbench::run(Program::Dbench, &own.arguments),
-        Ancestor::Tbench(own) => faces::dbench::run(Program::Tbench, &own.arguments),
-        Ancestor::Nhfsstone(own) => faces::nhfsstone::run(&own.arguments),
-        Ancestor::TbenchSrv(own) => faces::tbench_srv::run(&own.arguments),
+        Ancestor::Nct(own) => ancestors::nct::run(&own.arguments),
+        Ancestor::Dbench(own) => ancestors::dbench::run(Program::Dbench, &own.arguments),
+        Ancestor::Tbench(own) => ancestors::dbench::run(Program::Tbench, &own.arguments),
+        Ancestor::Nhfsstone(own) => ancestors::nhfsstone::run(&own.arguments),
+        Ancestor::TbenchSrv(own) => ancestors::tbench_srv::run(&own.arguments),
     }
 }
 

@@ -3,17 +3,18 @@
 //! The ancestors read their command lines themselves, from tables of their own; here these
 //! tables become options that a page can list.
 
-use crate::getopt::{Argument, Known, Program};
-use crate::{command, dbench_command_line, faces, nct_command_line, nhfsstone_command_line};
+use crate::ancestors::getopt::{Argument, Known, Program};
+use crate::ancestors::{dbench, nct, nhfsstone, tbench_srv};
+use crate::command;
 use clap::{Arg, ArgAction, Command};
 
 /// What the ancestors have for options and arguments.
 const ANCESTORS: [&Program; 5] = [
-    &nct_command_line::PROGRAM,
-    &dbench_command_line::DBENCH,
-    &dbench_command_line::TBENCH,
-    &faces::tbench_srv::PROGRAM,
-    &nhfsstone_command_line::PROGRAM,
+    &nct::command_line::PROGRAM,
+    &dbench::command_line::DBENCH,
+    &dbench::command_line::TBENCH,
+    &tbench_srv::PROGRAM,
+    &nhfsstone::command_line::PROGRAM,
 ];
 
 /// The whole command line, with the options of the ancestors.

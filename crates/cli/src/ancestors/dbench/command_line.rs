@@ -1,0 +1,490 @@
+//! The command lines of dbench and tbench, 1 to 5.0, read as they read them.
+//!
+//! Options and arguments may stand in any order. `-t` of version 1 was tbench's socket
+//! options; a value that is no number is taken for them. What the originals pass over
+//! (further arguments, letters behind a number of processes) is passed over and said.
+
+use crate::ancestors::getopt::{self, Argument, Given, Known, Order, flag, number, valued};
+use crate::options::target::{self, Target};
+
+/// Which of the two names it was called by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// File system calls, unless `-B` says otherwise.
+    Dbench,
+    /// Bare TCP.
+    Tbench,
+}
+
+/// What the program was asked to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// `--help`, `-?` or `--usage`.
+    Help,
+    /// Run a load.
+    Run(Run),
+}
+
+/// Why it will not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// One line in our form.
+    pub what: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// The original's exit code.
+    pub code: u8,
+}
+
+/// What carries the load out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backend {
+    /// `fileio`: in this directory.
+    Fileio,
+    /// `sockio`: this server, on port 7003.
+    Sockio(String),
+    /// `nfs`: these exports, for clients in turn.
+    Nfs(Vec<Target>),
+}
+
+/// Whose form the output has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// 4.0 and before: no `-B`.
+    Four,
+    /// 5.0.
+    Five,
+}
+
+/// A run with its options.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Whose form the output has.
+    pub version: Version,
+    /// What carries the load out.
+    pub backend: Backend,
+    /// NPROCS.
+    pub processes: u32,
+    /// `--clients-per-process`.
+    pub clients_per_process: u32,
+    /// `-t`, in seconds.
+    pub time_limit: u64,
+    /// `--warmup`, in seconds; a fifth of the time limit without it.
+    pub warm_up: u64,
+    /// `-c`; `None` for the original's default.
+    pub load_file: Option<String>,
+    /// `-D`.
+    pub directory: String,
+    /// `-T`.
+    pub tcp_options: Option<String>,
+    /// `-R`, in bytes per second and client.
+    pub rate: Option<f64>,
+    /// `--trunc-io`.
+    pub trunc_io: Option<u64>,
+    /// Options without a value.
+    pub flags: Flags,
+    /// What of the command line was passed over, as the original does, one line each.
+    pub passed_over: Vec<String>,
+}
+
+/// Options without a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // named as the options are
+pub struct Flags {
+    pub sync: bool,
+    pub sync_dir: bool,
+    pub fsync: bool,
+    pub xattr: bool,
+    pub no_resolve: bool,
+    pub one_byte_write_fix: bool,
+    pub stat_check: bool,
+    pub fake_io: bool,
+    pub skip_cleanup: bool,
+    pub per_client_results: bool,
+    pub run_once: bool,
+    pub enable_nlm: bool,
+    pub machine_readable: bool,
+}
+
+/// The options of all versions.
+const OPTIONS: &[Known] = &[
+    valued(
+        Some('B'),
+        "backend",
+        "NAME",
+        "fileio, sockio or nfs (default: fileio; tbench: sockio)",
+    ),
+    valued(
+        Some('t'),
+        "timelimit",
+        "SECONDS",
+        "length of the measured part (default: 600)",
+    ),
+    valued(
+        Some('c'),
+        "loadfile",
+        "FILES",
+        "load files, with commas between them (default: client.txt here, or dbench's)",
+    ),
+    valued(
+        Some('D'),
+        "directory",
+        "DIR",
+        "where files are made (default: .)",
+    ),
+    valued(
+        Some('T'),
+        "tcp-options",
+        "LIST",
+        "socket options (default: TCP_NODELAY SO_REUSEADDR)",
+    ),
+    valued(Some('R'), "target-rate", "RATE", "MB/sec of each client"),
+    flag(Some('s'), "sync", "open files with O_SYNC"),
+    flag(
+        Some('S'),
+        "sync-dir",
+        "synchronise directories after changes",
+    ),
+    flag(Some('F'), "fsync", "fsync after every write"),
+    flag(
+        Some('x'),
+        "xattr",
+        "keep DOS attributes in extended attributes",
+    ),
+    flag(
+        None,
+        "no-resolve",
+        "no search for names without regard to case",
+    ),
+    valued(
+        None,
+        "clients-per-process",
+        "N",
+        "clients that take turns in one thread (default: 1)",
+    ),
+    valued(None, "trunc-io", "BYTES", "cut reads and writes"),
+    flag(
+        None,
+        "one-byte-write-fix",
+        "one-byte writes that extend a file become ftruncate",
+    ),
+    flag(
+        None,
+        "stat-check",
+        "stat before calls that it may make pointless",
+    ),
+    flag(None, "fake-io", "only count reads and writes"),
+    flag(None, "skip-cleanup", "leave the clients' trees"),
+    flag(None, "per-client-results", "a table for every client, too"),
+    valued(None, "server", "HOST", "of sockio (default: localhost)"),
+    valued(
+        None,
+        "nfs",
+        "URLS",
+        "of nfs: nfs://server/path, with commas between several",
+    ),
+    flag(None, "enable-nlm", "locks by the lock manager"),
+    flag(None, "run-once", "one pass of the load file"),
+    valued(
+        None,
+        "warmup",
+        "SECONDS",
+        "before the measured part (default: a fifth of it)",
+    ),
+    flag(None, "machine-readable", "rows for programs"),
+    // Versions 2 and 3 said more with it.
+    flag(Some('v'), "verbose", "taken, and without effect"),
+    flag(Some('?'), "help", "print this help"),
+    flag(None, "usage", "print this help"),
+    // Of backends that are not here.
+    valued(None, "scsi", "DEVICE", ""),
+    flag(None, "allow-scsi-writes", ""),
+    valued(None, "iscsi", "URL", ""),
+    valued(None, "iscsi-initiatorname", "NAME", ""),
+    valued(None, "smb-share", "SHARE", ""),
+    valued(None, "smb-user", "USER", ""),
+    valued(None, "block", "DEVICE", ""),
+];
+
+const NPROCS: Argument = Argument {
+    name: "NPROCS",
+    help: "processes: threads here, with a client each",
+};
+
+/// dbench, as its help shows it.
+pub const DBENCH: getopt::Program = getopt::Program {
+    name: "dbench",
+    usage: &["dbench [options] NPROCS"],
+    arguments: &[NPROCS],
+    notes: "",
+    options: OPTIONS,
+    order: Order::Anywhere,
+};
+
+/// tbench, as its help shows it.
+pub const TBENCH: getopt::Program = getopt::Program {
+    name: "tbench",
+    usage: &["tbench [options] NPROCS [SERVER]"],
+    arguments: &[
+        NPROCS,
+        Argument {
+            name: "SERVER",
+            help: "where tbench_srv runs, on port 7003 (default: localhost)",
+        },
+    ],
+    ..DBENCH
+};
+
+impl Program {
+    /// Its options and arguments.
+    pub const fn known(self) -> &'static getopt::Program {
+        match self {
+            Self::Dbench => &DBENCH,
+            Self::Tbench => &TBENCH,
+        }
+    }
+}
+
+/// dbench's exit code when there is no backend, no load file, or it cannot start.
+const CANNOT_START: u8 = 10;
+/// dbench's exit code for everything else.
+const FAILURE: u8 = 1;
+/// dbench's default of `-t`.
+const TIME_LIMIT_DEFAULT: u64 = 600;
+/// A century: nanoseconds of it fit 64 bits.
+const TIME_LIMIT_MAX: u64 = 100 * 365 * 86_400;
+
+fn refusal(what: impl Into<String>) -> Refusal {
+    Refusal {
+        what: what.into(),
+        help: None,
+        code: FAILURE,
+    }
+}
+
+/// Options and arguments as they stand.
+#[derive(Default)]
+struct Words<'line> {
+    backend: Option<&'line str>,
+    time_limit: Option<u64>,
+    warm_up: Option<u64>,
+    load_file: Option<&'line str>,
+    directory: Option<&'line str>,
+    tcp_options: Option<&'line str>,
+    rate: Option<f64>,
+    trunc_io: Option<u64>,
+    clients_per_process: Option<u32>,
+    server: Option<&'line str>,
+    nfs: Option<&'line str>,
+    flags: Flags,
+    is_help: bool,
+    /// An option that chooses a backend that is not here.
+    unsupported: Option<&'static str>,
+    positional: Vec<&'line str>,
+}
+
+/// Reads a command line without the program's name.
+pub fn parse(program: Program, arguments: &[String]) -> Result<Request, Refusal> {
+    let read = program.known().read(arguments).map_err(refusal)?;
+    let mut words = Words {
+        positional: read.arguments,
+        ..Words::default()
+    };
+    for given in &read.given {
+        words.set(given)?;
+    }
+    if words.is_help {
+        return Ok(Request::Help);
+    }
+    run(program, words).map(Request::Run)
+}
+
+impl<'line> Words<'line> {
+    fn set(&mut self, given: &Given<'line>) -> Result<(), Refusal> {
+        let Given {
+            option,
+            shown,
+            value,
+        } = given;
+        let value = *value;
+        let wrong = |expected: &str| refusal(format!("{shown} {value}: expected {expected}"));
+        match option.long {
+            "backend" => self.backend = Some(value),
+            // tbench 1 called its socket options so.
+            "timelimit" if value.starts_with(|letter: char| letter.is_ascii_uppercase()) => {
+                self.tcp_options = Some(value);
+            }
+            "timelimit" => {
+                let limit = number(value);
+                let limit = limit.filter(|limit| (1..=TIME_LIMIT_MAX).contains(limit));
+                self.time_limit = Some(limit.ok_or_else(|| wrong("seconds, at least 1"))?);
+            }
+            "warmup" => {
+                let time = number(value).filter(|time| *time <= TIME_LIMIT_MAX);
+                self.warm_up = Some(time.ok_or_else(|| wrong("seconds"))?);
+            }
+            "loadfile" => self.load_file = Some(value),
+            "directory" => self.directory = Some(value),
+            "tcp-options" => self.tcp_options = Some(value),
+            "target-rate" => {
+                let rate = value.parse::<f64>().ok();
+                let rate = rate.filter(|rate| (0.0..=1e9).contains(rate));
+                let rate = rate.ok_or_else(|| wrong("MB per second"))?;
+                self.rate = (rate > 0.0).then_some(rate * 1e6);
+            }
+            "trunc-io" => {
+                let bytes = number(value).ok_or_else(|| wrong("bytes"))?;
+                self.trunc_io = (bytes > 0).then_some(bytes);
+            }
+            "clients-per-process" => {
+                let clients = number(value).and_then(|clients| clients.try_into().ok());
+                let clients = clients.filter(|clients| *clients > 0);
+                let clients = clients.ok_or_else(|| wrong("a number of clients"))?;
+                self.clients_per_process = Some(clients);
+            }
+            "server" => self.server = Some(value),
+            "nfs" => self.nfs = Some(value),
+            "scsi" | "allow-scsi-writes" => self.unsupported = Some("scsi"),
+            "iscsi" | "iscsi-initiatorname" => self.unsupported = Some("iscsi"),
+            "smb-share" | "smb-user" => self.unsupported = Some("smb"),
+            "block" => self.unsupported = Some("block"),
+            "help" | "usage" => self.is_help = true,
+            name => self.flags.set(name),
+        }
+        Ok(())
+    }
+}
+
+impl Flags {
+    fn set(&mut self, name: &str) {
+        let flag = match name {
+            "sync" => &mut self.sync,
+            "sync-dir" => &mut self.sync_dir,
+            "fsync" => &mut self.fsync,
+            "xattr" => &mut self.xattr,
+            "no-resolve" => &mut self.no_resolve,
+            "one-byte-write-fix" => &mut self.one_byte_write_fix,
+            "stat-check" => &mut self.stat_check,
+            "fake-io" => &mut self.fake_io,
+            "skip-cleanup" => &mut self.skip_cleanup,
+            "per-client-results" => &mut self.per_client_results,
+            "run-once" => &mut self.run_once,
+            "enable-nlm" => &mut self.enable_nlm,
+            "machine-readable" => &mut self.machine_readable,
+            // -v changes nothing.
+            _ => return,
+        };
+        *flag = true;
+    }
+}
+
+fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
+    let (processes, arguments) = match words.positional.split_first() {
+        Some((processes, arguments)) => (*processes, arguments),
+        None => {
+            return Err(Refusal {
+                help: Some("say how many clients there are to be, such as `dbench 4`".into()),
+                ..refusal("You need to specify NPROCS")
+            });
+        }
+    };
+    let (server, further) = match (program, arguments) {
+        (Program::Tbench, [server, further @ ..]) => (Some(*server), further),
+        (_, further) => (None, further),
+    };
+    let mut passed_over = Vec::new();
+    if !further.is_empty() {
+        let further = further.join(" ");
+        passed_over.push(format!("further arguments are passed over: {further}"));
+    }
+    let processes = processes_of(processes, &mut passed_over)?;
+    let version = match (program, words.backend, words.unsupported) {
+        (Program::Dbench, None, None) if words.nfs.is_none() => Version::Four,
+        (Program::Tbench, ..) => Version::Four,
+        _ => Version::Five,
+    };
+    let backend = backend(program, &words, server)?;
+    if version == Version::Five && words.load_file.is_none() {
+        return Err(Refusal {
+            code: CANNOT_START,
+            help: Some("-c names it; `-c office` is a load of filestone's own".into()),
+            ..refusal("No loadfile was specified. Aborting.")
+        });
+    }
+    let time_limit = words.time_limit.unwrap_or(TIME_LIMIT_DEFAULT);
+    Ok(Run {
+        version,
+        backend,
+        processes,
+        clients_per_process: words.clients_per_process.unwrap_or(1),
+        time_limit,
+        warm_up: words.warm_up.unwrap_or(time_limit / 5),
+        load_file: words.load_file.map(String::from),
+        directory: words.directory.unwrap_or(".").into(),
+        tcp_options: words.tcp_options.map(String::from),
+        rate: words.rate,
+        trunc_io: words.trunc_io,
+        flags: words.flags,
+        passed_over,
+    })
+}
+
+/// NPROCS, whose digits count, as atoi reads them.
+fn processes_of(text: &str, passed_over: &mut Vec<String>) -> Result<u32, Refusal> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit());
+    let (digits, behind) = text.split_at(end.unwrap_or(text.len()));
+    let count = digits.parse::<u32>().ok().filter(|count| *count > 0);
+    let count = count.ok_or_else(|| {
+        refusal(format!(
+            "NPROCS {text}: expected a number of processes of at least 1"
+        ))
+    })?;
+    if !behind.is_empty() {
+        passed_over.push(format!("NPROCS {text}: taken as {count}"));
+    }
+    Ok(count)
+}
+
+fn backend(program: Program, words: &Words<'_>, server: Option<&str>) -> Result<Backend, Refusal> {
+    let cannot_start = |what: String, help: &str| Refusal {
+        what,
+        help: Some(help.into()),
+        code: CANNOT_START,
+    };
+    let host = || server.or(words.server).unwrap_or("localhost").to_string();
+    match (program, words.backend) {
+        (Program::Tbench, None | Some("sockio")) => Ok(Backend::Sockio(host())),
+        (_, Some("sockio")) => Ok(Backend::Sockio(host())),
+        (_, Some("fileio")) => Ok(Backend::Fileio),
+        (_, Some("nfs")) => match words.nfs {
+            Some(list) => exports(list).map(Backend::Nfs),
+            None => Err(cannot_start(
+                "-B nfs: no server was named".into(),
+                "--nfs nfs://server/path names one, or several with commas between them",
+            )),
+        },
+        (_, Some(name @ ("scsi" | "iscsi" | "smb" | "block"))) => Err(cannot_start(
+            format!("-B {name}: this backend is not supported"),
+            "fileio, sockio and nfs are",
+        )),
+        (_, Some(name)) => Err(Refusal {
+            help: Some("expected fileio, sockio or nfs".into()),
+            ..refusal(format!("Unknown backend '{name}'"))
+        }),
+        (_, None) if words.nfs.is_some() || words.unsupported.is_some() => Err(cannot_start(
+            "No backend was specified. Aborting.".into(),
+            "-B names it: fileio, sockio or nfs",
+        )),
+        (Program::Dbench, None) => Ok(Backend::Fileio),
+    }
+}
+
+fn exports(list: &str) -> Result<Vec<Target>, Refusal> {
+    let targets = list.split(',').map(|url| {
+        target::parse(url).map_err(|expected| refusal(format!("--nfs {url}: {expected}")))
+    });
+    targets.collect()
+}
+
+#[cfg(test)]
+mod tests;

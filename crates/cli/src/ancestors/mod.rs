@@ -1,0 +1,8 @@
+//! The programs that filestone descends from: their command lines, what they print, and
+//! their exit codes.
+
+pub mod dbench;
+pub mod getopt;
+pub mod nct;
+pub mod nhfsstone;
+pub mod tbench_srv;

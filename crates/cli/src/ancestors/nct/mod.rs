@@ -1,0 +1,315 @@
+//! `filestone as nct`: nct's command line, nct's tables, correct values.
+
+pub mod command_line;
+
+use crate::error::Error;
+use crate::execution::interruption;
+use crate::execution::live::{Live, RowStream};
+use crate::execution::output_directory::{Existing, OutputDirectory};
+use crate::execution::verdict::succeeded_in_nothing;
+use crate::execution::{Calibration, Job, measure};
+use crate::planning::Surroundings;
+use crate::report::json;
+use crate::report::rows::Columns;
+use crate::report::summary::{self, Extremes};
+use crate::{Exit, console};
+use command_line::{Command, Measure, Request};
+use filestone_engine::Guilt;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
+use filestone_model::operation::{OpKind, Stability};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+};
+use std::path::Path;
+
+const SECOND: u64 = 1_000_000_000;
+/// EX_USAGE of sysexits.h, which nct ends with.
+const EX_USAGE: u8 = 64;
+const EX_DATAERR: u8 = 65;
+const EX_OSERR: u8 = 71;
+const EX_IOERR: u8 = 74;
+const EX_PROTOCOL: u8 = 76;
+const EX_NOPERM: u8 = 77;
+
+/// Does what nct was asked to do.
+pub fn run(arguments: &[String]) -> Result<Exit, Error> {
+    match command_line::parse(arguments) {
+        Ok(Request::Help(None)) => show(&command_line::PROGRAM.help()),
+        Ok(Request::Help(Some(command))) => show(usage_of(command)),
+        Ok(Request::Version) => show(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
+        Ok(Request::Shell) => Ok(refuse(
+            Error::usage("nct shell: of its commands nct itself only ever had help")
+                .with_help("filestone probe OP measures any of the 22 procedures"),
+            EX_USAGE,
+        )),
+        Ok(Request::Measure(measure)) => execute(&measure),
+        Err(what) => Ok(refuse(
+            Error::usage(what).with_help("filestone as nct -h shows nct's own command line"),
+            EX_USAGE,
+        )),
+    }
+}
+
+fn show(text: &str) -> Result<Exit, Error> {
+    console::result(text)?;
+    Ok(Exit::Done)
+}
+
+fn usage_of(command: Command) -> &'static str {
+    match command {
+        Command::Null => "usage: nct null [-hv] [user@]host[:path]\n",
+        Command::GetAttr => "usage: nct getattr [-hv] [user@]host[:path]\n",
+        Command::Read => "usage: nct read [-hv] [user@]host[:path] [length]\n",
+        Command::Shell => "usage: nct shell [-hv]\n",
+    }
+}
+
+/// Tells an error in our words and ends with nct's exit code.
+fn refuse(error: Error, code: u8) -> Exit {
+    console::error(&error);
+    Exit::Code(code)
+}
+
+fn execute(measured: &Measure) -> Result<Exit, Error> {
+    let directory = match &measured.directory {
+        Some(path) => match OutputDirectory::claim(Path::new(path), Existing::WriteBeside) {
+            Ok(directory) => Some(directory),
+            Err(error) => return Ok(refuse_directory(error)),
+        },
+        None => None,
+    };
+    let stop = interruption::stop_flag()?;
+    let job = Job::new(plan(measured, &Surroundings::here()))?;
+    if measured.jobs == 0 {
+        console::note("-j 0: no job asks anything");
+    }
+    let live = if measured.mark > 0 {
+        Live::with_rows(&stop, Columns::Nct, RowStream::Output)
+    } else {
+        Live::silent(&stop)
+    };
+    let mut live = live
+        .verbose(measured.verbosity > 0)
+        .kept(directory.is_some());
+    let calibration = match &directory {
+        Some(_) => Calibration::First,
+        None => Calibration::Omit,
+    };
+    let record = match measure(&job, calibration, &stop, &mut live) {
+        Ok(record) => record,
+        Err(error) => {
+            if let Some(directory) = &directory {
+                directory.abandon();
+            }
+            let code = exit_code_of(&error);
+            return Ok(refuse(error, code));
+        }
+    };
+    if let Some(directory) = &directory {
+        let kept = directory.write(&record, &measured.terminal);
+        let counters = summary::nct_counters(&record, measured.threads, measured.jobs);
+        let page = console::page();
+        let summary = summary::render(&record, Extremes::TrailingSeconds, page);
+        console::result(&(summary + &counters))?;
+        if let Err(error) = kept {
+            if error.is_record_lost {
+                console::result(&json::render(&record)?)?;
+            }
+            return Err(error.error);
+        }
+    }
+    if measured.jobs > 0 {
+        warn(&record);
+    }
+    Ok(match record.end {
+        RunEnd::Finished if measured.jobs > 0 && succeeded_in_nothing(&record) => {
+            Exit::NothingSucceeded
+        }
+        RunEnd::Finished => Exit::Done,
+        RunEnd::Interrupted => Exit::Interrupted,
+        RunEnd::TargetLost { .. } => Exit::TargetLost,
+    })
+}
+
+/// nct counted failures as fast successes and said nothing; we say it.
+fn warn(record: &RunRecord) {
+    record.caveats.iter().for_each(console::caveat);
+}
+
+/// nct ends with EX_OSERR if it cannot use the directory.
+fn refuse_directory(error: Error) -> Exit {
+    refuse(error, EX_OSERR)
+}
+
+/// Connections, requests in flight on each, and workers.
+///
+/// nct's reply threads share one connection. Ours each have connections of their own, as
+/// few as there can be for all to have as many requests in flight, and together as many
+/// as there are jobs. Threads without a job would have nothing to do.
+fn shared_out(jobs: u32, threads: u32) -> (u32, u32, u32) {
+    let jobs = jobs.max(1);
+    let workers = threads.min(jobs);
+    let mut connections = workers..=jobs;
+    let connections = connections
+        .find(|connections| jobs.is_multiple_of(*connections))
+        .unwrap_or(jobs);
+    (connections, jobs / connections, workers)
+}
+
+fn plan(measured: &Measure, here: &Surroundings) -> Plan {
+    let (clients, in_flight, workers) = shared_out(measured.jobs, measured.threads);
+    // A job of nct's ends with the first reply after its time, so without any it makes one
+    // request.
+    let is_once = measured.duration == 0 || measured.jobs == 0;
+    Plan {
+        face: "nct".into(),
+        target: TargetPlan::Nfs3(NfsTarget {
+            host: Some(measured.target.host.clone()),
+            port: Some(measured.port),
+            mount_port: None,
+            path: measured.target.path.clone(),
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            uid: here.uid,
+            gid: here.gid,
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
+            operation: match measured.command {
+                Command::Null | Command::Shell => OpKind::Null,
+                Command::GetAttr => OpKind::GetAttr,
+                Command::Read => OpKind::Read,
+            },
+            size_bytes: measured.length,
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 0,
+            // nct asks for one object, and never for what is in it.
+            files_max: 0,
+        }),
+        arrivals: ArrivalsPlan::Closed,
+        clients,
+        in_flight,
+        workers,
+        warm_up_ns: 0,
+        duration_ns: (!is_once).then(|| measured.duration.saturating_mul(SECOND)),
+        count: is_once.then_some(measured.jobs.into()),
+        timeout_ns: 60 * SECOND,
+        reconnect_ns: 10 * SECOND,
+        interval_ns: measured
+            .mark
+            .saturating_mul(SECOND)
+            .max(if measured.mark == 0 {
+                SECOND
+            } else {
+                TICK_NANOS
+            }),
+        seed: here.seed,
+        busy_poll: false,
+        pin: vec![],
+        read_data: None,
+        steering: None,
+    }
+    .with_read_data(None)
+}
+
+/// nct's exit codes for a refused path; our own for everything else.
+fn exit_code_of(error: &Error) -> u8 {
+    // Statuses are shown by their names in RFC 1813, sections 2.6 and 5.1.5; that
+    // is part of what a message promises. What MOUNT refuses, LOOKUP may refuse
+    // below an export that it grants, so both families count.
+    let says = |names: &[&str]| names.iter().any(|name| error.what.contains(name));
+    match error.guilt {
+        Guilt::Usage => EX_USAGE,
+        Guilt::Target if says(&["3ERR_PERM ", "3ERR_ACCES "]) => EX_NOPERM,
+        Guilt::Target if says(&["3ERR_IO "]) => EX_IOERR,
+        Guilt::Target
+            if says(&[
+                "3ERR_NOENT ",
+                "3ERR_NOTDIR ",
+                "3ERR_INVAL ",
+                "3ERR_NAMETOOLONG ",
+            ]) =>
+        {
+            EX_DATAERR
+        }
+        Guilt::Target if says(&["MNT3ERR_"]) => EX_PROTOCOL,
+        Guilt::Target | Guilt::Environment | Guilt::Internal | Guilt::Interruption => {
+            error.exit_code()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_mount_ends_with_ncts_exit_code() {
+        for (status, code) in [
+            ("MNT3ERR_ACCES (13)", 77),
+            ("MNT3ERR_IO (5)", 74),
+            ("MNT3ERR_NOENT (2)", 65),
+            ("MNT3ERR_SERVERFAULT (10006)", 76),
+        ] {
+            let error = Error {
+                guilt: Guilt::Target,
+                what: format!("server:/x: the server refused MOUNT with {status}"),
+                help: None,
+            };
+            assert_eq!(exit_code_of(&error), code, "{status}");
+        }
+    }
+
+    #[test]
+    fn reply_threads_are_workers_and_all_jobs_are_in_flight() {
+        for (jobs, threads, expected) in [
+            (1, 1, (1, 1, 1)),
+            (32, 1, (1, 32, 1)),
+            (8, 4, (4, 2, 4)),
+            (32, 3, (4, 8, 3)),
+            (7, 2, (7, 1, 2)),
+            (2, 128, (2, 1, 2)),
+            (0, 4, (1, 1, 1)),
+        ] {
+            assert_eq!(shared_out(jobs, threads), expected, "-j{jobs} -t{threads}");
+        }
+    }
+
+    #[test]
+    fn without_time_each_job_makes_one_request_and_without_jobs_there_is_none() {
+        let here = Surroundings {
+            processors: 8,
+            uid: 0,
+            gid: 0,
+            seed: 1,
+        };
+        for (words, count) in [(["-d0", "-j8"], 8), (["-d10", "-j0"], 0)] {
+            let words = words.into_iter().chain(["null", "srv"]);
+            let words: Vec<String> = words.map(String::from).collect();
+            let Ok(Request::Measure(measure)) = command_line::parse(&words) else {
+                panic!("nct takes this");
+            };
+            let plan = plan(&measure, &here);
+            assert_eq!((plan.duration_ns, plan.count), (None, Some(count)));
+        }
+    }
+
+    #[test]
+    fn ncts_command_line_becomes_a_plan() {
+        let words = ["-d", "10", "-j", "32", "-m", "5", "read", "srv:/f", "8k"];
+        let words: Vec<String> = words.map(String::from).to_vec();
+        let Ok(Request::Measure(measure)) = command_line::parse(&words) else {
+            panic!("nct takes this");
+        };
+        let here = Surroundings {
+            processors: 8,
+            uid: 0,
+            gid: 0,
+            seed: 1,
+        };
+        insta::assert_snapshot!(
+            serde_json::to_string_pretty(&plan(&measure, &here)).expect("a plan is JSON")
+        );
+    }
+}

@@ -1,0 +1,256 @@
+//! `filestone as nhfsstone`: nhfsstone's command line, nhfsstone's report, correct values.
+
+pub mod command_line;
+
+use crate::error::Error;
+use crate::execution::interruption;
+use crate::execution::live::Live;
+use crate::execution::verdict::succeeded_in_nothing;
+use crate::execution::{Calibration, Job, measure};
+use crate::inputs::mix_source;
+use crate::options::NfsOptions;
+use crate::options::mix::FileSetOptions;
+use crate::planning::{
+    RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target, open_loop_in_flight,
+    workers_of,
+};
+use crate::report::nhfsstone;
+use crate::{Exit, console, planning};
+use command_line::{Directory, PROGRAM, Request, Run};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
+use filestone_model::mix::Mix;
+use filestone_model::operation::{OpKind, Stability};
+use filestone_model::plan::{
+    Access, ArrivalsPlan, FeedbackArithmetic, LocalMix, LocalTarget, MixCount, MixPlan, Plan,
+    TargetPlan, TransportKind, WorkloadPlan,
+};
+
+/// nhfsstone's exit code for everything that is wrong.
+const FAILURE: u8 = 1;
+/// nhfsstone's own mix.
+const MIX_DEFAULT: &str = "nhfsstone";
+/// nhfsstone's reads and writes: NFSv2 had no longer ones (RFC 1094, section 2.3.1).
+const TRANSFER_BYTES: u32 = 8192;
+
+/// Does what nhfsstone was asked to do.
+pub fn run(arguments: &[String]) -> Result<Exit, Error> {
+    match command_line::parse(arguments) {
+        Ok(Request::Help) => {
+            console::result(&PROGRAM.help())?;
+            Ok(Exit::Done)
+        }
+        Ok(Request::Run(run)) => execute(&run),
+        Err(refusal) => {
+            let error = Error {
+                help: refusal.help,
+                ..Error::usage(refusal.what)
+            };
+            Ok(refuse(&error, refusal.code))
+        }
+    }
+}
+
+/// Tells an error in our words and ends with nhfsstone's exit code.
+fn refuse(error: &Error, code: u8) -> Exit {
+    console::error(error);
+    Exit::Code(code)
+}
+
+fn execute(run: &Run) -> Result<Exit, Error> {
+    let job = mix(run)
+        .and_then(|mix| plan(run, mix, &Surroundings::here()))
+        .and_then(Job::new);
+    let job = match job {
+        Ok(job) => job,
+        Err(error) => return Ok(refuse(&error, FAILURE)),
+    };
+    let stop = interruption::stop_flag()?;
+    let record = match measure(&job, Calibration::Omit, &stop, &mut Live::silent(&stop)) {
+        Ok(record) => record,
+        Err(error) => return Ok(refuse(&error, FAILURE)),
+    };
+    console::result(&nhfsstone::report(PROGRAM.name, &record, run.is_verbose))?;
+    record.caveats.iter().for_each(console::caveat);
+    Ok(exit_of(&record))
+}
+
+/// A run that nhfsstone calls invalid ended well all the same.
+const fn exit_of(record: &RunRecord) -> Exit {
+    if succeeded_in_nothing(record) {
+        return Exit::NothingSucceeded;
+    }
+    match record.end {
+        RunEnd::Finished => Exit::Done,
+        RunEnd::Interrupted => Exit::Interrupted,
+        RunEnd::TargetLost { .. } => Exit::Code(FAILURE),
+    }
+}
+
+/// The mix of `-m`, that of `-T`, or nhfsstone's own.
+fn mix(run: &Run) -> Result<Mix, Error> {
+    match (run.only, &run.mix_file) {
+        (Some(operation), _) => Ok(only(operation)),
+        (None, Some(path)) => mix_source::read_file(path, None),
+        (None, None) => mix_source::read(MIX_DEFAULT, None),
+    }
+}
+
+fn only(operation: OpKind) -> Mix {
+    Mix {
+        calls: None,
+        name: operation.name().into(),
+        counts: vec![MixCount {
+            operation,
+            count: 1,
+        }],
+        left_out: vec![],
+        notes: vec![],
+    }
+}
+
+fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
+    let clients = run.processes;
+    let mut targets = targets(run, here)?;
+    planning::mix::refuse_strangers(&targets)?;
+    let more_targets = targets.split_off(1.min(targets.len()));
+    let target = targets
+        .pop()
+        .ok_or_else(|| Error::internal("nhfsstone without a directory"))?;
+    let is_local = matches!(target, TargetPlan::Local(_));
+    let in_flight = if is_local {
+        1
+    } else {
+        open_loop_in_flight(clients)
+    };
+    let workers = if is_local {
+        1
+    } else {
+        workers_of(None, clients, target.is_built_in(), here)?
+    };
+    let counts = mix.to_plan_counts();
+    let calls = mix.calls_beside_sum();
+    let file_set = planning::mix::file_set(&FileSetOptions::default(), &counts, in_flight);
+    let mix = MixPlan {
+        name: mix.name,
+        calls,
+        counts,
+        left_out: mix.left_out,
+        more_targets,
+        file_set,
+        transfer_bytes: TRANSFER_BYTES,
+        access: Access::Whole,
+        // A server of NFSv2 had to store before it answered (RFC 1094, section 2.2.9).
+        stability: Stability::FileSync,
+        listing_bytes: TRANSFER_BYTES,
+        remove_set: false,
+        local: if is_local {
+            planning::mix::local(None, true, FeedbackArithmetic::Nhfsstone)
+        } else {
+            LocalMix::default()
+        },
+    };
+    Ok(Plan {
+        face: "nhfsstone".into(),
+        target,
+        workload: WorkloadPlan::Mix(Box::new(mix)),
+        arrivals: ArrivalsPlan::Poisson {
+            offered_load_ops_per_s: run.load as f64,
+        },
+        clients,
+        in_flight,
+        workers,
+        warm_up_ns: 0,
+        duration_ns: None,
+        count: Some(run.calls),
+        timeout_ns: TIMEOUT_DEFAULT,
+        reconnect_ns: RECONNECT_DEFAULT,
+        interval_ns: interval(None),
+        seed: here.seed,
+        busy_poll: false,
+        pin: vec![],
+        read_data: None,
+        steering: None,
+    }
+    .with_read_data(None))
+}
+
+/// Each directory once, and none that no process would use.
+fn targets(run: &Run, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
+    let mut targets = Vec::new();
+    for directory in run.directories.iter().take(run.processes as usize) {
+        let target = match directory {
+            Directory::Mounted(path) => TargetPlan::Local(LocalTarget {
+                directory: Some(path.to_string_lossy().into_owned()),
+            }),
+            Directory::Server(server) => {
+                let how = (TransportKind::Tcp, planning::mix::BUILT_IN_PATH);
+                TargetPlan::Nfs3(nfs_target(Some(server), &NfsOptions::default(), how, here)?)
+            }
+        };
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_in_which_nothing_succeeded_is_no_success() {
+        let mut record = crate::report::canned::plain();
+        assert_eq!(exit_of(&record), Exit::Done);
+        record.totals.ledger.failed += record.totals.ledger.ok;
+        record.totals.ledger.ok = 0;
+        assert_eq!(exit_of(&record), Exit::NothingSucceeded);
+    }
+
+    const HERE: Surroundings = Surroundings {
+        processors: 8,
+        uid: 1000,
+        gid: 100,
+        seed: 7,
+    };
+
+    fn plan_of(line: &str) -> Result<Plan, Error> {
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        match command_line::parse(&words) {
+            Ok(Request::Run(run)) => plan(&run, only(OpKind::GetAttr), &HERE),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn without_a_word_it_is_the_original_in_a_directory() {
+        let plan = plan_of("").expect("nhfsstone's defaults");
+        insta::assert_snapshot!(serde_json::to_string_pretty(&plan).expect("JSON"));
+    }
+
+    #[test]
+    fn shares_are_of_the_calls_that_the_mix_file_names() {
+        let mix = Mix {
+            calls: Some(4),
+            ..only(OpKind::GetAttr)
+        };
+        let Ok(Request::Run(run)) = command_line::parse(&["s:/a".into()]) else {
+            panic!("nhfsstone takes this");
+        };
+        let plan = plan(&run, mix, &HERE).expect("a plan");
+        let mix = plan.mix().expect("a mix");
+        assert_eq!(mix.calls, Some(4));
+        assert!((mix.share(OpKind::GetAttr) - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn servers_are_asked_without_a_mount() {
+        let plan = plan_of("-p 2 -l 100 -t 5 s:/a s:/a s:/b").expect("directories of one server");
+        assert_eq!((plan.clients, plan.count), (2, Some(500)));
+        assert_eq!(plan.arrivals.offered_load(), Some(100.0));
+        let mix = plan.mix().expect("a mix");
+        assert!(mix.more_targets.is_empty() && !mix.local.feedback);
+        assert!(plan_of("a:/x b:/x").is_err());
+    }
+}

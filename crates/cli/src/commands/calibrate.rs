@@ -1,0 +1,198 @@
+//! `filestone calibrate`: what filestone itself can do on this host.
+
+use crate::error::Error;
+use crate::execution::interruption;
+use crate::execution::live::Live;
+use crate::options::{CalibrateOptions, RunFormat};
+use crate::planning::Surroundings;
+use crate::quantity::{bytes_text, grouped};
+use crate::report::json;
+use crate::report::page::Page;
+use crate::report::table::{Column, Table};
+use crate::{Exit, built_in, console};
+use filestone_engine::calibrate::{Calibration, Effort, Exchange, Lateness, calibrate};
+use filestone_model::measure::caveat::waited_for_processor;
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+
+/// Measures against the built-in server and prints a table.
+pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
+    let stop = interruption::stop_flag()?;
+    let server = built_in::start_for_measurement(Surroundings::here().processors)?;
+    let effort = match options.quick {
+        true => Effort::Quick { in_flight: 32 },
+        false => Effort::Thorough,
+    };
+    let mut live = Live::of_calibration(&stop);
+    let calibration = calibrate(server.address(), effort, (&stop, &mut live));
+    live.finish();
+    let calibration = calibration?;
+    console::result(&match options.format {
+        RunFormat::Text => text(&calibration, console::page()),
+        RunFormat::Json => json::document(&document(&calibration))?,
+    })?;
+    let waited = calibration.processors.as_ref();
+    let waited = waited.and_then(waited_for_processor);
+    waited.iter().for_each(console::caveat);
+    Ok(if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else {
+        Exit::Done
+    })
+}
+
+fn text(calibration: &Calibration, page: Page) -> String {
+    let mut text = page.prose(
+        "The same bytes, exchanged with the built-in server over a plain socket and by the engine",
+    );
+    text.push_str(&format!("\n{}", exchanges(&calibration.exchanges, page)));
+    text.push_str("\nTimed starts: how late they are, in usecs\n\n");
+    text.push_str(&starts(&calibration.lateness, page));
+    text.push_str(&format!(
+        "\nReading the clock takes {:.1} ns; its smallest step is {:.0} ns.\n",
+        calibration.clock.read_ns, calibration.clock.step_ns
+    ));
+    text
+}
+
+fn exchanges(exchanges: &[Exchange], page: Page) -> String {
+    const LOAD: &str = "operations/s";
+    const CPU: &str = "CPU usecs/op";
+    let mut table = Table::new([
+        Column::text(""),
+        Column::figure("in flight"),
+        Column::figure("plain").below(LOAD),
+        Column::figure("engine").below(LOAD),
+        Column::figure("share").below(LOAD),
+        Column::figure("plain").below(CPU),
+        Column::figure("engine").below(CPU),
+        Column::figure("engine MB/s").gives_way(1),
+    ]);
+    for exchange in exchanges {
+        let name = exchange.operation.name().to_uppercase();
+        table.row([
+            match exchange.size_bytes {
+                0 => name,
+                size => format!("{name} {}", bytes_text(size.into())),
+            },
+            exchange.in_flight.to_string(),
+            grouped(exchange.raw.ops_per_s.round() as u64),
+            grouped(exchange.engine.ops_per_s.round() as u64),
+            format!("{:.1} %", 100.0 * exchange.share()),
+            format!("{:.3}", exchange.raw.cpu_ns_per_op / 1000.0),
+            format!("{:.3}", exchange.engine.cpu_ns_per_op / 1000.0),
+            format!("{:.1}", exchange.engine.data_bytes_per_s / 1e6),
+        ]);
+    }
+    table.render(page)
+}
+
+fn starts(starts: &[Lateness], page: Page) -> String {
+    let heads = ["starts/s", "P50", "P99", "P99.9", "MAX", "CPU"];
+    let mut table = Table::new(heads.map(|head| Column::figure(head).at_least(8)));
+    let micros = |nanos: u64| format!("{:.1}", nanos as f64 / 1000.0);
+    for lateness in starts {
+        table.row([
+            grouped(lateness.starts_per_s as u64),
+            micros(lateness.p50_ns),
+            micros(lateness.p99_ns),
+            micros(lateness.p99_9_ns),
+            micros(lateness.max_ns),
+            format!("{:.0} %", lateness.busy_percent),
+        ]);
+    }
+    table.render(page)
+}
+
+fn document(calibration: &Calibration) -> Value {
+    json!({
+        "clock_read_ns": calibration.clock.read_ns,
+        "clock_step_ns": calibration.clock.step_ns,
+        "headroom": calibration.headroom,
+        "processors": calibration.processors,
+        "exchanges": calibration.exchanges.iter().map(exchange_document).collect::<Vec<_>>(),
+        "lateness": calibration.lateness.iter().map(lateness_document).collect::<Vec<_>>(),
+    })
+}
+
+fn exchange_document(exchange: &Exchange) -> Value {
+    json!({
+        "operation": exchange.operation,
+        "size_bytes": exchange.size_bytes,
+        "in_flight": exchange.in_flight,
+        "raw_ops_per_s": exchange.raw.ops_per_s,
+        "raw_cpu_ns_per_op": exchange.raw.cpu_ns_per_op,
+        "engine_ops_per_s": exchange.engine.ops_per_s,
+        "engine_cpu_ns_per_op": exchange.engine.cpu_ns_per_op,
+        "engine_data_bytes_per_s": exchange.engine.data_bytes_per_s,
+    })
+}
+
+fn lateness_document(lateness: &Lateness) -> Value {
+    json!({
+        "starts_per_s": lateness.starts_per_s,
+        "lateness_p50_ns": lateness.p50_ns,
+        "lateness_p99_ns": lateness.p99_ns,
+        "lateness_p99_9_ns": lateness.p99_9_ns,
+        "lateness_max_ns": lateness.max_ns,
+        "busy_percent": lateness.busy_percent,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_engine::calibrate::Rate;
+    use filestone_engine::clock::ClockPrecision;
+    use filestone_model::measure::run_record::Headroom;
+    use filestone_model::operation::OpKind;
+
+    #[test]
+    fn the_table_of_a_calibration() {
+        let rate = |ops_per_s: f64| Rate {
+            ops_per_s,
+            cpu_ns_per_op: 1e9 / ops_per_s,
+            data_bytes_per_s: ops_per_s * 131_072.0,
+        };
+        let calibration = Calibration {
+            clock: ClockPrecision {
+                read_ns: 11.2,
+                step_ns: 10.0,
+            },
+            exchanges: vec![Exchange {
+                operation: OpKind::Read,
+                size_bytes: 131_072,
+                in_flight: 8,
+                raw: rate(25_000.0),
+                engine: rate(24_500.0),
+            }],
+            lateness: vec![Lateness {
+                starts_per_s: 10_000.0,
+                p50_ns: 120,
+                p99_ns: 4_500,
+                p99_9_ns: 50_000,
+                max_ns: 120_000,
+                busy_percent: 31.0,
+            }],
+            processors: None,
+            headroom: Headroom {
+                in_flight: 32,
+                engine_ops_per_s: 1.0,
+                raw_ops_per_s: 1.0,
+                engine_cpu_ns_per_op: 1.0,
+                raw_cpu_ns_per_op: 1.0,
+                timer_lateness_p50_ns: 1,
+                timer_lateness_p99_ns: 1,
+            },
+        };
+        insta::assert_snapshot!(text(&calibration, Page::default()));
+        let mut fast = calibration;
+        fast.exchanges[0].raw = rate(10_837_620.0);
+        fast.exchanges[0].engine = rate(10_929_664.0);
+        let text = text(&fast, Page::default());
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+    }
+}

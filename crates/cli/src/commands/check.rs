@@ -1,0 +1,153 @@
+//! `filestone check`: what load files and mixes contain, and what each layer would refuse
+//! of loads. Nothing is sent.
+
+use crate::error::Error;
+use crate::inputs::load_source::{load_source, read_load};
+use crate::inputs::mix_source;
+use crate::inputs::mix_source::STANDARD_INPUT;
+use crate::options::{CheckFormat, CheckOptions};
+use crate::report::census::{self, CheckedLoad, LayerVerdict};
+use crate::report::json;
+use crate::report::mixes::{self, CheckedMix};
+use crate::report::page::Page;
+use crate::{Exit, console};
+use filestone_model::load::census::take;
+use filestone_model::load::diagnostic::suggestion;
+use filestone_model::load::refusals::{LayerKind, refusals};
+use filestone_model::mix;
+use serde::Serialize;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Random numbers of a census come from here, so that it is the same every time.
+const SEED: u64 = 1;
+
+/// How much of a file is looked at to tell what it was meant for.
+const BEGINNING: u64 = 4096;
+
+/// The layers that there are, as `--on` calls them.
+const LAYERS: [(&str, LayerKind); 3] = [
+    ("local", LayerKind::Local),
+    ("tcp", LayerKind::Tcp),
+    ("nfs3", LayerKind::Nfs3 { nlm: false }),
+];
+
+/// Reads the loads and prints what is in those that can be replayed.
+pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
+    let mut checked: Vec<Checked> = Vec::new();
+    let mut exit = Exit::Done;
+    for word in &options.loads {
+        match check(word) {
+            Ok(one) => checked.push(one),
+            Err(errors) => {
+                errors.iter().for_each(console::error);
+                // The first load that is wrong decides.
+                if let (Exit::Done, Some(error)) = (exit, errors.first()) {
+                    exit = Exit::Code(error.exit_code());
+                }
+            }
+        }
+    }
+    let text = match (options.format, options.layers) {
+        (CheckFormat::Json, _) => json::document(&checked)?,
+        (CheckFormat::Text, true) => pages(&checked, census::layers),
+        (CheckFormat::Text, false) => pages(&checked, census::page),
+    };
+    console::result(&text)?;
+    Ok(exit)
+}
+
+fn pages(checked: &[Checked], of_load: fn(&CheckedLoad, Page) -> String) -> String {
+    let page = console::page();
+    let pages: Vec<String> = checked
+        .iter()
+        .map(|one| match one {
+            Checked::Load(load) => of_load(load, page),
+            Checked::Mix(mix) => mixes::page(mix, page),
+        })
+        .collect();
+    pages.join("\n\n")
+}
+
+/// What a word turned out to be.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Checked {
+    Load(Box<CheckedLoad>),
+    Mix(CheckedMix),
+}
+
+/// Loads and mixes are told apart by what they say: no load file is a mix, and no mix a
+/// load file. What is neither is told as the one that it looks like.
+fn check(word: &Path) -> Result<Checked, Vec<Error>> {
+    if word == Path::new(STANDARD_INPUT) {
+        // It can be read but once, and only mixes come from there: nfsstat's output.
+        let mix = mix_source::read(STANDARD_INPUT, None).map_err(|error| vec![error])?;
+        return Ok(Checked::Mix(CheckedMix::of(&mix)));
+    }
+    let name = word.to_str().filter(|name| mix::built_in(name).is_some());
+    let as_mix = match name {
+        Some(name) => mix_source::read(name, None),
+        None => mix_source::read_file(word, None),
+    };
+    let wrong_mix = match as_mix {
+        Ok(mix) => return Ok(Checked::Mix(CheckedMix::of(&mix))),
+        Err(error) => error,
+    };
+    match check_load(word) {
+        Ok(load) => Ok(Checked::Load(Box::new(load))),
+        Err(_) if looks_like_counters(word) => Err(vec![wrong_mix]),
+        Err(errors) => Err(errors
+            .into_iter()
+            .map(|error| with_mixes(word, error))
+            .collect()),
+    }
+}
+
+/// A name that is neither a file nor a load may have been meant for a mix.
+fn with_mixes(word: &Path, error: Error) -> Error {
+    let name = word.to_str().filter(|name| !name.contains(['/', '.']));
+    let Some(name) = name.filter(|_| !word.exists()) else {
+        return error;
+    };
+    let help = error.help.clone().unwrap_or_default();
+    if help.starts_with("did you mean") {
+        return error;
+    }
+    match suggestion(name.as_bytes(), mix::names()) {
+        Some(mix) => error.with_help(format!("did you mean {mix}?")),
+        None => {
+            let mixes: Vec<&str> = mix::names().collect();
+            error.with_help(format!("{help}; our own mixes are {}", mixes.join(", ")))
+        }
+    }
+}
+
+/// Whether the beginning of a file holds words that only tables of calls have.
+fn looks_like_counters(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    let text = String::from_utf8_lossy(&beginning).to_ascii_lowercase();
+    let signs = ["nfs", "calls", "getattr", "per-op", "proc3"];
+    read.is_ok() && signs.into_iter().any(|sign| text.contains(sign)) && !text.contains("0x")
+}
+
+fn check_load(word: &Path) -> Result<CheckedLoad, Vec<Error>> {
+    let source = load_source(word).map_err(|error| vec![error])?;
+    let load = Arc::new(read_load(&source)?);
+    Ok(CheckedLoad {
+        load: load.name().into(),
+        generation: load.generation(),
+        lines: load.lines(),
+        contents: take(&load, SEED),
+        layers: LAYERS
+            .iter()
+            .map(|&(layer, kind)| LayerVerdict {
+                layer,
+                refusals: refusals(&load, kind),
+            })
+            .collect(),
+    })
+}

@@ -1,0 +1,323 @@
+//! `filestone demo`: a ladder of operations against the built-in server, and
+//! what each step adds to the one before.
+
+use crate::console;
+use crate::error::Error;
+use crate::execution::interruption;
+use crate::execution::live::Live;
+use crate::execution::verdict::succeeded_in_nothing;
+use crate::options::{DemoOptions, RunFormat};
+use crate::planning::{Surroundings, built_in_path};
+use crate::quantity::{bytes_text, grouped};
+use crate::report::layers::differences::Estimate;
+use crate::report::page::Page;
+use crate::report::table::{Column, Table};
+use crate::report::{json, micros};
+use crate::{Exit, built_in};
+use filestone_engine::run::Observer;
+use filestone_model::measure::batch_means::half_width;
+use filestone_model::measure::caveat::waited_for_processor;
+use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
+use filestone_model::operation::{OpKind, Stability};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
+use filestone_model::steering::TimeLeft;
+use std::sync::atomic::Ordering;
+
+/// One rung of the ladder.
+struct Step {
+    operation: OpKind,
+    size_bytes: u32,
+    about: &'static str,
+}
+
+const fn step(operation: OpKind, size_bytes: u32, about: &'static str) -> Step {
+    Step {
+        operation,
+        size_bytes,
+        about,
+    }
+}
+
+const LADDER: [Step; 9] = [
+    step(OpKind::Null, 4096, "an empty question and answer"),
+    step(OpKind::GetAttr, 4096, "a file's attributes"),
+    step(OpKind::Lookup, 4096, "a name to a file"),
+    step(OpKind::Access, 4096, "may I?"),
+    step(OpKind::Read, 4096, "a small piece of a file"),
+    step(OpKind::Read, 131_072, "a large piece"),
+    step(OpKind::Write, 4096, "the other way"),
+    step(OpKind::Create, 4096, "a new file"),
+    step(OpKind::Remove, 4096, "and away with it"),
+];
+
+/// How often each step is measured.
+const ROUNDS: u64 = 5;
+
+const NEXT: &str = "
+One call was in flight at a time, so operations/s is 1 second divided by the
+mean response time; but each CREATE is followed by a REMOVE that is not counted,
+and each REMOVE by a CREATE. \"added\" is the median response time less that of
+the step before, on average over rounds in which the steps took turns, with its
+95 % interval; ~ marks what chance can explain. Client and server shared this
+machine: these are the costs of the tool and the network stack, the floor under
+every real server.
+
+Next, your own server:
+  filestone probe getattr nfs://SERVER/EXPORT           one call at a time
+  filestone probe read SERVER:/EXPORT/FILE -j 16 -m 1   16 in flight, with rows
+  filestone probe getattr SERVER:/EXPORT --offered 5k   5,000 due each second
+  filestone probe --help
+";
+
+/// Climbs the ladder.
+pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
+    let stop = interruption::stop_flag()?;
+    let here = Surroundings::here();
+    let server = built_in::start_for_measurement(here.processors)?;
+    let mut records: Vec<RunRecord> = Vec::new();
+    let is_text = options.format == RunFormat::Text;
+    if is_text {
+        console::result(&format!(
+            "Measuring filestone's own server in memory, {} operations, about {} s.\n\n",
+            LADDER.len(),
+            options
+                .duration
+                .saturating_mul(LADDER.len() as u64)
+                .div_ceil(1_000_000_000)
+                + 1,
+        ))?;
+    }
+    // Every step has its part in every round, so that a machine that becomes slower or faster
+    // meanwhile does so in all of them.
+    let duration = (options.duration / ROUNDS).max(1);
+    let mut live = Live::of_calibration(&stop);
+    for (number, step) in (0..ROUNDS).flat_map(|_| &LADDER).enumerate() {
+        let left = (LADDER.len() * ROUNDS as usize - number) as u64 * duration;
+        let round = 1 + number / LADDER.len();
+        let doing = format!("round {round} of {ROUNDS}, {}", name_of(step));
+        live.steering(&doing, Some(TimeLeft::About(left)));
+        let plan = plan(step, duration, &here);
+        let record = filestone_engine::run::run(&plan, Some(server.address()), &stop, &mut live);
+        records.push(record.inspect_err(|_| live.finish())?);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    live.finish();
+    conclude(&records, is_text)
+}
+
+fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
+    let is_whole = records.len() == LADDER.len() * ROUNDS as usize;
+    if !is_text {
+        console::result(&json::document(&records)?)?;
+    } else {
+        console::result(&table(records, console::page()))?;
+        if is_whole {
+            console::result(NEXT)?;
+        }
+    }
+    if records
+        .iter()
+        .any(|record| record.totals.ledger.missing() != 0)
+    {
+        return Err(Error::internal("operations are unaccounted for"));
+    }
+    if is_text {
+        starved(records).iter().for_each(console::caveat);
+        if records.iter().any(|record| record.tool.profile == "debug") {
+            console::caveat(&Caveat::DebugBuild);
+        }
+    }
+    Ok(if records.iter().any(succeeded_in_nothing) {
+        Exit::NothingSucceeded
+    } else if is_whole {
+        Exit::Done
+    } else {
+        Exit::Interrupted
+    })
+}
+
+/// Whether other programs kept the demonstration from running: on average over all its runs,
+/// which are too short to be judged one by one.
+fn starved(records: &[RunRecord]) -> Option<Caveat> {
+    let all: Vec<&ProcessorsRecord> = records
+        .iter()
+        .filter_map(|r| r.processors.as_ref())
+        .collect();
+    let sum: f64 = all
+        .iter()
+        .map(|found| found.longest_waited_by_others_percent)
+        .sum();
+    waited_for_processor(&ProcessorsRecord {
+        longest_waited_by_others_percent: sum / all.len().max(1) as f64,
+        ..(*all.first()?).clone()
+    })
+}
+
+fn plan(step: &Step, duration: u64, here: &Surroundings) -> Plan {
+    Plan {
+        face: "demo".into(),
+        target: TargetPlan::Nfs3(NfsTarget {
+            host: None,
+            port: None,
+            mount_port: None,
+            path: built_in_path(step.operation).into(),
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            uid: here.uid,
+            gid: here.gid,
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
+            operation: step.operation,
+            size_bytes: step.size_bytes,
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 1 << 20,
+            files_max: 1000,
+        }),
+        arrivals: ArrivalsPlan::Closed,
+        clients: 1,
+        in_flight: 1,
+        workers: 1,
+        // Caches and branch predictors of both sides get a moment.
+        warm_up_ns: duration / 10,
+        duration_ns: Some(duration),
+        count: None,
+        timeout_ns: 10_000_000_000,
+        reconnect_ns: 1_000_000_000,
+        interval_ns: 1_000_000_000,
+        seed: here.seed,
+        busy_poll: false,
+        pin: vec![],
+        read_data: None,
+        steering: None,
+    }
+    .with_read_data(None)
+}
+
+fn name_of(step: &Step) -> String {
+    let name = step.operation.name().to_uppercase();
+    match step.operation {
+        OpKind::Read | OpKind::Write => format!("{name} {}", bytes_text(step.size_bytes.into())),
+        _ => name,
+    }
+}
+
+/// A row per step, of records in the order in which they were made.
+fn table(records: &[RunRecord], page: Page) -> String {
+    let mut table = Table::new([
+        Column::text(""),
+        Column::figure("operations/s"),
+        Column::figure("p50 usecs"),
+        Column::figure("p99"),
+        Column::figure("added"),
+        Column::text("").gives_way(1),
+    ]);
+    let of_step = |place: usize| -> Vec<&RunRecord> {
+        records.iter().skip(place).step_by(LADDER.len()).collect()
+    };
+    for (place, step) in LADDER.iter().enumerate() {
+        let rounds = of_step(place);
+        let before = place.checked_sub(1).map(of_step);
+        table.row(row(step, &rounds, before.as_deref()));
+    }
+    table.render(page)
+}
+
+/// The cells of a step; blank where it was not come to.
+fn row(step: &Step, rounds: &[&RunRecord], before: Option<&[&RunRecord]>) -> Vec<String> {
+    let times: Vec<_> = rounds
+        .iter()
+        .map(|run| &run.totals.response_time_ns)
+        .collect();
+    let Some(times) = DistributionRecord::merged(&times)
+        .ok()
+        .filter(|times| times.count > 0)
+    else {
+        return vec![name_of(step)];
+    };
+    let loads = rounds.iter().map(|run| run.totals.achieved_load_ops_per_s);
+    let load = loads.sum::<f64>() / rounds.len().max(1) as f64;
+    let ledgers = rounds.iter().map(|run| &run.totals.ledger);
+    let failed: u64 = ledgers.map(|ledger| ledger.scheduled - ledger.ok).sum();
+    let errors = match failed {
+        0 => String::new(),
+        _ => format!(" ({} did not succeed)", grouped(failed)),
+    };
+    vec![
+        name_of(step),
+        grouped(load.round() as u64),
+        micros(times.p50 as f64),
+        micros(times.p99 as f64),
+        before.map_or(String::new(), |before| added(before, rounds).to_string()),
+        format!("{}{errors}", step.about),
+    ]
+}
+
+/// What a step adds to the median of the one before it, in microseconds: the mean of the
+/// differences by round, since that is what the interval is of.
+fn added(before: &[&RunRecord], rounds: &[&RunRecord]) -> Estimate {
+    let median = |run: &RunRecord| run.totals.response_time_ns.p50 as f64 / 1000.0;
+    let pairs = before.iter().zip(rounds);
+    let differences: Vec<f64> = pairs
+        .map(|(one, other)| median(other) - median(one))
+        .collect();
+    let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
+    Estimate::new(mean, half_width(&differences))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_next_keeps_to_80_columns() {
+        assert!(NEXT.lines().all(|line| line.chars().count() <= 80));
+    }
+
+    use crate::report::canned;
+
+    /// Five rounds of all steps, each round slower than the one before; the second step takes 1, 5,
+    /// 2, 4 and 3 us longer than the first, the others as long as the second.
+    fn rounds() -> Vec<RunRecord> {
+        let by_round = [1, 5, 2, 4, 3].into_iter().zip(1..);
+        let medians = by_round.flat_map(|(more, round)| {
+            let places = 0..LADDER.len() as u64;
+            places.map(move |place| 1000 * (10 * round + if place > 0 { more } else { 0 }))
+        });
+        let run = |p50| {
+            let mut record = canned::plain();
+            record.totals.response_time_ns.p50 = p50;
+            record
+        };
+        medians.map(run).collect()
+    }
+
+    #[test]
+    fn what_a_step_adds_is_measured_round_by_round() {
+        let records = rounds();
+        let of_step = |place| records.iter().skip(place).step_by(9).collect::<Vec<_>>();
+        // Mean 3, t(4) = 2.776: 2.776 x sqrt(2.5 / 5) = 1.963, though all drift by 40 us.
+        let found = added(&of_step(0), &of_step(1));
+        assert_eq!(found.to_string(), "+3.0 \u{b1}2.0");
+        // No difference, in any round.
+        assert_eq!(added(&of_step(1), &of_step(2)).value, 0.0);
+    }
+
+    #[test]
+    fn the_table_shows_what_each_step_added() {
+        insta::assert_snapshot!(table(&rounds(), Page::default()));
+    }
+
+    #[test]
+    fn a_demonstration_that_was_cut_short_shows_the_steps_it_came_to() {
+        let shown = table(&rounds()[..2], Page::default());
+        assert!(
+            shown.lines().any(|line| line.trim_end() == "REMOVE"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! `filestone mix`: operations drawn from a mix, at an offered load, on a file set of
+//! our own; the successor of nhfsstone.
+
+use crate::error::Error;
+use crate::execution::{Calibration, Job, Presentation, execute};
+use crate::inputs::mix_source;
+use crate::options::mix::MixOptions;
+use crate::planning::Surroundings;
+use crate::report::mixes;
+use crate::report::replay::Detail;
+use crate::{Exit, console, planning};
+use filestone_model::mix;
+
+/// Reads the mix, plans and runs.
+pub fn run(options: &MixOptions) -> Result<Exit, Error> {
+    if options.mix.list {
+        console::result(&mixes::list(console::page()))?;
+        return Ok(Exit::Done);
+    }
+    let word = options.mix.mix.as_deref().unwrap_or(mix::DEFAULT);
+    let mix = mix_source::read(word, options.mix.mount.as_deref())?;
+    if mix::built_in(word).is_none() {
+        mix.notes.iter().for_each(|note| console::note(note));
+    }
+    let plan = planning::mix::plan(options, mix, &Surroundings::here())?;
+    let calibration = match options.target.on {
+        // What the event loop can do says nothing about system calls.
+        Some(_) => Calibration::Omit,
+        None => Calibration::unless(options.calibration.no_calibrate),
+    };
+    let show = Presentation {
+        report: &options.report,
+        calibration,
+        detail: if options.verbose {
+            Detail::Clients
+        } else {
+            Detail::Whole
+        },
+    };
+    execute(&[Job::new(plan)?], &show)
+}

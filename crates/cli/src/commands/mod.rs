@@ -1,0 +1,23 @@
+//! The commands: each turns options into a plan and picks a report. None of them
+//! measures, schedules or encodes.
+
+pub mod calibrate;
+pub mod check;
+pub mod completions;
+pub mod demo;
+pub mod mix;
+pub mod probe;
+pub mod replay;
+pub mod report;
+pub mod run;
+pub mod schema;
+pub mod serve;
+
+use crate::error::Error;
+use crate::{Exit, console};
+
+/// `filestone` alone: the two commands to try, and where to read on.
+pub fn short_help() -> Result<Exit, Error> {
+    console::result(&crate::command().render_help().ansi().to_string())?;
+    Ok(Exit::Done)
+}

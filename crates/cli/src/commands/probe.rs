@@ -1,0 +1,22 @@
+//! `filestone probe`: one operation, repeated; the successor of nct.
+
+use crate::Exit;
+use crate::error::Error;
+use crate::execution::{Calibration, Job, Presentation, execute};
+use crate::options::ProbeOptions;
+use crate::planning::{self, Surroundings};
+use crate::report::replay::Detail;
+
+/// Plans and runs.
+pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
+    let plan = planning::probe(options, &Surroundings::here())?;
+    let show = Presentation {
+        report: &options.report,
+        calibration: Calibration::unless(options.calibration.no_calibrate),
+        detail: match options.verbose {
+            true => Detail::Clients,
+            false => Detail::Whole,
+        },
+    };
+    execute(&[Job::new(plan)?], &show)
+}

@@ -1,0 +1,29 @@
+//! `filestone replay`: the lines of load files, on one layer or on several in turn;
+//! the successor of dbench and tbench.
+
+use crate::Exit;
+use crate::error::Error;
+use crate::execution::{Calibration, Job, Presentation, execute};
+use crate::inputs::loads;
+use crate::options::replay::ReplayOptions;
+use crate::planning;
+use crate::planning::Surroundings;
+use crate::planning::replay::LOAD_DEFAULT;
+use crate::report::replay::Detail;
+
+/// Reads the loads, plans and runs.
+pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {
+    let loads = loads::list(options.loads.as_deref().unwrap_or(LOAD_DEFAULT))?;
+    let plans = planning::replay::plans(options, &loads, &Surroundings::here())?;
+    let jobs = Job::replays(plans, &loads)?;
+    let show = Presentation {
+        report: &options.report,
+        calibration: Calibration::Omit,
+        detail: match (jobs.len(), options.per_client_results, options.verbose) {
+            (_, true, _) => Detail::Clients,
+            (0 | 1, ..) | (_, _, true) => Detail::Whole,
+            _ => Detail::Brief,
+        },
+    };
+    execute(&jobs, &show)
+}

@@ -1,0 +1,61 @@
+//! `filestone report`: any report of a stored record.
+
+use crate::error::Error;
+use crate::inputs::record_file;
+use crate::options::ReportOptions;
+use crate::report::{self, json, layers, picture};
+use crate::{Exit, console};
+use filestone_model::measure::RunRecord;
+
+/// Reads the record and prints the report; caveats go to standard error as ever.
+pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
+    let report = report::named(&options.format)
+        .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
+    let page = console::page();
+    let records = record_file::read_records(&options.record)?;
+    for record in &records {
+        if let Err(contradiction) = record.check() {
+            console::note(&format!(
+                "{}: this record contradicts itself: {contradiction}",
+                options.record.display()
+            ));
+        }
+    }
+    match (records.as_slice(), report.name) {
+        ([record], _) => {
+            console::result(&(report.render)(record, page)?)?;
+        }
+        (records, "json") => {
+            console::result(&json::document(&records)?)?;
+        }
+        (records, "svg") => {
+            let picture = layers::picture::picture(records).ok_or_else(|| {
+                Error::usage(format!(
+                    "{}: these are not replays on several layers, so there is no picture of all",
+                    options.record.display()
+                ))
+            })?;
+            console::result(&picture::render(&picture))?;
+        }
+        (records, "text") => {
+            for record in records {
+                console::result(&format!("{}\n", (report.render)(record, page)?))?;
+            }
+            console::result(&layers::render(records, page))?;
+        }
+        (records, name) => return Err(too_many(options, records.len(), name)),
+    }
+    if report.name == "text" {
+        let caveats = |record: &RunRecord| record.caveats.iter().for_each(console::caveat);
+        records.iter().for_each(caveats);
+    }
+    Ok(Exit::Done)
+}
+
+fn too_many(options: &ReportOptions, count: usize, name: &str) -> Error {
+    Error::usage(format!(
+        "{}: there are {count} records in it; --as {name} is about one",
+        options.record.display()
+    ))
+    .with_help("text, json and svg take several; --output DIR keeps each in a directory of its own")
+}

@@ -1,0 +1,28 @@
+//! `filestone run`: a plan from a file, or several in turn.
+
+use crate::Exit;
+use crate::error::Error;
+use crate::execution::{Calibration, Job, Presentation, execute};
+use crate::inputs::{loads, record_file};
+use crate::options::RunOptions;
+use crate::planning;
+use crate::report::replay::Detail;
+
+/// Reads the plans and runs them; `--mark` may change the length of their intervals.
+pub fn run(options: &RunOptions) -> Result<Exit, Error> {
+    let mut jobs = Vec::new();
+    for mut plan in record_file::read_plans(&options.plan)? {
+        if options.report.mark.is_some() {
+            plan.interval_ns = planning::interval(options.report.mark);
+        }
+        let job = Job::new(plan)?;
+        loads::refuse(&job.plan, &job.loads)?;
+        jobs.push(job);
+    }
+    let show = Presentation {
+        report: &options.report,
+        calibration: Calibration::unless(options.calibration.no_calibrate),
+        detail: Detail::Whole,
+    };
+    execute(&jobs, &show)
+}

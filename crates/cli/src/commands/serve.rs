@@ -1,0 +1,165 @@
+//! `filestone serve`: a built-in server by itself, until ^C.
+
+use crate::error::Error;
+use crate::execution::interruption;
+use crate::options::ServeOptions;
+use crate::planning::Surroundings;
+use crate::quantity::{bytes_text, grouped};
+use crate::{Exit, built_in, console};
+use filestone_server::tbench::{self, TbenchCounters};
+use filestone_server::{Counters, Options};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Where NFS is served: its own port with a nought, which needs no privileges.
+const PORT: u16 = 20_490;
+
+/// Serves until somebody stops it, then says what was asked of it.
+pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
+    if options.tbench {
+        return serve_tbench(options);
+    }
+    let mut server = Options {
+        port: options.port.unwrap_or(PORT),
+        threads: options.threads.unwrap_or(Surroundings::here().processors) as usize,
+        memory_limit: options.memory,
+        discard: options.discard,
+        faults: options.fault.clone(),
+        queue: built_in::queue(options.service_time, options.service_workers),
+        seed: options.seed,
+        listing_bound: options.listing_bound.into(),
+        ..Options::default()
+    };
+    if !options.bind.is_empty() {
+        server.addresses.clone_from(&options.bind);
+    }
+    if let Some(files) = options.files {
+        server.initial_tree.small_file_count = files;
+    }
+    if let Some(size) = options.file_size {
+        server.initial_tree.file_size = size;
+    }
+    let running = built_in::start(server)?;
+    let data = if options.discard {
+        "file data discarded".into()
+    } else {
+        format!("in {} of memory", bytes_text(options.memory))
+    };
+    let serving = console::page().prose(&format!(
+        "serving NFSv3 and MOUNT at {} by TCP and UDP, {data}",
+        listed(running.addresses())
+    ));
+    console::result(&format!(
+        "{serving}try: filestone probe getattr nfs://{}/export/files\n",
+        reachable(running.address()),
+    ))?;
+    interruption::wait()?;
+    console::result(&counted(&running.stop()))?;
+    Ok(Exit::Done)
+}
+
+fn serve_tbench(options: &ServeOptions) -> Result<Exit, Error> {
+    let socket_options = options.tcp_options.clone().unwrap_or_default();
+    let port = options.port.unwrap_or(tbench::PORT);
+    let running = built_in::start_tbench(&options.bind, port, socket_options)?;
+    console::result(&format!(
+        "serving tbench's exchanges at {}\n\
+         try: filestone replay --on tcp:{}\n",
+        listed(running.addresses()),
+        reachable(running.address()),
+    ))?;
+    interruption::wait()?;
+    console::result(&exchanges_counted(&running.stop()))?;
+    Ok(Exit::Done)
+}
+
+fn listed(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+    addresses.join(" and ")
+}
+
+/// An address to connect to: `any` is not one.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// Calls by procedure, bytes, connections.
+fn counted(counters: &Counters) -> String {
+    let mut text = format!("\n{:<16}{:>16}\n", "procedure", "CALLS");
+    for (name, calls) in counters.by_name().filter(|(_, calls)| *calls > 0) {
+        text.push_str(&format!("{name:<16}{:>16}\n", grouped(calls)));
+    }
+    text.push_str(&rows(&[
+        ("mount, portmap", counters.other_calls),
+        ("refused", counters.refused),
+        ("connections", counters.connections),
+        ("bytes received", counters.bytes_received),
+        ("bytes sent", counters.bytes_sent),
+    ]));
+    if counters.held > 0 {
+        text.push_str(&lateness(counters));
+    }
+    text
+}
+
+/// How exactly replies that had to wait have left: what this adds to each service time.
+fn lateness(counters: &Counters) -> String {
+    let mean = counters.lateness_sum_ns as f64 / counters.held.max(1) as f64;
+    let held = rows(&[("held back", counters.held)]);
+    format!(
+        "{held}{:<16}{:>13.1} µs\n{:<16}{:>13.1} µs\n",
+        "late, on average",
+        mean / 1e3,
+        "late, at most",
+        counters.lateness_max_ns as f64 / 1e3,
+    )
+}
+
+/// Exchanges, bytes, connections.
+fn exchanges_counted(counters: &TbenchCounters) -> String {
+    let rows = rows(&[
+        ("exchanges", counters.exchanges),
+        ("refused", counters.refused),
+        ("connections", counters.connections),
+        ("turned away", counters.turned_away),
+        ("broken off", counters.broken),
+        ("bytes received", counters.bytes_received),
+        ("bytes sent", counters.bytes_sent),
+    ]);
+    format!("\n{rows}")
+}
+
+fn rows(counts: &[(&str, u64)]) -> String {
+    let row = |(name, count): &(&str, u64)| format!("{name:<16}{:>16}\n", grouped(*count));
+    counts.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use filestone_server::InitialTree;
+
+    /// The page says the same.
+    #[test]
+    fn the_help_names_what_the_server_has() {
+        let mut command = crate::command();
+        let serve = command.find_subcommand_mut("serve").expect("a command");
+        let help = serve.render_long_help().to_string();
+        let tree = InitialTree::default();
+        let len = format!("[default: {}M]", tree.file_size >> 20);
+        let files = format!("[default: {}]", tree.small_file_count);
+        for default in [&len, &files] {
+            assert!(help.contains(default), "{default} in {help}");
+        }
+        let page = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/reference/server.md"
+        );
+        let page = std::fs::read_to_string(page).expect("the page is there");
+        let len = format!("`--file-size`, {} MiB", tree.file_size >> 20);
+        assert!(page.contains(&len), "{len}");
+    }
+}

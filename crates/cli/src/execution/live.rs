@@ -1,0 +1,312 @@
+//! What is shown while a run lasts: status rows, dbench's rows of a replay, or a
+//! progress bar on a terminal.
+
+use crate::console::{self, Reader};
+use crate::quantity::{duration_text, grouped, time_text, waiting_text};
+use crate::report::dbench::{self, Form};
+use crate::report::rows::{Columns, Rows};
+use filestone_engine::replay::Progress;
+use filestone_engine::run::Observer;
+use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
+use filestone_model::plan::Plan;
+use filestone_model::steering::TimeLeft;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where no bar is seen, what a steered run is doing is a line so often.
+const LINE_EVERY_NS: u64 = 30_000_000_000;
+
+/// Where rows go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowStream {
+    /// They are the result.
+    Output,
+    /// The result is a document, and rows would spoil it.
+    Error,
+}
+
+/// Shows a run while it lasts.
+pub struct Live<'run> {
+    stop: &'run AtomicBool,
+    /// Whether somebody wants the result even if nobody reads the rows.
+    is_kept: bool,
+    shown: Shown,
+    stream: RowStream,
+    bar: ProgressBar,
+    end: End,
+    operations: u64,
+    /// Says which target was found, on standard error.
+    is_verbose: bool,
+    /// Is said, on standard error, once the target has been found.
+    announcement: Option<String>,
+    /// What a steered run or a calibration is doing, and for how long.
+    steering: Option<(String, Option<TimeLeft>)>,
+    /// When the next line about it is written where no bar is seen, in nanoseconds of the run.
+    next_line_ns: Option<u64>,
+    /// Stands before the first row once the target has been found.
+    released: Option<String>,
+}
+
+/// Which rows there are.
+enum Shown {
+    Nothing,
+    /// One per interval.
+    Intervals(Rows),
+    /// One per second of a replay, as dbench's.
+    Progress(Form),
+}
+
+/// What the progress bar runs towards.
+enum End {
+    Nanos(u64),
+    Count(u64),
+}
+
+impl<'run> Live<'run> {
+    /// Rows, if any are wanted.
+    pub fn with_rows(stop: &'run AtomicBool, columns: Columns, stream: RowStream) -> Self {
+        Self {
+            shown: Shown::Intervals(Rows::new(columns, console::page())),
+            stream,
+            ..Self::silent(stop)
+        }
+    }
+
+    /// A replay's rows, one per second.
+    pub fn with_progress(stop: &'run AtomicBool, form: Form, stream: RowStream) -> Self {
+        Self {
+            shown: Shown::Progress(form),
+            stream,
+            ..Self::silent(stop)
+        }
+    }
+
+    /// Also says this once the target has been found.
+    pub fn announced(mut self, announcement: String) -> Self {
+        self.announcement = Some(announcement);
+        self
+    }
+
+    /// A progress bar if standard error is a terminal, and otherwise nothing.
+    pub fn with_bar(stop: &'run AtomicBool, plan: &Plan) -> Self {
+        let end = match (plan.duration_ns, plan.count) {
+            (Some(nanos), _) => End::Nanos(nanos),
+            (None, count) => End::Count(count.unwrap_or(1)),
+        };
+        let length = match end {
+            End::Nanos(length) | End::Count(length) => length,
+        };
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+        let template = match plan.steering {
+            // What is looked for ends the run; nobody knows when that will be found.
+            Some(_) => "{spinner} {wide_msg}",
+            None => "{bar:30} {wide_msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            end,
+            next_line_ns: plan.steering.as_ref().map(|_| LINE_EVERY_NS),
+            ..Self::silent(stop)
+        }
+    }
+
+    /// What a calibration is doing, if standard error is a terminal.
+    pub fn of_calibration(stop: &'run AtomicBool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            ..Self::silent(stop)
+        }
+    }
+
+    /// Nothing.
+    pub fn silent(stop: &'run AtomicBool) -> Self {
+        Self {
+            stop,
+            is_kept: false,
+            shown: Shown::Nothing,
+            stream: RowStream::Output,
+            bar: ProgressBar::hidden(),
+            end: End::Count(1),
+            operations: 0,
+            is_verbose: false,
+            announcement: None,
+            steering: None,
+            next_line_ns: None,
+            released: None,
+        }
+    }
+
+    /// Also says which target was found.
+    pub fn verbose(mut self, is_verbose: bool) -> Self {
+        self.is_verbose = is_verbose;
+        self
+    }
+
+    /// Goes on when nobody reads the rows any more: the record will be kept.
+    pub fn kept(mut self, is_kept: bool) -> Self {
+        self.is_kept = is_kept;
+        self
+    }
+
+    /// Puts this before the first row once the target has been found.
+    pub fn released(mut self, text: String) -> Self {
+        self.released = Some(text);
+        self
+    }
+
+    /// Takes the progress bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Writes what a steered run is doing, now and then.
+    fn write_line(&mut self, now_ns: u64) {
+        let (Some(next), Some((doing, left))) = (self.next_line_ns, &self.steering) else {
+            return;
+        };
+        if now_ns >= next {
+            console::note(&steering_text(doing, None, *left));
+            self.next_line_ns = Some(now_ns + LINE_EVERY_NS);
+        }
+    }
+
+    fn show_row(&mut self, text: &str) {
+        match self.stream {
+            RowStream::Error => console::aside(text),
+            RowStream::Output => {
+                // Nobody reads on, or nobody can: then the run need not go on either.
+                // The end of the run writes again and tells the reason.
+                if console::result(text) != Ok(Reader::Present) && !self.is_kept {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+/// `load point 3 of 20, 12,000/s, p99 1.20 ms, about 1 min 20 s left`.
+fn steering_text(doing: &str, p99_ns: Option<u64>, left: Option<TimeLeft>) -> String {
+    let mut text = doing.to_string();
+    if let Some(p99) = p99_ns {
+        text.push_str(&format!(", p99 {}", time_text(p99 as f64)));
+    }
+    let left = left.map(|left| match left {
+        TimeLeft::About(nanos) => format!(", about {} left", waiting_text(nanos)),
+        TimeLeft::AtMost(nanos) => format!(", at most {} left", waiting_text(nanos)),
+        TimeLeft::AtLeast(nanos) => format!(", then {} more", waiting_text(nanos)),
+    });
+    text + &left.unwrap_or_default()
+}
+
+impl Observer for Live<'_> {
+    fn preparing(&mut self, what: &str) {
+        self.bar.set_message(what.to_string());
+        self.bar.tick();
+    }
+
+    fn remark(&mut self, what: &str) {
+        console::note(what);
+    }
+
+    fn prepared(&mut self, target: &Target) {
+        if self.is_verbose {
+            console::note(&format!(
+                "{}: mounted {}, a {} of {} bytes",
+                target.address, target.export, target.object, target.object_bytes
+            ));
+        }
+        if let Some(text) = &self.announcement {
+            console::note(text);
+        }
+        if let Some(text) = self.released.take() {
+            self.show_row(&text);
+        }
+        self.bar.set_message(String::new());
+    }
+
+    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
+        self.bar.set_message(steering_text(what, None, left));
+        self.bar.tick();
+        self.steering = Some((what.into(), left));
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        if let Shown::Progress(form) = self.shown
+            && let Some(row) = dbench::row(form, progress)
+        {
+            self.show_row(&row);
+        }
+    }
+
+    fn interval(&mut self, record: &IntervalRecord) {
+        if record.phase == Phase::Drain {
+            return;
+        }
+        if let Shown::Intervals(rows) = &mut self.shown {
+            let row = rows.row(record);
+            self.show_row(&row);
+        }
+        if self.bar.is_hidden() {
+            self.write_line(record.end_ns);
+            return;
+        }
+        let ended = record.ledger.ended();
+        self.operations += ended;
+        let p99 = record.response_time().map_or(0, |times| times.p99);
+        if let Some((doing, left)) = &self.steering {
+            self.bar.set_message(steering_text(doing, Some(p99), *left));
+            self.bar.tick();
+            return;
+        }
+        let (position, of) = match self.end {
+            End::Nanos(nanos) => (record.end_ns, duration_text(nanos)),
+            End::Count(count) => (self.operations, format!("{} operations", grouped(count))),
+        };
+        self.bar.set_position(position);
+        let nanos = record.end_ns.saturating_sub(record.start_ns).max(1);
+        let load = ended as f64 * 1e9 / nanos as f64;
+        self.bar.set_message(format!(
+            "of {of}: {} operations/s, p99 {:.1} usecs",
+            grouped(load.round() as u64),
+            p99 as f64 / 1000.0,
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_steered_run_is_doing_says_for_how_long() {
+        const SECOND: u64 = 1_000_000_000;
+        let point = "load point 3 of 20, 12,000/s";
+        for (p99, left, text) in [
+            (None, None, "load point 3 of 20, 12,000/s"),
+            (
+                None,
+                Some(TimeLeft::About(80 * SECOND)),
+                "load point 3 of 20, 12,000/s, about 1 min 20 s left",
+            ),
+            (
+                Some(1_200_000),
+                Some(TimeLeft::AtMost(9 * SECOND)),
+                "load point 3 of 20, 12,000/s, p99 1.20 ms, at most 9 s left",
+            ),
+            (
+                None,
+                Some(TimeLeft::AtLeast(3900 * SECOND)),
+                "load point 3 of 20, 12,000/s, then 1 h 5 min more",
+            ),
+        ] {
+            assert_eq!(steering_text(point, p99, left), text);
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! From plans to their reports: start what is built in and named by nothing else,
+//! run one after the other, write the directory, print, warn, choose the exit code.
+
+pub mod interruption;
+pub mod live;
+pub mod output_directory;
+pub mod verdict;
+
+use crate::console::{self, Reader};
+use crate::error::Error;
+use crate::execution::live::{Live, RowStream};
+use crate::execution::output_directory::{Existing, LayersPicture, OutputDirectory};
+use crate::execution::verdict::{FailingCaveats, exit_of};
+use crate::inputs::loads::{self, Named};
+use crate::options::{RunFormat, RunReportOptions};
+use crate::planning::Surroundings;
+use crate::report::replay::Detail;
+use crate::report::rows::Columns;
+use crate::report::{dbench, file_set, json, layers, replay, text};
+use crate::{Exit, built_in};
+use filestone_engine::calibrate::{Effort, calibrate};
+use filestone_engine::mix_local::run_local;
+use filestone_engine::replay::BuiltIn;
+use filestone_engine::run::{Observer, Unobserved};
+use filestone_model::load::Load;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::Headroom;
+use filestone_model::plan::{Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A plan, and the loads that it names, read.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What is to be done.
+    pub plan: Plan,
+    /// In the plan's order; none for a probe.
+    pub loads: Vec<Arc<Load>>,
+}
+
+impl Job {
+    /// A plan that names no loads, or whose loads are read now.
+    pub fn new(plan: Plan) -> Result<Self, Error> {
+        let loads = match plan.replay() {
+            Some(replay) => loads::of_plan(replay)?,
+            None => vec![],
+        };
+        Ok(Self { plan, loads })
+    }
+
+    /// Replays of loads that have been read, on layers that would do all of them.
+    pub fn replays(plans: Vec<Plan>, loads: &[Named]) -> Result<Vec<Self>, Error> {
+        let read: Vec<Arc<Load>> = loads.iter().map(|named| Arc::clone(&named.load)).collect();
+        plans
+            .iter()
+            .try_for_each(|plan| loads::refuse(plan, &read))?;
+        let jobs = plans.into_iter().map(|plan| Self {
+            plan,
+            loads: read.clone(),
+        });
+        Ok(jobs.collect())
+    }
+}
+
+/// How the results are shown.
+#[derive(Debug)]
+pub struct Presentation<'command> {
+    /// What the command line says of it.
+    pub report: &'command RunReportOptions,
+    /// Whether the tool is measured first.
+    pub calibration: Calibration,
+    /// How much is shown of a replay.
+    pub detail: Detail,
+}
+
+/// Whether the tool's own ceiling is measured before the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calibration {
+    /// Under a second, then the run.
+    First,
+    /// The record has no headroom.
+    Omit,
+}
+
+impl Calibration {
+    /// First, unless the command line says otherwise.
+    pub const fn unless(is_omitted: bool) -> Self {
+        if is_omitted { Self::Omit } else { Self::First }
+    }
+}
+
+/// Runs `jobs` in turn and shows what came out; a dry run shows the plans.
+pub fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
+    if show.report.dry_run {
+        let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
+        console::result(&match plans.as_slice() {
+            [plan] => json::document(plan)?,
+            plans => json::document(&plans)?,
+        })?;
+        return Ok(Exit::Done);
+    }
+    let failing = FailingCaveats::parse(show.report.fail_on_caveat.as_deref())?;
+    let output = show.report.output.as_deref();
+    let layers = output.filter(|_| jobs.len() > 1);
+    let layers = layers.map(LayersPicture::claim).transpose()?;
+    let directories = claim(jobs, output)?;
+    let stop = interruption::stop_flag()?;
+    let mut records = Vec::new();
+    let mut ended = Ok(Reader::Present);
+    for (job, directory) in jobs.iter().zip(&directories) {
+        if ended != Ok(Reader::Present) || stop.load(Ordering::Relaxed) {
+            directory.iter().for_each(OutputDirectory::abandon);
+            continue;
+        }
+        ended = run_one(job, directory.as_ref(), show, &stop).and_then(|(record, kept)| {
+            let shown = show_one(&record, kept, show, jobs.len());
+            records.push(record);
+            shown
+        });
+    }
+    let drawn = layers.map_or(Ok(()), |layers| layers.write(&records));
+    let shown = show_all(&records, show.report.format, jobs.len());
+    let exits = records.iter().map(|record| exit_of(record, &failing));
+    let exit = exits.max().unwrap_or(Exit::Interrupted);
+    drawn?;
+    match (ended?, shown?, exit) {
+        // It was not ^C that ended this run, but a reader who had seen enough.
+        (Reader::Gone, _, Exit::Interrupted) | (_, Reader::Gone, Exit::Interrupted) => {
+            Ok(Exit::Done)
+        }
+        (_, _, exit) => Ok(exit),
+    }
+}
+
+/// The directories that records go to: `path` itself, or one in it for each of several.
+fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory>>, Error> {
+    let Some(path) = path else {
+        return Ok(jobs.iter().map(|_| None).collect());
+    };
+    if let [_] = jobs {
+        return Ok(vec![Some(OutputDirectory::claim(path, Existing::Refuse)?)]);
+    }
+    let mut claimed: Vec<Option<OutputDirectory>> = Vec::new();
+    for (number, job) in (1..).zip(jobs) {
+        let name = format!("{number}-{}", layer_name(&job.plan.target));
+        match OutputDirectory::claim(&path.join(name), Existing::Refuse) {
+            Ok(directory) => claimed.push(Some(directory)),
+            Err(error) => {
+                claimed.iter().flatten().for_each(OutputDirectory::abandon);
+                return Err(error);
+            }
+        }
+    }
+    Ok(claimed)
+}
+
+/// What `--on` calls the layer of a target.
+pub const fn layer_name(target: &TargetPlan) -> &'static str {
+    match target {
+        TargetPlan::Local(_) => "local",
+        TargetPlan::Tcp(_) => "tcp",
+        TargetPlan::Nfs3(_) => "nfs",
+    }
+}
+
+/// Why a directory could not be filled, and whether the record is lost with it.
+type Kept = Result<(), crate::execution::output_directory::WriteError>;
+
+fn run_one(
+    job: &Job,
+    directory: Option<&OutputDirectory>,
+    show: &Presentation<'_>,
+    stop: &AtomicBool,
+) -> Result<(RunRecord, Kept), Error> {
+    let stream = match show.report.format {
+        RunFormat::Text => RowStream::Output,
+        RunFormat::Json => RowStream::Error,
+    };
+    let live = match (show.report.mark, job.plan.replay()) {
+        (Some(nanos), _) if nanos > 0 => Live::with_rows(stop, Columns::WithPercentiles, stream),
+        (None, Some(_)) => Live::with_progress(stop, dbench::Form::Five, stream)
+            .announced(replay::announcement(&job.plan)),
+        _ => Live::with_bar(stop, &job.plan),
+    };
+    let mut live = live.kept(directory.is_some());
+    let record = measure(job, show.calibration, stop, &mut live);
+    live.finish();
+    let record =
+        record.inspect_err(|_| directory.into_iter().for_each(OutputDirectory::abandon))?;
+    let kept = match directory {
+        Some(directory) => directory.write(&record, "png"),
+        None => Ok(()),
+    };
+    Ok((record, kept))
+}
+
+/// Shows one record of `count`: its tables, unless it will be part of a document.
+fn show_one(
+    record: &RunRecord,
+    kept: Kept,
+    show: &Presentation<'_>,
+    count: usize,
+) -> Result<Reader, Error> {
+    let page = console::page();
+    let is_text = show.report.format == RunFormat::Text;
+    let shown = if is_text {
+        let mut printed = match &record.replay {
+            Some(_) => replay::render(record, show.detail, page),
+            None if record.mix.is_some() => text::mix_of_any_kind(record, show.detail, page),
+            None => text::render(record, show.detail, page),
+        };
+        if count > 1 {
+            printed.push('\n');
+        }
+        console::result(&printed)
+    } else {
+        Ok(Reader::Present)
+    };
+    record.caveats.iter().for_each(console::caveat);
+    if let Some(stays) = file_set::what_stays(record) {
+        console::note(&stays);
+    }
+    if let Err(error) = kept {
+        // The numbers must not be lost with the directory.
+        if error.is_record_lost && is_text {
+            console::result(&json::render(record)?)?;
+        }
+        return Err(error.error);
+    }
+    shown
+}
+
+/// Shows what only all records together tell; as JSON, all of them.
+fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Reader, Error> {
+    match (format, records) {
+        (_, []) => Ok(Reader::Present),
+        (RunFormat::Json, [record]) if count == 1 => console::result(&json::render(record)?),
+        (RunFormat::Json, records) => console::result(&json::document(&records)?),
+        (RunFormat::Text, [_]) => Ok(Reader::Present),
+        (RunFormat::Text, records) => console::result(&layers::render(records, console::page())),
+    }
+}
+
+/// Runs a job, against what is built in where its plan names no host.
+pub fn measure(
+    job: &Job,
+    calibration: Calibration,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Error> {
+    match &job.plan.workload {
+        WorkloadPlan::Mix(_) if matches!(job.plan.target, TargetPlan::Local(_)) => {
+            Ok(run_local(&job.plan, stop, observer)?)
+        }
+        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => {
+            measure_calls(&job.plan, calibration, stop, observer)
+        }
+        WorkloadPlan::LoadFile(replay) => measure_replay(job, replay, stop, observer),
+    }
+}
+
+/// Probes and mixes: the event loop's runs, call by call.
+fn measure_calls(
+    plan: &Plan,
+    calibration: Calibration,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Error> {
+    let headroom = match calibration {
+        Calibration::First => {
+            observer.preparing("measuring what filestone itself can do here");
+            headroom(plan, stop)?
+        }
+        Calibration::Omit => None,
+    };
+    let server = match plan.target.is_built_in() {
+        true => Some(built_in::start_for_measurement(
+            Surroundings::here().processors,
+        )?),
+        false => None,
+    };
+    let address = server.as_ref().map(|server| server.address());
+    let mut record =
+        filestone_engine::run::run_within(headroom.as_ref(), plan, address, stop, observer)?;
+    record.headroom = headroom;
+    Ok(record)
+}
+
+fn measure_replay(
+    job: &Job,
+    replay: &ReplayPlan,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Error> {
+    let needs = |is_one: fn(&TargetPlan) -> bool| {
+        let mut targets = std::iter::once(&job.plan.target).chain(&replay.more_targets);
+        targets.any(|target| target.is_built_in() && is_one(target))
+    };
+    let server = match needs(|target| matches!(target, TargetPlan::Nfs3(_))) {
+        true => Some(built_in::start_for_measurement(
+            Surroundings::here().processors,
+        )?),
+        false => None,
+    };
+    let peer = match needs(|target| matches!(target, TargetPlan::Tcp(_))) {
+        true => Some(built_in::start_peer_for_measurement()?),
+        false => None,
+    };
+    let built_in = BuiltIn {
+        nfs3: server.as_ref().map(|server| server.address()),
+        tcp: peer.as_ref().map(|peer| peer.address()),
+    };
+    let record = filestone_engine::replay::replay(&job.plan, &job.loads, built_in, stop, observer)?;
+    Ok(record)
+}
+
+/// What the tool can do with as many in flight as the run has, against a server of its own that is gone before the run.
+/// Nothing if somebody interrupted it.
+fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
+    let server = built_in::start_for_measurement(Surroundings::here().processors)?;
+    let calibration = calibrate(
+        server.address(),
+        Effort::before(plan),
+        (stop, &mut Unobserved),
+    )?;
+    server.stop();
+    Ok((!stop.load(Ordering::Relaxed)).then_some(calibration.headroom))
+}

@@ -1,0 +1,451 @@
+//! `--output DIR`: everything that a run leaves, without disturbing it.
+//!
+//! The directory is claimed before the run, so that a wrong name costs nothing,
+//! and filled after it. `run.json` comes first and appears whole or not at all.
+
+use crate::console;
+use crate::error::Error;
+use crate::inputs::record_file;
+use crate::report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
+use crate::report::picture::render;
+use crate::report::{found, gallery, gnuplot, hdr, json, layers, ticks};
+use filestone_model::measure::RunRecord;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The record.
+pub const RECORD_FILE: &str = "run.json";
+/// The record while it is being written.
+const PART_FILE: &str = "run.json.part";
+/// The picture of several replays.
+const LAYERS_FILE: &str = "layers.svg";
+/// HdrHistogram's interval log.
+const INTERVAL_LOG_FILE: &str = "intervals.hlog";
+/// How long one picture may take.
+const PICTURE_LIMIT: Duration = Duration::from_secs(20);
+
+/// What to do with a directory that is not empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Nothing is ever overwritten.
+    Refuse,
+    /// nct writes its files beside whatever is there, and over those of an earlier run;
+    /// its scripts rely on that. Nothing else is touched.
+    WriteBeside,
+}
+
+impl Existing {
+    /// How the command that asks calls the option.
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Refuse => "--output",
+            Self::WriteBeside => "-o",
+        }
+    }
+}
+
+/// A directory that is ours to fill.
+#[derive(Debug)]
+pub struct OutputDirectory {
+    path: PathBuf,
+    is_new: bool,
+}
+
+/// Files that could not be written.
+#[derive(Debug)]
+pub struct WriteError {
+    /// Which, and why.
+    pub error: Error,
+    /// Whether not even `run.json` is there.
+    pub is_record_lost: bool,
+}
+
+impl OutputDirectory {
+    /// Makes sure, before the run, that `path` can be filled after it.
+    pub fn claim(path: &Path, existing: Existing) -> Result<Self, Error> {
+        let is_new = match fs::read_dir(path) {
+            Ok(entries) => {
+                refuse_foreign(path, entries, existing)?;
+                false
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(path).map_err(|error| Error::file(path, &error))?;
+                true
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Err(Error::usage(format!(
+                    "{} {}: this is not a directory",
+                    existing.option(),
+                    path.display()
+                ))
+                .with_help("name a new or an empty directory"));
+            }
+            Err(error) => return Err(Error::file(path, &error)),
+        };
+        let part = path.join(PART_FILE);
+        File::create(&part).map_err(|error| Error::file(&part, &error))?;
+        Ok(Self {
+            path: path.into(),
+            is_new,
+        })
+    }
+
+    /// Takes back what [`claim`](Self::claim) made, when there is nothing to write.
+    pub fn abandon(&self) {
+        // Whatever cannot be removed is empty and does no harm.
+        let _ = fs::remove_file(self.path.join(PART_FILE));
+        if self.is_new {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+
+    /// Writes the record and everything made of it; has gnuplot draw its scripts if it is there.
+    pub fn write(&self, record: &RunRecord, terminal: &str) -> Result<(), WriteError> {
+        self.write_record(record).map_err(|error| {
+            self.abandon();
+            WriteError {
+                error: error
+                    .with_help("nothing was kept there; the record is on standard output, as JSON"),
+                is_record_lost: true,
+            }
+        })?;
+        self.write_rest(record, terminal)
+            .map_err(|error| WriteError {
+                error: error.with_help(format!(
+                    "{} is complete; `filestone report` makes the rest of it",
+                    self.path.join(RECORD_FILE).display()
+                )),
+                is_record_lost: false,
+            })?;
+        self.draw(record, terminal);
+        Ok(())
+    }
+
+    fn write_record(&self, record: &RunRecord) -> Result<(), Error> {
+        let part = self.path.join(PART_FILE);
+        let whole = self.path.join(RECORD_FILE);
+        let text = json::render(record)?;
+        write_synced(&part, &text).map_err(|error| Error::file(&whole, &error))?;
+        fs::rename(&part, &whole).map_err(|error| Error::file(&whole, &error))
+    }
+
+    fn write_rest(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
+        self.write_file(INTERVAL_LOG_FILE, &hdr::render(record)?)?;
+        for (name, picture) in gallery::files(record) {
+            self.write_file(name, &picture)?;
+        }
+        match found::files(record, terminal) {
+            Some(found) => self.write_found(&found),
+            None => self.write_graphs(record, terminal),
+        }
+    }
+
+    /// nct's four graphs as scripts, with the tables that they read.
+    fn write_graphs(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
+        self.write_file(RAW_FILE, &ticks::raw(record))?;
+        self.write_file(INTERVALS_FILE, &gnuplot::intervals(record))?;
+        for graph in &GRAPHS {
+            self.write_file(
+                &format!("{}.gnuplot", graph.name),
+                &graph.script(terminal, record),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A curve or a search in values and as a script: over its time, which nct's graphs are
+    /// about, there is nothing to see but its steps.
+    fn write_found(&self, found: &found::Files) -> Result<(), Error> {
+        let stem = found.stem;
+        self.write_file(&format!("{stem}.csv"), &found.csv)?;
+        self.write_file(&format!("{stem}.gnuplot"), &found.script)
+    }
+
+    fn write_file(&self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.path.join(name);
+        fs::write(&path, text).map_err(|error| {
+            // Half a file must not be taken for a whole one; if it cannot be
+            // removed either, the message names it.
+            let _ = fs::remove_file(&path);
+            Error::file(&path, &error)
+        })
+    }
+
+    /// Has gnuplot draw its scripts. What goes wrong is said and is no error:
+    /// everything that was measured is already kept.
+    fn draw(&self, record: &RunRecord, terminal: &str) {
+        let names: Vec<&str> = match found::stem(record) {
+            Some(stem) => vec![stem],
+            None => GRAPHS.iter().map(|graph| graph.name).collect(),
+        };
+        for name in names {
+            let script = format!("{name}.gnuplot");
+            match self.draw_one(&script) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    // Only nct's scripts ask for graphs of gnuplot's: the pictures are there.
+                    if record.plan.face == "nct" {
+                        console::note(&format!(
+                            "gnuplot is not installed, so {} holds nct's graphs as scripts \
+                             (*.gnuplot) and not drawn (*.{terminal}); percentiles.svg and \
+                             over-time.svg are pictures",
+                            self.path.display()
+                        ));
+                    }
+                    return;
+                }
+                Err(error) => {
+                    console::note(&format!(
+                        "gnuplot {}: {error}",
+                        self.path.join(script).display()
+                    ));
+                }
+            }
+        }
+    }
+
+    fn draw_one(&self, script: &str) -> io::Result<()> {
+        let mut gnuplot = Command::new("gnuplot")
+            .arg(script)
+            .current_dir(&self.path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let deadline = Instant::now() + PICTURE_LIMIT;
+        loop {
+            match gnuplot.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(io::Error::other(format!("no picture ({status})"))),
+                None if Instant::now() >= deadline => {
+                    gnuplot.kill()?;
+                    gnuplot.wait()?;
+                    return Err(io::Error::other("no picture after 20 s"));
+                }
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+}
+
+/// The picture of several replays on their layers, beside the directories of each.
+#[derive(Debug)]
+pub struct LayersPicture(PathBuf);
+
+impl LayersPicture {
+    /// Makes sure, before the runs, that nothing is overwritten by it.
+    pub fn claim(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(LAYERS_FILE);
+        match path.symlink_metadata() {
+            Ok(_) => Err(Error::usage(format!("{}: this exists", path.display())).with_help(
+                "nothing was overwritten and nothing was sent; name a new or an empty directory",
+            )),
+            Err(_) => Ok(Self(path)),
+        }
+    }
+
+    /// Draws the picture; nothing if there are not two layers to compare.
+    pub fn write(&self, records: &[RunRecord]) -> Result<(), Error> {
+        let Some(picture) = layers::picture::picture(records) else {
+            return Ok(());
+        };
+        fs::write(&self.0, render(&picture)).map_err(|error| Error::file(&self.0, &error))
+    }
+}
+
+fn write_synced(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    // A full disk may show only now.
+    file.sync_all()
+}
+
+/// Refuses a directory that holds anything that must stay.
+fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Result<(), Error> {
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::file(path, &error))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let found = match existing {
+        Existing::Refuse => refusal_of_any(&names),
+        Existing::WriteBeside => refusal_of_namesakes(path, &names),
+    };
+    let Some(found) = found else {
+        return Ok(());
+    };
+    let refusal = Error::usage(format!("{} {}: {found}", existing.option(), path.display()));
+    Err(refusal.with_help(
+        "nothing was overwritten and nothing was sent; name a new or an empty directory",
+    ))
+}
+
+/// What stands against a directory that must be empty.
+fn refusal_of_any(names: &[String]) -> Option<String> {
+    let mut others = names.iter().filter(|name| *name != PART_FILE);
+    let first = others.next()?;
+    Some(match names.iter().any(|name| name == RECORD_FILE) {
+        true => format!("it already holds a record ({RECORD_FILE})"),
+        false => format!("it already holds other things, such as {first}"),
+    })
+}
+
+/// What stands against writing beside what is there: a file of a name of ours, which nct
+/// does not have, and no record of ours that explains it.
+fn refusal_of_namesakes(path: &Path, names: &[String]) -> Option<String> {
+    let mut namesakes = names.iter().filter(|name| is_ours(name) && !is_ncts(name));
+    let first = namesakes.next()?;
+    let record = path.join(RECORD_FILE);
+    match record_file::read_records(&record) {
+        Ok(_) => None,
+        Err(_) => Some(format!(
+            "{first} in it would be overwritten, and no run of filestone has written it"
+        )),
+    }
+}
+
+/// Whether a file of that name is what a run of nct leaves.
+fn is_ncts(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    name == RAW_FILE || GRAPHS.iter().any(|graph| graph.name == stem)
+}
+
+/// Whether a file of that name is what a run of nct's, or of ours, leaves.
+fn is_ours(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    [RECORD_FILE, RAW_FILE, INTERVALS_FILE, INTERVAL_LOG_FILE].contains(&name)
+        || GRAPHS.iter().any(|graph| graph.name == stem)
+        || found::STEMS.contains(&stem)
+        || gallery::is_ours(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    /// A path below the target directory that no other test uses.
+    fn scratch(name: &str) -> PathBuf {
+        let path =
+            std::env::temp_dir().join(format!("filestone-output-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        path
+    }
+
+    #[test]
+    fn a_directory_gets_the_record_and_everything_made_of_it() {
+        let path = scratch("whole").join("deep");
+        let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+        directory
+            .write_record(&canned::plain())
+            .expect("there is space");
+        directory
+            .write_rest(&canned::plain(), "png")
+            .expect("there is space");
+        let mut names: Vec<String> = fs::read_dir(&path)
+            .expect("it was made")
+            .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "intervals.dat",
+                "intervals.hlog",
+                "latency.gnuplot",
+                "over-time.svg",
+                "percentiles.svg",
+                "raw",
+                "recv.gnuplot",
+                "requests.gnuplot",
+                "run.json",
+                "send.gnuplot"
+            ]
+        );
+        assert!(names.iter().all(|name| is_ours(name)));
+        let again = OutputDirectory::claim(&path, Existing::Refuse).expect_err("it holds a record");
+        assert!(
+            again.what.ends_with("it already holds a record (run.json)"),
+            "{}",
+            again.what
+        );
+        OutputDirectory::claim(&path, Existing::WriteBeside).expect("nct overwrites its own");
+        let _ = fs::remove_dir_all(scratch("whole"));
+    }
+
+    #[test]
+    fn other_things_are_never_overwritten() {
+        let path = scratch("foreign");
+        fs::create_dir_all(&path).expect("a new directory");
+        fs::write(path.join("thesis.tex"), "x").expect("a new file");
+        let error = OutputDirectory::claim(&path, Existing::Refuse).expect_err("not ours");
+        assert!(error.what.ends_with("such as thesis.tex"), "{}", error.what);
+        assert_eq!(error.exit_code(), 2);
+        let file = path.join("thesis.tex");
+        let error = OutputDirectory::claim(&file, Existing::Refuse).expect_err("a file");
+        assert!(
+            error.what.ends_with("this is not a directory"),
+            "{}",
+            error.what
+        );
+        let _ = fs::remove_dir_all(&path);
+    }
+
+    #[test]
+    fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
+        let path = scratch("beside");
+        fs::create_dir_all(&path).expect("a new directory");
+        fs::write(path.join("thesis.tex"), "x").expect("a new file");
+        fs::write(path.join("raw"), "of nct's earlier run").expect("a new file");
+        let directory =
+            OutputDirectory::claim(&path, Existing::WriteBeside).expect("room beside them");
+        directory
+            .write_record(&canned::plain())
+            .expect("there is space");
+        directory
+            .write_rest(&canned::plain(), "png")
+            .expect("there is space");
+        let read = |name| fs::read_to_string(path.join(name)).expect("it is there");
+        assert_eq!(read("thesis.tex"), "x");
+        assert!(read("raw").starts_with("# Created on"));
+        // A file that only has a name of ours is somebody's.
+        fs::write(path.join("run.json"), "{}").expect("a file");
+        let error = OutputDirectory::claim(&path, Existing::WriteBeside).expect_err("not ours");
+        let expected = format!("-o {}: intervals.dat in it would be", path.display());
+        assert!(error.what.starts_with(&expected), "{}", error.what);
+        let file = path.join("thesis.tex");
+        let error = OutputDirectory::claim(&file, Existing::WriteBeside).expect_err("a file");
+        assert!(error.what.starts_with("-o "), "{}", error.what);
+        let _ = fs::remove_dir_all(&path);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_is_not_lost_silently() {
+        let path = scratch("gone");
+        let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+        fs::remove_dir_all(&path).expect("it was made");
+        let error = directory
+            .write(&canned::plain(), "png")
+            .expect_err("no directory");
+        assert!(error.is_record_lost);
+        assert!(
+            error
+                .error
+                .what
+                .ends_with("run.json: no such file or directory (2)")
+        );
+        assert_eq!(error.error.exit_code(), 4);
+    }
+
+    #[test]
+    fn a_run_that_fails_leaves_nothing_behind() {
+        let path = scratch("abandoned");
+        let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+        directory.abandon();
+        assert!(!path.exists());
+    }
+}

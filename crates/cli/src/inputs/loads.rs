@@ -1,0 +1,204 @@
+//! The loads that a command line or a plan names, read and compiled, and what a
+//! layer would refuse of them.
+
+use crate::console;
+use crate::error::Error;
+use crate::execution::layer_name;
+use crate::inputs::load_source::{load_source, read_load};
+use crate::quantity::grouped;
+use filestone_model::load::Load;
+use filestone_model::load::refusals::{LayerKind, Refusal, refusals};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{LoadName, Plan, ReplayPlan, TargetPlan};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Loads that one plan may name.
+pub const LOADS_MAX: usize = 1024;
+
+/// A load with what plans say of it.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Its name, its length and its grammar.
+    pub name: LoadName,
+    /// The kinds of operation in it.
+    pub kinds: Vec<OpKind>,
+    /// Whether lines have time stamps.
+    pub has_stamps: bool,
+    /// Itself.
+    pub load: Arc<Load>,
+}
+
+/// The loads of a list with commas. Everything wrong with one of them is told;
+/// the last of it is the error.
+pub fn list(names: &str) -> Result<Vec<Named>, Error> {
+    let names: Vec<&str> = names.split(',').collect();
+    if names.len() > LOADS_MAX {
+        return Err(Error::usage(format!(
+            "{} loads: a replay has at most {LOADS_MAX}",
+            names.len()
+        )));
+    }
+    names.into_iter().map(named).collect()
+}
+
+fn named(name: &str) -> Result<Named, Error> {
+    if name.is_empty() {
+        return Err(Error::usage("LOAD: a name is missing")
+            .with_help("put the names of loads side by side with one comma between them"));
+    }
+    let source = load_source(Path::new(name))?;
+    let load = read_load(&source).map_err(|errors| last_of(errors, name))?;
+    if load.operations() == 0 {
+        return Err(Error::usage(format!("{name}: there is no operation in it")));
+    }
+    Ok(Named {
+        name: LoadName {
+            name: name.into(),
+            operations: load.operations(),
+            generation: load.generation(),
+        },
+        kinds: load.kinds(),
+        has_stamps: load.has_stamps(),
+        load: Arc::new(load),
+    })
+}
+
+/// Tells all errors but the last, which is left to be told.
+fn last_of(mut errors: Vec<Error>, name: &str) -> Error {
+    let last = errors.pop();
+    errors.iter().for_each(console::error);
+    last.unwrap_or_else(|| {
+        Error::internal(format!("{name}: it cannot be read, and nobody says why"))
+    })
+}
+
+/// The loads of a plan, read again: they must be what they were when it was made.
+pub fn of_plan(replay: &ReplayPlan) -> Result<Vec<Arc<Load>>, Error> {
+    let mut loads = Vec::new();
+    for planned in &replay.loads {
+        let found = named(&planned.name)?;
+        if found.name != *planned {
+            return Err(Error::usage(format!(
+                "{}: the plan was made for {} operations of another load; this one has {}",
+                planned.name,
+                grouped(planned.operations),
+                grouped(found.name.operations)
+            ))
+            .with_help("make a new plan with --dry-run, or bring the old load back"));
+        }
+        let strange = found.kinds.iter().find(|kind| !replay.kinds.contains(kind));
+        if let Some(kind) = strange {
+            return Err(Error::usage(format!(
+                "{}: it has {} operations, which the plan's \"kinds\" leave out",
+                planned.name,
+                kind.name()
+            )));
+        }
+        loads.push(found.load);
+    }
+    Ok(loads)
+}
+
+/// Refuses loads that the plan's layer cannot carry out, before anything is sent.
+pub fn refuse(plan: &Plan, loads: &[Arc<Load>]) -> Result<(), Error> {
+    let layer = match &plan.target {
+        TargetPlan::Local(_) => LayerKind::Local,
+        TargetPlan::Tcp(_) => LayerKind::Tcp,
+        TargetPlan::Nfs3(_) => LayerKind::Nfs3 {
+            nlm: plan.replay().is_some_and(|replay| replay.nfs3.enable_nlm),
+        },
+    };
+    let mut errors = Vec::new();
+    for load in loads {
+        let refused = refusals(load, layer);
+        let refused = refused.iter().filter(|refusal| refusal.refused);
+        errors
+            .extend(refused.map(|refusal| refusal_error(load, layer_name(&plan.target), refusal)));
+    }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(last_of(errors, "the load"))
+    }
+}
+
+fn refusal_error(load: &Load, layer: &str, refusal: &Refusal) -> Error {
+    let operations = match refusal.count {
+        1 => "1 operation of a pass".into(),
+        count => format!("{} operations of a pass", grouped(count)),
+    };
+    Error::usage(format!(
+        "{}:{}: {layer}: cannot do {}: {} ({operations})",
+        load.name(),
+        refusal.first_line,
+        refusal.verb,
+        refusal.reason.sentence()
+    ))
+    .with_help(format!(
+        "nothing has been sent; `filestone check {} --layers` lists what each layer takes",
+        load.name()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_model::plan::{LocalTarget, TcpTarget};
+
+    #[test]
+    fn a_list_names_several_loads() {
+        let loads = list("office,mail").expect("our own loads");
+        let names: Vec<&str> = loads.iter().map(|load| load.name.name.as_str()).collect();
+        assert_eq!(names, ["office", "mail"]);
+        assert!(loads.iter().all(|load| load.name.operations > 100));
+        assert!(list("office,").is_err());
+        assert!(list("/nowhere/a.load").is_err());
+    }
+
+    fn plan_of(loads: &[Named]) -> ReplayPlan {
+        let mut plan = crate::report::canned::replayed().plan;
+        let replay = plan.replay_mut().expect("a replay");
+        replay.loads = loads.iter().map(|load| load.name.clone()).collect();
+        replay.kinds = crate::planning::replay::kinds(loads);
+        replay.clone()
+    }
+
+    #[test]
+    fn another_load_of_the_same_name_is_noticed() {
+        let loads = list("mail").expect("a load of our own");
+        let mut plan = plan_of(&loads);
+        assert!(of_plan(&plan).is_ok());
+        plan.loads[0].operations += 1;
+        let error = of_plan(&plan).expect_err("another number of operations");
+        assert!(error.what.contains("another load"), "{}", error.what);
+        let mut plan = plan_of(&loads);
+        plan.kinds.pop();
+        let error = of_plan(&plan).expect_err("a kind that nothing is ready to count");
+        assert!(error.what.contains("\"kinds\""), "{}", error.what);
+    }
+
+    #[test]
+    fn what_a_layer_cannot_do_is_refused_before_anything_is_sent() {
+        let path = std::env::temp_dir().join(format!("filestone-loads-{}", std::process::id()));
+        std::fs::write(&path, "GETATTR3 \"/a\" 0x0\n").expect("a temporary file");
+        let loads = list(&path.display().to_string()).expect("an NFS load");
+        let _ = std::fs::remove_file(&path);
+        let mut plan = crate::report::canned::replayed().plan;
+        let read = vec![Arc::clone(&loads[0].load)];
+        plan.target = TargetPlan::Local(LocalTarget { directory: None });
+        assert_eq!(refuse(&plan, &read), Ok(()));
+        plan.target = TargetPlan::Tcp(TcpTarget {
+            host: None,
+            port: None,
+        });
+        let error = refuse(&plan, &read).expect_err("tbench has no message for it");
+        assert!(
+            error
+                .what
+                .contains(":1: tcp: cannot do GETATTR3: bare TCP has no message for it"),
+            "{}",
+            error.what
+        );
+    }
+}

@@ -1,0 +1,288 @@
+//! From the options of `filestone mix` to a plan: defaults, and what becomes of several
+//! directories. What does not go together is in `refusals`.
+
+mod refusals;
+
+pub use refusals::refuse_strangers;
+
+use crate::error::Error;
+use crate::options::Transport;
+use crate::options::layer_targets::LayerTargets;
+use crate::options::mix::{
+    FileSetOptions, MixArrivals, MixLoadOptions, MixOptions, SteeringOptions,
+};
+use crate::planning::{
+    DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
+    open_loop_in_flight, with_read_data, workers_of,
+};
+use filestone_model::mix::Mix;
+use filestone_model::plan::{
+    ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget,
+    MixCount, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, TransportKind, WorkloadPlan,
+};
+use filestone_model::workload::mix::spare_names_needed;
+
+const SECOND: u64 = 1_000_000_000;
+/// nhfsstone offered 30 operations per second, to the servers of 1989.
+pub const OFFERED_DEFAULT: f64 = 1000.0;
+/// nhfsstone had 7 processes; 8 are shared out evenly among workers.
+pub const CLIENTS_DEFAULT: u32 = 8;
+/// nhfsstone's files per process.
+pub const FILES_DEFAULT: u32 = 40;
+/// Where the file set is, in each target.
+pub const SET_NAME_DEFAULT: &str = "filestone-set";
+/// Between nhfsstone's 8 KiB and what servers take.
+pub const TRANSFER_DEFAULT: u32 = 32 << 10;
+/// The Linux client asks for pages of that size or less.
+pub const LISTING_BYTES: u32 = 32 << 10;
+/// nhfsstone gave up above 20 calls in two seconds.
+pub const BACKGROUND_MAX_CALLS_PER_S: u32 = 10;
+/// What of the built-in server a mix works in.
+pub const BUILT_IN_PATH: &str = "/export";
+const WARM_UP_DEFAULT: u64 = SECOND;
+const POINTS_DEFAULT: u32 = 10;
+const POINT_DURATION_DEFAULT: u64 = 5 * SECOND;
+const POINT_WARM_UP_DEFAULT: u64 = 10 * SECOND;
+const PRECISION_DEFAULT: f64 = 0.02;
+const SEARCH_TIME_DEFAULT: u64 = 90 * SECOND;
+/// What steers the load decides after every interval; it must not wait long for one.
+const STEERED_INTERVAL: u64 = SECOND / 5;
+
+/// The plan of `filestone mix` with a mix that has been read.
+pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
+    let counts = mix.to_plan_counts();
+    refusals::refuse(options)?;
+    let targets = targets(options, here)?;
+    let load = &options.load;
+    let clients = clients(load, targets.len())?;
+    let (target, more_targets) = first_and_rest(targets)?;
+    let arrivals = arrivals(load, &options.steering);
+    let steering = steering(&options.steering);
+    let is_local = matches!(target, TargetPlan::Local(_));
+    let in_flight = match (load.in_flight, arrivals) {
+        // A process at a mount makes one system call at a time.
+        _ if is_local => 1,
+        (Some(in_flight), _) => in_flight,
+        (None, ArrivalsPlan::Closed) => 1,
+        (None, _) => open_loop_in_flight(clients),
+    };
+    let file_set = file_set(&options.set, &counts, in_flight);
+    refusals::refuse_set(&file_set, clients)?;
+    let mix = MixPlan {
+        calls: None,
+        counts,
+        ..mix_plan(options, mix, file_set, more_targets, is_local)
+    };
+    let plan = Plan {
+        face: "mix".into(),
+        arrivals,
+        clients,
+        in_flight,
+        workers: if is_local {
+            // The clients' threads do the work; the books are kept by one.
+            1
+        } else {
+            workers_of(load.workers, clients, target.is_built_in(), here)?
+        },
+        warm_up_ns: match steering {
+            Some(_) => 0,
+            None => load.warm_up.unwrap_or(WARM_UP_DEFAULT),
+        },
+        duration_ns: match (&steering, load.duration, load.count) {
+            (Some(_), ..) | (None, None, Some(_)) => None,
+            (None, duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
+        },
+        count: load.count,
+        timeout_ns: load.generator.timeout.unwrap_or(TIMEOUT_DEFAULT),
+        reconnect_ns: load.generator.reconnect.unwrap_or(RECONNECT_DEFAULT),
+        interval_ns: match (&steering, options.report.mark) {
+            (Some(_), None | Some(0)) => STEERED_INTERVAL,
+            (_, mark) => interval(mark),
+        },
+        seed: load.generator.seed.unwrap_or(here.seed),
+        busy_poll: load.generator.busy_poll,
+        pin: load
+            .generator
+            .pin
+            .clone()
+            .map_or_else(Vec::new, |list| list.0),
+        read_data: None,
+        steering,
+        workload: WorkloadPlan::Mix(Box::new(mix)),
+        target,
+    };
+    with_read_data(plan, options.access.data, false)
+}
+
+/// All directories, in the order of the command line.
+fn targets(options: &MixOptions, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
+    let at = &options.target;
+    let transport: TransportKind = at.transport.unwrap_or(Transport::Tcp).into();
+    let nfs = |target| nfs_target(target, &at.nfs, (transport, BUILT_IN_PATH), here);
+    let targets: Vec<TargetPlan> = match &at.on {
+        Some(list) => layers(list.0.as_slice())?,
+        None if at.targets.is_empty() => vec![TargetPlan::Nfs3(nfs(None)?)],
+        None => {
+            let each = at.targets.iter().map(|target| nfs(Some(target)));
+            each.map(|target| target.map(TargetPlan::Nfs3))
+                .collect::<Result<_, _>>()?
+        }
+    };
+    refusals::refuse_strangers(&targets)?;
+    Ok(targets)
+}
+
+/// The directories of `--on`: those of mounts only.
+fn layers(layers: &[LayerTargets]) -> Result<Vec<TargetPlan>, Error> {
+    let directories = match layers {
+        [LayerTargets::Local(directories)] => directories,
+        [LayerTargets::Tcp(_)] => {
+            return Err(
+                Error::usage("--on tcp: bare TCP has no files that a mix could work on")
+                    .with_help("filestone replay --on tcp:HOST carries a load file's bytes"),
+            );
+        }
+        [LayerTargets::Nfs3(_)] => {
+            return Err(
+                Error::usage("--on nfs: a mix goes to an NFS server by itself")
+                    .with_help("name the server as TARGET: filestone mix nfs://server/export"),
+            );
+        }
+        _ => {
+            return Err(Error::usage("--on: a mix is measured on one layer")
+                .with_help("run it once for each, with the same --seed"));
+        }
+    };
+    let targets = directories.iter().map(|directory| match directory {
+        Some(directory) => Ok(TargetPlan::Local(LocalTarget {
+            directory: Some(directory.clone()),
+        })),
+        None => Err(
+            Error::usage("--on local: a mix needs a directory on an NFS mount")
+                .with_help("name it: --on local:/mnt/test"),
+        ),
+    });
+    targets.collect()
+}
+
+fn first_and_rest(mut targets: Vec<TargetPlan>) -> Result<(TargetPlan, Vec<TargetPlan>), Error> {
+    let more = targets.split_off(1.min(targets.len()));
+    let first = targets.pop();
+    first
+        .map(|first| (first, more))
+        .ok_or_else(|| Error::internal("a mix without a target"))
+}
+
+/// Each directory has a client at least.
+fn clients(load: &MixLoadOptions, directories: usize) -> Result<u32, Error> {
+    let needed = u32::try_from(directories).unwrap_or(u32::MAX);
+    match load.clients {
+        Some(clients) if clients < needed => Err(Error::usage(format!(
+            "{needed} directories, but only {clients} {}: client i uses number i of them",
+            if clients == 1 { "client" } else { "clients" }
+        ))
+        .with_help(format!("use --clients {needed}, or more"))),
+        Some(clients) => Ok(clients),
+        None => Ok(needed.max(CLIENTS_DEFAULT)),
+    }
+}
+
+fn arrivals(load: &MixLoadOptions, steering: &SteeringOptions) -> ArrivalsPlan {
+    // What is steered begins somewhere; where, the steering says.
+    let offered = load.offered.or(steering.peak);
+    let offered_load_ops_per_s = offered.unwrap_or(OFFERED_DEFAULT);
+    match load.arrivals.unwrap_or_default() {
+        MixArrivals::Closed => ArrivalsPlan::Closed,
+        MixArrivals::Constant => ArrivalsPlan::Constant {
+            offered_load_ops_per_s,
+        },
+        MixArrivals::Poisson => ArrivalsPlan::Poisson {
+            offered_load_ops_per_s,
+        },
+    }
+}
+
+fn steering(options: &SteeringOptions) -> Option<SteeringPlan> {
+    if options.curve {
+        return Some(SteeringPlan::Curve(CurvePlan {
+            points: options.points.unwrap_or(POINTS_DEFAULT),
+            peak_ops_per_s: options.peak,
+            point_ns: options.point_duration.unwrap_or(POINT_DURATION_DEFAULT),
+            warm_up_max_ns: options.point_warm_up.unwrap_or(POINT_WARM_UP_DEFAULT),
+            down: !options.no_down,
+        }));
+    }
+    options.slo.map(|objective| {
+        SteeringPlan::Objective(ObjectivePlan {
+            objective,
+            search_max_ns: options.search_time.unwrap_or(SEARCH_TIME_DEFAULT),
+            precision: options.precision.unwrap_or(PRECISION_DEFAULT),
+        })
+    })
+}
+
+fn mix_plan(
+    options: &MixOptions,
+    mix: Mix,
+    file_set: FileSetPlan,
+    more_targets: Vec<TargetPlan>,
+    is_local: bool,
+) -> MixPlan {
+    let access = &options.access;
+    let at = &options.target;
+    MixPlan {
+        calls: None,
+        name: mix.name,
+        counts: mix.counts,
+        left_out: mix.left_out,
+        more_targets,
+        file_set,
+        transfer_bytes: access.transfer.unwrap_or(TRANSFER_DEFAULT),
+        access: access.access.map_or_else(Default::default, Into::into),
+        stability: access.stable.map_or_else(Default::default, Into::into),
+        listing_bytes: LISTING_BYTES,
+        remove_set: options.set.remove_set,
+        local: if is_local {
+            let arithmetic = FeedbackArithmetic::Exact;
+            local(at.proc.clone(), !at.no_feedback, arithmetic)
+        } else {
+            LocalMix::default()
+        },
+    }
+}
+
+/// How a mix goes through a kernel mount.
+pub fn local(
+    proc_root: Option<String>,
+    feedback: bool,
+    arithmetic: FeedbackArithmetic,
+) -> LocalMix {
+    LocalMix {
+        proc_root,
+        feedback,
+        arithmetic,
+        background_max_calls_per_s: BACKGROUND_MAX_CALLS_PER_S,
+    }
+}
+
+/// The file set of these options, for clients that ask so much at a time.
+pub fn file_set(options: &FileSetOptions, counts: &[MixCount], in_flight: u32) -> FileSetPlan {
+    let files_per_client = options.files.unwrap_or(FILES_DEFAULT);
+    FileSetPlan {
+        name: options.set.clone().unwrap_or(SET_NAME_DEFAULT.into()),
+        files_per_client,
+        sizes: options.file_size.clone().unwrap_or(FileSizes::Nhfsstone),
+        symbolic_links_per_client: symbolic_links(files_per_client),
+        spare_names_per_client: spare_names_needed(counts, in_flight),
+        working_set_bytes: options.working_set,
+        popularity: options.popularity.unwrap_or_default(),
+    }
+}
+
+/// One symbolic link for every four files: 10 with nhfsstone's 40.
+fn symbolic_links(files: u32) -> u32 {
+    (files / 4).clamp(1, 1000)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+use super::*;
+use crate::options::{Command, CommandLine};
+use clap::Parser;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{LeftOut, MixCount};
+
+const HERE: Surroundings = Surroundings {
+    processors: 8,
+    uid: 1000,
+    gid: 100,
+    seed: 7,
+};
+
+fn three_kinds() -> Mix {
+    Mix {
+        calls: None,
+        name: "three-kinds".into(),
+        counts: [
+            (OpKind::GetAttr, 50),
+            (OpKind::Lookup, 30),
+            (OpKind::Read, 20),
+        ]
+        .map(|(operation, count)| MixCount { operation, count })
+        .to_vec(),
+        left_out: vec![LeftOut {
+            operation: "open".into(),
+            count: 3,
+        }],
+        notes: vec![],
+    }
+}
+
+fn plan_of(line: &str) -> Result<Plan, Error> {
+    let words = ["filestone", "mix"]
+        .into_iter()
+        .chain(line.split_whitespace());
+    match CommandLine::try_parse_from(words).expect(line).command {
+        Some(Command::Mix(options)) => plan(&options, three_kinds(), &HERE),
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn plan_text(line: &str) -> String {
+    serde_json::to_string_pretty(&plan_of(line).expect(line)).expect("a plan is JSON")
+}
+
+#[test]
+fn the_plan_of_a_bare_mix() {
+    insta::assert_snapshot!(plan_text(""));
+}
+
+#[test]
+fn the_plan_with_every_option() {
+    insta::assert_snapshot!(plan_text(
+        "nfs://[::1]:2050/a nfs://[::1]:2050/b --transport udp --mount-port 635 --reserved-port \
+         --uid 0 --gid 0 --offered 2k/s --arrivals constant --count 1000 -d 2m -c 16 -j 4 -w 2 \
+         --warm-up 3s --timeout 5s --reconnect 0 --seed 3 --busy-poll --pin 0-1 --files 100 \
+         --file-size 8K --working-set 1M --popularity zipf:0.9 --set mine --remove-set \
+         --transfer 8K --access random --stable file-sync -m 500ms -o out --as json -v"
+    ));
+}
+
+#[test]
+fn the_plan_of_a_curve_and_of_a_search() {
+    insta::assert_snapshot!(plan_text(
+        "s:/x --curve --points 5 --peak 5k --point-duration 2s --point-warm-up 3s --no-down"
+    ));
+    insta::assert_snapshot!(plan_text(
+        "s:/x --slo p99<2ms --precision 5% --search-time 30s --arrivals constant"
+    ));
+}
+
+#[test]
+fn the_plan_through_a_mount() {
+    insta::assert_snapshot!(plan_text(
+        "--on local:/mnt/a+local:/mnt/b --proc /tmp/proc --no-feedback -c 4"
+    ));
+}
+
+#[test]
+fn defaults_depend_on_what_is_asked() {
+    let plan = |line| plan_of(line).expect(line);
+    assert_eq!(plan("").in_flight, 128);
+    assert_eq!(plan("--arrivals closed").in_flight, 1);
+    assert_eq!(plan("--arrivals closed -j 4").in_flight, 4);
+    assert_eq!(plan("--count 5").duration_ns, None);
+    assert_eq!(plan("--count 5 -d 1").duration_ns, Some(SECOND));
+    assert_eq!(plan("s:/a -c 3").workers, 3);
+    assert_eq!(plan("--curve").interval_ns, STEERED_INTERVAL);
+    assert_eq!(plan("--curve -m 1").interval_ns, SECOND);
+    let many: Vec<String> = (0..12).map(|number| format!("s:/{number}")).collect();
+    assert_eq!(plan(&many.join(" ")).clients, 12);
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let mut text = String::new();
+    for line in [
+        "a:/x b:/x",
+        "a:/x a:/x",
+        "nfs://a:1/x nfs://a:2/y",
+        "a:/x a:/y -c 1",
+        "--arrivals closed --offered 5",
+        "--curve --arrivals closed",
+        "--curve --offered 5",
+        "--curve --count 5",
+        "--curve -d 5",
+        "--curve --warm-up 5",
+        "--slo p99<2ms --offered 5",
+        "--slo p99<2ms -d 5",
+        "--slo p99<2ms --warm-up 5",
+        "--transport udp --transfer 64K",
+        "--data discard --transfer 8K",
+        "--data discard --transport udp",
+        "--data verify --on local:/mnt",
+        "-c 1000 --files 100000",
+        "-w 9",
+        "--port 2049",
+        "--on local:",
+        "--on tcp:host",
+        "--on nfs://s/x",
+        "--on local:/a,local:/b",
+        "--on local:/a+local:/a",
+        "--on local:/a --curve",
+        "--on local:/a --slo p99<2ms",
+        "--on local:/a --arrivals closed",
+        "--on local:/a -j 4",
+        "--on local:/a --port 4",
+        "--on local:/a --transport tcp",
+    ] {
+        let error = plan_of(line).expect_err(line);
+        assert_eq!(error.exit_code(), 2, "{line}");
+        text.push_str(&format!("{line}\nerror: {}\n", error.what));
+        if let Some(help) = error.help {
+            text.push_str(&format!("help: {help}\n"));
+        }
+    }
+    insta::assert_snapshot!(text);
+}

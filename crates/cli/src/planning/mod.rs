@@ -1,0 +1,405 @@
+//! From options to a [`Plan`]: defaults, and what does not go together.
+
+pub mod mix;
+pub mod replay;
+
+use crate::error::Error;
+use crate::options::target::Target;
+use crate::options::{
+    ArrivalProcess, LoadOptions, NfsOptions, ProbeOptions, ReadDataOption, Transport,
+    WorkloadOptions,
+};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, ReadData, TargetPlan, TransportKind, WorkloadPlan,
+};
+use std::hash::{BuildHasher, Hasher};
+
+const SECOND: u64 = 1_000_000_000;
+/// nct's `-d` is 60 s; a first look should not take that long.
+pub const DURATION_DEFAULT: u64 = 10 * SECOND;
+/// The Linux client's default for TCP mounts (`timeo=600`).
+pub const TIMEOUT_DEFAULT: u64 = 60 * SECOND;
+/// How long a lost connection is tried again.
+pub const RECONNECT_DEFAULT: u64 = 10 * SECOND;
+/// Enough slots, of all clients together, that an open loop seldom waits for one.
+const OPEN_LOOP_IN_FLIGHT: u32 = 1024;
+/// Slots of one of many clients: memory of its own that each of them needs.
+const OPEN_LOOP_IN_FLIGHT_MIN: u32 = 16;
+const FILE_SIZE_DEFAULT: u64 = 64 << 20;
+const FILES_DEFAULT: u32 = 10_000;
+
+/// What a plan takes from the place where it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Processors that this process may use.
+    pub processors: u32,
+    /// Effective user id.
+    pub uid: u32,
+    /// Effective group id.
+    pub gid: u32,
+    /// A seed that nobody used before.
+    pub seed: u64,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub fn here() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
+        Self {
+            processors: u32::try_from(processors).unwrap_or(1),
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            // 32 bits are enough, and short enough to be typed.
+            seed: std::hash::RandomState::new().build_hasher().finish() >> 32,
+        }
+    }
+}
+
+/// The plan of `filestone probe`.
+pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error> {
+    let operation = options.operation;
+    let target = nfs_target(
+        options.target.target.as_ref(),
+        &options.target.nfs,
+        (options.target.transport.into(), built_in_path(operation)),
+        here,
+    )?;
+    let load = &options.load;
+    let clients = load.clients.unwrap_or(1);
+    let plan = Plan {
+        face: "probe".into(),
+        workload: WorkloadPlan::Probe(workload(
+            &options.workload,
+            operation,
+            options.target.transport,
+        )?),
+        arrivals: arrivals(load),
+        clients,
+        in_flight: load.in_flight.unwrap_or(if load.offered.is_some() {
+            open_loop_in_flight(clients)
+        } else {
+            1
+        }),
+        workers: workers_of(load.workers, clients, target.host.is_none(), here)?,
+        warm_up_ns: load.warm_up.unwrap_or(0),
+        duration_ns: match (load.duration, load.count) {
+            (None, Some(_)) => None,
+            (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
+        },
+        count: load.count,
+        timeout_ns: load.generator.timeout.unwrap_or(TIMEOUT_DEFAULT),
+        reconnect_ns: load.generator.reconnect.unwrap_or(RECONNECT_DEFAULT),
+        interval_ns: interval(options.report.mark),
+        seed: load.generator.seed.unwrap_or(here.seed),
+        busy_poll: load.generator.busy_poll,
+        pin: load
+            .generator
+            .pin
+            .clone()
+            .map_or_else(Vec::new, |list| list.0),
+        read_data: None,
+        steering: None,
+        target: TargetPlan::Nfs3(target),
+    };
+    with_read_data(plan, options.workload.data, options.workload.verify)
+}
+
+/// The plan, with READ data dealt with as these options ask, or as usual.
+pub fn with_read_data(
+    plan: Plan,
+    data: Option<ReadDataOption>,
+    verify: bool,
+) -> Result<Plan, Error> {
+    let asked = data.map(ReadData::from);
+    let plan = plan.with_read_data(asked.or(verify.then_some(ReadData::Verify)));
+    match (plan.read_data_refusal(), asked) {
+        (None, _) => Ok(plan),
+        (Some((why, help)), Some(asked)) => {
+            Err(Error::usage(format!("--data {}: {why}", asked.name())).with_help(help))
+        }
+        (Some((why, help)), None) => Err(Error::usage(format!("--verify: {why}")).with_help(help)),
+    }
+}
+
+/// Length of an interval: the row's, or one second.
+pub fn interval(mark: Option<u64>) -> u64 {
+    mark.filter(|nanos| *nanos > 0).unwrap_or(SECOND)
+}
+
+/// The NFS server that a target and the options beside it mean; without a target
+/// the built-in one and `built_in_path` there.
+pub fn nfs_target(
+    target: Option<&Target>,
+    options: &NfsOptions,
+    (transport, built_in_path): (TransportKind, &str),
+    here: &Surroundings,
+) -> Result<NfsTarget, Error> {
+    let mut plan = NfsTarget {
+        host: None,
+        port: options.port,
+        mount_port: options.mount_port,
+        path: built_in_path.into(),
+        transport,
+        reserved_port: options.reserved_port,
+        uid: options.uid.unwrap_or(here.uid),
+        gid: options.gid.unwrap_or(here.gid),
+    };
+    match target {
+        Some(target) => {
+            if let (Some(option), Some(url)) = (options.port, target.port)
+                && option != url
+            {
+                return Err(Error::usage(format!(
+                    "--port {option}: the target already names port {url}"
+                ))
+                .with_help("name the port once"));
+            }
+            plan.host = Some(target.host.clone());
+            plan.port = options.port.or(target.port);
+            plan.path.clone_from(&target.path);
+        }
+        None => {
+            for (name, port) in [
+                ("--port", options.port),
+                ("--mount-port", options.mount_port),
+            ] {
+                if let Some(port) = port {
+                    return Err(Error::usage(format!(
+                        "{name} {port}: the built-in server chooses its own port"
+                    ))
+                    .with_help("name a target, such as nfs://server/export"));
+                }
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// What of the built-in server an operation is for.
+pub const fn built_in_path(operation: OpKind) -> &'static str {
+    match operation {
+        OpKind::Read => "/export/file",
+        OpKind::ReadLink => "/export/link",
+        OpKind::GetAttr
+        | OpKind::Lookup
+        | OpKind::Access
+        | OpKind::ReadDir
+        | OpKind::ReadDirPlus => "/export/files",
+        OpKind::Null
+        | OpKind::SetAttr
+        | OpKind::Write
+        | OpKind::Create
+        | OpKind::MkDir
+        | OpKind::SymLink
+        | OpKind::MkNod
+        | OpKind::Remove
+        | OpKind::RmDir
+        | OpKind::Rename
+        | OpKind::Link
+        | OpKind::FsStat
+        | OpKind::FsInfo
+        | OpKind::PathConf
+        | OpKind::Commit
+        | filestone_model::only_in_loads!() => "/export",
+    }
+}
+
+fn workload(
+    options: &WorkloadOptions,
+    operation: OpKind,
+    transport: Transport,
+) -> Result<ProbePlan, Error> {
+    let moves_data = matches!(operation, OpKind::Read | OpKind::Write | OpKind::Commit);
+    let lists = matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus);
+    let name = operation.name();
+    if let Some(size) = options.size
+        && !moves_data
+        && !lists
+    {
+        return Err(Error::usage(format!("--size {size}: {name} has no size"))
+            .with_help("it is for read, write, commit, readdir and readdirplus"));
+    }
+    if options.stable.is_some() && operation != OpKind::Write {
+        return Err(Error::usage(format!(
+            "--stable: {name} stores no data; only write does"
+        )));
+    }
+    let size_bytes = options.size.unwrap_or(if lists { 32 << 10 } else { 4096 });
+    // A datagram holds 65,507 bytes; the headers of the call and the reply need some of them.
+    const UDP_SIZE_MAX: u32 = 63 << 10;
+    if transport == Transport::Udp && size_bytes > UDP_SIZE_MAX {
+        return Err(Error::usage(format!(
+            "--size {size_bytes}: a datagram holds at most {UDP_SIZE_MAX} bytes of data"
+        ))
+        .with_help("use --transport tcp, or --size 32K"));
+    }
+    Ok(ProbePlan {
+        operation,
+        size_bytes,
+        random: options.random,
+        stability: options.stable.map_or_else(Default::default, Into::into),
+        file_size_bytes: options.file_size.unwrap_or(FILE_SIZE_DEFAULT),
+        files_max: options.files.unwrap_or(FILES_DEFAULT),
+    })
+}
+
+fn arrivals(load: &LoadOptions) -> ArrivalsPlan {
+    match (load.offered, load.arrivals) {
+        (None, _) => ArrivalsPlan::Closed,
+        (Some(offered_load_ops_per_s), Some(ArrivalProcess::Poisson)) => ArrivalsPlan::Poisson {
+            offered_load_ops_per_s,
+        },
+        (Some(offered_load_ops_per_s), _) => ArrivalsPlan::Constant {
+            offered_load_ops_per_s,
+        },
+    }
+}
+
+/// Calls in flight of each client of an open loop.
+pub fn open_loop_in_flight(clients: u32) -> u32 {
+    OPEN_LOOP_IN_FLIGHT
+        .div_ceil(clients.max(1))
+        .max(OPEN_LOOP_IN_FLIGHT_MIN)
+}
+
+/// A worker carries many clients, but a client belongs to one worker. The
+/// built-in server needs processors too.
+pub fn workers_of(
+    workers: Option<u32>,
+    clients: u32,
+    is_built_in: bool,
+    here: &Surroundings,
+) -> Result<u32, Error> {
+    let share = if is_built_in {
+        here.processors / 2
+    } else {
+        here.processors
+    };
+    match workers {
+        Some(workers) if workers > clients => Err(Error::usage(format!(
+            "--workers {workers}: there must not be more workers than clients ({clients})"
+        ))
+        .with_help(format!(
+            "a connection belongs to one worker; use --clients {workers}"
+        ))),
+        Some(workers) => Ok(workers),
+        None => Ok(share.clamp(1, clients)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Command, CommandLine};
+    use clap::Parser;
+
+    const HERE: Surroundings = Surroundings {
+        processors: 8,
+        uid: 1000,
+        gid: 100,
+        seed: 7,
+    };
+
+    fn plan_of(line: &str) -> Result<Plan, Error> {
+        let words = ["filestone", "probe"]
+            .into_iter()
+            .chain(line.split_whitespace());
+        match CommandLine::try_parse_from(words).expect(line).command {
+            Some(Command::Probe(options)) => probe(&options, &HERE),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn plan_text(line: &str) -> String {
+        let plan = plan_of(line).expect(line);
+        serde_json::to_string_pretty(&plan).expect("a plan is JSON")
+    }
+
+    #[test]
+    fn the_plan_of_a_bare_operation() {
+        insta::assert_snapshot!(plan_text("null"));
+    }
+
+    #[test]
+    fn the_plan_with_every_option() {
+        insta::assert_snapshot!(plan_text(
+            "read nfs://[::1]:2050/export/f -j 16 -c 8 -w 4 -d 2m --count 1000 -m 500ms \
+             --offered 10k/s --arrivals poisson --warm-up 1s --seed 3 --timeout 5s --reconnect 0 \
+             --busy-poll --pin 0-2,4 --transport udp --mount-port 635 --reserved-port --uid 0 \
+             --gid 0 --size 32K --random --verify --file-size 1G --files 10 -o out --as json"
+        ));
+    }
+
+    #[test]
+    fn defaults_depend_on_what_is_asked() {
+        let plan = |line| plan_of(line).expect(line);
+        assert_eq!(plan("null --offered 5").in_flight, 1024);
+        assert_eq!(plan("null --offered 5 -j 3").in_flight, 3);
+        assert_eq!(plan("null --offered 5 -c 8").in_flight, 128);
+        assert_eq!(plan("null --offered 5 -c 10000").in_flight, 16);
+        assert_eq!(plan("null --count 5").duration_ns, None);
+        assert_eq!(plan("null --count 5 -d 1").duration_ns, Some(SECOND));
+        assert_eq!(
+            plan("readdir").probe().expect("a probe").size_bytes,
+            32 << 10
+        );
+        assert_eq!(plan("null -m 0").interval_ns, SECOND);
+        assert_eq!(
+            plan("read").target.nfs3().expect("an NFS target").path,
+            "/export/file"
+        );
+        assert_eq!(
+            plan("readlink").target.nfs3().expect("an NFS target").path,
+            "/export/link"
+        );
+        assert_eq!(
+            plan("lookup").target.nfs3().expect("an NFS target").path,
+            "/export/files"
+        );
+        assert_eq!(
+            plan("create").target.nfs3().expect("an NFS target").path,
+            "/export"
+        );
+        assert_eq!(
+            plan("READ").probe().expect("a probe").operation,
+            OpKind::Read
+        );
+    }
+
+    #[test]
+    fn workers_are_shared_out_between_client_and_built_in_server() {
+        let workers = |line| plan_of(line).expect(line).workers;
+        assert_eq!(workers("null"), 1);
+        assert_eq!(workers("null -j 64"), 1);
+        assert_eq!(workers("null -c 100"), 4);
+        assert_eq!(workers("null s:/ -c 100"), 8);
+        assert_eq!(workers("null s:/ -c 3"), 3);
+        assert_eq!(workers("null s:/ -c 3 -w 2"), 2);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let mut text = String::new();
+        for line in [
+            "null -w 2",
+            "getattr --size 4K",
+            "write --verify",
+            "getattr --data deliver",
+            "read --data discard",
+            "read --data discard --size 32K --transport udp",
+            "read --stable file-sync",
+            "read --transport udp --size 64K",
+            "null --port 2049",
+            "null nfs://s:1/x --port 2",
+        ] {
+            let error = plan_of(line).expect_err(line);
+            assert_eq!(error.exit_code(), 2);
+            text.push_str(&format!("{line}\nerror: {}\n", error.what));
+            if let Some(help) = error.help {
+                text.push_str(&format!("help: {help}\n"));
+            }
+        }
+        insta::assert_snapshot!(text);
+    }
+}

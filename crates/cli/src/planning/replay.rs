@@ -1,0 +1,313 @@
+//! From the options of `filestone replay` to plans, one for each layer.
+
+use crate::error::Error;
+use crate::inputs::loads::Named;
+use crate::options::layer_targets::LayerTargets;
+use crate::options::replay::{
+    CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
+};
+use crate::planning::{
+    DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
+};
+use crate::quantity::grouped;
+use crate::report::text::place_of;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{
+    ArrivalsPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan,
+    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+};
+
+/// The load without a name on the command line.
+pub const LOAD_DEFAULT: &str = "office";
+/// What of the built-in server a load is replayed on.
+pub const BUILT_IN_PATH: &str = "/export";
+/// dbench's own default of `-T`.
+pub const TCP_OPTIONS_DEFAULT: &str = "TCP_NODELAY SO_REUSEADDR";
+/// dbench's own default of `-D`.
+pub const PREFIX_DEFAULT: &str = ".";
+
+/// The plans of `filestone replay`, in the order of its layers.
+pub fn plans(
+    options: &ReplayOptions,
+    loads: &[Named],
+    here: &Surroundings,
+) -> Result<Vec<Plan>, Error> {
+    let mut layers: Vec<LayerTargets> = options.on.iter().flat_map(|list| list.0.clone()).collect();
+    if layers.is_empty() {
+        layers.push(LayerTargets::Local(vec![None]));
+    }
+    refuse_options_without_layer(options, &layers)?;
+    let clients = options.course.clients.unwrap_or(1);
+    refuse_idle("loads", loads.len(), clients)?;
+    let replay = replay_plan(options, loads, clients)?;
+    layers
+        .iter()
+        .map(|layer| {
+            let (target, more_targets) = targets(layer, options, here)?;
+            refuse_idle("targets", 1 + more_targets.len(), clients)?;
+            let replay = ReplayPlan {
+                more_targets,
+                ..replay.clone()
+            };
+            Ok(plan(options, replay, target, here))
+        })
+        .collect()
+}
+
+fn plan(
+    options: &ReplayOptions,
+    replay: ReplayPlan,
+    target: TargetPlan,
+    here: &Surroundings,
+) -> Plan {
+    let course = &options.course;
+    let duration_ns = match (course.duration, course.run_once) {
+        (None, true) => None,
+        (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
+    };
+    Plan {
+        face: "replay".into(),
+        target,
+        workload: WorkloadPlan::LoadFile(replay),
+        arrivals: ArrivalsPlan::Closed,
+        clients: course.clients.unwrap_or(1),
+        in_flight: 1,
+        // A replay's threads are its clients'; the books are kept by one.
+        workers: 1,
+        warm_up_ns: warm_up(course),
+        duration_ns,
+        count: None,
+        timeout_ns: course.timeout.unwrap_or(TIMEOUT_DEFAULT),
+        reconnect_ns: course.reconnect.unwrap_or(RECONNECT_DEFAULT),
+        interval_ns: interval(options.report.mark),
+        seed: course.seed.unwrap_or(here.seed),
+        busy_poll: false,
+        pin: course.pin.clone().map_or_else(Vec::new, |list| list.0),
+        read_data: None,
+        steering: None,
+    }
+    .with_read_data(None)
+}
+
+/// dbench's fifth; one pass has no time to give away.
+fn warm_up(course: &CourseOptions) -> u64 {
+    course.warm_up.unwrap_or(if course.run_once {
+        0
+    } else {
+        course.duration.unwrap_or(DURATION_DEFAULT) / 5
+    })
+}
+
+fn replay_plan(
+    options: &ReplayOptions,
+    loads: &[Named],
+    clients: u32,
+) -> Result<ReplayPlan, Error> {
+    let course = &options.course;
+    let clients_per_thread = course.clients_per_thread.unwrap_or(1);
+    if clients_per_thread > clients {
+        return Err(Error::usage(format!(
+            "--clients-per-thread {clients_per_thread}: expected at most the number of clients, \
+             {clients}"
+        ))
+        .with_help("--clients says how many there are altogether"));
+    }
+    Ok(ReplayPlan {
+        loads: loads.iter().map(|named| named.name.clone()).collect(),
+        kinds: kinds(loads),
+        more_targets: vec![],
+        clients_per_thread,
+        pacing: pacing(&options.pacing, loads, clients)?,
+        run_once: course.run_once,
+        skip_cleanup: course.skip_cleanup,
+        left_over: if course.remove_leftover {
+            LeftOverPolicy::Remove
+        } else {
+            LeftOverPolicy::Refuse
+        },
+        trunc_io_bytes: course.trunc_io,
+        on_mismatch: course.on_mismatch.into(),
+        resolve: !options.local.no_resolve,
+        local: local(&options.local),
+        nfs3: Nfs3Replay {
+            stable: options.nfs.stable,
+            enable_nlm: options.nfs.enable_nlm,
+            nlm_port: options.nfs.nlm_port,
+        },
+        tcp: tcp(&options.tcp),
+    })
+}
+
+/// The kinds of operation in any of the loads, in the order of records.
+pub fn kinds(loads: &[Named]) -> Vec<OpKind> {
+    let occurs = |kind: &OpKind| loads.iter().any(|named| named.kinds.contains(kind));
+    OpKind::ALL.iter().copied().filter(occurs).collect()
+}
+
+fn pacing(options: &PacingOptions, loads: &[Named], clients: u32) -> Result<Pacing, Error> {
+    let has_stamps = loads.iter().any(|named| named.has_stamps);
+    if let (Some(speed), false) = (options.speed, has_stamps) {
+        let names: Vec<&str> = loads.iter().map(|named| named.name.name.as_str()).collect();
+        return Err(Error::usage(format!(
+            "--speed {speed}: {} has no time stamps",
+            names.join(", ")
+        ))
+        .with_help("lines of a time-stamped load begin with seconds; --rate paces any load"));
+    }
+    Ok(match (options.rate, options.total_rate) {
+        (Some(bytes_per_s), _) => Pacing::Rate { bytes_per_s },
+        (None, Some(total)) => Pacing::Rate {
+            bytes_per_s: total / f64::from(clients),
+        },
+        (None, None) if has_stamps && !options.no_stamps => Pacing::Stamps {
+            speed: options.speed.unwrap_or(1.0),
+        },
+        (None, None) => Pacing::Closed,
+    })
+}
+
+fn local(options: &LocalOptions) -> LocalReplay {
+    LocalReplay {
+        sync: options.sync,
+        sync_directories: options.sync_dir,
+        fsync: options.fsync,
+        xattr: options.xattr,
+        one_byte_write_fix: options.one_byte_write_fix,
+        stat_check: options.stat_check,
+        fake_io: options.fake_io,
+        direct: options.direct,
+    }
+}
+
+fn tcp(options: &TcpOptions) -> TcpReplay {
+    TcpReplay {
+        prefix: options.prefix.clone().unwrap_or(PREFIX_DEFAULT.into()),
+        socket_options: options
+            .tcp_options
+            .clone()
+            .unwrap_or(TCP_OPTIONS_DEFAULT.into()),
+    }
+}
+
+/// The first target of a layer, and the others.
+fn targets(
+    layer: &LayerTargets,
+    options: &ReplayOptions,
+    here: &Surroundings,
+) -> Result<(TargetPlan, Vec<TargetPlan>), Error> {
+    let mut all: Vec<TargetPlan> = match layer {
+        LayerTargets::Local(directories) => directories
+            .iter()
+            .map(|directory| {
+                TargetPlan::Local(LocalTarget {
+                    directory: directory.clone(),
+                })
+            })
+            .collect(),
+        LayerTargets::Tcp(peers) => peers
+            .iter()
+            .map(|peer| {
+                TargetPlan::Tcp(TcpTarget {
+                    host: peer.as_ref().map(|peer| peer.host.clone()),
+                    port: peer.as_ref().and_then(|peer| peer.port),
+                })
+            })
+            .collect(),
+        LayerTargets::Nfs3(servers) => servers
+            .iter()
+            .map(|server| {
+                let how = (TransportKind::Tcp, BUILT_IN_PATH);
+                nfs_target(server.as_ref(), &options.nfs.nfs, how, here).map(TargetPlan::Nfs3)
+            })
+            .collect::<Result<_, _>>()?,
+    };
+    let is_again = |index: usize| all[..index].contains(&all[index]);
+    if let Some(index) = (1..all.len()).find(|index| is_again(*index)) {
+        return Err(Error::usage(format!(
+            "--on: {} is named twice for the same run",
+            place_of(&all[index])
+        ))
+        .with_help("+ joins different targets; --clients alone makes more clients of one"));
+    }
+    let more = all.split_off(1);
+    let first = all.pop().expect("a layer has a target");
+    Ok((first, more))
+}
+
+/// What nobody would replay, or replay on, was not meant.
+fn refuse_idle(what: &str, count: usize, clients: u32) -> Result<(), Error> {
+    if count <= clients as usize {
+        return Ok(());
+    }
+    let verb = if clients == 1 { "client" } else { "clients" };
+    Err(Error::usage(format!(
+        "{count} {what}, but only {} {verb}: client i takes number i of them",
+        grouped(clients.into())
+    ))
+    .with_help(format!("use --clients {count}, or more")))
+}
+
+/// An option that nothing would heed was not meant either.
+fn refuse_options_without_layer(
+    options: &ReplayOptions,
+    layers: &[LayerTargets],
+) -> Result<(), Error> {
+    for (layer, given) in [
+        ("local", local_options_given(&options.local)),
+        ("tcp", tcp_options_given(&options.tcp)),
+        ("nfs", nfs_options_given(&options.nfs)),
+    ] {
+        let is_there = layers.iter().any(|targets| targets.name() == layer)
+            // Name resolution is the same thing over NFS.
+            || (given == Some("--no-resolve") && layers.iter().any(|on| on.name() == "nfs"));
+        if let (Some(option), false) = (given, is_there) {
+            return Err(
+                Error::usage(format!("{option}: no layer of --on is {layer}:"))
+                    .with_help(format!("it says how {layer}: works")),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
+    let given = options.iter().find(|(_, is_given)| *is_given);
+    given.map(|(name, _)| *name)
+}
+
+fn local_options_given(options: &LocalOptions) -> Option<&'static str> {
+    first_given(&[
+        ("--sync", options.sync),
+        ("--sync-dir", options.sync_dir),
+        ("--fsync", options.fsync),
+        ("--xattr", options.xattr),
+        ("--one-byte-write-fix", options.one_byte_write_fix),
+        ("--stat-check", options.stat_check),
+        ("--fake-io", options.fake_io),
+        ("--direct", options.direct),
+        ("--no-resolve", options.no_resolve),
+    ])
+}
+
+fn tcp_options_given(options: &TcpOptions) -> Option<&'static str> {
+    first_given(&[
+        ("--tcp-options", options.tcp_options.is_some()),
+        ("--prefix", options.prefix.is_some()),
+    ])
+}
+
+fn nfs_options_given(options: &NfsReplayOptions) -> Option<&'static str> {
+    first_given(&[
+        ("--stable", options.stable),
+        ("--enable-nlm", options.enable_nlm),
+        ("--nlm-port", options.nlm_port.is_some()),
+        ("--port", options.nfs.port.is_some()),
+        ("--mount-port", options.nfs.mount_port.is_some()),
+        ("--reserved-port", options.nfs.reserved_port),
+        ("--uid", options.nfs.uid.is_some()),
+        ("--gid", options.nfs.gid.is_some()),
+    ])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! What makes a picture quotable: target, load, date, version and caveats, in the same words
+//! below each title and in gnuplot's titles.
+
+use super::picture::{Panel, Picture};
+use super::{replay, text};
+use crate::execution::verdict::caveat_name;
+use filestone_model::measure::RunRecord;
+
+/// A picture of a record.
+pub fn picture(record: &RunRecord, title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Picture {
+    let mut notes = notes;
+    notes.extend(caveats(&[record]));
+    Picture {
+        title: title.into(),
+        circumstances: vec![heading(record), origin(record)],
+        panels,
+        notes,
+    }
+}
+
+/// What was measured: target and load.
+pub fn heading(record: &RunRecord) -> String {
+    match record.replay {
+        Some(_) => replay::heading(record),
+        None => text::what_was_measured(record),
+    }
+}
+
+/// When, and with what.
+pub fn origin(record: &RunRecord) -> String {
+    format!(
+        "{}, seed {}, filestone {}",
+        date(&record.started_at),
+        record.plan.seed,
+        record.tool.version
+    )
+}
+
+/// `2026-01-02T03:04:05.678Z` as people write it.
+fn date(started_at: &str) -> String {
+    match started_at
+        .strip_suffix('Z')
+        .and_then(|moment| moment.split_once('T'))
+    {
+        Some((day, time)) => {
+            let seconds = time.split('.').next().unwrap_or(time);
+            format!("{day} {seconds} UTC")
+        }
+        None => started_at.into(),
+    }
+}
+
+/// The kinds of caveats, which a picture must not be shown without.
+pub fn caveats(records: &[&RunRecord]) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for caveat in records.iter().flat_map(|record| &record.caveats) {
+        names.extend(caveat_name(caveat).filter(|name| !names.contains(name)));
+    }
+    (!names.is_empty()).then(|| format!("caveats: {}", names.join(", ")))
+}
+
+/// Everything in one line, for gnuplot's titles.
+pub fn line(title: &str, record: &RunRecord) -> String {
+    format!("{title}, {}, {}", heading(record), origin(record))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn target_load_date_and_version_are_told() {
+        assert_eq!(
+            line("Requests", &canned::plain()),
+            "Requests, read 4 KiB of nfs://server:2049/export/file: 1 client, 8 in flight each, \
+             2 s, 2026-01-02 03:04:05 UTC, seed 1, filestone 0.1.0"
+        );
+        let picture = picture(&canned::with_errors(), "A title", vec![], vec![]);
+        assert_eq!(picture.notes, ["caveats: unsuccessful"]);
+    }
+
+    #[test]
+    fn a_date_is_written_to_the_second_and_what_is_none_as_it_is() {
+        assert_eq!(date("2026-01-02T03:04:05.678Z"), "2026-01-02 03:04:05 UTC");
+        assert_eq!(date("yesterday"), "yesterday");
+    }
+}

@@ -1,0 +1,163 @@
+//! Comma-separated values: a row per interval and kind of operation, then one
+//! per kind for the whole run, whose phase is `total`.
+//!
+//! Units are in the names of the columns. Nothing needs quoting: all values are
+//! numbers and words of ours.
+
+use filestone_model::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
+use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
+use filestone_model::operation::OpKind;
+
+const TIMES: [&str; 10] = [
+    "mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "sum",
+];
+
+/// The table.
+pub fn render(record: &RunRecord) -> String {
+    let mut text = header();
+    for interval in &record.intervals {
+        let is_measured = |kind: &&IntervalKindRecord| kind.role == Role::Measured;
+        let measured_kinds = interval.kinds.iter().filter(is_measured).count();
+        for kind in &interval.kinds {
+            // The bytes are the interval's: of several kinds none has them alone.
+            let bytes = (kind.role == Role::Measured && measured_kinds == 1)
+                .then_some((interval.bytes_sent, interval.bytes_received));
+            text.push_str(&row(&Row {
+                start_ns: interval.start_ns,
+                end_ns: interval.end_ns,
+                phase: phase(interval),
+                operation: kind.operation,
+                role: kind.role,
+                ledger: &kind.ledger,
+                bytes,
+                response_time: &kind.response_time_ns,
+                service_time: &kind.service_time_ns,
+            }));
+        }
+    }
+    for kind in &record.totals.kinds {
+        text.push_str(&row(&Row {
+            start_ns: 0,
+            end_ns: record.window_ns,
+            phase: "total",
+            operation: kind.operation,
+            role: kind.role,
+            ledger: &kind.ledger,
+            bytes: Some((kind.bytes_sent, kind.bytes_received)),
+            response_time: &kind.response_time_ns,
+            service_time: &kind.service_time_ns,
+        }));
+    }
+    text
+}
+
+struct Row<'record> {
+    start_ns: u64,
+    end_ns: u64,
+    phase: &'static str,
+    operation: OpKind,
+    role: Role,
+    ledger: &'record Ledger,
+    bytes: Option<(u64, u64)>,
+    response_time: &'record DistributionRecord,
+    service_time: &'record DistributionRecord,
+}
+
+fn phase(interval: &IntervalRecord) -> &'static str {
+    match interval.phase {
+        Phase::Measure => "measure",
+        Phase::Drain => "drain",
+    }
+}
+
+fn header() -> String {
+    let mut columns: Vec<String> = [
+        "start_ns",
+        "end_ns",
+        "phase",
+        "operation",
+        "role",
+        "scheduled",
+        "ok",
+        "failed",
+        "timed_out",
+        "disconnected",
+        "skipped",
+        "in_flight",
+        "bytes_sent",
+        "bytes_received",
+    ]
+    .map(String::from)
+    .to_vec();
+    for what in ["response_time", "service_time"] {
+        columns.extend(TIMES.iter().map(|figure| format!("{what}_{figure}_ns")));
+    }
+    columns.join(",") + "\n"
+}
+
+fn row(row: &Row) -> String {
+    let ledger = row.ledger;
+    let role = match row.role {
+        Role::Measured => "measured",
+        Role::Companion => "companion",
+    };
+    let mut columns: Vec<String> = vec![
+        row.start_ns.to_string(),
+        row.end_ns.to_string(),
+        row.phase.into(),
+        row.operation.name().into(),
+        role.into(),
+    ];
+    columns.extend(
+        [
+            ledger.scheduled,
+            ledger.ok,
+            ledger.failed,
+            ledger.timed_out,
+            ledger.disconnected,
+            ledger.skipped,
+            ledger.in_flight,
+        ]
+        .map(|count| count.to_string()),
+    );
+    columns.push(
+        row.bytes
+            .map_or(String::new(), |(sent, _)| sent.to_string()),
+    );
+    columns.push(
+        row.bytes
+            .map_or(String::new(), |(_, received)| received.to_string()),
+    );
+    columns.extend(times(row.response_time));
+    columns.extend(times(row.service_time));
+    columns.join(",") + "\n"
+}
+
+/// The figures in the order of [`TIMES`]; empty where nothing was timed.
+fn times(row: &DistributionRecord) -> Vec<String> {
+    if row.count == 0 {
+        return vec![String::new(); TIMES.len()];
+    }
+    let mut columns = vec![format!("{:.1}", row.mean)];
+    columns.extend(
+        [
+            row.min, row.p50, row.p90, row.p95, row.p99, row.p99_9, row.p99_99, row.max, row.sum,
+        ]
+        .map(|nanos| nanos.to_string()),
+    );
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn every_row_has_as_many_columns_as_the_header() {
+        let text = render(&canned::with_errors());
+        let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+        insta::assert_snapshot!(text);
+    }
+}

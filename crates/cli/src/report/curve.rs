@@ -1,0 +1,483 @@
+//! The report of a load-response curve: its points, its picture, and what follows of them.
+//!
+//! What `nhfsrun`, `nhfsnums` and `nhfsgraph` were for nhfsstone.
+
+use super::page::Page;
+use super::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
+use super::table::{Column, Table};
+use super::{caption, mix, percentile, sketch, text};
+use crate::quantity::{grouped, load_text, plain, time_within};
+use filestone_model::measure::curve_record::{
+    CurveLeg, CurvePointRecord, CurveRecord, HysteresisRecord,
+};
+use filestone_model::measure::knee::upward_curve;
+use filestone_model::measure::overall_response_time::{mean_over_loads, overall_response_time};
+use filestone_model::measure::verdict::STANDARD_ERRORS;
+use filestone_model::measure::{Ledger, RunRecord};
+
+/// The report; nothing if the record has no curve.
+pub fn render(record: &RunRecord, page: Page) -> String {
+    let Some(curve) = &record.curve else {
+        return String::new();
+    };
+    let mut text = text::heading(record, page);
+    text.push_str(&table(curve, page));
+    text.push_str(&sketch::render(&picture(record, curve), page));
+    text.push('\n');
+    text.push_str(&page.facts(facts(record, curve)));
+    text.push_str(&mix::errors(record, page));
+    text.push_str(&text::ledger(&record.totals.ledger, page));
+    text
+}
+
+/// One row per load point, in the order in which they were visited.
+fn table(curve: &CurveRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("leg"),
+        Column::figure("OFFERED/S").gives_way(4),
+        Column::figure("DONE/S"),
+        Column::figure("MEAN usecs"),
+        Column::figure("± 95 %"),
+        Column::figure("P50").gives_way(5),
+        Column::figure("P90").gives_way(1),
+        Column::figure("P99"),
+        Column::figure("IN FLIGHT").gives_way(3),
+        Column::figure("WARM-UP s").gives_way(2),
+        Column::text("MARKS"),
+    ]);
+    for point in &curve.points {
+        let times = &point.response_time_ns;
+        let timed = |nanos: f64| match times.count {
+            0 => "-".into(),
+            _ => micros(nanos),
+        };
+        let half_width = point.response_time_mean_half_width_ns;
+        let quantile = |quantile, nanos| match times.count {
+            0 => percentile::beside("-"),
+            _ => percentile::cell(times, quantile, nanos),
+        };
+        table.row([
+            leg_name(point.leg).into(),
+            load(point.offered_load_ops_per_s),
+            load(point.achieved_load_ops_per_s),
+            timed(times.mean),
+            half_width.map_or("-".into(), timed),
+            quantile(0.5, times.p50),
+            quantile(0.9, times.p90),
+            quantile(0.99, times.p99),
+            format!("{:.2}", point.in_flight_mean),
+            format!("{:.1}", point.warm_up_ns as f64 / 1e9),
+            marks(curve, point).join(", "),
+        ]);
+    }
+    let text = format!("\n{}", table.render(page));
+    let legend = percentile::legend(&text, page);
+    text + &legend
+}
+
+fn micros(nanos: f64) -> String {
+    super::micros(nanos)
+}
+
+fn load(load: f64) -> String {
+    if load < 1000.0 {
+        format!("{load:.1}")
+    } else {
+        grouped(load.round() as u64)
+    }
+}
+
+/// What a part of the curve is called.
+pub const fn leg_name(leg: CurveLeg) -> &'static str {
+    match leg {
+        CurveLeg::Search => "search",
+        CurveLeg::Up => "up",
+        CurveLeg::Down => "down",
+    }
+}
+
+/// What is to be said of a point.
+fn marks(curve: &CurveRecord, point: &CurvePointRecord) -> Vec<&'static str> {
+    let mut marks = Vec::new();
+    if !point.kept_up {
+        marks.push("did not keep up");
+    }
+    // The search has no warm-up that could end well, and its points are none of the curve.
+    if point.leg == CurveLeg::Search {
+        return marks;
+    }
+    if point.kept_up && point.achieved_load_ops_per_s >= curve.peak_ops_per_s {
+        marks.insert(0, "peak");
+    }
+    if point.leg == CurveLeg::Up && is_knee(curve, point) {
+        marks.insert(0, "knee");
+    }
+    if !point.is_steady {
+        marks.push("not steady");
+    }
+    if unsuccessful(&point.ledger) > 0 {
+        marks.push("errors");
+    }
+    marks
+}
+
+/// Whether the knee is nearer to this point than to any other of the upward leg.
+fn is_knee(curve: &CurveRecord, point: &CurvePointRecord) -> bool {
+    let Some(knee) = &curve.knee else {
+        return false;
+    };
+    let distance =
+        |point: &CurvePointRecord| (point.achieved_load_ops_per_s - knee.load_ops_per_s).abs();
+    let own = distance(point);
+    upward(curve).all(|other| distance(other) >= own)
+}
+
+fn upward(curve: &CurveRecord) -> impl Iterator<Item = &CurvePointRecord> {
+    of_leg(curve, CurveLeg::Up)
+}
+
+fn of_leg(curve: &CurveRecord, leg: CurveLeg) -> impl Iterator<Item = &CurvePointRecord> {
+    curve.points.iter().filter(move |point| point.leg == leg)
+}
+
+const fn unsuccessful(ledger: &Ledger) -> u64 {
+    ledger.failed + ledger.timed_out + ledger.disconnected
+}
+
+/// What the points come to.
+fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)> {
+    let peak = match curve.peak_ops_per_s > 0.0 {
+        true => format!(
+            "{} operations/s",
+            load_text(curve.peak_ops_per_s, chance_of_peak(curve))
+        ),
+        // Nothing was kept up with, or the search did not come so far.
+        false => "not known".into(),
+    };
+    let mut facts = vec![("peak", format!("{peak}: {}", curve.peak_method))];
+    facts.extend(overall(curve));
+    facts.push(("knee", knee_text(curve)));
+    if let Some(hysteresis) = &curve.hysteresis {
+        facts.push(("hysteresis", hysteresis_text(curve, hysteresis)));
+    }
+    if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
+        facts.extend(mix::what_was_asked(record, plan, &mix.file_set));
+    }
+    facts
+}
+
+/// How far chance puts the highest achieved load off: by two standard deviations of its count.
+fn chance_of_peak(curve: &CurveRecord) -> f64 {
+    let at_peak = |point: &&CurvePointRecord| {
+        point.kept_up && point.achieved_load_ops_per_s >= curve.peak_ops_per_s
+    };
+    let on_curve = upward(curve).chain(of_leg(curve, CurveLeg::Down));
+    on_curve
+        .filter(at_peak)
+        .map(chance_of_load)
+        .fold(0.0, f64::max)
+}
+
+/// Half of the 95 % interval of a point's load, a Poisson count over its time.
+fn chance_of_load(point: &CurvePointRecord) -> f64 {
+    let seconds = point.end_ns.saturating_sub(point.start_ns) as f64 / 1e9;
+    match seconds > 0.0 {
+        true => STANDARD_ERRORS * (point.achieved_load_ops_per_s / seconds).sqrt(),
+        false => 0.0,
+    }
+}
+
+/// The knee, known to half of the way from one point to the next.
+fn knee_text(curve: &CurveRecord) -> String {
+    if let Some([from, to]) = curve.knee_between_ops_per_s {
+        let [from, to] = [from, to].map(|load| load_text(load, 0.005 * to));
+        return format!(
+            "cannot be told: at loads from {from} to {to} operations/s load over mean response time \
+             is the same within the 95 % intervals; longer points (--point-duration) tell them apart"
+        );
+    }
+    let Some(knee) = &curve.knee else {
+        return "none: load over mean response time is still greatest at the last point, or the points are too few".into();
+    };
+    let mut loads: Vec<f64> = upward(curve)
+        .map(|point| point.achieved_load_ops_per_s)
+        .collect();
+    loads.sort_by(f64::total_cmp);
+    let place = loads.partition_point(|load| *load < knee.load_ops_per_s);
+    let around = place
+        .checked_sub(1)
+        .and_then(|below| loads.get(below))
+        .zip(loads.get(place));
+    let half_step = around.map_or(0.0, |(below, above)| (above - below) / 2.0);
+    let nearest = upward(curve).min_by(|one, other| {
+        let distance =
+            |point: &CurvePointRecord| (point.achieved_load_ops_per_s - knee.load_ops_per_s).abs();
+        distance(one).total_cmp(&distance(other))
+    });
+    let half_width = nearest.and_then(|point| point.response_time_mean_half_width_ns);
+    format!(
+        "{} operations/s at a mean of {}: {}",
+        load_text(knee.load_ops_per_s, half_step),
+        time_within(knee.response_time_mean_ns, half_width.unwrap_or(0.0)),
+        knee.method
+    )
+}
+
+/// The curve in one number, by both of SPEC's rules: the older one is what file servers were
+/// compared by, the newer one lies among what was measured. Worked out of the points, so that
+/// a record of the first method, whose figure was neither, comes out right.
+fn overall(curve: &CurveRecord) -> Option<(&'static str, String)> {
+    let half_width = chance_of_overall(curve);
+    let curve = upward_curve(&curve.points);
+    let overall = overall_response_time(&curve)?;
+    let mean = mean_over_loads(&curve).map_or_else(String::new, |mean| {
+        format!(
+            "; {} on average over the loads measured",
+            time_within(mean, half_width)
+        )
+    });
+    let overall = time_within(overall, half_width);
+    Some((
+        "overall",
+        format!("{overall} by SPECsfs's rule, area from the origin over the peak{mean}"),
+    ))
+}
+
+/// Half of the 95 % interval of the area under the curve over the peak: points are measured
+/// independently, and each counts for half of the way to its neighbours.
+fn chance_of_overall(curve: &CurveRecord) -> f64 {
+    let mut points: Vec<(f64, f64)> = upward(curve)
+        .filter(|point| point.kept_up)
+        .map(|point| {
+            let half_width = point.response_time_mean_half_width_ns.unwrap_or(0.0);
+            (point.achieved_load_ops_per_s, half_width)
+        })
+        .collect();
+    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let squares = points
+        .iter()
+        .enumerate()
+        .map(|(place, (load, half_width))| {
+            let at =
+                |place: Option<usize>| place.and_then(|place| points.get(place)).map(|at| at.0);
+            let below = at(place.checked_sub(1)).unwrap_or(0.0);
+            let above = at(Some(place + 1)).unwrap_or(*load);
+            ((above - below) / 2.0 * half_width).powi(2)
+        });
+    let all = squares.sum::<f64>().sqrt();
+    points.last().map_or(0.0, |last| all / last.0.max(1.0))
+}
+
+/// One sentence about the two ways along the curve.
+fn hysteresis_text(curve: &CurveRecord, hysteresis: &HysteresisRecord) -> String {
+    let half_width = |leg| {
+        let mut at = of_leg(curve, leg);
+        let at = at.find(|point| point.offered_load_ops_per_s == hysteresis.largest_at_ops_per_s);
+        at.and_then(|point| point.response_time_mean_half_width_ns)
+            .unwrap_or(0.0)
+    };
+    let chance = if hysteresis.is_significant {
+        "more than chance explains"
+    } else {
+        "no more than chance explains"
+    };
+    let direction = if hysteresis.area_percent < 0.0 {
+        "faster"
+    } else {
+        "slower"
+    };
+    format!(
+        "downwards {} % {direction} by area; at {} operations/s the mean was {} up and {} down, {chance} at 95 %",
+        plain(
+            hysteresis.area_percent.abs(),
+            usize::from(hysteresis.area_percent.abs() < 9.5)
+        ),
+        load(hysteresis.largest_at_ops_per_s),
+        time_within(hysteresis.up_mean_ns, half_width(CurveLeg::Up)),
+        time_within(hysteresis.down_mean_ns, half_width(CurveLeg::Down)),
+    )
+}
+
+/// The curve as a picture: mean and p99 upwards, the mean downwards, knee and peak.
+pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
+    let mut lines = vec![
+        line(
+            "mean, upwards",
+            Style::First,
+            curve,
+            CurveLeg::Up,
+            mean_point,
+        ),
+        line(
+            "mean, downwards",
+            Style::FirstAgain,
+            curve,
+            CurveLeg::Down,
+            mean_point,
+        ),
+        line(
+            "p99, upwards",
+            Style::Second,
+            curve,
+            CurveLeg::Up,
+            p99_point,
+        ),
+    ];
+    lines.retain(|line| !line.points.is_empty());
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let mut notes = Vec::new();
+    if points().any(|point| point.interval.is_some()) {
+        notes.push("bars: 95 % confidence intervals of the mean, from batch means".into());
+    }
+    if points().any(|point| point.symbol == Symbol::Hollow) {
+        notes.push("hollow: the response time was not steady before the point was measured".into());
+    }
+    let mut panel = Panel::new(
+        Axis::load("achieved load (operations/s)"),
+        Axis::time("response time"),
+        lines,
+    );
+    panel.marks = places(curve);
+    caption::picture(record, "Load-response curve", vec![panel], notes)
+}
+
+/// A figure of the points of a leg.
+fn line(
+    name: &str,
+    style: Style,
+    curve: &CurveRecord,
+    leg: CurveLeg,
+    figure: fn(&CurvePointRecord) -> Point,
+) -> Line {
+    let timed = of_leg(curve, leg).filter(|point| point.response_time_ns.count > 0);
+    let points = timed.map(|point| Point {
+        symbol: match point.is_steady {
+            true => Symbol::Full,
+            false => Symbol::Hollow,
+        },
+        ..figure(point)
+    });
+    Line::new(name, style, Form::Joined, points.collect())
+}
+
+fn mean_point(point: &CurvePointRecord) -> Point {
+    let mean = point.response_time_ns.mean;
+    let half_width = point.response_time_mean_half_width_ns;
+    let interval = half_width.map(|half| ((mean - half).max(0.0) / 1e9, (mean + half) / 1e9));
+    Point {
+        interval,
+        ..Point::new(point.achieved_load_ops_per_s, mean / 1e9)
+    }
+}
+
+fn p99_point(point: &CurvePointRecord) -> Point {
+    let p99 = point.response_time_ns.p99 as f64;
+    Point::new(point.achieved_load_ops_per_s, p99 / 1e9)
+}
+
+/// Knee and peak.
+fn places(curve: &CurveRecord) -> Vec<Mark> {
+    let peak = Some(curve.peak_ops_per_s).filter(|peak| *peak > 0.0);
+    let knee = curve.knee.as_ref().map(|knee| knee.load_ops_per_s);
+    let places = [(knee, "knee"), (peak, "peak")].into_iter();
+    let places = places.filter_map(|(x, text)| {
+        Some(Mark {
+            x: x?,
+            text: text.into(),
+        })
+    });
+    places.collect()
+}
+
+/// The points as comma-separated values, units in the names of the columns.
+pub fn csv(curve: &CurveRecord) -> String {
+    let mut text = String::from(
+        "leg,offered_load_ops_per_s,achieved_load_ops_per_s,scheduled,ok,failed,timed_out,\
+         disconnected,skipped,in_flight_at_end,response_time_mean_ns,\
+         response_time_mean_half_width_ns,response_time_min_ns,response_time_p50_ns,\
+         response_time_p90_ns,response_time_p95_ns,response_time_p99_ns,response_time_p99_9_ns,\
+         response_time_max_ns,service_time_mean_ns,service_time_p50_ns,service_time_p99_ns,\
+         in_flight_mean,start_ns,end_ns,warm_up_ns,is_steady,kept_up\n",
+    );
+    for point in &curve.points {
+        text.push_str(&csv_row(point));
+    }
+    text
+}
+
+fn csv_row(point: &CurvePointRecord) -> String {
+    let (ledger, response) = (&point.ledger, &point.response_time_ns);
+    let timed = |text: String| {
+        if response.count == 0 {
+            String::new()
+        } else {
+            text
+        }
+    };
+    let mut columns = vec![
+        leg_name(point.leg).to_string(),
+        format!("{:.3}", point.offered_load_ops_per_s),
+        format!("{:.3}", point.achieved_load_ops_per_s),
+    ];
+    columns.extend(
+        [
+            ledger.scheduled,
+            ledger.ok,
+            ledger.failed,
+            ledger.timed_out,
+            ledger.disconnected,
+            ledger.skipped,
+            ledger.in_flight,
+        ]
+        .map(|count| count.to_string()),
+    );
+    columns.push(timed(format!("{:.1}", response.mean)));
+    let half_width = point.response_time_mean_half_width_ns;
+    columns.push(half_width.map_or_else(String::new, |nanos| format!("{nanos:.1}")));
+    columns.extend(
+        [
+            response.min,
+            response.p50,
+            response.p90,
+            response.p95,
+            response.p99,
+            response.p99_9,
+            response.max,
+        ]
+        .map(|nanos| timed(nanos.to_string())),
+    );
+    let service = &point.service_time_ns;
+    columns.push(timed(format!("{:.1}", service.mean)));
+    columns.extend([service.p50, service.p99].map(|nanos| timed(nanos.to_string())));
+    columns.push(format!("{:.4}", point.in_flight_mean));
+    columns.extend([point.start_ns, point.end_ns, point.warm_up_ns].map(|nanos| nanos.to_string()));
+    columns.extend([point.is_steady, point.kept_up].map(|flag| u8::from(flag).to_string()));
+    columns.join(",") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn a_curve_up_and_down() {
+        insta::assert_snapshot!(render(&canned::curve(), Page::default()));
+    }
+
+    #[test]
+    fn every_row_of_the_values_has_as_many_columns_as_the_header() {
+        let record = canned::curve();
+        let text = csv(record.curve.as_ref().expect("a curve"));
+        let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_curve_without_a_point_is_no_panic() {
+        let mut record = canned::curve();
+        record.curve = Some(CurveRecord::default());
+        assert!(render(&record, Page::default()).contains("knee            none"));
+    }
+}

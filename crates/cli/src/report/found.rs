@@ -1,0 +1,180 @@
+//! What a steered run found, a curve or a load, in every form but text.
+
+use super::picture::Picture;
+use super::{caption, curve, objective};
+use filestone_model::measure::RunRecord;
+
+/// A steered run's files beside the record.
+#[derive(Debug)]
+pub struct Files {
+    /// What they are called: `curve` or `search`.
+    pub stem: &'static str,
+    /// Comma-separated values, a row per load.
+    pub csv: String,
+    /// A gnuplot script that draws the values.
+    pub script: String,
+}
+
+/// The files of a record; `None` if its load was not steered.
+pub fn files(record: &RunRecord, terminal: &str) -> Option<Files> {
+    Some(Files {
+        stem: stem(record)?,
+        csv: values(record)?,
+        script: script(record, terminal)?,
+    })
+}
+
+/// Names that the files of steered runs have.
+pub const STEMS: [&str; 2] = ["curve", "search"];
+
+/// What the files of a record are called.
+pub fn stem(record: &RunRecord) -> Option<&'static str> {
+    let [curve, search] = STEMS;
+    match (&record.curve, &record.objective) {
+        (Some(_), _) => Some(curve),
+        (None, Some(_)) => Some(search),
+        (None, None) => None,
+    }
+}
+
+fn picture_of(record: &RunRecord) -> Option<Picture> {
+    match (&record.curve, &record.objective) {
+        (Some(found), _) => Some(curve::picture(record, found)),
+        (None, Some(found)) => Some(objective::picture(record, found)),
+        (None, None) => None,
+    }
+}
+
+/// A row per load; `None` if the load was not steered.
+pub fn values(record: &RunRecord) -> Option<String> {
+    match (&record.curve, &record.objective) {
+        (Some(found), _) => Some(curve::csv(found)),
+        (None, Some(found)) => Some(objective::csv(found)),
+        (None, None) => None,
+    }
+}
+
+/// A gnuplot script that holds its data, for `filestone report --as gnuplot`.
+pub fn script_with_data(record: &RunRecord) -> Option<String> {
+    let values = values(record)?;
+    Some(format!(
+        "$found << EOD\n{values}EOD\n{}",
+        body(record, "$found")?
+    ))
+}
+
+/// The script that draws `STEM.TERMINAL` from the values beside it.
+fn script(record: &RunRecord, terminal: &str) -> Option<String> {
+    let stem = stem(record)?;
+    let data = format!("'{stem}.csv'");
+    Some(format!(
+        "set output '{stem}.{terminal}'\nset term {terminal} size {}\n{}",
+        super::gnuplot::size_of(terminal),
+        body(record, &data)?
+    ))
+}
+
+/// Columns are found by their names, so that a new one does no harm.
+fn body(record: &RunRecord, data: &str) -> Option<String> {
+    let picture = picture_of(record)?;
+    let panel = picture.panels.first()?;
+    let is_logarithmic = picture.scales().is_some_and(|(_, y)| y.is_logarithmic());
+    let y_axis = if is_logarithmic {
+        "set logscale y"
+    } else {
+        "set yrange [0:*]"
+    };
+    let plots: Vec<String> = match (&record.curve, &record.objective) {
+        (Some(_), _) => [
+            ("up", "response_time_mean_ns", "mean, upwards", "blue"),
+            (
+                "down",
+                "response_time_mean_ns",
+                "mean, downwards",
+                "skyblue",
+            ),
+            ("up", "response_time_p99_ns", "p99, upwards", "red"),
+        ]
+        .map(|(leg, column, title, colour)| {
+            format!(
+                "{data} using (strcol('leg') eq '{leg}' ? column('achieved_load_ops_per_s') : NaN):\
+                 (column('{column}')/1e6) with linespoints lw 3 lc rgbcolor '{colour}' \
+                 title '{title}'"
+            )
+        })
+        .to_vec(),
+        (None, Some(found)) => vec![
+            format!(
+                "{data} using (column('offered_load_ops_per_s')):(column('figure_ns')/1e6) \
+                 with points pt 7 lc rgbcolor 'blue' title '{} of the loads tried'",
+                found.objective.figure
+            ),
+            format!(
+                "{} with lines lw 3 lc rgbcolor 'dark-green' title '{}'",
+                found.objective.below_ns as f64 / 1e6,
+                found.objective
+            ),
+        ],
+        (None, None) => return None,
+    };
+    let arrows: String = (1..)
+        .zip(&panel.marks)
+        .map(|(number, mark): (u32, _)| {
+            format!(
+                "set arrow {number} from {0},graph 0 to {0},graph 1 nohead dt 3\n\
+                 set label {number} '{1}' at {0},graph 0.03 offset 0.5,0\n",
+                mark.x,
+                quoted(&mark.text)
+            )
+        })
+        .collect();
+    Some(format!(
+        "set datafile separator ','\nset datafile columnheaders\n\
+         set title '{}' noenhanced\nset grid\n{y_axis}\nset xrange [0:*]\nset key left top\n\
+         set xlabel '{}'\nset ylabel 'response time (ms)'\n{arrows}plot {}\n",
+        quoted(&caption::line(&picture.title, record)),
+        quoted(&panel.x.label),
+        plots.join(", \\\n     ")
+    ))
+}
+
+/// Text between single quotes, where gnuplot knows no other special character.
+pub fn quoted(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect::<String>()
+        .replace('\'', "''")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn the_scripts_of_a_curve_and_of_a_search() {
+        let scripts = [canned::curve(), canned::objective()]
+            .map(|record| script(&record, "png").expect("a steered run"));
+        insta::assert_snapshot!(scripts.join("\n"));
+    }
+
+    #[test]
+    fn a_script_with_its_data_reads_no_file() {
+        let text = script_with_data(&canned::curve()).expect("a curve");
+        assert_eq!(text.matches("EOD").count(), 2);
+        assert!(!text.contains("curve.csv"), "{text}");
+    }
+
+    #[test]
+    fn a_name_cannot_end_its_title() {
+        let mut record = canned::curve();
+        record.plan.mix_mut().expect("a mix").name = "it's; system 'x'\nexit".into();
+        let text = script(&record, "png").expect("a curve");
+        assert!(text.contains("it''s; system ''x'' exit"), "{text}");
+    }
+
+    #[test]
+    fn a_run_that_was_not_steered_found_nothing() {
+        assert!(files(&canned::mix(), "png").is_none());
+    }
+}

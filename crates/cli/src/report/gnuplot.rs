@@ -1,0 +1,238 @@
+//! Plots: nct's four graphs, requests, latency (with percentiles), send and recv.
+//!
+//! The scripts of `--output` read the files beside them; the report of
+//! `filestone report --as gnuplot` holds its data itself.
+
+use super::found::quoted;
+use super::{caption, ticks};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::Phase;
+
+/// One graph.
+#[derive(Debug)]
+pub struct Graph {
+    /// Its name, and its file's.
+    pub name: &'static str,
+    y_label: &'static str,
+    /// Percentiles lie orders of magnitude apart; rates start at 0.
+    y_axis: &'static str,
+    curves: &'static [Curve],
+}
+
+#[derive(Debug)]
+struct Curve {
+    data: Data,
+    using: &'static str,
+    colour: &'static str,
+    title: &'static str,
+}
+
+/// Which table a curve is drawn from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Data {
+    /// 100 ms rows.
+    Raw,
+    /// Interval rows with percentiles.
+    Intervals,
+}
+
+const fn raw(using: &'static str, colour: &'static str, title: &'static str) -> Curve {
+    Curve {
+        data: Data::Raw,
+        using,
+        colour,
+        title,
+    }
+}
+
+const fn interval(using: &'static str, colour: &'static str, title: &'static str) -> Curve {
+    Curve {
+        data: Data::Intervals,
+        using,
+        colour,
+        title,
+    }
+}
+
+const FROM_ZERO: &str = "set yrange [0:*]";
+
+/// The graphs, by nct's names, in nct's colours. Rates are of single 100 ms
+/// samples: the trailing second of `raw` rises from 0 in every run's first.
+/// `MB` is a variable that each script sets.
+pub const GRAPHS: [Graph; 4] = [
+    Graph {
+        name: "requests",
+        y_label: "requests / second",
+        y_axis: FROM_ZERO,
+        curves: &[raw("($2/1e6):($5*1e6/$3)", "blue", "requests")],
+    },
+    Graph {
+        name: "latency",
+        y_label: "usecs / request",
+        y_axis: "set logscale y",
+        curves: &[
+            raw("($2/1e6):($5>0?$4/$5:NaN)", "black", "mean (100 ms)"),
+            interval("1:4", "dark-green", "p50"),
+            interval("1:5", "orange", "p99"),
+            interval("1:6", "red", "p99.9"),
+        ],
+    },
+    Graph {
+        name: "send",
+        y_label: "MB / second",
+        y_axis: FROM_ZERO,
+        curves: &[raw("($2/1e6):($6*1e6/$3/MB)", "red", "send")],
+    },
+    Graph {
+        name: "recv",
+        y_label: "MB / second",
+        y_axis: FROM_ZERO,
+        curves: &[raw("($2/1e6):($7*1e6/$3/MB)", "green", "recv")],
+    },
+];
+
+/// Name of the table of intervals beside the scripts.
+pub const INTERVALS_FILE: &str = "intervals.dat";
+/// Name of the table of 100 ms rows beside the scripts: nct's.
+pub const RAW_FILE: &str = "raw";
+
+impl Graph {
+    /// The script that draws this graph of `record` as `NAME.TERMINAL` from the files beside it.
+    pub fn script(&self, terminal: &str, record: &RunRecord) -> String {
+        format!(
+            "set output '{}.{terminal}'\nset term {terminal} size {}\n{}{}",
+            self.name,
+            size_of(terminal),
+            megabyte(record),
+            self.body(
+                "\"raw\"",
+                "\"intervals.dat\"",
+                &caption::line(self.name, record)
+            )
+        )
+    }
+
+    fn body(&self, raw: &str, intervals: &str, title: &str) -> String {
+        let curves: Vec<String> = self
+            .curves
+            .iter()
+            .map(|curve| {
+                let (table, style) = match curve.data {
+                    Data::Raw => (raw, "lines"),
+                    Data::Intervals => (intervals, "linespoints"),
+                };
+                format!(
+                    "{table} using {} with {style} lw 3 lc rgbcolor \"{}\" title \"{}\"",
+                    curve.using, curve.colour, curve.title
+                )
+            })
+            .collect();
+        format!(
+            "set title '{}' noenhanced\nset grid\n{}\nset ylabel \"{}\"\nset xlabel \"seconds\"\n\
+             set mytics 5\nplot {}\n",
+            quoted(title),
+            self.y_axis,
+            self.y_label,
+            curves.join(", \\\n     ")
+        )
+    }
+}
+
+/// Says what a megabyte is: 10^6 bytes, but in nct's graphs 2^20, as it meant them.
+fn megabyte(record: &RunRecord) -> &'static str {
+    match record.plan.face.as_str() {
+        "nct" => "MB = 1048576.0\n",
+        _ => "MB = 1e6\n",
+    }
+}
+
+/// nct's picture size in pixels; vector terminals count in inches.
+pub fn size_of(terminal: &str) -> &'static str {
+    match terminal {
+        "pdf" | "pdfcairo" | "eps" | "epscairo" | "postscript" => "15in,5in",
+        "png" | "pngcairo" | "jpeg" | "gif" => "3840,1280 font \",28\"",
+        _ => "3840,1280",
+    }
+}
+
+/// The table of intervals: time in seconds, then microseconds.
+pub fn intervals(record: &RunRecord) -> String {
+    let mut text = format!(
+        "# {:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
+        "SECONDS", "MIN", "MEAN", "P50", "P99", "P99.9", "MAX", "OPS"
+    );
+    // Columns 4 to 6 are what the curves of the latency graph name.
+    for interval in &record.intervals {
+        if interval.phase == Phase::Drain {
+            continue;
+        }
+        let Some(times) = interval.response_time() else {
+            continue;
+        };
+        let micros = |nanos: u64| nanos as f64 / 1000.0;
+        text.push_str(&format!(
+            "  {:>8.3} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>10}\n",
+            interval.end_ns as f64 / 1e9,
+            micros(times.min),
+            times.mean / 1000.0,
+            micros(times.p50),
+            micros(times.p99),
+            micros(times.p99_9),
+            micros(times.max),
+            times.count,
+        ));
+    }
+    text
+}
+
+/// A script with its data, for `filestone report --as gnuplot | gnuplot -persist`.
+pub fn render(record: &RunRecord) -> String {
+    let mut text = format!(
+        "$raw << EOD\n{}EOD\n$intervals << EOD\n{}EOD\n{}set multiplot layout 2,2 title '{}' noenhanced\n",
+        ticks::raw(record),
+        intervals(record),
+        megabyte(record),
+        quoted(&caption::line("Requests, latency, bytes", record)),
+    );
+    for graph in &GRAPHS {
+        text.push_str(&graph.body("$raw", "$intervals", graph.name));
+    }
+    text.push_str("unset multiplot\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn the_scripts_read_the_files_beside_them() {
+        let record = canned::plain();
+        let text: String = GRAPHS
+            .iter()
+            .map(|graph| graph.script("png", &record) + "\n")
+            .collect();
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_megabyte_is_a_million_bytes_but_in_ncts_graphs() {
+        let mut record = canned::plain();
+        assert!(render(&record).contains("\nMB = 1e6\n"));
+        record.plan.face = "nct".into();
+        assert!(render(&record).contains("\nMB = 1048576.0\n"));
+    }
+
+    #[test]
+    fn the_table_of_intervals_holds_percentiles() {
+        insta::assert_snapshot!(intervals(&canned::with_errors()));
+    }
+
+    #[test]
+    fn the_report_holds_its_data() {
+        let text = render(&canned::interrupted());
+        assert_eq!(text.matches("EOD").count(), 4);
+        assert!(!text.contains("\"raw\""), "{text}");
+    }
+}

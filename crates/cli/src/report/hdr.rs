@@ -1,0 +1,110 @@
+//! HdrHistogram's interval log, format 1.3, as its log readers and plotters take it.
+//!
+//! One line per interval, kind of operation and time: the tag is
+//! `OPERATION.response_time` or `OPERATION.service_time`, values are nanoseconds,
+//! Interval_Max is in milliseconds. Companions are tagged `companion.OPERATION.…`.
+
+use crate::error::Error;
+use filestone_model::measure::run_record::IntervalKindRecord;
+use filestone_model::measure::{Role, RunRecord};
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use std::fmt::Display;
+use std::time::{Duration, SystemTime};
+
+/// The log.
+pub fn render(record: &RunRecord) -> Result<String, Error> {
+    let mut log = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .add_comment("[Histogram log format version 1.3]")
+        .add_comment(&format!(
+            "[Logged with {} {}]",
+            record.tool.name, record.tool.version
+        ))
+        .with_start_time(started_at(record))
+        .with_max_value_divisor(1e6)
+        .begin_log_with(&mut log, &mut serializer)
+        .map_err(bad)?;
+    for interval in &record.intervals {
+        let start = Duration::from_nanos(interval.start_ns);
+        let length = Duration::from_nanos(interval.end_ns.saturating_sub(interval.start_ns));
+        for kind in &interval.kinds {
+            for (what, times) in [
+                ("response_time", &kind.response_time_ns),
+                ("service_time", &kind.service_time_ns),
+            ] {
+                let histogram = times.decode().map_err(|error| {
+                    Error::usage(format!("the record's interval at {start:?}: {error}"))
+                })?;
+                let name = tag(kind, what);
+                writer
+                    .write_histogram(&histogram, start, length, Tag::new(&name))
+                    .map_err(|error| bad(format!("{error:?}")))?;
+            }
+        }
+    }
+    String::from_utf8(log).map_err(bad)
+}
+
+fn bad(error: impl Display) -> Error {
+    Error::internal(format!("the interval log cannot be made: {error}"))
+}
+
+fn tag(kind: &IntervalKindRecord, what: &str) -> String {
+    let operation = kind.operation.name();
+    match kind.role {
+        Role::Measured => format!("{operation}.{what}"),
+        Role::Companion => format!("companion.{operation}.{what}"),
+    }
+}
+
+/// When the run began; the epoch if the record does not say.
+fn started_at(record: &RunRecord) -> SystemTime {
+    humantime::parse_rfc3339_weak(&record.started_at).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use base64::Engine as _;
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+    #[test]
+    fn a_log_reader_finds_every_interval_again() {
+        let record = canned::with_errors();
+        let text = render(&record).expect("canned records can be rendered");
+        assert!(
+            text.starts_with("#[Histogram log format version 1.3]\n"),
+            "{text}"
+        );
+        let mut counts = std::collections::BTreeMap::<String, u64>::new();
+        for entry in IntervalLogIterator::new(text.as_bytes()) {
+            let LogEntry::Interval(interval) = entry.expect("our log is well formed") else {
+                continue;
+            };
+            let bytes = base64::engine::general_purpose::STANDARD
+                .decode(interval.encoded_histogram())
+                .expect("base64");
+            let histogram: Histogram<u64> = Deserializer::new()
+                .deserialize(&mut bytes.as_slice())
+                .expect("V2, deflated");
+            let tag = interval
+                .tag()
+                .expect("every line is tagged")
+                .as_str()
+                .to_string();
+            *counts.entry(tag).or_default() += histogram.len();
+        }
+        let ended = record.totals.ledger.ended();
+        assert_eq!(counts["create.response_time"], ended);
+        assert_eq!(counts["create.service_time"], ended);
+        assert_eq!(
+            counts["companion.remove.response_time"],
+            record.totals.kinds[1].ledger.ended()
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! The run record itself, as a JSON document.
+
+use crate::error::Error;
+use filestone_model::measure::RunRecord;
+use serde::Serialize;
+
+/// The record, indented.
+pub fn render(record: &RunRecord) -> Result<String, Error> {
+    document(record)
+}
+
+/// Anything of ours as an indented document.
+pub fn document<T: Serialize>(value: &T) -> Result<String, Error> {
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(|error| Error::internal(format!("the JSON document cannot be made: {error}")))?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    /// Every key with the way to it; elements of a list count as one.
+    fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    let path = format!("{path}.{key}");
+                    found.insert(path.trim_start_matches('.').to_string());
+                    keys(value, &path, found);
+                }
+            }
+            Value::Array(elements) => {
+                elements
+                    .iter()
+                    .for_each(|element| keys(element, &format!("{path}[]"), found));
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_record_are_those_that_programs_rely_on() {
+        let mut found = BTreeSet::new();
+        for record in [canned::with_errors(), canned::interrupted()] {
+            let text = render(&record).expect("a record is JSON");
+            keys(
+                &serde_json::from_str(&text).expect("it is JSON"),
+                "",
+                &mut found,
+            );
+        }
+        insta::assert_snapshot!(found.into_iter().collect::<Vec<_>>().join("\n"));
+    }
+}

@@ -1,0 +1,329 @@
+//! The report of a search: the highest load that keeps an objective, as an interval, and
+//! the loads that were tried.
+
+use super::page::Page;
+use super::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
+use super::table::{Column, Table};
+use super::{caption, micros, mix, sketch, text};
+use crate::quantity::{grouped, load_text, resolution};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
+use filestone_model::measure::verdict::{AtLoad, Verdict};
+
+/// The report; nothing if the record is not a search's.
+pub fn render(record: &RunRecord, page: Page) -> String {
+    let Some(objective) = &record.objective else {
+        return String::new();
+    };
+    let mut text = text::heading(record, page);
+    text.push_str(&format!("\n{}", page.prose(&answer(objective))));
+    text.push_str(&table(objective, page));
+    text.push_str(&sketch::render(&picture(record, objective), page));
+    if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
+        text.push('\n');
+        let asked = mix::what_was_asked(record, plan, &mix.file_set);
+        text.push_str(&page.facts(asked));
+    }
+    text.push_str(&mix::errors(record, page));
+    text.push_str(&text::ledger(&record.totals.ledger, page));
+    text
+}
+
+/// What was found, in one sentence.
+fn answer(record: &ObjectiveRecord) -> String {
+    let objective = record.objective;
+    let per_second = |load: Option<f64>, text: &dyn Fn(f64) -> String| {
+        load.map(|load| format!("{} operations/s", text(load)))
+    };
+    let half_width = half_width(record);
+    let found = per_second(record.load_ops_per_s, &|load| load_text(load, half_width));
+    let lower = per_second(record.lower_ops_per_s, &|load| below(load, half_width));
+    let upper = per_second(record.upper_ops_per_s, &|load| above(load, half_width));
+    let confidence = "with 95 % confidence";
+    match (record.end, found, lower, upper) {
+        (SearchEnd::NeverHolds, _, _, upper) => {
+            let below = upper.map_or_else(String::new, |upper| {
+                format!(": the highest load is below {upper}, {confidence}")
+            });
+            format!("{objective} does not even hold at the lowest load that was tried{below}")
+        }
+        (SearchEnd::AlwaysHolds, _, lower, _) => {
+            let above = lower.map_or_else(String::new, |lower| {
+                format!(": the highest load is above {lower}, {confidence}")
+            });
+            format!("{objective} holds at all that the load generator can offer{above}")
+        }
+        (end, Some(found), Some(_), Some(upper)) => {
+            let lower = record.lower_ops_per_s;
+            let lower = lower.map_or_else(String::new, |load| below(load, half_width));
+            format!(
+                "{objective} holds up to {found}: between {lower} and {upper} {confidence}{}",
+                because(end)
+            )
+        }
+        (end, found, lower, upper) => {
+            let parts = [
+                found.map(|found| format!("about {found}")),
+                lower.map(|lower| format!("at least {lower}")),
+                upper.map(|upper| format!("at most {upper}")),
+            ];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            match parts.as_slice() {
+                [] => format!("{}{}", without_bounds(record), because(end)),
+                parts => format!(
+                    "{objective} holds up to {}{}",
+                    parts.join(", "),
+                    because(end)
+                ),
+            }
+        }
+    }
+}
+
+/// Half of the interval; 0 where one of its ends is missing.
+fn half_width(record: &ObjectiveRecord) -> f64 {
+    let ends = record.lower_ops_per_s.zip(record.upper_ops_per_s);
+    ends.map_or(0.0, |(lower, upper)| (upper - lower) / 2.0)
+}
+
+/// The ends of an interval are rounded outwards.
+fn below(load: f64, half_width: f64) -> String {
+    outwards(load, half_width, f64::floor)
+}
+
+fn above(load: f64, half_width: f64) -> String {
+    outwards(load, half_width, f64::ceil)
+}
+
+fn outwards(load: f64, half_width: f64, round: fn(f64) -> f64) -> String {
+    match resolution(half_width) {
+        unit if unit > 0.0 => load_text(round(load / unit) * unit, half_width),
+        _ => amount(load),
+    }
+}
+
+/// What can be said of a search that found neither a load nor a bound.
+fn without_bounds(record: &ObjectiveRecord) -> String {
+    let objective = record.objective;
+    if let Some(held) = record.held_ops_per_s {
+        let broken = record.broken_ops_per_s;
+        let broken = broken.map_or_else(String::new, |broken| {
+            format!(", and not at {}", amount(broken))
+        });
+        return format!(
+            "{objective} holds up to at least {} operations/s{broken}, as far as was seen",
+            amount(held)
+        );
+    }
+    let tried = record.tried.iter().filter(|tried| tried.ended > 0);
+    let lowest = tried.min_by(|one, other| {
+        let (one, other) = (one.offered_load_ops_per_s, other.offered_load_ops_per_s);
+        one.total_cmp(&other)
+    });
+    match lowest {
+        Some(lowest) if !holds(record, lowest) => format!(
+            "{objective} does not even hold at the lowest load that was tried, {} operations/s",
+            amount(lowest.offered_load_ops_per_s)
+        ),
+        _ => format!("{objective}: no load was found"),
+    }
+}
+
+/// Why it is not known better.
+const fn because(end: SearchEnd) -> &'static str {
+    match end {
+        SearchEnd::TimeOver => "; time was over before it was known as precisely as was asked",
+        SearchEnd::Interrupted => "; the search was interrupted",
+        SearchEnd::Precise | SearchEnd::NeverHolds | SearchEnd::AlwaysHolds => "",
+    }
+}
+
+fn amount(load: f64) -> String {
+    if load < 1000.0 {
+        format!("{load:.1}")
+    } else {
+        grouped(load.round() as u64)
+    }
+}
+
+/// One row per load that was tried, in order.
+fn table(record: &ObjectiveRecord, page: Page) -> String {
+    let figure = record.objective.figure.to_string().to_uppercase();
+    let mut table = Table::new([
+        Column::figure("OFFERED/S"),
+        Column::figure("DONE/S").gives_way(3),
+        Column::figure("OPERATIONS").gives_way(2),
+        Column::figure(format!("{figure} usecs")),
+        Column::figure("ABOVE").gives_way(1),
+        Column::figure("ABOVE %"),
+        Column::figure("TIME s"),
+        Column::text("OBJECTIVE"),
+    ]);
+    for tried in &record.tried {
+        let percent = 100.0 * tried.above as f64 / tried.ended.max(1) as f64;
+        let seconds = tried.end_ns.saturating_sub(tried.start_ns) as f64 / 1e9;
+        table.row([
+            amount(tried.offered_load_ops_per_s),
+            amount(tried.achieved_load_ops_per_s),
+            grouped(tried.ended),
+            micros(tried.figure_ns as f64),
+            grouped(tried.above),
+            format!("{percent:.3}"),
+            format!("{seconds:.1}"),
+            at_load(AtLoad::of(&record.objective, tried)).into(),
+        ]);
+    }
+    format!("\n{}", table.render(page))
+}
+
+const fn at_load(found: AtLoad) -> &'static str {
+    match found {
+        AtLoad::NotKeptUp => "not kept up with",
+        AtLoad::Judged(Verdict::Holds) => "holds",
+        AtLoad::Judged(Verdict::Fails) => "broken",
+        AtLoad::Judged(Verdict::CannotTell(_)) => "cannot tell",
+    }
+}
+
+const fn holds(record: &ObjectiveRecord, tried: &TriedRecord) -> bool {
+    tried.figure_ns < record.objective.below_ns
+}
+
+/// The loads that were tried as a picture, in order of load, with what was found.
+pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
+    let timed = objective.tried.iter().filter(|tried| tried.ended > 0);
+    let mut points: Vec<(f64, f64)> = timed
+        .map(|tried| (tried.offered_load_ops_per_s, tried.figure_ns as f64 / 1e9))
+        .collect();
+    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let below = objective.objective.below_ns as f64 / 1e9;
+    let ends = points.first().zip(points.last());
+    let bound = ends.map_or_else(Vec::new, |(first, last)| {
+        vec![(first.0, below), (last.0, below)]
+    });
+    let name = objective.objective.figure.to_string();
+    let mut lines = vec![
+        // Each load was tried by itself: between two of them nothing is known.
+        Line {
+            form: Form::Scattered,
+            ..Line::joined(&format!("{name} of the loads tried"), Style::First, points)
+        },
+        Line::joined(&objective.objective.to_string(), Style::Bound, bound),
+    ];
+    lines.retain(|line| !line.points.is_empty());
+    let found = [
+        (objective.lower_ops_per_s, "at least"),
+        (objective.load_ops_per_s, "most likely"),
+        (objective.upper_ops_per_s, "at most"),
+    ];
+    let mut panel = Panel::new(
+        Axis::load("offered load (operations/s)"),
+        Axis::time(&format!("{name} of the response time")),
+        lines,
+    );
+    panel.marks = found
+        .into_iter()
+        .filter_map(|(x, text)| {
+            Some(Mark {
+                x: x?,
+                text: text.into(),
+            })
+        })
+        .collect();
+    let bounds = objective.lower_ops_per_s.zip(objective.upper_ops_per_s);
+    panel.spans.extend(bounds.map(|(from, to)| Span {
+        from,
+        to,
+        text: String::new(),
+        is_shaded: true,
+    }));
+    let title = format!("Highest load with {}", objective.objective);
+    let notes = match bounds {
+        Some(_) => vec!["grey: the highest load is here, with 95 % confidence".into()],
+        None => vec![],
+    };
+    caption::picture(record, &title, vec![panel], notes)
+}
+
+/// The loads that were tried as comma-separated values.
+pub fn csv(record: &ObjectiveRecord) -> String {
+    let mut text = String::from(
+        "offered_load_ops_per_s,achieved_load_ops_per_s,ended,figure_ns,above,start_ns,end_ns,\
+         holds\n",
+    );
+    for tried in &record.tried {
+        text.push_str(&format!(
+            "{:.3},{:.3},{},{},{},{},{},{}\n",
+            tried.offered_load_ops_per_s,
+            tried.achieved_load_ops_per_s,
+            tried.ended,
+            tried.figure_ns,
+            tried.above,
+            tried.start_ns,
+            tried.end_ns,
+            u8::from(holds(record, tried)),
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn a_search_that_found_its_load() {
+        insta::assert_snapshot!(render(&canned::objective(), Page::default()));
+    }
+
+    #[test]
+    fn every_end_of_a_search_has_its_sentence() {
+        let mut record = canned::objective().objective.expect("a search");
+        let mut text = String::new();
+        for end in [
+            SearchEnd::Precise,
+            SearchEnd::TimeOver,
+            SearchEnd::NeverHolds,
+            SearchEnd::AlwaysHolds,
+            SearchEnd::Interrupted,
+        ] {
+            record.end = end;
+            match end {
+                SearchEnd::NeverHolds => {
+                    record.load_ops_per_s = None;
+                    record.lower_ops_per_s = None;
+                }
+                SearchEnd::AlwaysHolds => {
+                    record.lower_ops_per_s = Some(90_000.0);
+                    record.upper_ops_per_s = None;
+                }
+                SearchEnd::Interrupted => record.lower_ops_per_s = None,
+                SearchEnd::Precise | SearchEnd::TimeOver => {}
+            }
+            text.push_str(&answer(&record));
+            text.push('\n');
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn what_never_holds_is_said_so_when_time_is_over_too() {
+        let mut record = canned::objective().objective.expect("a search");
+        record.objective.below_ns = 1;
+        record.end = SearchEnd::TimeOver;
+        record.load_ops_per_s = None;
+        record.lower_ops_per_s = None;
+        record.upper_ops_per_s = None;
+        record.held_ops_per_s = None;
+        let said = answer(&record);
+        assert!(said.contains("does not even hold at the lowest"), "{said}");
+        record.tried.clear();
+        assert!(answer(&record).contains("no load was found"));
+    }
+
+    #[test]
+    fn the_values_have_a_row_per_load() {
+        insta::assert_snapshot!(csv(&canned::objective().objective.expect("a search")));
+    }
+}

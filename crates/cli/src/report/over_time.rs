@@ -1,0 +1,502 @@
+//! A run over its time as a picture: load and errors above, response times below, and which
+//! part of the run is which.
+
+use super::caption;
+use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol};
+use crate::quantity::{duration_text, grouped};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::{IntervalRecord, Phase};
+use filestone_model::measure::verdict::percentile;
+use filestone_model::plan::TICK_NANOS;
+
+/// Points of a line at most; more are thinned.
+const POINTS_MAX: usize = 200;
+/// Points of a line that have a symbol each; of longer lines only some.
+const SYMBOLS_MAX: usize = 25;
+/// Operations in a tick on average from which on 100 ms say more than chance.
+const PER_TICK_MIN: f64 = 10.0;
+/// A warm-up takes this share of the picture at most: nothing is known of it but its length.
+const WARM_UP_SHARE: f64 = 0.1;
+/// A drain that is shorter than this share of the window is told and not drawn.
+const DRAIN_SHARE: f64 = 0.02;
+const HEIGHT_OF_LOADS: f64 = 170.0;
+const HEIGHT_OF_TIMES: f64 = 240.0;
+
+/// The picture.
+pub fn picture(record: &RunRecord) -> Picture {
+    let axis = || Axis::new(Quantity::Elapsed, "");
+    let mut loads = Panel::new(axis(), Axis::load("operations/s"), loads(record));
+    loads.height = HEIGHT_OF_LOADS;
+    loads
+        .lines
+        .retain(|line| line.style == Style::Wrong || !line.points.is_empty());
+    let mut times = Panel::new(axis(), Axis::time("response time"), times(record));
+    times.lines.retain(|line| !line.points.is_empty());
+    times.height = HEIGHT_OF_TIMES;
+    times.x.label = "seconds since the measured window opened".into();
+    let spans = spans(record);
+    for panel in [&mut loads, &mut times] {
+        panel.reach = vec![seconds(record.window_ns)];
+        panel.spans = spans.clone();
+    }
+    times.spans.iter_mut().for_each(|span| span.text.clear());
+    caption::picture(
+        record,
+        "Load and response time over time",
+        vec![loads, times],
+        notes(record),
+    )
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// Load in ticks and intervals, what was offered, and errors.
+fn loads(record: &RunRecord) -> Vec<Line> {
+    let each = duration_text(record.plan.interval_ns);
+    let errors: Vec<Point> = rated(record)
+        .map(|interval| rate(interval, unsuccessful(interval)))
+        .filter(|point| point.y > 0.0)
+        .collect();
+    let name = match errors.is_empty() {
+        true => "no errors".into(),
+        false => {
+            let intervals = record.intervals.iter();
+            let count: u64 = intervals.map(unsuccessful).fold(0, u64::saturating_add);
+            format!("errors ({} in all), per {each}", grouped(count))
+        }
+    };
+    let succeeded = rated(record).map(|interval| rate(interval, interval.ledger.ok));
+    let succeeded = thinned(succeeded.collect(), Keep::Both);
+    vec![
+        Line::new(
+            &format!("succeeded, per {each}"),
+            Style::First,
+            Form::Joined,
+            succeeded,
+        ),
+        Line::new(
+            &name,
+            Style::Wrong,
+            Form::Scattered,
+            thinned(errors, Keep::Highest),
+        ),
+        Line::new(
+            "ended, per 100 ms",
+            Style::Fine,
+            Form::Joined,
+            in_ticks(record),
+        ),
+        Line::new("offered load", Style::Bound, Form::Joined, offered(record)),
+    ]
+}
+
+/// A rate in the middle of its interval.
+fn rate(interval: &IntervalRecord, count: u64) -> Point {
+    let length = seconds(length_ns(interval));
+    Point::new(middle(interval), count as f64 / length)
+}
+
+fn middle(interval: &IntervalRecord) -> f64 {
+    (seconds(interval.start_ns) + seconds(interval.end_ns)) / 2.0
+}
+
+const fn length_ns(interval: &IntervalRecord) -> u64 {
+    interval.end_ns.saturating_sub(interval.start_ns)
+}
+
+const fn unsuccessful(interval: &IntervalRecord) -> u64 {
+    let ledger = &interval.ledger;
+    let lost = ledger.timed_out.saturating_add(ledger.disconnected);
+    ledger.failed.saturating_add(lost)
+}
+
+/// Intervals that are long enough for a rate: a last one of a millisecond has none.
+fn rated(record: &RunRecord) -> impl Iterator<Item = &IntervalRecord> {
+    let intervals = record.intervals.iter();
+    let longest = intervals.map(length_ns).max().unwrap_or(0);
+    let is_long = move |interval: &&IntervalRecord| {
+        length_ns(interval) > 0 && length_ns(interval) >= longest / 2
+    };
+    record.intervals.iter().filter(is_long)
+}
+
+/// The load of 100 ms each, unless they hold too few operations.
+fn in_ticks(record: &RunRecord) -> Vec<Point> {
+    let ticks = record
+        .ticks
+        .iter()
+        .filter(|tick| tick.len_ns >= TICK_NANOS / 2);
+    let ticks: Vec<_> = ticks
+        .filter(|tick| tick.start_ns < record.window_ns)
+        .collect();
+    let ended: u64 = ticks.iter().map(|tick| tick.ended).sum();
+    // Intervals of 100 ms are drawn already.
+    let is_finer = record.plan.interval_ns > TICK_NANOS;
+    if !is_finer || (ended as f64) < PER_TICK_MIN * ticks.len() as f64 {
+        return vec![];
+    }
+    let points = ticks.iter().map(|tick| {
+        let (start, length) = (seconds(tick.start_ns), seconds(tick.len_ns));
+        let mut point = Point::new(start + length / 2.0, tick.ended as f64 / length);
+        point.symbol = Symbol::None;
+        point
+    });
+    let mut points = thinned(points.collect(), Keep::Both);
+    points
+        .iter_mut()
+        .for_each(|point| point.symbol = Symbol::None);
+    points
+}
+
+/// What was due: one load, or the steps of a run whose load was steered.
+fn offered(record: &RunRecord) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (from, to, load) in steps(record) {
+        let mut start = Point::new(seconds(from), load);
+        start.is_after_gap = true;
+        points.extend([start, Point::new(seconds(to), load)]);
+    }
+    points.truncate(2 * POINTS_MAX);
+    points
+        .iter_mut()
+        .for_each(|point| point.symbol = Symbol::None);
+    points
+}
+
+/// When which load was offered and measured.
+fn steps(record: &RunRecord) -> Vec<(u64, u64, f64)> {
+    match (&record.curve, &record.objective) {
+        (Some(curve), _) => curve
+            .points
+            .iter()
+            .map(|point| (point.start_ns, point.end_ns, point.offered_load_ops_per_s))
+            .collect(),
+        (None, Some(found)) => found
+            .tried
+            .iter()
+            .map(|tried| (tried.start_ns, tried.end_ns, tried.offered_load_ops_per_s))
+            .collect(),
+        (None, None) => record
+            .totals
+            .offered_load_ops_per_s
+            .map(|load| (0, record.window_ns, load))
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// Median, 99th percentile and maximum of each interval.
+fn times(record: &RunRecord) -> Vec<Line> {
+    let mut median = Vec::new();
+    let mut tail = Vec::new();
+    let mut slowest = Vec::new();
+    for interval in &record.intervals {
+        let x = middle(interval);
+        // Where nothing ended the lines are interrupted.
+        let gap = Point::new(x, f64::NAN);
+        let times = interval.response_time();
+        slowest.push(
+            times
+                .as_ref()
+                .map_or(gap, |times| Point::new(x, seconds(times.max))),
+        );
+        // What ends in the drain is only what took long, so it has no median.
+        let is_whole = interval.phase == Phase::Measure;
+        let Some(times) = times.filter(|_| is_whole) else {
+            median.push(gap);
+            tail.push(gap);
+            continue;
+        };
+        let at = |nanos: u64, quantile: f64| {
+            let mut point = Point::new(x, seconds(nanos));
+            point.is_sparse = !percentile::is_rank_known(times.count, quantile);
+            point
+        };
+        median.push(at(times.p50, 0.5));
+        tail.push(at(times.p99, 0.99));
+    }
+    [
+        ("p50", Style::First, median),
+        ("p99", Style::Second, tail),
+        ("slowest", Style::Third, slowest),
+    ]
+    .map(|(name, style, points)| {
+        Line::new(name, style, Form::Joined, thinned(points, Keep::Highest))
+    })
+    .into()
+}
+
+/// Which points of a group stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// The highest: a thinned line hides no slow interval.
+    Highest,
+    /// And the lowest: nor a time at which little was done.
+    Both,
+}
+
+/// How many intervals one point stands for.
+fn group_of(count: usize) -> usize {
+    count.div_ceil(POINTS_MAX).max(1)
+}
+
+/// At most [`POINTS_MAX`] groups of points, of each what `keep` says, in order of time.
+fn thinned(points: Vec<Point>, keep: Keep) -> Vec<Point> {
+    let group = group_of(points.len());
+    let mut kept: Vec<Point> = match group {
+        1 => points,
+        _ => points
+            .chunks(group)
+            .flat_map(|group| extremes(group, keep))
+            .collect(),
+    };
+    let every = kept.len().div_ceil(SYMBOLS_MAX).max(1);
+    for (index, point) in kept.iter_mut().enumerate() {
+        if index % every != 0 {
+            point.symbol = Symbol::None;
+        }
+    }
+    kept
+}
+
+fn extremes(group: &[Point], keep: Keep) -> Vec<Point> {
+    let drawable = || group.iter().copied().filter(|point| point.y.is_finite());
+    let highest = drawable().max_by(|one, other| one.y.total_cmp(&other.y));
+    let lowest = drawable().min_by(|one, other| one.y.total_cmp(&other.y));
+    let mut kept: Vec<Point> = match keep {
+        Keep::Highest => highest.into_iter().collect(),
+        Keep::Both if lowest == highest => highest.into_iter().collect(),
+        Keep::Both => lowest.into_iter().chain(highest).collect(),
+    };
+    kept.sort_by(|one, other| one.x.total_cmp(&other.x));
+    match kept.is_empty() {
+        // Nothing ended in the whole group.
+        true => group.first().copied().into_iter().collect(),
+        false => kept,
+    }
+}
+
+/// Warm-up, window and drain; of a run whose load was steered, what lies between its loads.
+fn spans(record: &RunRecord) -> Vec<Span> {
+    let window = seconds(record.window_ns);
+    let span = |from, to, text: &str| Span {
+        from,
+        to,
+        text: text.into(),
+        is_shaded: true,
+    };
+    if record.plan.steering.is_some() {
+        return between_steps(record)
+            .map(|(from, to)| span(from, to, ""))
+            .collect();
+    }
+    let mut spans = vec![Span {
+        is_shaded: false,
+        ..span(
+            0.0,
+            window,
+            &format!("measured, {}", duration_text(record.window_ns)),
+        )
+    }];
+    let warm_up = seconds(record.plan.warm_up_ns);
+    if warm_up > 0.0 {
+        let text = format!("warm-up, {}", duration_text(record.plan.warm_up_ns));
+        spans.insert(0, span(-warm_up.min(WARM_UP_SHARE * window), 0.0, &text));
+    }
+    let drained = seconds(drain_end_ns(record));
+    if drained > window * (1.0 + DRAIN_SHARE) {
+        spans.push(span(window, drained, "drain"));
+    }
+    spans
+}
+
+/// The warm-ups of a steered run's loads.
+fn between_steps(record: &RunRecord) -> impl Iterator<Item = (f64, f64)> {
+    let steps = steps(record);
+    let ends: Vec<u64> = std::iter::once(0)
+        .chain(steps.iter().map(|step| step.1))
+        .collect();
+    let starts = steps.into_iter().map(|step| step.0);
+    let pairs = ends.into_iter().zip(starts).take(POINTS_MAX);
+    let pairs = pairs.filter(|(end, start)| end < start);
+    pairs.map(|(end, start)| (seconds(end), seconds(start)))
+}
+
+fn drain(record: &RunRecord) -> impl Iterator<Item = &IntervalRecord> {
+    let intervals = record.intervals.iter();
+    intervals.filter(|interval| interval.phase == Phase::Drain)
+}
+
+fn drain_end_ns(record: &RunRecord) -> u64 {
+    drain(record)
+        .map(|interval| interval.end_ns)
+        .max()
+        .unwrap_or(0)
+}
+
+/// What is not in the picture, and what is not obvious in it.
+fn notes(record: &RunRecord) -> Vec<String> {
+    let mut notes = Vec::new();
+    let each = duration_text(record.plan.interval_ns);
+    match group_of(record.intervals.len()) {
+        1 => notes.push(format!(
+            "a point is an interval of {each}, at its middle; p50 and p99 are dotted where too few \
+             operations lie beyond"
+        )),
+        group => notes.push(format!(
+            "a point stands for {group} intervals of {each}: the highest of them, of loads the \
+             lowest, too"
+        )),
+    }
+    if record.plan.steering.is_some() {
+        notes.push("grey: not measured (warm-ups of the loads)".into());
+    } else if record.plan.warm_up_ns > 0 {
+        notes.push("of the warm-up nothing is kept, and its width says nothing".into());
+    }
+    let in_drain: u64 = drain(record)
+        .map(|interval| interval.ledger.ended())
+        .fold(0, u64::saturating_add);
+    let after = drain_end_ns(record).saturating_sub(record.window_ns);
+    if in_drain > 0 {
+        let operations = match in_drain {
+            1 => "1 operation that was due in the window".into(),
+            count => format!("{} operations that were due in the window", grouped(count)),
+        };
+        notes.push(format!(
+            "{operations} ended up to {} after it",
+            duration_text(after)
+        ));
+    }
+    if record.totals.ledger.skipped > 0 {
+        let skipped = grouped(record.totals.ledger.skipped);
+        notes.push(format!(
+            "{skipped} operations were due and never sent; they are not drawn"
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use crate::report::picture::render;
+
+    fn line<'picture>(picture: &'picture Picture, name: &str) -> &'picture Line {
+        let mut lines = picture.panels.iter().flat_map(|panel| &panel.lines);
+        lines
+            .find(|line| line.name.starts_with(name))
+            .unwrap_or_else(|| panic!("no line {name}"))
+    }
+
+    /// A record of so many intervals, all like its first.
+    fn stretched(count: u64) -> RunRecord {
+        let mut record = canned::with_errors();
+        let first = record.intervals[0].clone();
+        record.intervals = (0..count)
+            .map(|index| IntervalRecord {
+                start_ns: index * 1_000_000_000,
+                end_ns: (index + 1) * 1_000_000_000,
+                ..first.clone()
+            })
+            .collect();
+        record.window_ns = count * 1_000_000_000;
+        record
+    }
+
+    #[test]
+    fn errors_and_loads_are_rates_in_the_middle_of_their_interval() {
+        let picture = picture(&canned::with_errors());
+        let errors = line(&picture, "errors");
+        assert_eq!(errors.points.len(), 1);
+        assert_eq!((errors.points[0].x, errors.points[0].y), (1.5, 9.0));
+        let succeeded = line(&picture, "succeeded");
+        let points: Vec<(f64, f64)> = succeeded.points.iter().map(|p| (p.x, p.y)).collect();
+        assert_eq!(points, [(0.5, 200.0), (1.5, 191.0), (2.5, 200.0)]);
+        insta::assert_snapshot!(render(&picture));
+    }
+
+    #[test]
+    fn a_thinned_line_keeps_its_extremes() {
+        let mut record = stretched(1000);
+        record.intervals[123].ledger.ok = 0;
+        let slow = 9_999_999_999;
+        record.intervals[876].kinds[0].response_time_ns.max = slow;
+        let picture = picture(&record);
+        let succeeded = line(&picture, "succeeded");
+        assert!(succeeded.points.len() <= 2 * POINTS_MAX);
+        assert!(succeeded.points.iter().any(|point| point.y == 0.0));
+        let slowest = line(&picture, "slowest");
+        assert!(slowest.points.len() <= POINTS_MAX);
+        assert!(slowest.points.iter().any(|point| point.y == seconds(slow)));
+        assert!(
+            picture.notes[0].contains("stands for 5 intervals of 1 s"),
+            "{:?}",
+            picture.notes
+        );
+        let svg = render(&picture);
+        assert!(svg.len() < 60_000, "{}", svg.len());
+    }
+
+    #[test]
+    fn an_interval_in_which_nothing_ended_interrupts_the_lines() {
+        let mut record = stretched(3);
+        record.intervals[1].kinds.clear();
+        let picture = picture(&record);
+        let median = line(&picture, "p50");
+        assert_eq!(median.points.len(), 2);
+        assert!(median.points[1].is_after_gap);
+    }
+
+    #[test]
+    fn warm_up_window_and_drain_have_their_names() {
+        let mut record = stretched(10);
+        record.plan.warm_up_ns = 60_000_000_000;
+        record.intervals.push(IntervalRecord {
+            start_ns: 10_000_000_000,
+            end_ns: 12_000_000_000,
+            phase: Phase::Drain,
+            ..record.intervals[0].clone()
+        });
+        let spans = spans(&record);
+        let ends: Vec<(f64, f64, &str)> = spans
+            .iter()
+            .map(|span| (span.from, span.to, span.text.as_str()))
+            .collect();
+        assert_eq!(
+            ends,
+            [
+                (-1.0, 0.0, "warm-up, 60 s"),
+                (0.0, 10.0, "measured, 10 s"),
+                (10.0, 12.0, "drain")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_last_interval_of_a_moment_has_no_rate() {
+        let mut record = stretched(3);
+        record.intervals[2].end_ns = record.intervals[2].start_ns + 1;
+        let picture = picture(&record);
+        assert_eq!(line(&picture, "succeeded").points.len(), 2);
+    }
+
+    #[test]
+    fn a_steered_run_shows_its_steps() {
+        let picture = picture(&canned::curve());
+        let offered = line(&picture, "offered load");
+        let curve = canned::curve().curve.expect("a curve");
+        assert_eq!(offered.points.len(), 2 * curve.points.len());
+        // Two seconds of warm-up before each.
+        assert_eq!(picture.panels[0].spans.len(), curve.points.len());
+        assert_eq!(
+            (
+                picture.panels[0].spans[1].from,
+                picture.panels[0].spans[1].to
+            ),
+            (7.0, 9.0)
+        );
+    }
+}

@@ -1,0 +1,293 @@
+//! Response-time percentiles as a picture: every percentile of a run, its tail drawn out.
+//!
+//! Across is 1/(1−p), logarithmic, as HdrHistogram's plots have it: each further nine takes
+//! the same room, and the line ends where the samples do.
+
+use super::caption;
+use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
+use filestone_model::measure::verdict::percentile;
+use filestone_model::measure::{DistributionRecord, RunRecord};
+
+/// Points of a line per nine.
+const POINTS_PER_NINE: u32 = 40;
+/// Half of a 95 % interval in standard deviations.
+const DEVIATIONS: f64 = 1.96;
+
+/// The picture; `None` of a run whose load was steered: percentiles over several loads are
+/// those of none of them.
+pub fn picture(record: &RunRecord) -> Option<Picture> {
+    if record.plan.steering.is_some() {
+        return None;
+    }
+    let totals = &record.totals;
+    let count = totals.response_time_ns.count;
+    let service = points(&totals.service_time_ns);
+    let lines = vec![
+        line(
+            "response time (done − due)",
+            Style::First,
+            points(&totals.response_time_ns),
+        ),
+        line("service time (done − sent)", Style::Second, service),
+    ];
+    let panel = Panel::new(
+        Axis::new(
+            Quantity::Percentile,
+            "percentile: this share of the operations took no longer",
+        ),
+        Axis::time("time"),
+        lines
+            .into_iter()
+            .filter(|line| !line.points.is_empty())
+            .collect(),
+    );
+    let operations = crate::quantity::grouped(count);
+    let notes = vec![
+        format!(
+            "dotted: too few operations lie beyond; the lines end at the slowest of {operations} \
+             operations"
+        ),
+        "bars: 95 % intervals of the percentiles, if operations do not depend on each other".into(),
+    ];
+    let notes = if count > 0 { notes } else { vec![] };
+    Some(caption::picture(
+        record,
+        "Response-time percentiles",
+        vec![panel],
+        notes,
+    ))
+}
+
+fn line(name: &str, style: Style, points: Vec<Point>) -> Line {
+    Line::new(name, style, Form::Joined, points)
+}
+
+/// The percentiles of a distribution; none if it is empty.
+fn points(times: &DistributionRecord) -> Vec<Point> {
+    let ranks = Ranks::of(times);
+    let places = match ranks.is_whole {
+        true => places(times.count),
+        false => ranks
+            .steps
+            .iter()
+            .map(|step| place_of(step.0, times.count))
+            .collect(),
+    };
+    let points = places.into_iter().map(|place| point(&ranks, times, place));
+    points.collect()
+}
+
+/// One percentile: p = 1 − 1/place.
+fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
+    let count = times.count as f64;
+    // Exact where count/place is: p × count would not be.
+    let beyond = (count / place + 1e-9).floor() as u64;
+    let is_last = place >= count;
+    let value = match is_last {
+        true => times.max,
+        false => ranks.value(times.count - beyond.min(times.count)),
+    };
+    let mut point = Point::new(place, seconds(value));
+    // The left end is dense however few are the fastest: nobody asks for the tail there.
+    let quantile = (1.0 - 1.0 / place).max(0.5);
+    point.is_sparse = !percentile::is_rank_known(times.count, quantile);
+    let is_named = is_last || is_nine(place);
+    point.symbol = if is_named { Symbol::Full } else { Symbol::None };
+    if is_nine(place) && !point.is_sparse && place > 1.0 {
+        let [low, high] = interval(times.count, place).map(|rank| seconds(ranks.value(rank)));
+        point.interval = Some((low.min(point.y), high.max(point.y)));
+    }
+    point
+}
+
+/// Ranks between which the percentile is with 95 % confidence: how many values lie below it is
+/// binomial.
+fn interval(count: u64, place: f64) -> [u64; 2] {
+    let (n, beyond) = (count as f64, 1.0 / place);
+    let middle = n * (1.0 - beyond);
+    let half = DEVIATIONS * (n * (1.0 - beyond) * beyond).sqrt();
+    let low = (middle - half).floor().max(1.0) as u64;
+    let high = ((middle + half).ceil() as u64).saturating_add(1);
+    [low, high.min(count)]
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+fn place_of(rank: u64, count: u64) -> f64 {
+    match count.saturating_sub(rank) {
+        0 => count as f64,
+        beyond => count as f64 / beyond as f64,
+    }
+}
+
+/// 50 %, 90 %, 99 %, …
+fn is_nine(place: f64) -> bool {
+    let nines = place.log10();
+    place == 2.0 || (nines - nines.round()).abs() < 1e-12
+}
+
+/// Where percentiles are drawn, up to the slowest operation.
+fn places(count: u64) -> Vec<f64> {
+    let last = count as f64;
+    let steps = (last.max(1.0).log10() * f64::from(POINTS_PER_NINE)).ceil() as u32;
+    let even = (0..steps).map(|step| match step % POINTS_PER_NINE {
+        // Nines are exact.
+        0 => 10_f64.powi((step / POINTS_PER_NINE) as i32),
+        _ => 10_f64.powf(f64::from(step) / f64::from(POINTS_PER_NINE)),
+    });
+    let mut places: Vec<f64> = even.chain([2.0, last]).collect();
+    places.retain(|place| *place >= 1.0 && *place <= last);
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    places
+}
+
+/// Values by their rank.
+struct Ranks {
+    /// How many values are not above a value, and that value, in order.
+    steps: Vec<(u64, u64)>,
+    min: u64,
+    max: u64,
+    /// Whether these are all values, or only the percentiles of a record whose histogram
+    /// cannot be read.
+    is_whole: bool,
+}
+
+impl Ranks {
+    fn of(times: &DistributionRecord) -> Self {
+        let mut below = 0;
+        let steps = times.decode().ok().map(|histogram| {
+            let steps = histogram.iter_recorded().map(|step| {
+                below += step.count_at_value();
+                (below, step.value_iterated_to())
+            });
+            steps.collect::<Vec<_>>()
+        });
+        let is_whole = steps.is_some() || times.count == 0;
+        Self {
+            steps: steps.unwrap_or_else(|| Self::figures(times)),
+            min: times.min,
+            max: times.max,
+            is_whole,
+        }
+    }
+
+    /// The percentiles that a record names, as far as there are samples.
+    fn figures(times: &DistributionRecord) -> Vec<(u64, u64)> {
+        let figures = [
+            (2, times.p50),
+            (10, times.p90),
+            (20, times.p95),
+            (100, times.p99),
+            (1000, times.p99_9),
+            (10_000, times.p99_99),
+        ];
+        let figures = figures
+            .into_iter()
+            .filter(|(place, _)| *place <= times.count);
+        figures
+            .map(|(place, value)| (times.count - times.count / place, value))
+            .chain((times.count > 0).then_some((times.count, times.max)))
+            .collect()
+    }
+
+    /// The smallest value that at least `rank` values do not exceed.
+    fn value(&self, rank: u64) -> u64 {
+        let index = self.steps.partition_point(|step| step.0 < rank);
+        let value = self.steps.get(index).map_or(self.max, |step| step.1);
+        value.min(self.max).max(self.min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use crate::report::picture::render;
+    use filestone_model::measure::Distribution;
+
+    fn distribution(values: impl IntoIterator<Item = u64>) -> DistributionRecord {
+        let mut distribution = Distribution::<u64>::new();
+        values
+            .into_iter()
+            .for_each(|value| distribution.record(value));
+        distribution.to_record()
+    }
+
+    fn at(points: &[Point], place: f64) -> Point {
+        let found = points.iter().find(|point| point.x == place);
+        *found.unwrap_or_else(|| panic!("nothing at {place}: {points:?}"))
+    }
+
+    #[test]
+    fn percentiles_of_a_thousand_known_values_are_those_of_paper() {
+        let times = distribution((1..=1000).map(|value| value * 1_000_000));
+        let points = points(&times);
+        for (place, millis) in [(1.0, 1.0), (2.0, 500.0), (10.0, 900.0), (100.0, 990.0)] {
+            let point = at(&points, place);
+            assert!((point.y * 1000.0 / millis - 1.0).abs() < 1e-3, "{point:?}");
+        }
+        // The last is the maximum, exact; one operation is too few for a percentile.
+        let last = points.last().expect("points");
+        assert_eq!((last.x, last.y, last.is_sparse), (1000.0, 1.0, true));
+        // Known where 1000 (1 − p) ≥ (1.96/0.5)² p, so up to 1/(1 − p) = 1 + 1000/15.37 = 66.1.
+        assert!(
+            points
+                .iter()
+                .all(|point| (point.x > 66.1) == point.is_sparse)
+        );
+        assert!(points.is_sorted_by(|one, next| one.x < next.x && one.y <= next.y));
+    }
+
+    #[test]
+    fn the_interval_of_a_median_is_that_of_the_binomial_distribution() {
+        // 1000 × ½ ± 1.96 × √250 = 500 ± 30.99.
+        assert_eq!(interval(1000, 2.0), [469, 532]);
+        // 1000 × 0.99 ± 1.96 × √9.9 = 990 ± 6.17.
+        assert_eq!(interval(1000, 100.0), [983, 998]);
+        let times = distribution((1..=1000).map(|value| value * 1_000_000));
+        let (low, high) = at(&points(&times), 2.0).interval.expect("an interval");
+        assert!(
+            (low - 0.469).abs() < 1e-3 && (high - 0.532).abs() < 1e-3,
+            "{low} {high}"
+        );
+    }
+
+    #[test]
+    fn few_samples_and_none_are_drawn_as_what_they_are() {
+        assert!(points(&distribution([])).is_empty());
+        let one = points(&distribution([7_000]));
+        assert_eq!(one.len(), 1);
+        assert_eq!((one[0].x, one[0].y, one[0].is_sparse), (1.0, 7e-6, true));
+        let few = points(&distribution([1_000, 2_000, 3_000]));
+        assert!(
+            few.iter()
+                .all(|point| point.is_sparse && point.interval.is_none())
+        );
+        assert_eq!(few.last().map(|point| point.y), Some(3e-6));
+    }
+
+    #[test]
+    fn a_record_without_its_histogram_has_the_percentiles_that_it_names() {
+        let mut times = distribution((1..=1000).map(|value| value * 1_000_000));
+        times.histogram = "?".into();
+        let points = points(&times);
+        let places: Vec<f64> = points.iter().map(|point| point.x).collect();
+        assert_eq!(places, [2.0, 10.0, 20.0, 100.0, 1000.0, 1000.0]);
+        assert!((points[1].y - 0.9).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_plain_run() {
+        let picture = picture(&canned::plain()).expect("its load was not steered");
+        insta::assert_snapshot!(render(&picture));
+    }
+
+    #[test]
+    fn percentiles_over_several_loads_are_not_drawn() {
+        assert!(picture(&canned::curve()).is_none());
+        assert!(picture(&canned::objective()).is_none());
+    }
+}

@@ -1,0 +1,205 @@
+//! What a probe comes to: its answer in one line, and what the load generator could have done.
+
+use super::page::Page;
+use crate::quantity::{grouped, time_text};
+use filestone_model::measure::caveat::Caveat;
+use filestone_model::measure::run_record::Headroom;
+use filestone_model::measure::verdict::{BUSY_PERCENT, percentile};
+use filestone_model::measure::{DistributionRecord, Ledger, RunRecord};
+use filestone_model::plan::Plan;
+
+/// How many per second, how long each took, how they were asked, and whether the load generator
+/// was what set these figures: one line, or two where the page is narrow.
+pub fn answer(record: &RunRecord, page: Page) -> String {
+    let mut parts = vec![rate(record)];
+    parts.extend(errors(&record.totals.ledger));
+    parts.extend(times(&record.totals.response_time_ns));
+    parts.extend([load(&record.plan), generator(record)]);
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let width = |line: &String| line.chars().count() + part.chars().count() + ", ,".len();
+        match lines
+            .last_mut()
+            .filter(|line| width(line) <= page.columns())
+        {
+            Some(line) => line.push_str(&format!(", {part}")),
+            None => lines.push(part),
+        }
+    }
+    format!("{}\n", lines.join(",\n"))
+}
+
+fn rate(record: &RunRecord) -> String {
+    let achieved = rounded(record.totals.achieved_load_ops_per_s);
+    match record.totals.offered_load_ops_per_s {
+        None => format!("{achieved} operations/s"),
+        Some(offered) => format!("{achieved} operations/s of {} offered", rounded(offered)),
+    }
+}
+
+/// A run without errors needs no word about them.
+fn errors(ledger: &Ledger) -> Option<String> {
+    let bad = ledger.failed + ledger.timed_out + ledger.disconnected + ledger.skipped;
+    let (bad, scheduled) = (Some(bad).filter(|bad| *bad > 0)?, ledger.scheduled);
+    Some(format!(
+        "{} of {} without success",
+        grouped(bad),
+        grouped(scheduled)
+    ))
+}
+
+fn times(times: &DistributionRecord) -> Vec<String> {
+    // A 99th percentile that is not known is left to the table, which marks it.
+    let (name, tail) = match times.count {
+        0 => return vec![],
+        _ if percentile::is_known(times, 0.99) => ("p99", times.p99),
+        _ => ("max", times.max),
+    };
+    let text = |name, nanos: u64| format!("{name} {}", time_text(nanos as f64));
+    vec![text("p50", times.p50), text(name, tail)]
+}
+
+/// Three digits that count, as many as a rate of a few seconds has; the exact one is below.
+fn rounded(load: f64) -> String {
+    let digits = load.abs().max(1.0).log10().floor() as i32;
+    match digits {
+        0 => format!("{load:.2}"),
+        1 => format!("{load:.1}"),
+        _ => {
+            let unit = 10_f64.powi(digits - 2);
+            grouped(((load / unit).round() * unit) as u64)
+        }
+    }
+}
+
+fn load(plan: &Plan) -> String {
+    let clients = match plan.clients {
+        1 => "1 client".into(),
+        clients => format!("{} clients", grouped(clients.into())),
+    };
+    match plan.arrivals.offered_load() {
+        None => format!("{clients} × {} in flight", grouped(plan.in_flight.into())),
+        Some(_) => clients,
+    }
+}
+
+/// How busy the busiest worker was, and what follows of it.
+fn generator(record: &RunRecord) -> String {
+    let workers = record.totals.workers.iter();
+    let busiest = workers
+        .map(|worker| worker.busy_percent)
+        .max_by(f64::total_cmp);
+    // Its last look at the clock may be a little later than the window's end.
+    let busy = busiest.map_or(0.0, |percent| percent.min(100.0));
+    format!("generator {busy:.0} % busy: {}", limit(record, busy))
+}
+
+/// Whether the load generator set the figures, by the rules of the caveats.
+fn limit(record: &RunRecord, busy_percent: f64) -> &'static str {
+    let has = |is_such: fn(&Caveat) -> bool| record.caveats.iter().any(is_such);
+    if has(|caveat| matches!(caveat, Caveat::GeneratorWasTheLimit { .. })) {
+        "the limit"
+    } else if has(|caveat| matches!(caveat, Caveat::WaitedForProcessor { .. })) {
+        "cannot tell, it waited for a processor"
+    } else if has(|caveat| matches!(caveat, Caveat::DispatchDelay { .. })) {
+        "cannot tell, it was late"
+    } else if busy_percent >= BUSY_PERCENT {
+        // It spins, before due moments or because it was told to.
+        "cannot tell, it spins"
+    } else {
+        "not the limit"
+    }
+}
+
+/// What the load generator can do with as many in flight, and how much of that this was.
+pub fn headroom(record: &RunRecord, headroom: &Headroom) -> String {
+    let can = headroom.engine_ops_per_s;
+    let did = record.totals.achieved_load_ops_per_s;
+    let times = match did > 0.0 {
+        // This load is the proof that it can do more: the measurement was disturbed.
+        true if can < 0.9 * did => ", less than this load: disturbed when it was measured".into(),
+        true => format!(", {:.1} times this load", can / did),
+        false => String::new(),
+    };
+    format!(
+        "{} NULL operations/s by one worker on this host with {} in flight{times}",
+        grouped(can.round() as u64),
+        grouped(headroom.in_flight.into()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use filestone_model::measure::caveat::find;
+
+    fn answer_of(record: &RunRecord) -> String {
+        answer(record, Page::of(200))
+    }
+
+    #[test]
+    fn the_answer_is_one_line_or_two_on_a_narrow_page() {
+        let mut record = canned::plain();
+        record.totals.achieved_load_ops_per_s = 24_913.4;
+        (record.plan.clients, record.plan.in_flight) = (3, 4);
+        let totals = &mut record.totals;
+        totals.response_time_ns.count = 20_000;
+        (totals.response_time_ns.p50, totals.response_time_ns.p99) = (29_800, 101_200);
+        totals.workers[0].busy_percent = 27.2;
+        assert_eq!(
+            answer_of(&record),
+            "24,900 operations/s, p50 29.8 µs, p99 101 µs, 3 clients × 4 in flight, generator 27 % \
+             busy: not the limit\n"
+        );
+        assert_eq!(
+            answer(&record, Page::default()),
+            "24,900 operations/s, p50 29.8 µs, p99 101 µs, 3 clients × 4 in flight,\n\
+             generator 27 % busy: not the limit\n"
+        );
+    }
+
+    #[test]
+    fn who_was_the_limit_is_said_by_the_rules_of_the_caveats() {
+        let mut record = canned::plain();
+        let mut ends = |busy: f64, is_spinning: bool, waited: f64| {
+            record.totals.workers[0].busy_percent = busy;
+            record.totals.workers[0].waited_percent = waited;
+            record.plan.busy_poll = is_spinning;
+            record.caveats = find(&record);
+            let narrow = answer(&record, Page::default());
+            assert!(
+                narrow.lines().all(|line| line.chars().count() <= 80),
+                "{narrow}"
+            );
+            let text = answer_of(&record);
+            let (_, verdict) = text.trim_end().split_once("busy: ").expect("a verdict");
+            verdict.to_string()
+        };
+        assert_eq!(ends(94.0, false, 0.0), "not the limit");
+        assert_eq!(ends(96.0, false, 0.0), "the limit");
+        assert!(ends(100.0, true, 0.0).ends_with("it spins"));
+        assert!(ends(50.0, false, 40.0).ends_with("waited for a processor"));
+    }
+
+    #[test]
+    fn rates_have_three_digits_that_count() {
+        let shown = [0.0, 1.234, 12.34, 123.4, 1234.0, 98_765.0, 1_234_567.0].map(rounded);
+        let expected = [
+            "0.00",
+            "1.23",
+            "12.3",
+            "123",
+            "1,230",
+            "98,800",
+            "1,230,000",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn what_did_not_succeed_is_part_of_the_answer() {
+        let record = canned::with_errors();
+        assert!(answer_of(&record).contains("/s, 9 of 600 without success, p50 "));
+    }
+}

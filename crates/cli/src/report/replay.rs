@@ -1,0 +1,464 @@
+//! The report of a replay: dbench's table and line first, as scripts expect them,
+//! then what dbench never told: percentiles, lag, cost on the wire, mismatches.
+
+use super::dbench::{self, Form};
+use super::page::Page;
+use super::table::{Column, Table};
+use super::{micros, percentile, text};
+use crate::error::in_our_form;
+use crate::quantity::{bytes_text, duration_text, grouped};
+use filestone_model::measure::caveat::WAITED_PERCENT;
+use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
+use filestone_model::measure::run_record::{KindRecord, RunEnd};
+use filestone_model::measure::{Role, RunRecord};
+use filestone_model::plan::{Pacing, Plan, ReplayPlan, TargetPlan};
+
+/// Names of targets and loads that are listed before the rest is counted.
+const LISTED_MAX: usize = 4;
+/// Lost clients that are named.
+const LOST_MAX: usize = 10;
+
+/// How much of a replay or a mix is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The throughput and what went wrong: the rest is in the table of layers.
+    Brief,
+    /// Every table.
+    Whole,
+    /// Every table there is: of a replay those of every client, too, of a mix nhfsstone's, of a
+    /// probe nct's.
+    Clients,
+}
+
+/// The report; nothing if the record is not a replay's. Caveats are told apart
+/// from it, on standard error.
+pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
+    let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
+        return String::new();
+    };
+    let mut text = String::from("\n");
+    if detail == Detail::Brief {
+        text.push_str(&dbench::throughput(Form::Five, record, plan));
+        text.push_str(&mismatches(replay, plan, page));
+        text.push_str(&lost_clients(replay, page));
+        return text;
+    }
+    text.push_str(&dbench::table(Form::Five, record, plan));
+    if detail == Detail::Clients {
+        text.push_str(&dbench::per_client(Form::Five, replay, plan));
+    }
+    text.push_str(&dbench::throughput(Form::Five, record, plan));
+    text.push_str(&format!("\n{}", page.prose(&heading(record))));
+    let tables = operations(record, plan, page) + &text::percentiles(record, page);
+    text.push_str(&tables);
+    text.push_str(&percentile::legend(&tables, page));
+    text.push('\n');
+    text.push_str(&page.facts(facts(record, plan, replay)));
+    text.push_str(&mismatches(replay, plan, page));
+    text.push_str(&lost_clients(replay, page));
+    text.push_str(&text::ledger(&record.totals.ledger, page));
+    text
+}
+
+/// What is said before a replay's first row.
+pub fn announcement(plan: &Plan) -> String {
+    let replay = plan.replay();
+    let loads = replay.map_or_else(String::new, loads_text);
+    let warm_up = match plan.warm_up_ns {
+        0 => String::new(),
+        nanos => format!("{} of warm-up, then ", duration_text(nanos)),
+    };
+    let length = match plan.duration_ns {
+        None => "one pass".into(),
+        Some(nanos) if replay.is_some_and(|replay| replay.run_once) => {
+            format!("one pass, {} at most", duration_text(nanos))
+        }
+        Some(nanos) => duration_text(nanos),
+    };
+    format!(
+        "replaying {loads} on {}: {}, {warm_up}{length}",
+        places(plan),
+        clients_text(plan)
+    )
+}
+
+/// One line that says what was measured.
+pub fn heading(record: &RunRecord) -> String {
+    let plan = &record.plan;
+    format!(
+        "{} on {}: {}",
+        plan.replay().map_or_else(String::new, loads_text),
+        places(plan),
+        clients_and_time(record),
+    )
+}
+
+/// How many worked, how fast, for how long, and how it ended.
+pub fn clients_and_time(record: &RunRecord) -> String {
+    let plan = &record.plan;
+    let ended = match &record.end {
+        RunEnd::Finished => String::new(),
+        RunEnd::Interrupted => ", interrupted".into(),
+        RunEnd::TargetLost { .. } => ", ended by the loss of all clients".into(),
+    };
+    let replay = plan.replay();
+    let pacing = replay.map_or_else(String::new, |replay| pacing_text(replay.pacing));
+    format!(
+        "{}{pacing}, {}{ended}",
+        clients_text(plan),
+        duration_text(record.window_ns),
+    )
+}
+
+/// The names of the loads.
+pub fn loads_text(replay: &ReplayPlan) -> String {
+    let names: Vec<String> = replay.loads.iter().map(|load| load.name.clone()).collect();
+    listed(&names)
+}
+
+/// Where a replay's operations go.
+fn places(plan: &Plan) -> String {
+    let more = plan.replay().map_or(&[][..], |replay| &replay.more_targets);
+    let targets = std::iter::once(&plan.target).chain(more);
+    let names: Vec<String> = targets.map(text::place_of).collect();
+    listed(&names)
+}
+
+fn listed(names: &[String]) -> String {
+    match names.get(LISTED_MAX..) {
+        None | Some([]) => names.join(", "),
+        Some(rest) => format!(
+            "{} and {} more",
+            names[..LISTED_MAX].join(", "),
+            grouped(rest.len() as u64)
+        ),
+    }
+}
+
+fn clients_text(plan: &Plan) -> String {
+    match plan.clients {
+        1 => "1 client".into(),
+        clients => format!("{} clients", grouped(clients.into())),
+    }
+}
+
+fn pacing_text(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Closed => String::new(),
+        Pacing::Stamps { speed: 1.0 } => ", as its time stamps say".into(),
+        Pacing::Stamps { speed } => format!(", {speed} times as fast as its time stamps say"),
+        Pacing::Rate { bytes_per_s } => {
+            format!(", {} each", text::bytes_per_second(bytes_per_s))
+        }
+    }
+}
+
+/// The measured kinds in dbench's order.
+pub fn measured<'record>(
+    record: &'record RunRecord,
+    plan: &ReplayPlan,
+) -> Vec<&'record KindRecord> {
+    let kinds = record.totals.kinds.iter();
+    let mut kinds: Vec<&KindRecord> = kinds
+        .filter(|kind| kind.role == Role::Measured && kind.service_time_ns.count > 0)
+        .collect();
+    kinds.sort_by_key(|kind| dbench::place(Form::Five, plan, kind.operation));
+    kinds
+}
+
+/// Service times by kind: the lag of a paced load is not among them.
+fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("service time, usecs"),
+        Column::figure("COUNT"),
+        Column::figure("P50"),
+        Column::figure("P90").gives_way(1),
+        Column::figure("P99"),
+        Column::figure("P99.9").gives_way(2),
+        Column::figure("MAX"),
+    ]);
+    for kind in measured(record, plan) {
+        let times = &kind.service_time_ns;
+        let name = dbench::spelling(Form::Five, plan, kind.operation);
+        let figures = [
+            percentile::cell(times, 0.5, times.p50),
+            percentile::cell(times, 0.9, times.p90),
+            percentile::cell(times, 0.99, times.p99),
+            percentile::cell(times, 0.999, times.p99_9),
+            micros(times.max as f64),
+        ];
+        let count = grouped(times.count);
+        table.row([name.to_string(), count].into_iter().chain(figures));
+    }
+    format!("\n{}", table.render(page))
+}
+
+/// Load, bytes, lag and cost, one fact per line.
+fn facts(
+    record: &RunRecord,
+    plan: &ReplayPlan,
+    replay: &ReplayRecord,
+) -> Vec<(&'static str, String)> {
+    let totals = &record.totals;
+    let mut facts = vec![("achieved load", text::achieved_load(record))];
+    if totals.goodput_bytes_per_s > 0.0 {
+        facts.push((
+            "goodput",
+            text::bytes_per_second(totals.goodput_bytes_per_s),
+        ));
+    }
+    facts.push((
+        "file data",
+        format!(
+            "{} bytes written, {} read",
+            grouped(replay.bytes_written),
+            grouped(replay.bytes_read)
+        ),
+    ));
+    facts.extend(text::read_data(&record.plan));
+    facts.extend(lag(record, plan));
+    facts.extend(wire(record));
+    facts.push((
+        "lines",
+        format!(
+            "{} carried out, warm-up included; {} {} begun",
+            grouped(replay.lines),
+            grouped(replay.passes),
+            if replay.passes == 1 { "pass" } else { "passes" }
+        ),
+    ));
+    facts.push((
+        "client CPU",
+        format!(
+            "{:.3} usecs per operation, system calls included, {:.0} % of one processor",
+            totals.client_cpu_ns_per_op / 1000.0,
+            100.0 * totals.client_cpu_ns as f64 / record.window_ns.max(1) as f64,
+        ),
+    ));
+    facts.extend(processors(record));
+    if let TargetPlan::Tcp(_) = record.plan.target {
+        let what = "not compared with the load file: bare TCP only carries bytes";
+        facts.push(("results", what.into()));
+    }
+    if let Some(limit) = plan.trunc_io_bytes {
+        facts.push(("reads, writes", format!("cut to {}", bytes_text(limit))));
+    }
+    facts.extend(netbench(record, plan));
+    facts
+}
+
+/// How long clients waited for processors, on a host with too few for all of them.
+fn processors(record: &RunRecord) -> Option<(&'static str, String)> {
+    let found = record.processors.as_ref();
+    let processors = found.filter(|found| found.waited_percent >= WAITED_PERCENT)?;
+    Some((
+        "processors",
+        format!(
+            "{} for the threads of {} clients: ready to run but without one for {:.0} % of the time",
+            processors.processors,
+            grouped(record.plan.clients.into()),
+            processors.waited_percent,
+        ),
+    ))
+}
+
+/// How late lines were against their schedule, if they had one.
+fn lag(record: &RunRecord, plan: &ReplayPlan) -> Option<(&'static str, String)> {
+    if plan.pacing == Pacing::Closed {
+        return None;
+    }
+    let lag = &record.totals.slot_wait_ns;
+    Some((
+        "lag",
+        format!(
+            "{} at the median, {} at p99, {} at most behind the schedule (slot wait)",
+            duration_text(lag.p50),
+            duration_text(lag.p99),
+            duration_text(lag.max)
+        ),
+    ))
+}
+
+/// Exchanges with a server, if there is one.
+fn wire(record: &RunRecord) -> Option<(&'static str, String)> {
+    if let TargetPlan::Local(_) = record.plan.target {
+        return None;
+    }
+    let kinds = || {
+        let kinds = record.totals.kinds.iter();
+        kinds.filter(|kind| kind.role == Role::Measured)
+    };
+    let ended = record.totals.ledger.ended().max(1) as f64;
+    let calls: u64 = kinds().map(|kind| kind.calls).sum();
+    let sent: u64 = kinds().map(|kind| kind.bytes_sent).sum();
+    let received: u64 = kinds().map(|kind| kind.bytes_received).sum();
+    Some((
+        "wire bytes",
+        format!(
+            "{:.1} sent and {:.1} received per operation, in {:.2} calls",
+            sent as f64 / ended,
+            received as f64 / ended,
+            calls as f64 / ended,
+        ),
+    ))
+}
+
+/// dbench 1's figures. Its NB and MBit were its MB/s times two constants, and its
+/// MB/s itself was 132 MB per client over the time; here the MB/s are measured.
+fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<(&'static str, String)> {
+    if !dbench::is_of_dbench_1(plan) {
+        return vec![];
+    }
+    let rate = dbench::megabytes_per_second(record);
+    let scaled = dbench::netbench_scale;
+    let mut facts = vec![(
+        "NetBench scale",
+        format!("{}, from the bytes actually moved", scaled(rate)),
+    )];
+    // Its formula is about one pass of every client.
+    let clients = f64::from(record.plan.clients);
+    let seconds = record.window_ns as f64 / 1e9;
+    if plan.run_once && record.plan.warm_up_ns == 0 && seconds > 0.0 {
+        let constant = 132.0 * clients / seconds;
+        facts.push((
+            "dbench 1 said",
+            format!(
+                "Throughput {} MB/sec ({}): 132 MB per client whatever was moved; \
+                 only the time is measured",
+                dbench::general(constant),
+                scaled(constant)
+            ),
+        ));
+    }
+    facts
+}
+
+/// Results other than the load file expects.
+fn mismatches(replay: &ReplayRecord, plan: &ReplayPlan, page: Page) -> String {
+    if replay.mismatch_count == 0 {
+        return String::new();
+    }
+    let mut table = Table::new([
+        Column::text("mismatches").at_least(14),
+        Column::figure("COUNT"),
+        Column::text("WHAT, AND WHERE FIRST"),
+    ]);
+    for mismatch in &replay.mismatches {
+        table.row([
+            dbench::spelling(Form::Five, plan, mismatch.operation).to_string(),
+            grouped(mismatch.count),
+            mismatch_text(mismatch),
+        ]);
+    }
+    let listed: u64 = replay.mismatches.iter().map(|one| one.count).sum();
+    let others = replay.mismatch_count.saturating_sub(listed);
+    if others > 0 {
+        table.row(["others".into(), grouped(others)]);
+    }
+    format!("\n{}", table.render(page))
+}
+
+fn mismatch_text(mismatch: &MismatchRecord) -> String {
+    let lines: Vec<String> = mismatch.lines.iter().map(ToString::to_string).collect();
+    let lines = match lines.as_slice() {
+        [] => String::new(),
+        [line] => format!(" (line {line})"),
+        lines => format!(" (lines {})", lines.join(", ")),
+    };
+    format!(
+        "{}: expected {}, got {}{lines}",
+        mismatch.mismatch.name(),
+        mismatch.expected,
+        mismatch.got,
+    )
+}
+
+/// Clients that ended early, and why.
+fn lost_clients(replay: &ReplayRecord, page: Page) -> String {
+    let lost: Vec<(u32, &str)> = replay
+        .clients
+        .iter()
+        .filter_map(|client| Some((client.client, client.lost.as_deref()?)))
+        .collect();
+    if lost.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        Column::text("lost clients").at_least(14),
+        Column::text("WHY"),
+    ]);
+    for (client, reason) in lost.iter().take(LOST_MAX) {
+        table.row([format!("client {client}"), in_our_form(reason)]);
+    }
+    let mut text = format!("\n{}", table.render(page));
+    if lost.len() > LOST_MAX {
+        let more = grouped((lost.len() - LOST_MAX) as u64);
+        text.push_str(&format!("and {more} more\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use filestone_model::load::Generation;
+
+    #[test]
+    fn a_replay_without_a_mismatch() {
+        insta::assert_snapshot!(render(
+            &canned::replayed(),
+            Detail::Clients,
+            Page::default()
+        ));
+    }
+
+    #[test]
+    fn a_paced_replay_over_nfs_with_mismatches_and_a_lost_client() {
+        insta::assert_snapshot!(render(
+            &canned::replayed_with_mismatches(),
+            Detail::Whole,
+            Page::default()
+        ));
+    }
+
+    #[test]
+    fn the_netbench_figures_are_measured_and_the_constant_ones_told_apart() {
+        let mut record = canned::replayed();
+        let plan = record.plan.replay_mut().expect("a replay");
+        plan.loads[0].generation = Generation::Dbench1;
+        plan.run_once = true;
+        record.plan.warm_up_ns = 0;
+        record.window_ns = 2_000_000_000;
+        let replay = record.replay.as_mut().expect("a replay");
+        (replay.bytes_written, replay.bytes_read) = (60_000_000, 21_340_200);
+        let facts = netbench(&record, record.plan.replay().expect("a replay"));
+        // 40.6701 MB/s is the README's own example.
+        assert_eq!(
+            facts[0].1,
+            "NB=50.8376 MB/sec  406.701 MBit/sec, from the bytes actually moved"
+        );
+        assert!(
+            facts[1]
+                .1
+                .starts_with("Throughput 132 MB/sec (NB=165 MB/sec  1320 MBit/sec): 132 MB per"),
+            "{}",
+            facts[1].1
+        );
+    }
+
+    #[test]
+    fn what_a_replay_is_about_is_said_before_it_begins() {
+        let mut plan = canned::replayed().plan;
+        assert_eq!(
+            announcement(&plan),
+            "replaying office on local:/srv/test: 2 clients, 1 s of warm-up, then 2 s"
+        );
+        plan.replay_mut().expect("a replay").run_once = true;
+        (plan.duration_ns, plan.warm_up_ns) = (None, 0);
+        assert_eq!(
+            announcement(&plan),
+            "replaying office on local:/srv/test: 2 clients, one pass"
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! Status rows: nct's columns in nct's order and widths; those of `probe` have percentiles, too,
+//! and keep to the page.
+//!
+//! Everything in a row is of the whole interval: counts and bytes are not per
+//! second, latencies are response times in microseconds, exact at both ends.
+
+use super::micros;
+use super::page::Page;
+use super::table::{Column, Layout, Table};
+use filestone_model::measure::run_record::IntervalRecord;
+use filestone_model::plan::TICK_NANOS;
+
+/// nct repeats its header after so many rows.
+const ROWS_PER_HEADER: u64 = 22;
+
+/// Which columns there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Columns {
+    /// nct's own.
+    Nct,
+    /// nct's own, then P50, P99 and P99.9.
+    WithPercentiles,
+}
+
+impl Columns {
+    fn table(self) -> Table {
+        let mut columns = vec![
+            Column::figure("SAMPLES").at_least(8).gives_way(3),
+            Column::figure("DURATION").at_least(9).gives_way(1),
+            Column::figure("OPS").at_least(8),
+            Column::figure("TXMB").at_least(7),
+            Column::figure("RXMB").at_least(7),
+            Column::figure("LATMIN").at_least(7).gives_way(2),
+            Column::figure("LATAVG").at_least(7),
+            Column::figure("LATMAX").at_least(7),
+        ];
+        if self == Self::WithPercentiles {
+            columns.extend(["P50", "P99", "P99.9"].map(|head| Column::figure(head).at_least(7)));
+        }
+        Table::new(columns).gap(1)
+    }
+
+    /// A megabyte is 10^6 bytes, but nct's were 2^20, and its rows keep them.
+    fn megabytes(self, bytes: u64) -> f64 {
+        bytes as f64
+            / match self {
+                Self::Nct => f64::from(1 << 20),
+                Self::WithPercentiles => 1e6,
+            }
+    }
+}
+
+/// Makes rows, and the header when it is due.
+#[derive(Debug)]
+pub struct Rows {
+    columns: Columns,
+    layout: Layout,
+    count: u64,
+}
+
+impl Rows {
+    /// No row yet.
+    pub fn new(columns: Columns, page: Page) -> Self {
+        let page = match columns {
+            Columns::Nct => Page::of(usize::MAX),
+            Columns::WithPercentiles => page,
+        };
+        Self {
+            columns,
+            layout: columns.table().layout(page),
+            count: 0,
+        }
+    }
+
+    /// The row of an interval, behind the header if that is due.
+    pub fn row(&mut self, interval: &IntervalRecord) -> String {
+        let mut text = String::new();
+        if self.count.is_multiple_of(ROWS_PER_HEADER) {
+            text.push_str(&format!("\n{}", self.layout.head()));
+        }
+        self.count += 1;
+        let times = interval.response_time();
+        let latency = match &times {
+            Some(times) => [
+                micros(times.min as f64),
+                micros(times.mean),
+                micros(times.max as f64),
+            ],
+            None => ["-".into(), "stalled".into(), "-".into()],
+        };
+        let mut cells = vec![
+            interval.end_ns.div_ceil(TICK_NANOS).to_string(),
+            (interval.end_ns.saturating_sub(interval.start_ns) / 1000).to_string(),
+            times.as_ref().map_or(0, |times| times.count).to_string(),
+            format!("{:.2}", self.columns.megabytes(interval.bytes_sent)),
+            format!("{:.2}", self.columns.megabytes(interval.bytes_received)),
+        ];
+        cells.extend(latency);
+        cells.extend(match &times {
+            Some(times) => [times.p50, times.p99, times.p99_9].map(|time| micros(time as f64)),
+            None => ["-", "-", "-"].map(String::from),
+        });
+        text.push_str(&self.layout.row(&cells));
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn rows_have_ncts_columns_then_percentiles() {
+        let record = canned::with_errors();
+        let mut rows = Rows::new(Columns::WithPercentiles, Page::default());
+        let text: String = record
+            .intervals
+            .iter()
+            .map(|interval| rows.row(interval))
+            .collect();
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn rows_of_nct_stop_at_the_maximum() {
+        let record = canned::plain();
+        let mut rows = Rows::new(Columns::Nct, Page::default());
+        let text: String = record
+            .intervals
+            .iter()
+            .map(|interval| rows.row(interval))
+            .collect();
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_megabyte_is_a_million_bytes_but_in_ncts_rows() {
+        let mut interval = canned::plain().intervals[0].clone();
+        (interval.bytes_sent, interval.bytes_received) = (1_000_000, 1 << 20);
+        let columns = |columns| {
+            let row = Rows::new(columns, Page::default()).row(&interval);
+            let row = row.lines().last().expect("a row");
+            let words: Vec<String> = row.split_whitespace().map(String::from).collect();
+            match columns {
+                Columns::Nct => words[3..5].join(" "),
+                Columns::WithPercentiles => words[2..4].join(" "),
+            }
+        };
+        assert_eq!(columns(Columns::WithPercentiles), "1.00 1.05");
+        assert_eq!(columns(Columns::Nct), "0.95 1.00");
+    }
+
+    #[test]
+    fn the_header_comes_again_after_22_rows() {
+        let record = canned::plain();
+        let mut rows = Rows::new(Columns::Nct, Page::default());
+        let headers = (0..45)
+            .filter(|_| rows.row(&record.intervals[0]).contains("SAMPLES"))
+            .count();
+        assert_eq!(headers, 3);
+    }
+
+    #[test]
+    fn an_interval_without_an_operation_is_stalled() {
+        let mut interval = canned::plain().intervals[0].clone();
+        interval.kinds[0].response_time_ns = Default::default();
+        let text = Rows::new(Columns::WithPercentiles, Page::of(100)).row(&interval);
+        assert!(text.contains("      - stalled       -"), "{text}");
+    }
+}

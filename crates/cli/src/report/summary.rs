@@ -1,0 +1,198 @@
+//! nct's summary: MIN, AVG, MAX and TOTAL of bytes, latency and requests.
+//!
+//! What the extremes of rates are of is a choice: `probe` takes the rows that it prints, or
+//! would print, so that its summary is what the rows say; nct took the sums over every full
+//! second of consecutive 100 ms samples, wherever it begins, and `as nct` does. The extremes of
+//! latency are those of single requests, where nct showed those of 100 ms means.
+
+use super::micros;
+use super::page::Page;
+use super::table::{Column, Table};
+use super::ticks::{self, Sums};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::{IntervalRecord, Phase};
+
+/// What the extremes of rates are taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extremes {
+    /// The rows of `-m`, or of one second without it; a shorter last one is left out.
+    Rows,
+    /// Every ten ticks of 100 ms in succession: nct's.
+    TrailingSeconds,
+}
+
+/// nct's four lines; nothing else of its output is wider than a page, so that only those of
+/// `as nct` have its widths.
+pub fn render(record: &RunRecord, extremes: Extremes, page: Page) -> String {
+    let (total, rates) = match extremes {
+        Extremes::Rows => of_rows(record),
+        Extremes::TrailingSeconds => of_trailing_seconds(record),
+    };
+    let rate = |what: fn(&Sums) -> u64, name: &'static str| {
+        let per_second = |sums: u64, nanos: u64| sums as f64 * 1e9 / nanos.max(1) as f64;
+        let average = per_second(what(&total), record.window_ns).round() as u64;
+        // The whole window is among them, so that an average never lies outside its extremes.
+        let (min, max) = rates
+            .iter()
+            .map(|(sums, nanos)| per_second(what(sums), *nanos).round() as u64)
+            .fold((average, average), |(min, max), value| {
+                (min.min(value), max.max(value))
+            });
+        let figures = [min, average, max].map(|figure| figure.to_string());
+        (figures, what(&total), name)
+    };
+    let times = &record.totals.response_time_ns;
+    let latency = [times.min as f64, times.mean, times.max as f64].map(micros);
+    let rows = [
+        rate(|sums| sums.bytes_sent, "bytes transmitted per second"),
+        rate(|sums| sums.bytes_received, "bytes received per second"),
+        (latency, times.sum / 1000, "latency per request (usecs)"),
+        rate(|sums| sums.operations, "requests per second"),
+    ];
+    match extremes {
+        Extremes::Rows => table(rows, page),
+        Extremes::TrailingSeconds => {
+            let head = ["MIN", "AVG", "MAX"].map(String::from);
+            let rows = rows.map(|(figures, total, name)| line(&figures, &total.to_string(), name));
+            format!("\n{}{}", line(&head, "TOTAL", "DESC"), rows.concat())
+        }
+    }
+}
+
+/// Minimum, average and maximum; total; of what.
+type Row = ([String; 3], u64, &'static str);
+
+fn table(rows: [Row; 4], page: Page) -> String {
+    let mut table = Table::new([
+        Column::figure("MIN"),
+        Column::figure("AVG"),
+        Column::figure("MAX"),
+        Column::figure("TOTAL"),
+        Column::text("DESC"),
+    ]);
+    for ([min, average, max], total, name) in rows {
+        table.row([min, average, max, total.to_string(), name.to_string()]);
+    }
+    format!("\n{}", table.render(page))
+}
+
+/// Sums, and how many nanoseconds they are of.
+type Stretch = (Sums, u64);
+
+/// What all rows hold, and what each of them holds that is as long as the first.
+fn of_rows(record: &RunRecord) -> (Sums, Vec<Stretch>) {
+    let sums = |row: &IntervalRecord| Sums {
+        operations: row.ledger.ended(),
+        bytes_sent: row.bytes_sent,
+        bytes_received: row.bytes_received,
+    };
+    let rows = record.intervals.iter();
+    let rows: Vec<Stretch> = rows
+        .filter(|row| row.phase == Phase::Measure)
+        .map(|row| (sums(row), row.end_ns.saturating_sub(row.start_ns)))
+        .collect();
+    let total = rows
+        .iter()
+        .fold(Sums::default(), |total, (sums, _)| total.and(sums));
+    let whole = rows.iter().copied();
+    let whole = whole.filter(|(_, nanos)| *nanos >= record.plan.interval_ns);
+    (total, whole.collect())
+}
+
+fn of_trailing_seconds(record: &RunRecord) -> (Sums, Vec<Stretch>) {
+    const SECOND: u64 = 1_000_000_000;
+    let ticks = ticks::in_window(record);
+    let seconds = ticks::trailing_seconds(&ticks).map(|sums| (sums, SECOND));
+    (Sums::of(&ticks), seconds.collect())
+}
+
+/// nct's further lines. We record every operation by itself, so there are as
+/// many updates as requests; a record mark is never read by itself, so none is saved.
+pub fn nct_counters(record: &RunRecord, threads: u32, jobs: u32) -> String {
+    [
+        (record.totals.ledger.ended(), "updates"),
+        (0, "marks"),
+        (u64::from(threads), "threads"),
+        (u64::from(jobs), "jobs"),
+    ]
+    .map(|(count, name)| line(&["-"; 3].map(String::from), &count.to_string(), name))
+    .concat()
+}
+
+fn line([min, average, max]: &[String; 3], total: &str, name: &str) -> String {
+    format!("{min:>12} {average:>12} {max:>12} {total:>15}  {name}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn the_summary_has_ncts_lines() {
+        let record = canned::plain();
+        let text = render(&record, Extremes::TrailingSeconds, Page::default())
+            + &nct_counters(&record, 2, 8);
+        insta::assert_snapshot!(text);
+    }
+
+    /// Rows of 500, 100 and 300 requests; the last is half a second long.
+    fn uneven() -> RunRecord {
+        let mut record = canned::with_errors();
+        record.window_ns = 2_500_000_000;
+        record.plan.interval_ns = 1_000_000_000;
+        for (row, count) in record.intervals.iter_mut().zip([500, 100, 300]) {
+            row.ledger.ok = count;
+            (row.ledger.failed, row.ledger.timed_out) = (0, 0);
+            row.ledger.disconnected = 0;
+            row.end_ns = row.end_ns.min(record.window_ns);
+        }
+        // Ten ticks in succession, none of which begins where a row does, hold but 20.
+        let ticks = record.ticks.iter_mut().enumerate();
+        ticks.for_each(|(place, tick)| tick.ended = if (5..15).contains(&place) { 2 } else { 50 });
+        record
+    }
+
+    fn requests(text: &str) -> Vec<f64> {
+        let line = text
+            .lines()
+            .find(|line| line.ends_with("requests per second"));
+        let words = line.expect("a line of requests").split_whitespace().take(4);
+        words.map(|word| word.parse().expect("a number")).collect()
+    }
+
+    #[test]
+    fn the_extremes_of_rates_are_those_of_the_rows() {
+        let record = uneven();
+        let of = |extremes| requests(&render(&record, extremes, Page::default()));
+        assert_eq!(of(Extremes::Rows), [100.0, 360.0, 500.0, 900.0]);
+        // nct looked at every second.
+        assert_eq!(of(Extremes::TrailingSeconds)[0], 20.0);
+    }
+
+    #[test]
+    fn what_ends_after_the_window_is_in_no_row_and_in_no_sum() {
+        let mut record = uneven();
+        let mut drain = record.intervals[2].clone();
+        (drain.phase, drain.ledger.ok) = (Phase::Drain, 77);
+        record.intervals.push(drain);
+        assert_eq!(
+            requests(&render(&record, Extremes::Rows, Page::default()))[3],
+            900.0
+        );
+    }
+
+    #[test]
+    fn an_average_lies_between_its_extremes_in_a_short_run_too() {
+        let mut record = canned::plain();
+        record.window_ns = 550_000_000;
+        for extremes in [Extremes::Rows, Extremes::TrailingSeconds] {
+            for line in render(&record, extremes, Page::default()).lines().skip(2) {
+                let mut words = line.split_whitespace().map(|word| word.parse::<f64>());
+                let mut next = || words.next().expect("four columns").expect("a number");
+                let (min, average, max) = (next(), next(), next());
+                assert!(min <= average && average <= max, "{line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! Whether a run of a mix counts: each check with its figure, its bound and its verdict.
+//!
+//! The checks are the model's, of which the caveats are made, too; here all of them are shown, so
+//! that a run that counts says why. What a run does not tell is said, with how long one would
+//! have to be that does.
+
+use super::page::Page;
+use super::table::{Column, Table};
+use super::text::{calls_per_second, operations_per_second};
+use crate::quantity::{self, grouped, time_text};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::verdict::{
+    self, Bound, Check, OffShare, PercentileOfAll, Subject, Untold, Verdict, percentile,
+};
+
+/// Where the lines that explain a figure begin.
+const INDENT: &str = "";
+
+/// The block of checks.
+pub fn render(record: &RunRecord, page: Page) -> String {
+    let checks = verdict::checks(record);
+    let mut table = Table::new([
+        Column::text("validity").at_least(14),
+        Column::text("FIGURE ± 95 %"),
+        Column::text("BOUND"),
+        Column::text("VERDICT"),
+    ]);
+    for check in &checks {
+        table.row([
+            name(&check.subject).to_string(),
+            figure(check),
+            bound(check),
+            verdict_text(check.verdict).to_string(),
+        ]);
+    }
+    let table = table.render(page);
+    let mut lines = table.lines();
+    let mut text = format!("\n{}\n", lines.next().unwrap_or_default());
+    for (line, check) in lines.zip(&checks) {
+        text.push_str(&format!("{line}\n"));
+        text.push_str(&page.facts([(INDENT, explanation(record, check))]));
+    }
+    text
+}
+
+const fn name(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::MixInAll => "mix",
+        Subject::MixOf(_) | Subject::MixOnWireOf(_) => "worst share",
+        Subject::Achieved { .. } => "achieved",
+        Subject::DispatchDelay { .. } => "dispatch delay",
+        Subject::Headroom { .. } => "headroom",
+        Subject::Errors { .. } => "errors",
+        Subject::InFlight { .. } => "in flight",
+        Subject::SteadyState { .. } => "steady state",
+        Subject::SamplesAbove(_) | Subject::PercentileSpread(_) => "percentiles",
+    }
+}
+
+const fn verdict_text(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Fails => "FAILS",
+        Verdict::CannotTell(_) => "cannot tell",
+    }
+}
+
+/// In what a check's figure, its chance and its bound are.
+enum Unit {
+    Percent,
+    /// Of a deviation: with its sign.
+    Deviation,
+    Nanos,
+    Count,
+    Times,
+}
+
+const fn unit(subject: &Subject) -> Unit {
+    match subject {
+        Subject::MixInAll | Subject::Achieved { .. } | Subject::Headroom { .. } => Unit::Percent,
+        Subject::MixOf(_)
+        | Subject::MixOnWireOf(_)
+        | Subject::InFlight { .. }
+        | Subject::SteadyState { .. } => Unit::Deviation,
+        Subject::DispatchDelay { .. } => Unit::Nanos,
+        Subject::Errors { .. } | Subject::SamplesAbove(_) => Unit::Count,
+        Subject::PercentileSpread(_) => Unit::Times,
+    }
+}
+
+/// What came out, with no more digits than chance leaves it.
+fn figure(check: &Check) -> String {
+    let Check { figure, chance, .. } = *check;
+    match unit(&check.subject) {
+        Unit::Percent => format!("{} %", quantity::with_chance(figure, chance, 2)),
+        Unit::Deviation => {
+            let sign = if figure > 0.0 { "+" } else { "" };
+            format!("{sign}{} %", quantity::with_chance(figure, chance, 2))
+        }
+        Unit::Nanos => quantity::time_with_chance(figure, chance),
+        Unit::Count => grouped(figure.max(0.0) as u64),
+        Unit::Times => format!("factor {figure:.2}"),
+    }
+}
+
+/// The bound that was applied.
+fn bound(check: &Check) -> String {
+    let number = |value: f64| match unit(&check.subject) {
+        Unit::Percent | Unit::Deviation => format!("{} %", quantity::plain(value, 2)),
+        Unit::Nanos => time_text(value),
+        Unit::Count => grouped(value.max(0.0) as u64),
+        Unit::Times => format!("factor {}", quantity::plain(value, 1)),
+    };
+    let Bound { least, ideal, most } = check.bound;
+    match (least, most) {
+        (Some(_), Some(most)) if ideal == 0.0 => format!("± {}", number(most)),
+        (Some(least), Some(most)) => format!("{} to {}", quantity::plain(least, 2), number(most)),
+        (None, Some(0.0)) => "0".into(),
+        (None, Some(most)) => format!("≤ {}", number(most)),
+        (Some(least), None) => format!("≥ {}", number(least)),
+        (None, None) => String::new(),
+    }
+}
+
+/// What the figure is of, and what it would take to tell.
+fn explanation(record: &RunRecord, check: &Check) -> String {
+    let what = what(record, check);
+    match check.verdict {
+        Verdict::CannotTell(untold) => format!("{what}; {}", to_tell(record, untold)),
+        Verdict::Holds | Verdict::Fails => what,
+    }
+}
+
+fn what(record: &RunRecord, check: &Check) -> String {
+    match &check.subject {
+        Subject::MixInAll => "off the mix, summed over all operations".into(),
+        Subject::MixOf(share) => format!("off its share: {}", of_share(share)),
+        Subject::MixOnWireOf(share) => format!("of all calls on the wire: {}", of_share(share)),
+        Subject::Achieved { due_ops_per_s, .. } => achieved(record, *due_ops_per_s),
+        Subject::DispatchDelay {
+            p99_ns,
+            response_time_mean_ns,
+        } => format!(
+            "late in the mean, {:.1} % of the response time; p99 {}",
+            100.0 * check.figure / response_time_mean_ns,
+            time_text(*p99_ns as f64)
+        ),
+        Subject::Headroom { .. } => {
+            let ceiling = record.headroom.as_ref().map_or_else(String::new, |can| {
+                format!(
+                    "; one alone exchanges {} NULL/s with the built-in server",
+                    quantity::load_text(can.engine_ops_per_s, 0.05 * can.engine_ops_per_s)
+                )
+            });
+            format!("of the window the busiest worker was busy{ceiling}")
+        }
+        Subject::Errors {
+            skipped, scheduled, ..
+        } => match skipped {
+            0 => format!("of {} operations", grouped(*scheduled)),
+            count => format!(
+                "of {} operations, {} of them never sent",
+                grouped(*scheduled),
+                grouped(*count)
+            ),
+        },
+        Subject::InFlight {
+            counted,
+            least,
+            most,
+        } => {
+            let (least, most) = (format!("{least:.3}"), format!("{most:.3}"));
+            let law = match least == most {
+                true => least,
+                false => format!("{least} to {most}"),
+            };
+            format!("outside of Little's law: {counted:.3} counted, {law} by the law")
+        }
+        Subject::SteadyState { first_ns, last_ns } => format!(
+            "response time from the first third to the last: {} to {}",
+            time_text(*first_ns),
+            time_text(*last_ns)
+        ),
+        Subject::SamplesAbove(of) => format!(
+            "lie above the p99 of {} operations; it takes {} operations",
+            grouped(of.count),
+            grouped((percentile::beyond_min(of.quantile) / (1.0 - of.quantile)).ceil() as u64)
+        ),
+        Subject::PercentileSpread(of) => spread(of),
+    }
+}
+
+fn of_share(share: &OffShare) -> String {
+    format!(
+        "{}, {:.2} % for {:.2} %",
+        share.operation.name(),
+        share.got_percent,
+        share.want_percent
+    )
+}
+
+fn achieved(record: &RunRecord, due: f64) -> String {
+    match &record.mix {
+        Some(mix) if mix.wire.is_some() => {
+            format!(
+                "of the {} that were offered, on the wire",
+                calls_per_second(due)
+            )
+        }
+        Some(mix) if mix.asked_calls.is_some() => {
+            format!(
+                "of the {} that were offered, as asked",
+                calls_per_second(due)
+            )
+        }
+        _ => format!("of the {} that were due", operations_per_second(due)),
+    }
+}
+
+fn spread(of: &PercentileOfAll) -> String {
+    format!(
+        "between the ends of the 95 % interval of the p99, {} to {}",
+        time_text(of.from_ns as f64),
+        time_text(of.to_ns as f64)
+    )
+}
+
+/// What it would take to tell.
+fn to_tell(record: &RunRecord, untold: Untold) -> String {
+    match untold {
+        Untold::TooShort { times } => format!("a run of about {} tells", length(record, times)),
+        Untold::Spinning => "workers spin before due moments, so this says nothing".into(),
+        Untold::ConnectionLost => "a lost connection held operations that were not sent".into(),
+        Untold::Overhang => {
+            "operations take too long for such a window: run longer, or offer less".into()
+        }
+        Untold::EndedEarly => "the run ended early".into(),
+    }
+}
+
+/// So many times as long as the run was, rounded up to two digits.
+fn length(record: &RunRecord, times: f64) -> String {
+    if record.plan.count.is_some() {
+        let count = record.totals.ledger.ended() as f64 * times;
+        return format!("{} operations", grouped(rounded_up(count) as u64));
+    }
+    let seconds = record.window_ns as f64 / 1e9 * times;
+    match seconds {
+        _ if seconds < 120.0 => format!("{} s", rounded_up(seconds).ceil()),
+        _ if seconds < 7200.0 => format!("{} min", rounded_up(seconds / 60.0).ceil()),
+        _ => format!("{} h", rounded_up(seconds / 3600.0).ceil()),
+    }
+}
+
+fn rounded_up(value: f64) -> f64 {
+    let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0);
+    (value / unit - 1e-9).ceil() * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use filestone_model::measure::caveat::{Caveat, find};
+    use filestone_model::plan::ArrivalsPlan;
+
+    fn check(record: &RunRecord, called: &str) -> Option<Check> {
+        let mut checks = verdict::checks(record).into_iter();
+        checks.find(|check| name(&check.subject) == called)
+    }
+
+    fn is(record: &RunRecord, called: &str) -> &'static str {
+        check(record, called).map_or("-", |check| verdict_text(check.verdict))
+    }
+
+    fn shown(record: &RunRecord, called: &str) -> String {
+        let check = check(record, called).expect("it is made");
+        format!("{} {}", figure(&check), explanation(record, &check))
+    }
+
+    fn has(record: &RunRecord, is_such: impl Fn(&Caveat) -> bool) -> bool {
+        find(record).iter().any(is_such)
+    }
+
+    #[test]
+    fn no_worker_is_busy_for_more_than_all_of_the_time() {
+        let mut record = canned::mix();
+        record.totals.workers[0].busy_percent = 100.6;
+        assert!(shown(&record, "headroom").starts_with("100.00 % of the window"));
+        // It spins before due moments, and no load was lost.
+        assert_eq!(is(&record, "headroom"), "cannot tell");
+        record.plan.arrivals = ArrivalsPlan::Closed;
+        record.totals.offered_load_ops_per_s = None;
+        assert_eq!(is(&record, "headroom"), "FAILS");
+        assert!(has(&record, |caveat| matches!(
+            caveat,
+            Caveat::GeneratorWasTheLimit { .. }
+        )));
+    }
+
+    #[test]
+    fn table_and_caveats_say_the_same() {
+        let mut record = canned::mix();
+        // What was counted is more than 5 % above the law, and the dispatch delay explains it.
+        let mix = record.mix.as_mut().expect("a mix");
+        let law = mix.in_flight_by_littles_law;
+        mix.in_flight_mean = 1.2 * law;
+        let is_law = |caveat: &Caveat| matches!(caveat, Caveat::LittlesLaw { .. });
+        record.totals.dispatch_delay_ns.sum = (0.2 * law * record.window_ns as f64) as u64;
+        assert_eq!(is(&record, "in flight"), "holds");
+        assert!(!has(&record, is_law));
+        record.totals.dispatch_delay_ns.sum = 0;
+        assert_eq!(is(&record, "in flight"), "FAILS");
+        assert!(shown(&record, "in flight").starts_with("+20.0"));
+        assert!(has(&record, is_law));
+        record.totals.reconnections = 1;
+        assert_eq!(is(&record, "in flight"), "cannot tell");
+        assert!(!has(&record, is_law));
+    }
+
+    #[test]
+    fn what_the_warm_up_left_over_is_not_more_than_all_of_what_was_due() {
+        let mut record = canned::mix();
+        record.totals.achieved_load_ops_per_s = 4001.0 / 2.0;
+        let text = shown(&record, "achieved");
+        assert!(text.starts_with("100.00 "), "{text}");
+        assert!(
+            text.ends_with(" % of the 2,000 operations/s that were due"),
+            "{text}"
+        );
+        assert_eq!(is(&record, "achieved"), "holds");
+    }
+
+    #[test]
+    fn a_backlog_of_the_warm_up_is_another_load_than_the_one_offered() {
+        let mut record = canned::mix();
+        record.totals.achieved_load_ops_per_s = 1.13 * 2000.0;
+        assert_eq!(is(&record, "achieved"), "FAILS");
+        assert!(has(&record, |caveat| matches!(
+            caveat,
+            Caveat::AchievedAboveOffered { left_over: 520, .. }
+        )));
+        let text = crate::report::shortfall::sentence(&record).expect("it is said at the top");
+        assert!(
+            text.contains("520 operations of it ended in the window"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_drift_that_chance_explains_cannot_be_told() {
+        let mut record = canned::mix();
+        let thirds = |record: &mut RunRecord, last: f64, error: f64| {
+            let thirds = &mut record.mix.as_mut().expect("a mix").thirds;
+            for (third, mean) in thirds.iter_mut().zip([100.0, 100.0, last]) {
+                third.ended = 100;
+                (third.response_time_mean_ns, third.standard_error_ns) = (mean, error);
+            }
+        };
+        thirds(&mut record, 120.0, 1.0);
+        assert_eq!(is(&record, "steady state"), "FAILS");
+        thirds(&mut record, 105.0, 1.0);
+        assert_eq!(is(&record, "steady state"), "holds");
+        // +226 % with a chance of ± 1176 %, in two seconds.
+        thirds(&mut record, 326.0, 600.0 / std::f64::consts::SQRT_2);
+        assert_eq!(is(&record, "steady state"), "cannot tell");
+        let text = shown(&record, "steady state");
+        assert!(text.starts_with("+200 ± 1200 %"), "{text}");
+        // (1176/10)² times two seconds are 7 h 41 min.
+        assert!(text.ends_with("; a run of about 8 h tells"), "{text}");
+        let is_drift = |caveat: &Caveat| matches!(caveat, Caveat::Drift { .. });
+        assert!(!has(&record, is_drift));
+    }
+
+    #[test]
+    fn a_count_of_random_arrivals_may_take_as_long_as_chance_lets_it() {
+        let mut record = canned::mix();
+        record.plan.count = Some(100);
+        record.window_ns = 50_000_000;
+        for (achieved, said) in [(1600.0, "cannot tell"), (1500.0, "FAILS")] {
+            record.totals.achieved_load_ops_per_s = achieved;
+            assert_eq!(is(&record, "achieved"), said);
+        }
+    }
+
+    #[test]
+    fn errors_that_explain_what_is_missing_are_named() {
+        let mut record = canned::mix();
+        let fail = |record: &mut RunRecord, failure: &str| {
+            let kind = &mut record.totals.kinds[0];
+            kind.failures = vec![filestone_model::measure::run_record::FailureCount {
+                failure: failure.into(),
+                count: 400,
+            }];
+            let ledger = &mut record.totals.ledger;
+            (ledger.ok, ledger.failed) = (3600, 400);
+            record.totals.achieved_load_ops_per_s = 1800.0;
+        };
+        let help = |record: &RunRecord| {
+            let caveats = find(record);
+            let mut below = caveats
+                .iter()
+                .filter(|caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. }));
+            below.next().and_then(|caveat| caveat.sentence().1)
+        };
+        fail(&mut record, "NFS3ERR_IO (5)");
+        assert!(help(&record).is_some_and(|help| help.contains("table of errors")));
+        fail(&mut record, "NFS3ERR_JUKEBOX (10008)");
+        assert!(help(&record).is_some_and(|help| help.contains("asks the client to wait")));
+        let text = crate::report::shortfall::sentence(&record).expect("it is said at the top");
+        assert!(text.contains("NFS3ERR_JUKEBOX"), "{text}");
+        // Without errors it is the server.
+        record.totals.ledger.failed = 0;
+        assert!(help(&record).is_some_and(|help| help.contains("offer less")));
+    }
+
+    #[test]
+    fn the_block_of_checks() {
+        insta::assert_snapshot!(render(&canned::mix(), Page::default()));
+    }
+}

@@ -1,0 +1,330 @@
+//! Command lines as they were meant: a word that another benchmark has, one that is missing, or
+//! one that is misspelt is replaced, until the command line can be read.
+
+use crate::options::target;
+use crate::quantity;
+use crate::shell::shell_line;
+use crate::usage::foreign_words::{ForeignOption, Ours, foreign_operation, foreign_option};
+use crate::usage::{context, name};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use filestone_model::load::diagnostic::suggestion;
+use filestone_model::operation::OpKind;
+
+/// More words to replace are a command line of another program altogether.
+const REPLACED_MAX: usize = 16;
+/// No call moves so many bytes: it is the length of a file.
+const LONG: u64 = 16 << 20;
+/// Programs whose command lines `as` takes.
+const ANCESTORS: [&str; 5] = ["nct", "dbench", "tbench", "tbench_srv", "nhfsstone"];
+
+/// What was meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Correction {
+    /// Why, in a few words, a line for each word that is ours now.
+    pub reasons: Vec<String>,
+    /// Command lines that can be read, `filestone` first; the shell's words as they are typed.
+    pub lines: Vec<String>,
+}
+
+/// Words, why they are others now, and how often the whole is to be done.
+#[derive(Debug, Clone, Default)]
+struct Attempt {
+    words: Vec<String>,
+    reasons: Vec<String>,
+    repetitions: Option<String>,
+}
+
+/// What the words behind `filestone` were meant to be; `None` if nothing is near.
+pub fn correction(words: &[&str], error: &clap::Error) -> Option<Correction> {
+    let words = words.iter().map(ToString::to_string).collect();
+    let attempt = Attempt {
+        words,
+        ..Attempt::default()
+    };
+    if let Some(lines) = target_alone(&attempt, error) {
+        return Some(lines);
+    }
+    attempt.step(error)?.read()
+}
+
+fn parse(words: &[String]) -> Result<(), clap::Error> {
+    let words = std::iter::once("filestone").chain(words.iter().map(String::as_str));
+    match crate::command().try_get_matches_from(words) {
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(()),
+        parsed => parsed.map(|_| ()),
+    }
+}
+
+/// `filestone nfs://server/export`: one operation, or a mix of them?
+fn target_alone(attempt: &Attempt, error: &clap::Error) -> Option<Correction> {
+    let first = attempt.words.first()?;
+    if error.kind() != ErrorKind::InvalidSubcommand || !is_target(first) {
+        return None;
+    }
+    let lines = [&["probe", "getattr"][..], &["mix"]].map(|begin| {
+        let begin = begin.iter().map(ToString::to_string);
+        begin.chain(attempt.words.iter().cloned()).collect()
+    });
+    let mut lines = lines.into_iter().map(|words: Vec<String>| Attempt {
+        words,
+        ..Attempt::default()
+    });
+    let readable = lines.by_ref().map(Attempt::read);
+    let lines: Vec<String> = readable.flatten().flat_map(|one| one.lines).collect();
+    (!lines.is_empty()).then(|| Correction {
+        reasons: vec!["say what to ask it: one operation, or a mix of them".into()],
+        lines,
+    })
+}
+
+fn is_target(word: &str) -> bool {
+    word.contains(":/") && target::parse(word).is_ok()
+}
+
+/// `nfs://host/path` of `host:/path`.
+fn as_url(target: &str) -> String {
+    match target.starts_with("nfs://") {
+        true => target.into(),
+        false => format!("nfs://{}", target.replacen(":/", "/", 1)),
+    }
+}
+
+impl Attempt {
+    /// The command line if it can be read, with other words replaced.
+    fn read(mut self) -> Option<Correction> {
+        for _ in 0..REPLACED_MAX {
+            match parse(&self.words) {
+                Ok(()) => return Some(self.finished()),
+                Err(error) => self = self.step(&error)?,
+            }
+        }
+        None
+    }
+
+    fn finished(self) -> Correction {
+        let line = shell_line(&self.words);
+        Correction {
+            reasons: self.reasons,
+            lines: vec![match self.repetitions {
+                None => line,
+                Some(count) => {
+                    format!("for i in $(seq {count}); do {line} --output result-$i; done")
+                }
+            }],
+        }
+    }
+
+    /// One word further; `None` if nothing is known that would help.
+    fn step(self, error: &clap::Error) -> Option<Self> {
+        let command = self.words.first().cloned().unwrap_or_default();
+        let argument = context(error, ContextKind::InvalidArg).map(|text| name(&text));
+        match error.kind() {
+            ErrorKind::InvalidSubcommand => self.with_command(&command, error),
+            ErrorKind::UnknownArgument => {
+                let word = argument?;
+                match foreign_option(&word, &command) {
+                    Some(option) => self.with_option(&word, option),
+                    None => self.with_near(&word, error),
+                }
+            }
+            ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+                let value = context(error, ContextKind::InvalidValue)?;
+                self.with_value(&argument?, &value, error)
+            }
+            ErrorKind::ArgumentConflict if argument.as_deref() == Some("--size") => {
+                self.with_size()
+            }
+            _ => None,
+        }
+    }
+
+    /// fio's `--size` is how long a file is, elbencho's too.
+    fn with_size(mut self) -> Option<Self> {
+        let is_long = |value: &str| quantity::bytes(value).is_ok_and(|bytes| bytes >= LONG);
+        let (mut places, mut long) = (0..self.words.len(), None);
+        for place in places.by_ref() {
+            let next = self.words.get(place + 1);
+            long = match self.words[place].strip_prefix("--size") {
+                Some("") => next
+                    .filter(|next| is_long(next))
+                    .map(|next| (next.clone(), 2)),
+                Some(value) => {
+                    let value = value.strip_prefix('=').filter(|value| is_long(value));
+                    value.map(|value| (value.to_string(), 1))
+                }
+                None => None,
+            };
+            if long.is_some() {
+                break;
+            }
+        }
+        let ((value, count), place) = (long?, places.start - 1);
+        let is_write = self
+            .words
+            .get(1)
+            .is_some_and(|operation| operation.contains("write"));
+        match is_write {
+            true => {
+                let why = "--size is bytes per call, --file-size how long a file is";
+                self.reasons.push(why.into());
+                self.replace(place, count, &["--file-size", &value]);
+            }
+            false => {
+                let why = "--size is bytes per call; a file that is read is as long as it is";
+                self.reasons.push(why.into());
+                self.replace(place, count, &[]);
+            }
+        }
+        Some(self)
+    }
+
+    /// The first word is no command of ours: an operation, or another program's command.
+    fn with_command(mut self, word: &str, error: &clap::Error) -> Option<Self> {
+        let operation = OpKind::PROCEDURES.iter().find(|kind| kind.name() == word);
+        if let Some(operation) = operation {
+            self.reasons
+                .push(format!("{word} is an operation of probe"));
+            self.replace(0, 1, &["probe", operation.name()]);
+        } else if ANCESTORS.contains(&word) {
+            self.reasons
+                .push(format!("{word}'s own command line comes behind as"));
+            self.replace(0, 1, &["as", word]);
+        } else if let Some(operation) = foreign_operation(word) {
+            self.reasons.push(operation.reason.to_string());
+            self.replace(0, 1, operation.ours);
+        } else {
+            let near = near(error, word)?;
+            self.replace(0, 1, &[&near]);
+        }
+        Some(self)
+    }
+
+    fn with_option(mut self, word: &str, option: &ForeignOption) -> Option<Self> {
+        let begin = format!("{word}=");
+        let is_it = |given: &String| given == word || given.starts_with(&begin);
+        let place = self.words.iter().position(is_it)?;
+        let attached = self
+            .words
+            .get(place)?
+            .strip_prefix(&begin)
+            .map(String::from);
+        let next = self
+            .words
+            .get(place + 1)
+            .filter(|next| !next.starts_with('-'));
+        let (value, count) = match (attached, next) {
+            (Some(value), _) => (Some(value), 1),
+            (None, Some(next)) if option.has_value => (Some(next.clone()), 2),
+            (None, _) => (None, 1),
+        };
+        let command = self.words.first()?.clone();
+        match option.ours {
+            Ours::Option(ours) => {
+                self.reasons
+                    .push(format!("{word} is {ours} here: {}", option.reason));
+                self.replace(place, count, &[ours, &value?]);
+            }
+            Ours::Words(words) => {
+                let ours = words.join(" ");
+                let is_load = words.is_empty();
+                self.reasons.push(match is_load {
+                    true => format!("{word}: {}", option.reason),
+                    false => format!("{word} is {ours} here: {}", option.reason),
+                });
+                let value = value.filter(|_| is_load);
+                let words: Vec<&str> = words.iter().copied().chain(value.as_deref()).collect();
+                self.replace(place, count, &words);
+            }
+            Ours::Operation => {
+                let value = value?;
+                self.reasons.push(format!("{word}: {}", option.reason));
+                self.replace(place, count, &[]);
+                self.words.insert(1, value);
+            }
+            Ours::Target => {
+                let value = value?;
+                self.reasons.push(format!("{word}: {}", option.reason));
+                match (is_target(&value), &*command) {
+                    (true, "probe" | "mix") => self.replace(place, count, &[&value]),
+                    (true, _) => self.replace(place, count, &["--on", &as_url(&value)]),
+                    (false, "mix" | "replay") => {
+                        self.replace(place, count, &["--on", &format!("local:{value}")]);
+                    }
+                    (false, _) => return None,
+                }
+            }
+            Ours::Repetitions => {
+                self.reasons.push(format!("{word}: {}", option.reason));
+                self.repetitions = value.filter(|value| value.parse::<u32>().is_ok());
+                self.replace(place, count, &[]);
+            }
+            Ours::Nothing => {
+                self.reasons
+                    .push(format!("{word} is left out: {}", option.reason));
+                self.replace(place, count, &[]);
+            }
+        }
+        Some(self)
+    }
+
+    fn with_value(mut self, argument: &str, value: &str, error: &clap::Error) -> Option<Self> {
+        let place = self.words.iter().position(|word| {
+            word == value || word.strip_prefix(&format!("{argument}=")) == Some(value)
+        })?;
+        if argument == "OP"
+            && let Some(operation) = foreign_operation(value)
+        {
+            self.reasons.push(operation.reason.to_string());
+            self.replace(place, 1, &operation.ours[1..]);
+            self.words[0] = operation.ours[0].into();
+            return Some(self);
+        }
+        if argument == "--size" && self.words[0] == "probe" {
+            return self.with_size();
+        }
+        let near = near(error, value)?;
+        let word = self.words[place].replace(value, &near);
+        self.replace(place, 1, &[&word]);
+        Some(self)
+    }
+
+    /// A word that is misspelt.
+    fn with_near(mut self, word: &str, error: &clap::Error) -> Option<Self> {
+        let near = near(error, word)?;
+        let begin = format!("{word}=");
+        let is_it = |given: &String| given == word || given.starts_with(&begin);
+        let place = self.words.iter().position(is_it)?;
+        let given = self.words[place].replacen(word, &near, 1);
+        self.replace(place, 1, &[&given]);
+        Some(self)
+    }
+
+    fn replace(&mut self, place: usize, count: usize, words: &[&str]) {
+        let words = words.iter().map(ToString::to_string);
+        self.words.splice(place..place + count, words);
+    }
+}
+
+/// What clap takes for a misspelling of `word`, if it is near enough to be meant.
+pub fn near(error: &clap::Error, word: &str) -> Option<String> {
+    let kinds = [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+        ContextKind::SuggestedSubcommand,
+    ];
+    let candidates = kinds.into_iter().filter_map(|kind| match error.get(kind)? {
+        ContextValue::String(text) => Some(vec![name(text)]),
+        ContextValue::Strings(texts) => Some(texts.clone()),
+        _ => None,
+    });
+    let candidates: Vec<String> = candidates.flatten().collect();
+    let bare = |text: &str| text.trim_start_matches('-').to_string();
+    let is_near = |candidate: &&String| {
+        suggestion(bare(word).as_bytes(), [&*bare(candidate)].into_iter()).is_some()
+    };
+    // Of several, as of clap's own list, the last is the most alike.
+    candidates.iter().rfind(is_near).cloned()
+}
+
+#[cfg(test)]
+mod tests;
