@@ -19,5 +19,6 @@ pub mod run;
 pub mod stop;
 pub mod transport;
 pub mod worker;
+pub mod workspace;
 
 pub use error::{Guilt, RunError};

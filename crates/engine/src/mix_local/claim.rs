@@ -8,10 +8,8 @@
 
 use super::removal;
 use crate::error::RunError;
-use crate::host;
-use crate::replay::LeftOver;
 use crate::replay::local::{marked_directory, nfs_mount};
-use crate::replay::marker;
+use crate::workspace::marker::{Liveness, Marker, Owner as LeftOver};
 use filestone_model::file_set::Recipe;
 use filestone_model::plan::FileSetPlan;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -123,13 +121,13 @@ impl Claim {
         }
         let text = marked_directory::read_marker(marker)
             .map_err(|errno| refused(&self.path, errno, "reading its marker"))?;
-        let Some(run) = LeftOver::read(self.path.display().to_string(), &text) else {
+        let Some(run) = LeftOver::read(&self.path.display().to_string(), &text) else {
             return Err(is_somebodys(&self.path));
         };
-        if marked_directory::goes_on(&run, is_locked).unwrap_or(true) {
+        if run.liveness(marked_directory::holder(is_locked)) != Liveness::Over {
             return Err(self.is_in_use(&run.process_in_words()));
         }
-        match Recipe::find(&String::from_utf8_lossy(&text)) {
+        match Recipe::find(&text) {
             Some(recipe) if recipe == self.recipe => Ok(()),
             _ => Err(unsuitable(
                 &self.path,
@@ -168,11 +166,6 @@ impl Claim {
     /// Puts another marker into the place of the one that is there: of a run that goes on, or
     /// of one that has given the set up.
     fn mark(&mut self, is_given_up: bool) -> Result<(), RunError> {
-        let text = format!(
-            "{}{}",
-            marker::text(&host::name(), is_given_up),
-            self.recipe
-        );
         let writing = |errno| refused(&self.path, errno, "writing its marker");
         // Whoever makes it is the only one who changes the marker.
         let next = match marked_directory::make_marker(&self.set, NEXT_MARKER) {
@@ -183,7 +176,12 @@ impl Claim {
             made => made,
         };
         let next = next.map_err(writing)?;
-        let placed = self.lock(&next).and_then(|_| {
+        let placed = self.lock(&next).and_then(|is_locked| {
+            let marker = Marker {
+                is_given_up,
+                lines: &self.recipe.to_string(),
+            };
+            let text = marker.text(is_locked);
             write_all(&next, text.as_bytes())
                 .and_then(|()| rustix::fs::fsync(&next))
                 .and_then(|()| rustix::fs::renameat(&self.set, NEXT_MARKER, &self.set, MARKER))
@@ -217,8 +215,8 @@ impl Claim {
         let is_locked = self.lock(&next)?;
         let text = marked_directory::read_marker(&next)
             .map_err(|errno| refused(&path, errno, "reading it"))?;
-        match LeftOver::read(path.display().to_string(), &text) {
-            Some(run) if marked_directory::goes_on(&run, is_locked).unwrap_or(true) => {
+        match LeftOver::read(&path.display().to_string(), &text) {
+            Some(run) if run.liveness(marked_directory::holder(is_locked)) != Liveness::Over => {
                 return Err(self.is_in_use(&run.process_in_words()));
             }
             Some(_) => {}

@@ -4,7 +4,6 @@ mod board;
 mod client;
 pub mod layer;
 pub mod local;
-pub(crate) mod marker;
 mod mismatches;
 pub mod nfs3;
 mod open;
@@ -19,7 +18,6 @@ mod watch;
 
 pub use layer::{Layer, LayerLost, Reply, StopSign};
 pub use local::{LocalLayer, LocalOptions, LocalSite};
-pub use marker::LeftOver;
 pub use nfs3::{Nfs3Layer, Nfs3Options, Nfs3Site};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;

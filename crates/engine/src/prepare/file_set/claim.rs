@@ -11,9 +11,9 @@
 use super::listing::{self, Object};
 use crate::error::RunError;
 use crate::prepare::own_directory::{MARKER, join};
-use crate::replay::marker::{self, LeftOver};
 use crate::replay::nfs3::calls::{Failure, Nfs, Outcome};
 use crate::replay::nfs3::remove::gone;
+use crate::workspace::marker::{Liveness, LockHolder, Marker, Owner as LeftOver};
 use filestone_model::file_set::Recipe;
 use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::{FileType, Handle, Status};
@@ -97,7 +97,7 @@ fn look(nfs: &mut Nfs, parent: &Handle, name: &str, path: &str) -> Outcome<Found
         return Ok(Found::Begun(found.handle));
     }
     // Each set has had its recipe from its first marker on: what has none is no set.
-    let run = LeftOver::read(path.into(), text.as_bytes());
+    let run = LeftOver::read(path, &text);
     Ok(match run.zip(Recipe::find(&text)) {
         Some((run, recipe)) => Found::Ours(found.handle, run, recipe),
         None => somebodys,
@@ -128,15 +128,15 @@ fn not_ours(path: &str, file_type: FileType) -> RunError {
 }
 
 /// An error unless the run that the marker names is certainly over.
-fn check_over(run: &LeftOver, host: &str, path: &str) -> Result<(), RunError> {
+fn check_over(run: &LeftOver, path: &str) -> Result<(), RunError> {
     let (process, started) = (run.process_in_words(), run.started_in_words());
-    match run.is_going_on(host) {
-        Some(false) => Ok(()),
-        Some(true) => Err(unsuitable(
+    match run.liveness(LockHolder::None) {
+        Liveness::Over => Ok(()),
+        Liveness::Running => Err(unsuitable(
             format!("{path}: another run is using this file set ({process})"),
             "wait for its end, or give the file set another name or directory".into(),
         )),
-        None => Err(unsuitable(
+        Liveness::Unknown => Err(unsuitable(
             format!(
                 "{path}: this file set is left over, or in use, by {process}, \
                  whose run began {started}"
@@ -150,9 +150,13 @@ fn check_over(run: &LeftOver, host: &str, path: &str) -> Result<(), RunError> {
 }
 
 /// A marker's text.
-fn text_of(host: &str, is_given_up: bool, recipe: Option<&Recipe>) -> String {
+fn text_of(is_given_up: bool, recipe: Option<&Recipe>) -> String {
     let recipe = recipe.map(Recipe::to_string).unwrap_or_default();
-    format!("{}{recipe}", marker::text(host, is_given_up))
+    let marker = Marker {
+        is_given_up,
+        lines: &recipe,
+    };
+    marker.text(false)
 }
 
 /// Whether the server has no room for what was to be made.
@@ -169,7 +173,6 @@ impl Home {
         nfs: &mut Nfs,
         (path, parent): (&str, Handle),
         name: &str,
-        host: &str,
         recipe: &Recipe,
     ) -> Result<(Self, Before), RunError> {
         let path = join(path, name.as_bytes());
@@ -182,36 +185,36 @@ impl Home {
         };
         match found.map_err(|failure| error_at(&home.path, "LOOKUP", failure))? {
             Found::Nothing => {
-                home.make(nfs, host, recipe)?;
+                home.make(nfs, recipe)?;
                 Ok((home, Before::Welcome))
             }
             Found::Somebodys(file_type) => Err(not_ours(&home.path, file_type)),
             Found::Begun(handle) => {
                 home.handle = handle;
                 home.remove(nfs)?;
-                home.make(nfs, host, recipe)?;
+                home.make(nfs, recipe)?;
                 Ok((home, Before::Welcome))
             }
             Found::Ours(handle, run, theirs) => {
-                check_over(&run, host, &home.path)?;
+                check_over(&run, &home.path)?;
                 home.handle = handle;
                 let before = match &theirs == recipe {
                     true => Before::Welcome,
                     false => Before::Other,
                 };
                 // The old recipe stays until the last of the old set is gone.
-                home.take_over(nfs, host, &theirs)?;
+                home.take_over(nfs, &theirs)?;
                 Ok((home, before))
             }
         }
     }
 
-    fn make(&mut self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
+    fn make(&mut self, nfs: &mut Nfs, recipe: &Recipe) -> Result<(), RunError> {
         let name = self.name.as_bytes();
         self.handle = nfs
             .make_own_directory(&self.parent, name, 0o755)
             .map_err(|failure| error_at(&self.path, "MKDIR", failure))?;
-        let text = text_of(host, false, Some(recipe));
+        let text = text_of(false, Some(recipe));
         self.mark(nfs, MARKER, &text).map_err(|failure| {
             // It was made a moment ago, and nothing is in it but perhaps the marker.
             nfs.remove(&self.handle, MARKER.as_bytes()).ok();
@@ -244,8 +247,8 @@ impl Home {
     }
 
     /// Enters this process into the marker, unless another run is faster.
-    fn take_over(&self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
-        let text = text_of(host, false, Some(recipe));
+    fn take_over(&self, nfs: &mut Nfs, recipe: &Recipe) -> Result<(), RunError> {
+        let text = text_of(false, Some(recipe));
         let next = NEXT_MARKER.as_bytes();
         let at = |procedure| {
             let path = join(&self.path, next);
@@ -256,15 +259,15 @@ impl Home {
             .as_ref()
             .is_err_and(|failure| failure.is(Status::EXIST))
         {
-            self.clear_next(nfs, host)?;
+            self.clear_next(nfs)?;
             made = self.mark(nfs, NEXT_MARKER, &text);
         }
         if is_full(&made) {
-            return self.take_over_in_place(nfs, host, &text);
+            return self.take_over_in_place(nfs, &text);
         }
         made.map_err(at("CREATE"))?;
         // From here on, nobody else can take it over.
-        if let Err(error) = self.check_free(nfs, host) {
+        if let Err(error) = self.check_free(nfs) {
             nfs.remove(&self.handle, next).ok();
             return Err(error);
         }
@@ -278,16 +281,16 @@ impl Home {
 
     /// The same without room for anything new: of several runs that write into the marker at
     /// the same time, the last one has the set.
-    fn take_over_in_place(&self, nfs: &mut Nfs, host: &str, text: &str) -> Result<(), RunError> {
-        self.check_free(nfs, host)?;
+    fn take_over_in_place(&self, nfs: &mut Nfs, text: &str) -> Result<(), RunError> {
+        self.check_free(nfs)?;
         self.rewrite(nfs, text)?;
         nfs.0
             .wait(SETTLE)
             .map_err(|lost| error_at(&self.path, "WRITE", lost.into()))?;
-        if self.is_ours(nfs, host)? {
+        if self.is_ours(nfs)? {
             return Ok(());
         }
-        self.check_free(nfs, host)?;
+        self.check_free(nfs)?;
         Err(unsuitable(
             format!("{}: another run was faster", self.path),
             "try again, or give the file set another name or directory".into(),
@@ -295,49 +298,45 @@ impl Home {
     }
 
     /// An error unless the run that the marker names is over.
-    fn check_free(&self, nfs: &mut Nfs, host: &str) -> Result<(), RunError> {
+    fn check_free(&self, nfs: &mut Nfs) -> Result<(), RunError> {
         let text = self.text(nfs)?;
-        match LeftOver::read(self.path.clone(), text.as_bytes()) {
-            Some(run) => check_over(&run, host, &self.path),
+        match LeftOver::read(&self.path, &text) {
+            Some(run) => check_over(&run, &self.path),
             None => Err(not_ours(&self.path, FileType::Directory)),
         }
     }
 
     /// Says in the marker that this process made the set by this recipe.
-    pub fn enter_recipe(&self, nfs: &mut Nfs, host: &str, recipe: &Recipe) -> Result<(), RunError> {
-        self.rewrite(nfs, &text_of(host, false, Some(recipe)))
+    pub fn enter_recipe(&self, nfs: &mut Nfs, recipe: &Recipe) -> Result<(), RunError> {
+        self.rewrite(nfs, &text_of(false, Some(recipe)))
     }
 
     /// Gives the claim up; the set stays. Of a set that is not ours any more, nothing is changed.
-    pub fn release(&self, nfs: &mut Nfs, host: &str) -> Result<(), RunError> {
-        if !self.is_ours(nfs, host)? {
+    pub fn release(&self, nfs: &mut Nfs) -> Result<(), RunError> {
+        if !self.is_ours(nfs)? {
             return Ok(());
         }
         let recipe = Recipe::find(&self.text(nfs)?);
-        self.rewrite(nfs, &text_of(host, true, recipe.as_ref()))
+        self.rewrite(nfs, &text_of(true, recipe.as_ref()))
     }
 
     /// Whether the marker says that this process uses the set.
-    pub fn is_ours(&self, nfs: &mut Nfs, host: &str) -> Result<bool, RunError> {
+    pub fn is_ours(&self, nfs: &mut Nfs) -> Result<bool, RunError> {
         let text = self.text(nfs)?;
-        let run = LeftOver::read(self.path.clone(), text.as_bytes());
-        Ok(run.is_some_and(|run| {
-            run.process == Some(std::process::id())
-                && run.host.as_deref() == Some(host)
-                && run.is_going_on(host) == Some(true)
-        }))
+        let run = LeftOver::read(&self.path, &text);
+        Ok(run.is_some_and(|run| run.is_this_process()))
     }
 
     /// Takes away a marker that a run did not put into its place before its end.
-    fn clear_next(&self, nfs: &mut Nfs, host: &str) -> Result<(), RunError> {
+    fn clear_next(&self, nfs: &mut Nfs) -> Result<(), RunError> {
         let path = join(&self.path, NEXT_MARKER.as_bytes());
         let text = nfs
             .read_marker(&self.handle, NEXT_MARKER.as_bytes())
             .map_err(|failure| error_at(&path, "READ", failure))?
             .unwrap_or_default();
         // Without a word in it, the run ended between two calls.
-        if let Some(run) = LeftOver::read(path.clone(), text.as_bytes()) {
-            check_over(&run, host, &self.path)?;
+        if let Some(run) = LeftOver::read(&path, &text) {
+            check_over(&run, &self.path)?;
         } else if !text.is_empty() {
             return Err(not_ours(&path, FileType::Directory));
         }

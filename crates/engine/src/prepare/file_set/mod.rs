@@ -85,7 +85,6 @@ pub struct FileSet {
 #[derive(Debug, Default)]
 struct Claims {
     homes: Vec<Home>,
-    host: String,
 }
 
 /// Finds, checks and completes the file set, or makes it.
@@ -110,10 +109,7 @@ pub(super) fn begin(
     (stop, observer): (&AtomicBool, &mut dyn Observer),
 ) -> Result<FileSet, Box<Unfinished>> {
     let started = Instant::now();
-    let mut claims = Claims {
-        homes: Vec::new(),
-        host: crate::host::name(),
-    };
+    let mut claims = Claims { homes: Vec::new() };
     let sign = StopSign::default();
     let completed = attend(stop, &sign, || {
         complete(session, order, &mut claims, (&sign, observer))
@@ -281,7 +277,7 @@ impl Claims {
             }
             let place = (path.as_str(), *root);
             let name = &order.plan.name;
-            let claimed = Home::claim(remover.nfs, place, name, &self.host, &recipe)?;
+            let claimed = Home::claim(remover.nfs, place, name, &recipe)?;
             let (home, before) = claimed;
             self.homes.push(home.clone());
             seen.push(*root);
@@ -289,7 +285,7 @@ impl Claims {
             if before == Before::Other {
                 observer.preparing(&format!("removing another file set in {}", home.path));
                 remover.empty(&home.path, &home.handle)?;
-                home.enter_recipe(remover.nfs, &self.host, &recipe)?;
+                home.enter_recipe(remover.nfs, &recipe)?;
             }
         }
         Ok(home_of_root)
@@ -316,7 +312,7 @@ impl Claims {
             // One that fails does not keep the others.
             let mut result = Ok(());
             for home in &self.homes {
-                result = result.and(home.release(&mut nfs, &self.host));
+                result = result.and(home.release(&mut nfs));
             }
             result
         })
@@ -483,7 +479,7 @@ impl Claims {
         let mut nfs = connect(session, sign)?;
         let mut pipeline = pipeline(session, sign)?;
         while let Some(home) = self.homes.last() {
-            if !home.is_ours(&mut nfs, &self.host)? {
+            if !home.is_ours(&mut nfs)? {
                 return Err(RunError::Unsuitable(
                     format!(
                         "{}: is not ours any more: it has not been removed",

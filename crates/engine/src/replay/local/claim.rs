@@ -9,9 +9,8 @@ use super::listing::{Listing, is_dot};
 use super::names::DIRECTORY;
 use super::{marked_directory, nfs_mount};
 use crate::error::RunError;
-use crate::host;
-use crate::replay::marker::{self, LeftOver};
 use crate::replay::site::{BESIDE, Beside, CLIENTS, MARKER};
+use crate::workspace::marker::{Liveness, Marker, Owner as LeftOver};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -233,10 +232,7 @@ fn claim(root: BorrowedFd<'_>, directory: &Path) -> Result<Option<Claim>, RunErr
 fn mark(root: BorrowedFd<'_>) -> Result<Claim, Errno> {
     let clients = rustix::fs::openat(root, CLIENTS, DIRECTORY, Mode::empty())?;
     let marker = marked_directory::make_marker(&clients, MARKER)?;
-    let mut text = marker::text(&host::name(), false);
-    if nfs_mount::lock(&marker)? {
-        text.push_str(&marker::text_of_lock());
-    }
+    let text = Marker::default().text(nfs_mount::lock(&marker)?);
     let written = rustix::io::pwrite(&marker, text.as_bytes(), 0)?;
     if written != text.len() {
         return Err(Errno::NOSPC);
@@ -339,7 +335,7 @@ fn owner(root: BorrowedFd<'_>, directory: &Path) -> Result<Owner, Errno> {
         return Ok(Owner::Somebody);
     };
     let path = directory.join(CLIENTS).display().to_string();
-    let left_over = LeftOver::read(path, &marked_directory::read_marker(&marker)?);
+    let left_over = LeftOver::read(&path, &marked_directory::read_marker(&marker)?);
     // Before the text counts: a run that is just beginning has not written it yet.
     let is_locked = match nfs_mount::lock(&marker) {
         Err(Errno::AGAIN) => return Ok(Owner::Run(left_over.unwrap_or_default())),
@@ -348,10 +344,10 @@ fn owner(root: BorrowedFd<'_>, directory: &Path) -> Result<Owner, Errno> {
     let Some(left_over) = left_over else {
         return Ok(Owner::Somebody);
     };
-    match marked_directory::goes_on(&left_over, is_locked) {
-        Some(true) => return Ok(Owner::Run(left_over)),
-        None => return Ok(Owner::Unknown(left_over)),
-        Some(false) => {}
+    match left_over.liveness(marked_directory::holder(is_locked)) {
+        Liveness::Running => return Ok(Owner::Run(left_over)),
+        Liveness::Unknown => return Ok(Owner::Unknown(left_over)),
+        Liveness::Over => {}
     }
     let device = rustix::fs::fstat(&clients)?.st_dev;
     let claim = Claim {
@@ -402,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_run_of_which_it_is_not_known_whether_it_goes_on_is_left_to_the_user() {
-        let run = LeftOver::read(CLIENTS.into(), b"made by filestone 0\nprocess: 1\n");
+        let run = LeftOver::read(CLIENTS, "made by filestone 0\nprocess: 1\n");
         let said = complaint(Path::new("/d"), &Owner::Unknown(run.expect("a marker")));
         assert!(
             said.to_string()

@@ -7,8 +7,7 @@
 //! sure once it can be. Of others, and where there are no locks, the process is asked for.
 
 use super::nfs_mount;
-use crate::host;
-use crate::replay::marker::{LeftOver, MARKER_MAX_BYTES};
+use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -37,23 +36,20 @@ pub(crate) fn open_marker(directory: &OwnedFd, name: &str) -> Result<Option<Owne
 }
 
 /// What a marker says.
-pub(crate) fn read_marker(marker: &OwnedFd) -> Result<Vec<u8>, Errno> {
+pub(crate) fn read_marker(marker: &OwnedFd) -> Result<String, Errno> {
     let mut text = vec![0; MARKER_MAX_BYTES as usize];
     let len = rustix::io::pread(marker, &mut *text, 0)?;
     text.truncate(len);
-    Ok(text)
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Whether the run goes on that has written a marker, which this process has locked if
-/// `is_locked`; `None` if that is not known.
-pub(crate) fn goes_on(run: &LeftOver, is_locked: bool) -> Option<bool> {
-    let is_own = run.process == Some(std::process::id());
-    if is_locked && (run.has_locked() || is_own) {
-        return Some(false);
+/// Who holds the lock on a marker that this process has locked, or could not.
+pub(crate) fn holder(is_locked: bool) -> LockHolder {
+    if is_locked {
+        LockHolder::Us
+    } else {
+        LockHolder::None
     }
-    // Of a run of another host that has locked nothing, its lock is all that there is.
-    run.is_going_on(&host::name())
-        .or(is_locked.then_some(false))
 }
 
 /// Takes away a directory in which there is nothing any more but its marker. The marker
@@ -69,34 +65,4 @@ pub(crate) fn remove(
         || nfs_mount::unlink(parent, name.as_bytes(), AtFlags::REMOVEDIR),
         |errno| matches!(*errno, Errno::NOTEMPTY | Errno::EXIST),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::replay::marker;
-
-    #[test]
-    fn a_lock_that_is_to_be_had_tells_only_of_a_run_that_has_locked() {
-        let run = |text: &str| LeftOver::read("d".into(), text.as_bytes()).expect("a marker");
-        let here = host::name();
-        // Process 1 is always there, and is not this one.
-        let alive = format!("made by filestone 0\nhost: {here}\nprocess: 1\n");
-        let has_locked = alive.clone() + &marker::text_of_lock();
-        assert_eq!(goes_on(&run(&has_locked), true), Some(false));
-        assert_eq!(goes_on(&run(&alive), true), Some(true));
-        assert_eq!(goes_on(&run(&alive), false), Some(true));
-        // This process knows of its own runs that are over.
-        assert_eq!(
-            goes_on(&run(&marker::text(&here, false)), true),
-            Some(false)
-        );
-        let elsewhere = run("made by filestone 0\nhost: not this one\nprocess: 1\n");
-        assert_eq!(goes_on(&elsewhere, true), Some(false));
-        assert_eq!(goes_on(&elsewhere, false), None);
-        assert_eq!(
-            goes_on(&run("made by filestone 0\nprocess: 1\n"), false),
-            None
-        );
-    }
 }

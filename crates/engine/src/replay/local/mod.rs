@@ -34,7 +34,6 @@ mod territory;
 mod transfer;
 mod verbs;
 
-pub use super::marker::LeftOver;
 pub use claim::{remove_left_over, remove_left_over_beside};
 pub use options::LocalOptions;
 pub use site::LocalSite;

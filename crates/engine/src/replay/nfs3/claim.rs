@@ -8,8 +8,8 @@
 use super::calls::{Failure, Nfs};
 use super::remove::gone;
 use crate::error::RunError;
-use crate::replay::marker::{self, LeftOver};
 use crate::replay::site::{BESIDE, Beside, CLIENTS, MARKER};
+use crate::workspace::marker::{Liveness, LockHolder, Marker, Owner as LeftOver};
 use filestone_model::load::Status as LoadStatus;
 use filestone_model::plan::LeftOverPolicy;
 use filestone_wire::nfs3::{FileType, Handle, Status};
@@ -161,7 +161,7 @@ impl Ground<'_> {
             Err(failure) if failure.is(Status::EXIST) => return Ok(None),
             made => made.map_err(|failure| self.error("MKDIR", failure))?,
         };
-        let text = marker::text(self.host, false);
+        let text = Marker::default().text(false);
         match nfs.make_marker(&clients, MARKER.as_bytes(), 0o600, &text) {
             Ok(()) => Ok(Some(clients)),
             Err(failure) => {
@@ -177,7 +177,11 @@ impl Ground<'_> {
     /// Says in the marker that the run is over and its trees were kept. That needs no room on
     /// the server: loads fill disks.
     pub(super) fn give_up(&self, nfs: &mut Nfs, clients: &Handle) -> Result<(), RunError> {
-        let text = marker::text(self.host, true);
+        let marker = Marker {
+            is_given_up: true,
+            ..Marker::default()
+        };
+        let text = marker.text(false);
         nfs.rewrite_marker(clients, MARKER.as_bytes(), &text)
             .map_err(|failure| self.error("WRITE", failure))
     }
@@ -224,7 +228,7 @@ impl Ground<'_> {
         let Some(text) = nfs.read_marker(&found.handle, MARKER.as_bytes())? else {
             return Ok(somebody);
         };
-        let run = LeftOver::read(self.clients(), text.as_bytes());
+        let run = LeftOver::read(&self.clients(), &text);
         Ok((found.handle, run.map_or(Owner::Somebody, Owner::Run)))
     }
 
@@ -237,16 +241,16 @@ impl Ground<'_> {
             );
         };
         let (process, started) = (run.process_in_words(), run.started_in_words());
-        match run.is_going_on(self.host) {
-            Some(true) => unsuitable(
+        match run.liveness(LockHolder::None) {
+            Liveness::Running => unsuitable(
                 &format!("{path}: another run is using it ({process})"),
                 "wait for its end, or use another directory",
             ),
-            Some(false) => unsuitable(
+            Liveness::Over => unsuitable(
                 &format!("{path}: was left over by {process}, whose run began {started}"),
                 "remove it with --remove-leftover, which takes nothing else away",
             ),
-            None => unsuitable(
+            Liveness::Unknown => unsuitable(
                 &format!("{path}: left over, or in use, by {process}, whose run began {started}"),
                 "if that run is not going on, remove it with --remove-leftover",
             ),
@@ -278,7 +282,7 @@ impl Ground<'_> {
         (clients, owner): (Handle, Owner),
     ) -> Result<LeftOver, RunError> {
         match owner {
-            Owner::Run(run) if may_go(run.is_going_on(self.host), policy) => {
+            Owner::Run(run) if may_go(run.liveness(LockHolder::None), policy) => {
                 self.remove(nfs, &clients)?;
                 Ok(run)
             }
@@ -312,12 +316,12 @@ impl Ground<'_> {
     }
 }
 
-/// Whether a tree may be taken away, if it is known whether its run goes on.
-fn may_go(is_going_on: Option<bool>, policy: LeftOverPolicy) -> bool {
+/// Whether a tree may be taken away whose run lives or not.
+fn may_go(liveness: Liveness, policy: LeftOverPolicy) -> bool {
     match policy {
         LeftOverPolicy::Refuse => false,
-        LeftOverPolicy::RemoveIfOver => is_going_on == Some(false),
-        LeftOverPolicy::Remove => is_going_on != Some(true),
+        LeftOverPolicy::RemoveIfOver => liveness == Liveness::Over,
+        LeftOverPolicy::Remove => liveness != Liveness::Running,
     }
 }
 

@@ -14,7 +14,7 @@
 
 use super::calls::{Nfs, Outcome, permissions};
 use super::remove::gone;
-use crate::replay::marker::{MARKER_MAX_BYTES, padded};
+use crate::workspace::marker::{MARKER_MAX_BYTES, padded};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Status};

@@ -35,7 +35,6 @@ mod site;
 mod transfer;
 mod verbs;
 
-pub use super::marker::LeftOver;
 pub use layer::Nfs3Layer;
 pub use options::Nfs3Options;
 pub(crate) use site::remove_left_over_until;

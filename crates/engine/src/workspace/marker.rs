@@ -1,0 +1,284 @@
+//! The marker: the file by which a run recognises a directory that filestone made, and its owner.
+//!
+//! Its format is the same on every tree, so that runs over NFS and runs through a mount of the
+//! same export recognise each other. Whether the owner still runs is decided here, too, once:
+//!
+//! | known of the owner | it is |
+//! |---|---|
+//! | another process holds a lock on the marker | running |
+//! | the marker says `given up` | over |
+//! | the marker says `locked`, and this process got the lock | over |
+//! | it is this process, and this process got the lock | over |
+//! | it ran on this host, and `/proc` has its process, begun at the same time | running |
+//! | it ran on this host, and `/proc` does not | over |
+//! | anything else, such as a run on another host without locks | unknown |
+
+use crate::host;
+use procfs::process::Process;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The first words of each marker.
+const MADE_BY: &str = "made by filestone";
+/// In the marker of a directory that its owner has left on purpose.
+const GIVEN_UP: &str = "given up";
+/// In the marker of a run that holds a lock on it for as long as it lives.
+const LOCKED: &str = "locked";
+/// When the process began, in clock ticks since the host did (proc(5)). The number of a process
+/// is given again, above all in containers; both together are not.
+const BEGAN: &str = "process began: ";
+/// More of a marker is not read.
+pub const MARKER_MAX_BYTES: u32 = 4096;
+/// The least length of a marker, so that the next text fits into its place. Half of what is
+/// read, so that a line added by hand is read, too.
+const PADDED_BYTES: usize = 2048;
+
+/// What a marker is to say.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Marker<'a> {
+    /// Whether the owner leaves the directory to others.
+    pub is_given_up: bool,
+    /// Further lines: the recipe of a file set.
+    pub lines: &'a str,
+}
+
+impl Marker<'_> {
+    /// Its text, if this process has locked it or not.
+    pub fn text(&self, is_locked: bool) -> String {
+        let process = std::process::id();
+        let mut text = format!(
+            "{MADE_BY} {}\nhost: {}\nprocess: {process}\n",
+            env!("CARGO_PKG_VERSION"),
+            host::name(),
+        );
+        if let Some(began) = began(process) {
+            text += &format!("{BEGAN}{began}\n");
+        }
+        let now = humantime::format_rfc3339_seconds(SystemTime::now());
+        text += &format!("started: {now}\n");
+        for (line, is_said) in [(GIVEN_UP, self.is_given_up), (LOCKED, is_locked)] {
+            if is_said {
+                text = text + line + "\n";
+            }
+        }
+        text + "If no run is going on, this directory was left over and can be removed.\n"
+            + self.lines
+    }
+}
+
+/// A marker's text with blanks after it, which make it as long as all others.
+pub(crate) fn padded(text: &str) -> String {
+    let blanks = PADDED_BYTES.saturating_sub(text.len());
+    let mut padded = String::from(text);
+    if blanks > 0 {
+        padded.extend(std::iter::repeat_n(' ', blanks - 1));
+        padded.push('\n');
+    }
+    padded
+}
+
+/// Who holds the lock on a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LockHolder {
+    /// This process, through the descriptor that it has just opened.
+    Us,
+    /// Another descriptor, of another process or of this one.
+    Other,
+    /// No one can: over NFS nothing is locked, and some file systems have no locks.
+    None,
+}
+
+/// Whether a run still lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Liveness {
+    /// It does.
+    Running,
+    /// It does not, or has given its directory up.
+    Over,
+    /// That cannot be seen from here.
+    Unknown,
+}
+
+/// The run that wrote a marker, as the marker names it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Owner {
+    /// The directory that it marks.
+    pub path: String,
+    /// The host of its process.
+    pub host: Option<String>,
+    /// Its process.
+    pub process: Option<u32>,
+    /// When its run began (RFC 3339).
+    pub started: Option<String>,
+    /// When its process began, in clock ticks; older markers do not say.
+    began: Option<u64>,
+    is_given_up: bool,
+    has_locked: bool,
+}
+
+impl Owner {
+    /// The owner that the marker of the directory `path` names; `None` if filestone has not
+    /// written it.
+    pub(crate) fn read(path: &str, text: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let mut lines = text.lines();
+            lines.find_map(|line| line.strip_prefix(name).map(str::to_owned))
+        };
+        text.starts_with(MADE_BY).then(|| Self {
+            path: path.into(),
+            host: field("host: "),
+            process: field("process: ").and_then(|number| number.parse().ok()),
+            started: field("started: "),
+            began: field(BEGAN).and_then(|ticks| ticks.parse().ok()),
+            is_given_up: text.lines().any(|line| line == GIVEN_UP),
+            has_locked: text.lines().any(|line| line == LOCKED),
+        })
+    }
+
+    /// Whether its run still lives.
+    pub(crate) fn liveness(&self, lock: LockHolder) -> Liveness {
+        if lock == LockHolder::Other {
+            return Liveness::Running;
+        }
+        let is_free = lock == LockHolder::Us && (self.has_locked || self.is_this_process());
+        if self.is_given_up || is_free {
+            return Liveness::Over;
+        }
+        match self.process {
+            Some(process) if self.is_of_this_host() => self.liveness_of(process),
+            _ => Liveness::Unknown,
+        }
+    }
+
+    fn liveness_of(&self, process: u32) -> Liveness {
+        let is_another = self
+            .began
+            .zip(began(process))
+            .is_some_and(|(then, now)| then != now);
+        if is_another || !Path::new(&format!("/proc/{process}")).exists() {
+            return Liveness::Over;
+        }
+        Liveness::Running
+    }
+
+    fn is_of_this_host(&self) -> bool {
+        self.host.as_deref() == Some(&host::name())
+    }
+
+    /// Whether it is this very process, and has given nothing up.
+    pub(crate) fn is_this_process(&self) -> bool {
+        let is_this = self.process == Some(std::process::id()) && self.is_of_this_host();
+        is_this && !self.is_given_up && self.liveness_of(std::process::id()) == Liveness::Running
+    }
+
+    /// The process, in words.
+    pub fn process_in_words(&self) -> String {
+        match (self.process, &self.host) {
+            (Some(process), Some(host)) => format!("process {process} on {host}"),
+            (Some(process), None) => format!("process {process}"),
+            (None, _) => "a process unknown".into(),
+        }
+    }
+
+    /// When its run began, in words.
+    pub fn started_in_words(&self) -> &str {
+        self.started.as_deref().unwrap_or("at a time unknown")
+    }
+}
+
+/// When a process of this host began; `None` if that cannot be seen.
+fn began(process: u32) -> Option<u64> {
+    let process = Process::new(i32::try_from(process).ok()?).ok()?;
+    process.stat().ok().map(|status| status.starttime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Owner {
+        Owner::read("clients", text).expect("it is ours")
+    }
+
+    fn of_process(number: &str) -> String {
+        let host = host::name();
+        format!("made by filestone 0\nhost: {host}\nprocess: {number}\n")
+    }
+
+    fn liveness(text: &str) -> Liveness {
+        read(text).liveness(LockHolder::None)
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let marker = Marker::default();
+        let owner = read(&marker.text(false));
+        assert_eq!(owner.process, Some(std::process::id()));
+        assert_eq!(owner.host, Some(host::name()));
+        assert!(owner.started.is_some() && owner.began.is_some());
+        assert!(owner.is_this_process());
+        assert_eq!(liveness(&marker.text(false)), Liveness::Running);
+        let given_up = Marker {
+            is_given_up: true,
+            lines: "recipe: version 1\n",
+        };
+        assert_eq!(liveness(&given_up.text(true)), Liveness::Over);
+        assert!(given_up.text(true).ends_with(given_up.lines));
+        assert_eq!(Owner::read("", "made by somebody"), None);
+    }
+
+    #[test]
+    fn one_text_fits_into_the_place_of_another() {
+        let texts = [of_process("1"), of_process("4194304") + "given up\n"];
+        let padded = texts.map(|text| padded(&text));
+        assert_eq!(padded.each_ref().map(String::len), [PADDED_BYTES; 2]);
+        assert!(read(&padded[1]).is_given_up && !read(&padded[0]).is_given_up);
+        assert_eq!(super::padded("").len(), PADDED_BYTES);
+        let long = "x".repeat(3000);
+        assert_eq!(super::padded(&long), long);
+        // What a user adds with an editor.
+        assert!(read(&format!("{}given up\n", padded[0])).is_given_up);
+    }
+
+    #[test]
+    fn whether_a_run_lives_is_only_known_of_a_process_of_this_host() {
+        // Numbers of processes are below 2^22.
+        assert_eq!(liveness(&of_process("4294967295")), Liveness::Over);
+        assert_eq!(liveness(&of_process("x")), Liveness::Unknown);
+        assert_eq!(
+            liveness("made by filestone 0\nprocess: 1\n"),
+            Liveness::Unknown
+        );
+        let elsewhere = "made by filestone 0\nhost: elsewhere.invalid\nprocess: 1\n";
+        assert_eq!(liveness(elsewhere), Liveness::Unknown);
+    }
+
+    #[test]
+    fn a_number_that_was_given_to_another_process_is_not_taken_for_the_run() {
+        // Process 1 is always there, and is not this one.
+        let alive = of_process("1");
+        assert_eq!(liveness(&alive), Liveness::Running, "a marker of before");
+        let began = began(1).expect("it is there");
+        let same = format!("{alive}{BEGAN}{began}\n");
+        assert_eq!(liveness(&same), Liveness::Running);
+        let other = format!("{alive}{BEGAN}{}\n", began + 1);
+        assert_eq!(liveness(&other), Liveness::Over);
+    }
+
+    #[test]
+    fn a_lock_that_is_to_be_had_tells_only_of_a_run_that_has_locked() {
+        let with = |text: &str, lock| read(text).liveness(lock);
+        let alive = of_process("1");
+        let has_locked = format!("{alive}{LOCKED}\n");
+        assert_eq!(with(&has_locked, LockHolder::Us), Liveness::Over);
+        assert_eq!(with(&has_locked, LockHolder::Other), Liveness::Running);
+        assert_eq!(with(&alive, LockHolder::Us), Liveness::Running);
+        // This process knows of its own runs that are over.
+        let own = Marker::default().text(false);
+        assert_eq!(with(&own, LockHolder::Us), Liveness::Over);
+        let elsewhere = "made by filestone 0\nhost: elsewhere.invalid\nprocess: 1\n";
+        assert_eq!(with(elsewhere, LockHolder::Us), Liveness::Unknown);
+        let locked_elsewhere = format!("{elsewhere}{LOCKED}\n");
+        assert_eq!(with(&locked_elsewhere, LockHolder::Us), Liveness::Over);
+    }
+}
