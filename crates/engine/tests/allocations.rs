@@ -6,6 +6,8 @@
 
 #![allow(unsafe_code)] // an allocator cannot be had without
 
+#[path = "it/support/mod.rs"]
+#[allow(dead_code)] // the other binary uses the rest
 mod support;
 
 use filestone_model::operation::OpKind;

@@ -6,8 +6,7 @@ use super::tree::Tree;
 use super::{CHECKS, Findings};
 
 const GLOSSARY: &str = "docs/glossary.md";
-const FREEZE: &str =
-    "crates/engine/tests/snapshots/known_answers__three_ways_to_look_at_a_frozen_server.snap";
+const FREEZE: &str = "crates/engine/tests/it/snapshots/it__known_answers__three_ways_to_look_at_a_frozen_server.snap";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Names of public types in a blanked source.

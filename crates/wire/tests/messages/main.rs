@@ -1,8 +1,10 @@
 //! Every message of the list: round trip, cut at every byte, every word that
-//! could be a length replaced; and known sizes of messages.
+//! could be a length replaced; known sizes of messages; any values; bytes of real servers.
 
 mod again;
+mod any_values;
 mod list;
+mod real_servers;
 
 use filestone_wire::nfs3::{
     Fattr3, FileHandle, FileType, Nfstime3, PROGRAM, Procedure, Specdata3, VERSION, getattr, read,

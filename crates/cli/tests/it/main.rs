@@ -1,0 +1,10 @@
+//! The program from outside: one binary, because each costs a link of everything.
+
+mod command_line;
+mod documents;
+mod loopback;
+mod mix;
+mod outcomes;
+mod replay;
+mod steered;
+mod support;

@@ -1,0 +1,131 @@
+//! What a run comes to, from outside: one in which nothing succeeded is no success, and what
+//! cannot be done as it was asked is refused with a reason that is true.
+
+use crate::support::{Scratch, command, filestone, serve, text};
+use std::process::Output;
+
+/// Every time a directory is made or there already: never what this load expects.
+const NOTHING_SUCCEEDS: &str = "Mkdir \"\\clients\\client1\" NT_STATUS_ACCESS_DENIED\n";
+
+fn assert_refused(output: &Output, expected: &str) {
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with(expected), "{said}");
+}
+
+#[test]
+fn a_probe_in_which_nothing_succeeded_exits_with_3_whatever_it_is_called() {
+    let (_server, address, _out) = serve(&[
+        "--fault",
+        "error=NFS3ERR_IO,proc=fsstat",
+        "--fault",
+        "error=NFS3ERR_IO,proc=read",
+    ]);
+    let (_, port) = address.rsplit_once(':').expect("a port");
+    let target = format!("nfs://{address}/export");
+    let file = "127.0.0.1:/export/file";
+    let probe = ["probe", "fsstat", &target, "--count", "5", "--no-calibrate"];
+    for arguments in [
+        probe.to_vec(),
+        vec!["as", "nct", "-d", "1", "-p", port, "read", file],
+    ] {
+        let output = filestone(&arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+        assert!(said.contains("NFS3ERR_IO"), "{said}");
+    }
+    let scratch = Scratch::new();
+    let dry = [probe.as_slice(), &["--dry-run"]].concat();
+    let plan = scratch.file("plan.json", &text(&filestone(&dry).stdout));
+    let output = filestone(&["run", &plan, "--no-calibrate"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_replay_in_which_nothing_succeeded_exits_with_3_whatever_it_is_called() {
+    let scratch = Scratch::new();
+    let load = scratch.file("nothing.load", NOTHING_SUCCEEDS);
+    let directory = scratch.path().display().to_string();
+    let local = scratch.local();
+    for arguments in [
+        vec!["replay", &load, "--on", &local, "--run-once"],
+        vec![
+            "as", "dbench", "-D", &directory, "-c", &load, "-t", "1", "1",
+        ],
+    ] {
+        let output = filestone(&arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+        assert!(said.contains("other than the load file expects"), "{said}");
+    }
+}
+
+#[test]
+fn a_processor_that_is_not_there_is_no_place_to_bind_a_thread_to() {
+    for arguments in [
+        vec!["probe", "null", "--pin", "1023", "--no-calibrate"],
+        vec!["replay", "--run-once", "--pin", "1023"],
+        vec!["mix", "--pin", "1023", "--no-calibrate"],
+    ] {
+        let output = filestone(&arguments);
+        assert_refused(
+            &output,
+            "error: --pin 1023: there is no such processor for this process\n\
+             help: it may run on 0",
+        );
+    }
+    let local = filestone(&["mix", "--on", "local:/tmp", "--pin", "0"]);
+    assert_refused(&local, "error: --pin with --on local: ");
+}
+
+#[test]
+fn a_directory_that_takes_no_files_is_not_said_to_be_missing() {
+    let expected = "error: /proc: no directory can be made in it\nhelp: use a directory of a";
+    assert_refused(&filestone(&["replay", "--on", "local:/proc"]), expected);
+    let output = filestone(&["as", "dbench", "-D", "/proc", "-t", "1", "1"]);
+    let said = text(&output.stderr);
+    assert!(said.contains(expected), "{said}");
+    let expected = "error: /nowhere: there is no such directory\n";
+    assert_refused(&filestone(&["replay", "--on", "local:/nowhere"]), expected);
+}
+
+#[test]
+fn a_directory_hides_neither_a_load_nor_a_mix_of_our_own() {
+    let scratch = Scratch::new();
+    for name in ["build", "sfs3", "nhfsstone", "other"] {
+        std::fs::create_dir(scratch.path().join(name)).expect("a directory");
+    }
+    let in_scratch = |arguments: &[&str]| {
+        let mut command = command(arguments);
+        let output = command.current_dir(scratch.path()).output();
+        output.expect("the binary was built")
+    };
+    for arguments in [
+        ["check", "build"].as_slice(),
+        &["check", "nhfsstone"],
+        &["replay", "build", "--dry-run"],
+        &["mix", "--mix", "nhfsstone", "--dry-run"],
+    ] {
+        let output = in_scratch(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    for (name, arguments) in [
+        ("build/", ["check", "build/"].as_slice()),
+        ("./build", &["replay", "./build"]),
+        ("other", &["replay", "other"]),
+    ] {
+        let expected = format!("error: {name}: this is a directory, and a load is a file\nhelp: ");
+        assert_refused(&in_scratch(arguments), &expected);
+    }
+    let expected = "error: ./nhfsstone: this is a directory, and a mix is a file\nhelp: ";
+    assert_refused(&in_scratch(&["mix", "--mix", "./nhfsstone"]), expected);
+}
+
+#[test]
+fn the_help_and_the_page_agree_on_how_long_it_takes_to_calibrate() {
+    let help = text(&filestone(&["probe", "--help"]).stdout);
+    let page = include_str!("../../../../docs/reference/probe.md");
+    for said in [help, page.to_lowercase()] {
+        assert!(said.contains("half a second"), "{said}");
+    }
+}

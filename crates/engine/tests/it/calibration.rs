@@ -1,0 +1,57 @@
+//! The tool measures itself: the figures are there and make sense. How good
+//! they are is for `filestone calibrate` and `cargo xtask bench` to say.
+
+use crate::support::live::{probe, serve};
+use filestone_engine::calibrate::{Effort, calibrate};
+use filestone_engine::run::Observer;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{ArrivalsPlan, TransportKind};
+use filestone_model::steering::TimeLeft;
+use std::sync::atomic::AtomicBool;
+
+/// What was said of the measurements.
+struct Parts(Vec<(String, Option<TimeLeft>)>);
+
+impl Observer for Parts {
+    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
+        self.0.push((what.into(), left));
+    }
+}
+
+#[test]
+fn a_quick_calibration_fills_the_headroom() {
+    let server = serve(|_| {});
+    let effort = Effort::Quick { in_flight: 3 };
+    let mut parts = Parts(vec![]);
+    let stop = AtomicBool::new(false);
+    let calibration = calibrate(server.address(), effort, (&stop, &mut parts));
+    let calibration = calibration.expect("the server is there");
+    // An exchange of 2 × 150 ms, and timed starts for 150 ms.
+    let (first, second) = ("measurement 1 of 2, NULL with 3 in flight", 150_000_000);
+    assert_eq!(
+        parts.0[0],
+        (first.into(), Some(TimeLeft::About(3 * second)))
+    );
+    assert_eq!(parts.0[1].1, Some(TimeLeft::About(second)));
+    assert_eq!(parts.0.len(), 2);
+    let headroom = &calibration.headroom;
+    assert_eq!(headroom.in_flight, 3);
+    assert!(headroom.engine_ops_per_s > 0.0 && headroom.raw_ops_per_s > 0.0);
+    assert!(headroom.engine_cpu_ns_per_op > 0.0 && headroom.raw_cpu_ns_per_op > 0.0);
+    assert!(headroom.timer_lateness_p50_ns <= headroom.timer_lateness_p99_ns);
+    assert!(calibration.clock.read_ns > 0.0);
+}
+
+#[test]
+fn the_headroom_of_a_closed_loop_is_measured_with_as_many_in_flight() {
+    let mut plan = probe(OpKind::Null, TransportKind::Tcp, 1);
+    (plan.clients, plan.in_flight) = (3, 4);
+    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 12 });
+    plan.clients = 1_000_000;
+    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 1024 });
+    let offered_load_ops_per_s = 100.0;
+    plan.arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s,
+    };
+    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 32 });
+}

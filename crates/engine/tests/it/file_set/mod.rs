@@ -1,0 +1,7 @@
+//! The file set of a mix on the built-in server, over real sockets.
+
+mod bench;
+mod claims;
+mod faults;
+mod restarts;
+mod reuse;

@@ -1,0 +1,135 @@
+//! How the worker loop ends before its time, in virtual time: nothing is begun
+//! after the end, and what is in flight is not waited for too long.
+
+use crate::support::{Nulls, SECOND, plan, server};
+use filestone_engine::backend::simulated::{ServiceTime, Simulated};
+use filestone_engine::backend::{Backend, BackendError};
+use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buffer};
+use filestone_model::completions::Completions;
+use filestone_model::measure::{IntervalBuffer, Ledger};
+use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
+use filestone_model::plan::{ArrivalsPlan, Plan};
+use filestone_model::time::Moment;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const MS: u64 = 1_000_000;
+
+/// Presses ^C when the first interval is handed over.
+struct Impatient<'s> {
+    plan: &'s Plan,
+    stop: &'s AtomicBool,
+    ledger: &'s mut Ledger,
+    last: &'s mut Moment,
+}
+
+impl IntervalSink for Impatient<'_> {
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
+        Some(Box::new(new_buffer(self.plan)))
+    }
+    fn full(&mut self, buffer: Box<IntervalBuffer>) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.ledger.add(&buffer.kinds[0].ledger);
+        *self.last = buffer.end;
+    }
+}
+
+/// Runs until ^C after the first interval; gives the end, the ledger and the
+/// moment at which the loop was left.
+fn interrupted(plan: &Plan, backend: impl Backend) -> (WorkerEnd, Ledger, Moment) {
+    let stop = AtomicBool::new(false);
+    let (mut ledger, mut last) = (Ledger::default(), Moment::ZERO);
+    let sink = Impatient {
+        plan,
+        stop: &stop,
+        ledger: &mut ledger,
+        last: &mut last,
+    };
+    let end = Worker::new(
+        plan,
+        0,
+        backend,
+        sink,
+        Signals {
+            stop: &stop,
+            halt: &AtomicBool::new(false),
+            offer: None,
+        },
+        |_| Box::new(Nulls),
+    )
+    .run();
+    assert_eq!(ledger.missing(), 0, "{ledger:?}");
+    (end, ledger, last)
+}
+
+#[test]
+fn a_closed_loop_begins_nothing_after_it_was_interrupted() {
+    let plan = plan(ArrivalsPlan::Closed, 4, 60);
+    let backend = Simulated::new(server(ServiceTime::Fixed(MS), None));
+    let (end, ledger, left) = interrupted(&plan, backend);
+    assert!(end.is_interrupted);
+    assert!(left <= Moment::from_nanos(SECOND + 3 * MS), "{left:?}");
+    // Four slots, one second, and what was in flight at its end.
+    assert!((4000..=4008).contains(&ledger.ok), "{ledger:?}");
+    assert_eq!(ledger.in_flight, 0);
+}
+
+#[test]
+fn an_interruption_also_ends_the_drain() {
+    let mut frozen = server(ServiceTime::Fixed(MS), None);
+    frozen.frozen = Some((
+        Moment::from_nanos(SECOND / 2),
+        Moment::from_nanos(1000 * SECOND),
+    ));
+    let plan = plan(ArrivalsPlan::Closed, 4, 1);
+    let (end, ledger, left) = interrupted(&plan, Simulated::new(frozen));
+    assert!(end.is_interrupted);
+    assert_eq!(end.window_end, Moment::from_nanos(SECOND));
+    assert!(left < Moment::from_nanos(2 * SECOND), "{left:?}");
+    assert_eq!(ledger.in_flight, 4);
+}
+
+/// A server that is gone: nothing is ever sent.
+struct Gone(Vec<Ticket>);
+
+impl Backend for Gone {
+    fn now(&mut self) -> Moment {
+        Moment::ZERO
+    }
+    fn recent(&self) -> Moment {
+        Moment::ZERO
+    }
+    fn submit(&mut self, ticket: Ticket, _operation: Operation, _now: Moment) {
+        self.0.push(ticket);
+    }
+    fn repeat(&mut self, _client: u32, _slots: &[u32]) {}
+    fn wait(&mut self, _until: Moment, _: &mut Completions) -> Result<(), BackendError> {
+        Err(BackendError::System {
+            what: "reach it",
+            source: std::io::ErrorKind::Other.into(),
+        })
+    }
+    fn abandon(&mut self, completed: &mut Completions) {
+        for ticket in self.0.drain(..) {
+            completed.push(Completion {
+                ticket,
+                outcome: Outcome::Skipped,
+                answer: Answer::Plain,
+                usable: Moment::ZERO,
+                sent: Moment::ZERO,
+                done: Moment::ZERO,
+                calls: 0,
+                retransmissions: 0,
+                bytes_sent: 0,
+                bytes_received: 0,
+                data_bytes: 0,
+            });
+        }
+    }
+}
+
+#[test]
+fn what_was_never_sent_is_skipped_and_followed_by_nothing() {
+    let (_, ledger, _) = interrupted(&plan(ArrivalsPlan::Closed, 3, 10), Gone(Vec::new()));
+    assert_eq!((ledger.scheduled, ledger.skipped), (3, 3));
+    assert_eq!(ledger.in_flight, 0);
+}

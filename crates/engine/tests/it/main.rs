@@ -1,0 +1,22 @@
+//! The engine from outside: one binary, because each costs a link of everything. Only
+//! `tests/allocations.rs` stands alone, for its allocator counts for the whole process.
+
+mod assembly;
+mod calibration;
+mod file_set;
+mod interruption;
+mod known_answers;
+mod listings;
+mod local_layer;
+mod local_site;
+mod mix;
+mod mix_local;
+mod nfs3_layer;
+mod procedures;
+mod replay;
+mod robustness;
+mod short_transfers;
+mod steered;
+mod support;
+mod verdicts;
+mod xids;

@@ -1,0 +1,414 @@
+//! CIFS verbs, lowered.
+
+use super::bench::{Bench, Client, NOENT, NOTEMPTY, find_first, nt_create_x};
+use filestone_engine::replay::{Layer, Site, StopSign};
+use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
+use filestone_model::load::{Action, Cause, Generation, Status};
+use filestone_wire::nfs3::Procedure;
+
+const FILE: &str = "clients/client0/file";
+
+fn commits(bench: &Bench) -> u64 {
+    bench.server.counters().calls(Procedure::Commit)
+}
+
+#[test]
+fn dispositions_make_open_and_empty_files() {
+    use Disposition::{Create, Open, OpenIf, Overwrite, OverwriteIf, Supersede};
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    // What becomes of a file that is not there, and how long one of 5 bytes is then.
+    let cases = [
+        (Supersede, Status::Ok, 0),
+        (Open, NOENT, 5),
+        (Create, Status::Ok, 5),
+        (OpenIf, Status::Ok, 5),
+        (Overwrite, NOENT, 0),
+        (OverwriteIf, Status::Ok, 0),
+    ];
+    for (number, (disposition, missing, len)) in (1..).zip(cases) {
+        let path = format!("clients/client0/file{number}");
+        assert_eq!(
+            client.open(&path, disposition, 7),
+            missing,
+            "{disposition:?}"
+        );
+        assert_eq!(client.open(&path, Create, 8), Status::Ok);
+        assert_eq!(client.write_x(8, 0, 5), Status::Ok);
+        assert_eq!(client.close(8), Status::Ok);
+        assert_eq!(client.open(&path, disposition, 9), Status::Ok);
+        assert_eq!(client.read_x(9, 0, len), Status::Ok);
+        let short = Status::WrongLength {
+            expected: len + 1,
+            got: len,
+        };
+        assert_eq!(client.read_x(9, 0, len + 1), short, "{disposition:?}");
+        client.close(9);
+    }
+    bench.end();
+}
+
+#[test]
+fn a_directory_is_made_or_opened() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    let path = "clients/client0/directory";
+    let open = |disposition| nt_create_x(path, OPTION_DIRECTORY, disposition, 1);
+    assert_eq!(client.status(open(Disposition::Open)), NOENT);
+    assert_eq!(client.status(open(Disposition::Create)), Status::Ok);
+    assert_eq!(
+        client.status(open(Disposition::Create)),
+        Status::Ok,
+        "again"
+    );
+    let status = client.status(Action::QueryFileInformation {
+        handle: 1,
+        level: 0,
+    });
+    assert_eq!(status, Status::Ok);
+    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(client.open(FILE, Disposition::Create, 2), Status::Ok);
+    let as_directory = nt_create_x(FILE, OPTION_DIRECTORY, Disposition::Open, 3);
+    assert_eq!(client.status(as_directory), Status::Nfs(20));
+    assert_eq!(client.open(path, Disposition::Open, 4), Status::Ok);
+    bench.end();
+}
+
+#[test]
+fn open_x_gives_a_file_its_length() {
+    let bench = Bench::new(Generation::Dbench1);
+    let mut client = bench.client(0);
+    let path = FILE.as_bytes();
+    for (len, written) in [(100_000, 100_000), (7, 0), (9, 2), (0, 0), (20, 20)] {
+        let open = Action::OpenX {
+            path,
+            len,
+            handle: 3,
+        };
+        let reply = client.reply(open);
+        assert_eq!((reply.status, reply.data_bytes), (Status::Ok, written));
+        assert_eq!(client.read_x(3, 0, len), Status::Ok, "{len}");
+        let short = Status::WrongLength {
+            expected: len + 1,
+            got: len,
+        };
+        assert_eq!(client.read_x(3, 0, len + 1), short);
+        assert_eq!(client.close(3), Status::Ok);
+    }
+    bench.end();
+}
+
+#[test]
+fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    let sign = StopSign::default();
+    client.layer.heed(&sign);
+    sign.raise();
+    assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
+    let (handle, offset, len) = (1, 0, 1 << 30);
+    let write = Action::WriteX {
+        handle,
+        offset,
+        len,
+        expected_len: len,
+    };
+    let broken_off = client.layer.carry_out(&write, b"0");
+    assert!(broken_off.is_err_and(|lost| lost.is_stop()));
+    assert_eq!(client.close(1), Status::Ok);
+    bench
+        .site
+        .clean_up(0, &mut client.layer)
+        .expect("taking away goes on");
+    bench.end();
+}
+
+#[test]
+fn data_become_stable_with_flush_and_close_and_only_if_need_be() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(commits(&bench), 0, "nothing was written");
+    client.open(FILE, Disposition::Open, 1);
+    assert_eq!(client.write_x(1, 0, 100_000), Status::Ok);
+    assert_eq!(client.status(Action::Flush { handle: 1 }), Status::Ok);
+    assert_eq!(commits(&bench), 1);
+    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(commits(&bench), 1, "all is stable already");
+    client.open(FILE, Disposition::Open, 1);
+    client.write_x(1, 5, 1);
+    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(commits(&bench), 2);
+    bench.end();
+}
+
+#[test]
+fn with_stable_writes_nothing_is_committed() {
+    let bench = Bench::with(Generation::Cifs, |_| {}, |options| options.stable = true);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    assert_eq!(client.write_x(1, 0, 10), Status::Ok);
+    assert_eq!(client.close(1), Status::Ok);
+    assert_eq!(commits(&bench), 0);
+    bench.end();
+}
+
+#[test]
+fn large_transfers_go_in_pieces_of_the_servers_size() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    let len = 5 << 20;
+    let write = Action::WriteX {
+        handle: 1,
+        offset: 3,
+        len,
+        expected_len: len,
+    };
+    let reply = client.reply(write);
+    assert_eq!((reply.status, reply.calls), (Status::Ok, 5));
+    assert_eq!(reply.data_bytes, len);
+    assert_eq!(client.read_x(1, 3, len), Status::Ok);
+    bench.end();
+}
+
+#[test]
+fn a_read_that_comes_short_counts_what_came() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
+    for (expected_len, status) in [
+        (1000, Status::Ok),
+        (
+            4096,
+            Status::WrongLength {
+                expected: 4096,
+                got: 1000,
+            },
+        ),
+    ] {
+        let reply = client.reply(Action::ReadX {
+            handle: 1,
+            offset: 0,
+            len: 4096,
+            expected_len,
+        });
+        assert_eq!((reply.status, reply.data_bytes), (status, 1000));
+    }
+    bench.end();
+}
+
+#[test]
+fn names_are_found_in_another_case_and_otherwise_not() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.mkdir("clients/client0/Dir");
+    client.open("clients/client0/Dir/File.TXT", Disposition::Create, 1);
+    client.close(1);
+    let other = "clients/client0/DIR/file.txt";
+    assert_eq!(client.query(other), Status::Ok);
+    assert_eq!(client.open(other, Disposition::Create, 1), Status::Ok);
+    client.close(1);
+    assert_eq!(client.rename(other, "clients/client0/dir/NEW"), Status::Ok);
+    assert_eq!(client.query("clients/client0/dir/file.txt"), NOENT);
+    let path = b"clients/client0/dir/new";
+    assert_eq!(client.status(Action::Unlink { path }), Status::Ok);
+    let path = b"clients/client0/dir";
+    assert_eq!(client.status(Action::Rmdir { path }), Status::Ok);
+    assert_eq!(client.query("clients/client0/Dir"), NOENT);
+    bench.end();
+}
+
+#[test]
+fn a_name_can_be_changed_in_its_case_only() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    client.close(1);
+    assert_eq!(client.rename(FILE, "clients/client0/FILE"), Status::Ok);
+    assert_eq!(client.look_up("clients/client0/FILE"), Status::Ok);
+    assert_eq!(client.look_up(FILE), NOENT);
+    bench.end();
+}
+
+#[test]
+fn without_resolve_names_mean_what_they_say() {
+    let bench = Bench::with(Generation::Cifs, |_| {}, |options| options.resolve = false);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    let reply = client.reply(Action::QueryPathInformation {
+        path: b"clients/client0/FILE",
+        level: 1004,
+    });
+    assert_eq!((reply.status, reply.calls), (NOENT, 1));
+    bench.end();
+}
+
+#[test]
+fn a_directory_is_looked_up_once_and_its_files_every_time() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    client.close(1);
+    let path = FILE.as_bytes();
+    let query = Action::QueryPathInformation { path, level: 1004 };
+    assert_eq!(client.reply(query).calls, 1);
+    assert_eq!(client.reply(query).calls, 1);
+    let missing = Action::QueryPathInformation {
+        path: b"clients/client0/missing",
+        level: 1004,
+    };
+    let reply = client.reply(missing);
+    assert_eq!(
+        (reply.status, reply.calls),
+        (NOENT, 2),
+        "LOOKUP and READDIR"
+    );
+    bench.end();
+}
+
+#[test]
+fn rename_replaces_and_unlink_and_rmdir_take_away() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    client.close(1);
+    let other = "clients/client0/other";
+    client.open(other, Disposition::Create, 1);
+    client.close(1);
+    assert_eq!(client.rename(FILE, other), Status::Ok);
+    assert_eq!(client.rename(FILE, other), NOENT);
+    assert_eq!(
+        client.status(Action::Rmdir {
+            path: b"clients/client0"
+        }),
+        NOTEMPTY
+    );
+    let path = other.as_bytes();
+    assert_eq!(client.status(Action::Unlink { path }), Status::Ok);
+    assert_eq!(client.status(Action::Unlink { path }), NOENT);
+    let path = b"clients/client0";
+    assert_eq!(client.status(Action::Rmdir { path }), Status::Ok);
+    bench.end();
+}
+
+#[test]
+fn find_first_matches_as_windows_does() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open("clients/client0/Report.DOC", Disposition::Create, 1);
+    client.close(1);
+    let nothing = Status::Refused(Cause::NotFound);
+    for (pattern, expected) in [
+        ("*", Status::Ok),
+        ("report.*", Status::Ok),
+        ("<.doc", Status::Ok),
+        ("<.JNK", nothing),
+        ("FILLER.*", nothing),
+        ("report.doc", Status::Ok),
+        ("letter.doc", NOENT),
+    ] {
+        let pattern = format!("clients/client0/{pattern}");
+        assert_eq!(client.find(&pattern), expected, "{pattern}");
+    }
+    assert_eq!(client.find("clients/client0/missing/*"), NOENT);
+    let long = client.reply(find_first("files/<.nothing"));
+    assert_eq!(long.status, nothing);
+    bench.end();
+}
+
+#[test]
+fn queries_of_open_files_and_of_the_file_system_are_one_call() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    let (handle, level) = (1, 258);
+    for action in [
+        Action::QueryFileInformation { handle, level },
+        Action::SetFileInformation { handle, level },
+        Action::QueryFsInformation { level },
+    ] {
+        let reply = client.reply(action);
+        assert_eq!((reply.status, reply.calls), (Status::Ok, 1), "{action:?}");
+    }
+    let (offset, len) = (0, 1);
+    for action in [
+        Action::LockX {
+            handle,
+            offset,
+            len,
+        },
+        Action::UnlockX {
+            handle,
+            offset,
+            len,
+        },
+    ] {
+        let reply = client.reply(action);
+        assert_eq!((reply.status, reply.calls), (Status::Ok, 0), "{action:?}");
+    }
+    bench.end();
+}
+
+#[test]
+fn handles_that_are_not_open_are_named_so() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    let unknown = Status::Refused(Cause::UnknownHandle);
+    assert_eq!(client.close(5), unknown);
+    assert_eq!(client.read_x(5, 0, 1), unknown);
+    assert_eq!(client.write_x(5, 0, 1), unknown);
+    assert_eq!(client.status(Action::Flush { handle: 5 }), unknown);
+    client.open(FILE, Disposition::Create, 5);
+    client.layer.end_pass().expect("the server is there");
+    assert_eq!(client.close(5), unknown, "a new pass begins without");
+    bench.end();
+}
+
+#[test]
+fn ranges_beyond_all_files_are_refused() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    client.open(FILE, Disposition::Create, 1);
+    let refused = Status::Refused(Cause::Other);
+    assert_eq!(client.write_x(1, u64::MAX, 2), refused);
+    assert_eq!(client.read_x(1, u64::MAX, 2), refused);
+    bench.end();
+}
+
+#[test]
+fn what_is_not_the_runs_own_is_opened_to_be_read_only() {
+    let bench = Bench::new(Generation::Cifs);
+    let mut client = bench.client(0);
+    let denied = Status::Refused(Cause::Denied);
+    assert_eq!(client.open("file", Disposition::Open, 1), Status::Ok);
+    assert_eq!(client.read_x(1, 0, 10), Status::Ok);
+    assert_eq!(client.write_x(1, 0, 10), denied);
+    let (handle, level) = (1, 1004);
+    assert_eq!(
+        client.status(Action::SetFileInformation { handle, level }),
+        denied
+    );
+    assert_eq!(client.open("file", Disposition::OverwriteIf, 2), denied);
+    assert_eq!(client.open("new", Disposition::Create, 2), denied);
+    bench.end();
+}
+
+#[test]
+fn names_of_dbench_1_in_capitals_find_the_clients_directory() {
+    let bench = Bench::new(Generation::Dbench1);
+    let mut client: Client = bench.client(0);
+    assert_eq!(client.mkdir("CLIENTS"), Status::Ok);
+    assert_eq!(
+        client.open("CLIENTS/CLIENT0/A", Disposition::Create, 1),
+        Status::Ok
+    );
+    assert_eq!(client.query("clients/client0/A"), Status::Ok);
+    let path = b"CLIENTS";
+    assert_eq!(client.status(Action::Deltree { path }), Status::Ok);
+    assert_eq!(client.query("clients/client0"), NOENT);
+    bench.end();
+}

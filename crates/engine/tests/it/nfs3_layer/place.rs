@@ -1,0 +1,285 @@
+//! The place on the server: claimed once, marked, and left as it was found.
+
+use super::bench::{Bench, claim, options, target};
+use crate::support::live::serve;
+use filestone_engine::RunError;
+use filestone_engine::replay::nfs3::{Nfs3Options, remove_left_over};
+use filestone_engine::replay::{Beside, Layer, Nfs3Site, Site, Trees};
+use filestone_model::load::{Action, Generation, Status};
+use filestone_model::operation::Stability;
+use filestone_model::plan::LeftOverPolicy;
+use filestone_model::plan::{NfsTarget, TransportKind};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+fn refusal(error: &RunError) -> (String, String) {
+    assert!(matches!(error, RunError::Unsuitable(..)), "{error:?}");
+    (error.to_string(), error.help().unwrap_or_default())
+}
+
+fn claim_at(target: &NfsTarget) -> Result<Nfs3Site, RunError> {
+    let stop = AtomicBool::new(false);
+    Nfs3Site::claim(target, None, options(Generation::Nfs), &stop)
+}
+
+#[test]
+fn a_directory_is_claimed_once_at_a_time() {
+    let bench = Bench::new(Generation::Nfs);
+    let error = claim(&bench.server, options(Generation::Nfs)).expect_err("it is claimed");
+    let (what, help) = refusal(&error);
+    assert!(
+        what.starts_with("/export/clients: another run is using it (process "),
+        "{what}"
+    );
+    assert!(help.contains("another directory"), "{help}");
+    let error = remove_left_over(
+        &target(&bench.server),
+        None,
+        TIMEOUT,
+        LeftOverPolicy::Remove,
+    )
+    .expect_err("in use");
+    refusal(&error);
+    let Bench { server, site } = bench;
+    site.release(Trees::Remove).expect("it can be removed");
+    let again = claim(&server, options(Generation::Nfs)).expect("it is free");
+    again.release(Trees::Remove).expect("it can be removed");
+}
+
+#[test]
+fn trees_that_were_kept_are_left_over_and_can_be_removed() {
+    let bench = Bench::new(Generation::Nfs);
+    bench.client(0).create("clients/client0/file");
+    let Bench { server, site } = bench;
+    site.release(Trees::Keep).expect("it can be given up");
+    let error = claim(&server, options(Generation::Nfs)).expect_err("it is there");
+    let (what, help) = refusal(&error);
+    assert!(what.contains("was left over by process "), "{what}");
+    assert!(help.contains("--remove-leftover"), "{help}");
+    let target = target(&server);
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+        .expect("it can be removed");
+    assert_eq!(
+        removed.expect("there was one").process,
+        Some(std::process::id())
+    );
+    let nothing =
+        remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove).expect("nothing is there");
+    assert_eq!(nothing, None);
+    claim(&server, options(Generation::Nfs))
+        .expect("it is free")
+        .release(Trees::Remove)
+        .expect("it can be removed");
+}
+
+#[test]
+fn what_was_claimed_goes_however_many_names_are_in_it() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    for number in 0..1500 {
+        client.create(&format!("clients/{number}"));
+    }
+    let Bench { server, site } = bench;
+    site.release(Trees::Remove).expect("it can be removed");
+    let nothing = remove_left_over(&target(&server), None, TIMEOUT, LeftOverPolicy::Remove)
+        .expect("nothing is there");
+    assert_eq!(nothing, None);
+}
+
+/// A directory in the tree of a client, in which there is another `clients`.
+fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
+    let mut client = bench.client(0);
+    assert_eq!(client.mkdir("clients/client0/clients"), Status::Ok);
+    if let Some(text) = marker {
+        let path = b"clients/client0/clients/.filestone";
+        assert_eq!(client.status(Action::Create { path }), Status::Ok);
+        let write = Action::Write {
+            path,
+            offset: 0,
+            len: text.len() as u64,
+            stability: Stability::FileSync,
+        };
+        let reply = client.layer.carry_out(&write, text);
+        assert_eq!(reply.expect("the server is there").status, Status::Ok);
+    }
+    NfsTarget {
+        path: "/export/clients/client0".into(),
+        ..target(&bench.server)
+    }
+}
+
+#[test]
+fn a_clients_without_our_marker_is_somebody_elses() {
+    for marker in [&b"made by somebody else"[..], b""] {
+        let bench = Bench::new(Generation::Nfs);
+        let target = nested(&bench, Some(marker));
+        for error in [
+            claim_at(&target).expect_err("it is there"),
+            remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+                .expect_err("it is not ours"),
+        ] {
+            let (what, _) = refusal(&error);
+            let expected = "/export/clients/client0/clients: was not made by filestone";
+            assert!(what.starts_with(expected), "{what}");
+        }
+        bench.end();
+    }
+}
+
+#[test]
+fn beside_an_empty_clients_there_is_a_place_of_our_own() {
+    let bench = Bench::new(Generation::Nfs);
+    let target = nested(&bench, None);
+    let site = claim_at(&target).expect("it is empty");
+    let remark = site.remark().expect("a remark");
+    assert!(remark.ends_with("/clients/client0/filestone"), "{remark}");
+    let mut layer = site.layer(0).expect("a client");
+    let path = b"clients/client0".as_slice();
+    let made = layer.carry_out(&Action::Mkdir { path }, b"0");
+    assert_eq!(made.expect("the server is there").status, Status::Ok);
+    let mut client = bench.client(1);
+    let mut status = |path: &str| {
+        let path = format!("clients/client0/{path}");
+        client.status(Action::GetAttr {
+            path: path.as_bytes(),
+        })
+    };
+    assert_eq!(status("filestone/clients/client0"), Status::Ok);
+    let error = claim_at(&target).expect_err("it is taken");
+    let (what, _) = refusal(&error);
+    let expected = "/export/clients/client0/filestone/clients: another run is using it";
+    assert!(what.starts_with(expected), "{what}");
+    drop(layer);
+    site.release(Trees::Remove).expect("it can be removed");
+    assert!(!status("filestone").is_ok());
+    assert_eq!(status("clients"), Status::Ok);
+    // What is left over there is known again.
+    let site = claim_at(&target).expect("it is empty");
+    site.release(Trees::Keep).expect("it can be given up");
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove);
+    let removed = removed.expect("it is ours").expect("there was one");
+    assert_eq!(removed.process, Some(std::process::id()));
+    assert!(!status("filestone").is_ok());
+    bench.end();
+}
+
+#[test]
+fn who_asks_for_it_works_beside_what_another_program_has_in_clients() {
+    let bench = Bench::new(Generation::Nfs);
+    let target = nested(&bench, Some(b"made by somebody else"));
+    let stop = AtomicBool::new(false);
+    let options = Nfs3Options {
+        beside: Beside::Always,
+        ..options(Generation::Nfs)
+    };
+    let site = Nfs3Site::claim(&target, None, options, &stop).expect("there is room beside it");
+    site.release(Trees::Remove).expect("it can be removed");
+    let mut client = bench.client(1);
+    let path = b"clients/client0/clients/.filestone".as_slice();
+    assert_eq!(client.status(Action::GetAttr { path }), Status::Ok);
+    let path = b"clients/client0/filestone".as_slice();
+    assert!(!client.status(Action::GetAttr { path }).is_ok());
+    bench.end();
+}
+
+#[test]
+fn of_a_run_on_another_host_it_is_not_known_whether_it_goes_on() {
+    let marker = b"made by filestone 0\nhost: elsewhere.invalid\nprocess: 7\nstarted: then\n";
+    let bench = Bench::new(Generation::Nfs);
+    let target = nested(&bench, Some(marker));
+    let (what, help) = refusal(&claim_at(&target).expect_err("it is there"));
+    let expected = "left over, or in use, by process 7 on elsewhere.invalid, whose run began then";
+    assert!(what.ends_with(expected), "{what}");
+    assert!(help.contains("--remove-leftover"), "{help}");
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+        .expect("asked to, it is removed");
+    assert_eq!(removed.expect("there was one").process, Some(7));
+    bench.end();
+}
+
+#[test]
+fn a_tree_goes_with_its_links_and_nothing_that_they_point_to() {
+    let bench = Bench::new(Generation::Nfs);
+    let (mut client, mut other) = (bench.client(0), bench.client(1));
+    other.create("clients/client1/file");
+    let mut path = String::from("clients/client0");
+    for depth in 0..40 {
+        path.push_str("/d");
+        assert_eq!(client.mkdir(&path), Status::Ok);
+        client.create(&format!("{path}/file{depth}"));
+        for (number, text) in ["/export/files", "../../../files", "../../client1"]
+            .iter()
+            .enumerate()
+        {
+            let link = format!("{path}/link{number}");
+            let link = Action::Symlink {
+                path: link.as_bytes(),
+                target: text.as_bytes(),
+            };
+            assert_eq!(client.status(link), Status::Ok);
+        }
+    }
+    for number in 0..3000 {
+        client.create(&format!("clients/client0/{number}"));
+    }
+    bench
+        .site
+        .clean_up(0, &mut client.layer)
+        .expect("it can be removed");
+    assert_eq!(other.look_up("clients/client0"), Status::Nfs(2));
+    for kept in ["clients/client1/file", "files", "files/file0000", "file"] {
+        assert_eq!(other.look_up(kept), Status::Ok, "{kept}");
+    }
+    bench.site.clean_up(0, &mut client.layer).expect("twice");
+    bench.end();
+}
+
+#[test]
+fn a_client_cleans_up_after_itself_whatever_case_its_load_has() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    client.mkdir("clients/CLIENT0");
+    client.mkdir("clients/client01");
+    bench
+        .site
+        .clean_up(0, &mut client.layer)
+        .expect("it can be removed");
+    assert_eq!(client.look_up("clients/CLIENT0"), Status::Nfs(2));
+    assert_eq!(client.look_up("clients/client01"), Status::Ok);
+    bench.end();
+}
+
+#[test]
+fn what_is_no_directory_or_travels_otherwise_is_unsuitable() {
+    let server = serve(|_| {});
+    let mut file = target(&server);
+    file.path = "/export/file".into();
+    let (what, _) = refusal(&claim_at(&file).expect_err("a file"));
+    assert_eq!(what, "/export/file: is not a directory");
+    let mut datagrams = target(&server);
+    datagrams.transport = TransportKind::Udp;
+    let (what, _) = refusal(&claim_at(&datagrams).expect_err("UDP"));
+    assert!(what.contains("travels by TCP"), "{what}");
+}
+
+#[test]
+fn a_stopped_run_claims_nothing() {
+    let server = serve(|_| {});
+    let stop = AtomicBool::new(true);
+    let claimed = Nfs3Site::claim(&target(&server), None, options(Generation::Nfs), &stop);
+    assert!(matches!(claimed, Err(RunError::Interrupted)), "{claimed:?}");
+    assert_eq!(server.counters().calls_total(), 0);
+}
+
+#[test]
+fn the_record_says_where_it_was() {
+    let bench = Bench::new(Generation::Nfs);
+    let target = bench.site.target();
+    assert_eq!(target.address, bench.server.address().to_string());
+    assert_eq!(target.export, "/export");
+    assert!(target.local && !target.built_in);
+    assert_eq!(target.read_max_bytes, 1 << 20);
+    bench.end();
+}

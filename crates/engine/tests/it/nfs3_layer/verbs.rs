@@ -1,0 +1,281 @@
+//! NFS verbs as they are written.
+
+use super::bench::{Bench, EXIST, NOENT, NOTEMPTY};
+use filestone_model::load::{Action, Cause, Generation, Status};
+use filestone_model::operation::Stability;
+
+fn read(path: &str, offset: u64, len: u64) -> Action<'_> {
+    let path = path.as_bytes();
+    Action::Read { path, offset, len }
+}
+
+fn write(path: &str, offset: u64, len: u64) -> Action<'_> {
+    Action::Write {
+        path: path.as_bytes(),
+        offset,
+        len,
+        stability: Stability::FileSync,
+    }
+}
+
+const FILE: &str = "clients/client0/file";
+
+#[test]
+fn every_verb_does_what_it_says() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    let path = FILE.as_bytes();
+    assert_eq!(client.create(FILE), Status::Ok);
+    assert_eq!(client.create(FILE), Status::Ok, "UNCHECKED");
+    let link = b"clients/client0/link";
+    let other = b"clients/client0/other";
+    let actions = [
+        Action::GetAttr { path },
+        Action::SetAttr { path },
+        Action::Lookup { path },
+        write(FILE, 10, 100_000),
+        read(FILE, 0, 100_010),
+        Action::Commit { path },
+        Action::PathConfiguration { path },
+        Action::Symlink {
+            path: link,
+            target: b"anywhere",
+        },
+        Action::ReadLink { path: link },
+        Action::Link {
+            path: other,
+            existing: path,
+        },
+        Action::GetAttr { path: other },
+        Action::ReadDirectoryPlus {
+            path: b"clients/client0",
+        },
+        Action::FileSystemStatus,
+        Action::FileSystemInfo,
+        Action::Rename {
+            from: other,
+            to: b"clients/client0/renamed",
+        },
+        Action::Remove {
+            path: b"clients/client0/renamed",
+        },
+        Action::Remove { path: link },
+        Action::Remove { path },
+        Action::Rmdir {
+            path: b"clients/client0",
+        },
+        Action::Deltree {
+            path: b"clients/client0",
+        },
+    ];
+    for action in actions {
+        assert_eq!(client.status(action), Status::Ok, "{action:?}");
+    }
+    bench.end();
+}
+
+#[test]
+fn failures_have_the_number_of_the_standard() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    assert_eq!(client.look_up(FILE), NOENT);
+    assert_eq!(client.attributes(FILE), NOENT);
+    assert_eq!(client.mkdir("clients/client0"), EXIST);
+    assert_eq!(client.create(FILE), Status::Ok);
+    let path = FILE.as_bytes();
+    assert_eq!(client.status(Action::ReadLink { path }), Status::Nfs(22));
+    assert_eq!(client.status(Action::Rmdir { path }), Status::Nfs(20));
+    let path = b"clients/client0";
+    assert_eq!(client.status(Action::Rmdir { path }), NOTEMPTY);
+    assert_eq!(client.attributes("clients/client0/file/x"), Status::Nfs(20));
+    bench.end();
+}
+
+#[test]
+fn a_read_of_fewer_bytes_than_asked_for_is_well() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    client.create(FILE);
+    let reply = client.reply(write(FILE, 0, 5));
+    assert_eq!(reply.data_bytes, 5);
+    let reply = client.reply(read(FILE, 3, 4096));
+    assert_eq!((reply.status, reply.calls), (Status::Ok, 1));
+    assert_eq!(reply.data_bytes, 2, "what came");
+    assert_eq!(client.status(read(FILE, 99, 1)), Status::Ok);
+    bench.end();
+}
+
+#[test]
+fn access_is_compared_where_the_load_gives_a_mask() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    client.create(FILE);
+    let path = FILE.as_bytes();
+    let access = |wanted, granted| Action::Access {
+        path,
+        wanted,
+        granted,
+    };
+    assert_eq!(client.status(access(0, 0)), Status::Ok, "no mask");
+    assert_eq!(client.status(access(1, 1)), Status::Ok);
+    assert_eq!(
+        client.status(access(1, 0)),
+        Status::WrongAccess {
+            expected: 0,
+            got: 1
+        }
+    );
+    bench.end();
+}
+
+/// Calls that GETATTR of a path takes: one, and a LOOKUP per unknown component.
+#[test]
+fn a_path_that_is_known_is_not_looked_up_again() {
+    let bench = Bench::new(Generation::Nfs);
+    bench.client(0).mkdir("clients/client0/a");
+    let mut client = bench.client(1);
+    let path = b"clients/client0/a";
+    assert_eq!(client.reply(Action::GetAttr { path }).calls, 3);
+    assert_eq!(client.reply(Action::GetAttr { path }).calls, 1);
+    assert_eq!(
+        client.reply(Action::Lookup { path }).calls,
+        1,
+        "it is asked"
+    );
+    bench.end();
+}
+
+#[test]
+fn what_is_removed_or_renamed_is_looked_up_again() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    let (a, b) = ("clients/client0/a", "clients/client0/b");
+    client.mkdir(a);
+    client.create("clients/client0/a/file");
+    assert_eq!(client.attributes("clients/client0/a/file"), Status::Ok);
+    assert_eq!(client.rename(a, b), Status::Ok);
+    assert_eq!(client.attributes("clients/client0/a/file"), NOENT);
+    assert_eq!(client.attributes("clients/client0/b/file"), Status::Ok);
+    let path = b"clients/client0/b/file";
+    assert_eq!(client.status(Action::Remove { path }), Status::Ok);
+    assert_eq!(client.attributes("clients/client0/b/file"), NOENT);
+    let path = b.as_bytes();
+    assert_eq!(client.status(Action::Deltree { path }), Status::Ok);
+    assert_eq!(client.mkdir(b), Status::Ok);
+    assert_eq!(client.attributes(b), Status::Ok, "the new one");
+    bench.end();
+}
+
+#[test]
+fn a_handle_that_somebody_else_made_stale_is_forgotten() {
+    let bench = Bench::new(Generation::Nfs);
+    let (mut client, mut other) = (bench.client(0), bench.client(1));
+    client.create(FILE);
+    let path = FILE.as_bytes();
+    assert_eq!(other.attributes(FILE), Status::Ok);
+    assert_eq!(client.status(Action::Remove { path }), Status::Ok);
+    assert_eq!(client.create(FILE), Status::Ok);
+    assert_eq!(other.attributes(FILE), Status::Nfs(70));
+    assert_eq!(other.attributes(FILE), Status::Ok, "it is looked up again");
+    bench.end();
+}
+
+#[test]
+fn what_is_not_the_runs_own_is_looked_at_and_never_changed() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    let denied = Status::Refused(Cause::Denied);
+    assert_eq!(client.attributes("file"), Status::Ok);
+    assert_eq!(client.status(read("file", 0, 10)), Status::Ok);
+    let changes = [
+        write("file", 0, 10),
+        Action::SetAttr { path: b"file" },
+        Action::Create { path: b"new" },
+        Action::Mkdir { path: b"new" },
+        Action::Remove { path: b"file" },
+        Action::Unlink { path: b"file" },
+        Action::Rmdir { path: b"files" },
+        Action::Deltree { path: b"files" },
+        Action::Deltree { path: b"" },
+        Action::Remove {
+            path: b"clients/.filestone",
+        },
+        Action::Rename {
+            from: b"file",
+            to: b"clients/client0/mine",
+        },
+        Action::Rename {
+            from: b"clients/client0",
+            to: b"elsewhere",
+        },
+        Action::Link {
+            path: b"clients/client0/mine",
+            existing: b"file",
+        },
+        Action::Symlink {
+            path: b"new",
+            target: b"file",
+        },
+    ];
+    for change in changes {
+        let reply = client.reply(change);
+        assert_eq!((reply.status, reply.calls), (denied, 0), "{change:?}");
+    }
+    assert_eq!(client.attributes("files"), Status::Ok);
+    bench.end();
+}
+
+#[test]
+fn clients_is_everybodys() {
+    let bench = Bench::new(Generation::Nfs);
+    let (mut client, mut other) = (bench.client(0), bench.client(1));
+    assert_eq!(client.mkdir("clients"), Status::Ok);
+    client.create(FILE);
+    assert_eq!(client.status(Action::Rmdir { path: b"clients" }), NOTEMPTY);
+    let path = b"clients";
+    assert_eq!(client.status(Action::Deltree { path }), Status::Ok);
+    assert_eq!(client.look_up("clients/client0"), NOENT);
+    assert_eq!(other.look_up("clients/client1"), Status::Ok);
+    let path = b"clients/client1";
+    assert_eq!(other.status(Action::Deltree { path }), Status::Ok);
+    assert_eq!(
+        client.status(Action::Rmdir { path: b"clients" }),
+        Status::Ok,
+        "to a load it is empty"
+    );
+    assert_eq!(client.look_up("clients"), Status::Ok);
+    bench.end();
+}
+
+#[test]
+fn a_long_directory_is_read_to_its_end() {
+    let bench = Bench::with(
+        Generation::Nfs,
+        |options| options.initial_tree.small_file_count = 500,
+        |_| {},
+    );
+    let mut client = bench.client(0);
+    let reply = client.reply(Action::ReadDirectoryPlus { path: b"files" });
+    assert_eq!(reply.status, Status::Ok);
+    assert!(reply.calls > 5, "{} pages", reply.calls);
+    bench.end();
+}
+
+#[test]
+fn traffic_is_counted_with_its_record_marks() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    let reply = client.reply(Action::GetAttr {
+        path: b"clients/client0",
+    });
+    // A reply to GETATTR is 4 bytes of mark, 24 of RPC, the status, 84 of attributes.
+    assert_eq!((reply.calls, reply.bytes_received), (1, 4 + 24 + 4 + 84));
+    // The call: mark, 24 of RPC, the credential with the name filestone-0, no
+    // verifier, and a handle of 28 bytes.
+    let credential = 8 + 4 + (4 + 12) + 8 + 4;
+    assert_eq!(reply.bytes_sent, 4 + 24 + credential + 8 + 4 + 28);
+    client.create(FILE);
+    let reply = client.reply(write(FILE, 0, 4096));
+    assert!(reply.bytes_sent > 4096 && reply.bytes_received < 4096);
+    bench.end();
+}

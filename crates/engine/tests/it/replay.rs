@@ -1,0 +1,324 @@
+//! Whole replays: a load through a layer, from claiming the place to the record.
+
+use crate::support::replays;
+use crate::support::scratch::{Scratch, local};
+use filestone_engine::replay::{BuiltIn, Progress, ProgressPhase, replay};
+use filestone_engine::run::Observer;
+use filestone_engine::{Guilt, RunError};
+use filestone_model::load::Load;
+use filestone_model::measure::{Caveat, RunRecord};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{
+    LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget, TransportKind,
+    WorkloadPlan,
+};
+use filestone_server::{Options, Running, Server, TbenchOptions, TbenchServer};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One pass: a file written, read, looked at, looked for in vain, renamed, gone.
+const LOAD: &str = r#"
+Deltree "\clients\client1" NT_STATUS_OK
+Mkdir "\clients" NT_STATUS_OK
+NTCreateX "\clients\client1" 0x1 0x2 16385 NT_STATUS_OK
+Close 16385 NT_STATUS_OK
+NTCreateX "\clients\client1\a.txt" 0x40 0x1 10 NT_STATUS_OBJECT_NAME_NOT_FOUND
+NTCreateX "\clients\client1\a.txt" 0x40 0x2 10 NT_STATUS_OK
+WriteX 10 0 10000 10000 NT_STATUS_OK
+Flush 10 NT_STATUS_OK
+ReadX 10 4096 4096 4096 NT_STATUS_OK
+QUERY_FILE_INFORMATION 10 258 NT_STATUS_OK
+Close 10 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\A.TXT" 1004 NT_STATUS_OK
+FIND_FIRST "\clients\client1\*.txt" 260 1366 1 NT_STATUS_OK
+FIND_FIRST "\clients\client1\*.doc" 260 1366 0 NT_STATUS_NO_SUCH_FILE
+Rename "\clients\client1\a.txt" "\clients\client1\b.txt" NT_STATUS_OK
+Unlink "\clients\client1\a.txt" 0x6 NT_STATUS_OBJECT_NAME_NOT_FOUND
+Unlink "\clients\client1\b.txt" 0x6 NT_STATUS_OK
+Deltree "\clients\client1" NT_STATUS_OK
+"#;
+
+/// Operations of a pass of [`LOAD`].
+const OPERATIONS: u64 = 18;
+
+/// Three clients of one pass each.
+fn plan(target: TargetPlan, load: &Load) -> Plan {
+    replays::plan(target, load, 3)
+}
+
+fn settings(plan: &mut Plan) -> &mut ReplayPlan {
+    match &mut plan.workload {
+        WorkloadPlan::LoadFile(replay) => replay,
+        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => panic!("it is a replay"),
+    }
+}
+
+/// Remembers the phases that it saw, and stops the run at the first row.
+#[derive(Default)]
+struct Watcher {
+    phases: Vec<ProgressPhase>,
+    clients: Vec<u32>,
+    stop: Arc<AtomicBool>,
+    is_stopping: bool,
+}
+
+impl Observer for Watcher {
+    fn progress(&mut self, progress: &Progress) {
+        self.phases.push(progress.phase);
+        self.clients.push(progress.clients);
+        if self.is_stopping {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn run(plan: &Plan, load: &Arc<Load>, built_in: BuiltIn) -> Result<RunRecord, RunError> {
+    let mut watcher = Watcher::default();
+    let stop = Arc::clone(&watcher.stop);
+    let record = replay(plan, &[Arc::clone(load)], built_in, &stop, &mut watcher)?;
+    record.check().expect("the record agrees with itself");
+    Ok(record)
+}
+
+fn nfs() -> (Running, BuiltIn, TargetPlan) {
+    let server = Server::start(Options::default()).expect("the server starts");
+    let built_in = BuiltIn {
+        nfs3: Some(server.address()),
+        tcp: None,
+    };
+    let target = TargetPlan::Nfs3(NfsTarget {
+        host: None,
+        port: None,
+        mount_port: None,
+        path: "/export".into(),
+        transport: TransportKind::Tcp,
+        reserved_port: false,
+        uid: 0,
+        gid: 0,
+    });
+    (server, built_in, target)
+}
+
+fn tcp() -> (TbenchServer, BuiltIn, TargetPlan) {
+    let server = TbenchServer::start(&TbenchOptions::default()).expect("the peer starts");
+    let built_in = BuiltIn {
+        nfs3: None,
+        tcp: Some(server.address()),
+    };
+    let target = TargetPlan::Tcp(TcpTarget {
+        host: None,
+        port: None,
+    });
+    (server, built_in, target)
+}
+
+/// What every layer must make of [`LOAD`] and three clients.
+fn assert_whole(record: &RunRecord) {
+    let replay = record.replay.as_ref().expect("it is a replay");
+    assert_eq!(replay.mismatch_count, 0, "{:?}", replay.mismatches);
+    assert_eq!((replay.lines, replay.passes), (3 * OPERATIONS, 3));
+    assert_eq!(
+        (replay.bytes_written, replay.bytes_read),
+        (30_000, 3 * 4096)
+    );
+    assert_eq!(replay.clients.len(), 3);
+    assert!(replay.clients.iter().all(|client| client.lost.is_none()));
+    assert_eq!(record.totals.ledger.scheduled, 3 * OPERATIONS);
+    assert_eq!(record.totals.ledger.ok, 3 * OPERATIONS);
+    let processors = record.processors.as_ref().expect("the window opened");
+    assert_eq!(processors.threads, replay.threads);
+    assert!(processors.own_percent > 0.0, "{processors:?}");
+    assert!(processors.waited_percent >= 0.0, "{processors:?}");
+}
+
+#[test]
+fn the_same_load_goes_through_every_layer() {
+    let load = replays::load(LOAD);
+    let place = Scratch::new();
+    let record = run(&plan(place.target(), &load), &load, BuiltIn::default());
+    assert_whole(&record.expect("the local layer"));
+    assert!(place.is_empty());
+    let (server, built_in, target) = tcp();
+    let record = run(&plan(target, &load), &load, built_in).expect("the TCP layer");
+    assert_whole(&record);
+    // It is what the layer is, and no reason to doubt the numbers.
+    assert!(!record.caveats.contains(&Caveat::NothingChecked));
+    drop(server);
+    let (server, built_in, target) = nfs();
+    assert_whole(&run(&plan(target, &load), &load, built_in).expect("the NFS layer"));
+    drop(server);
+}
+
+#[test]
+fn a_fresh_directory_is_made_where_none_is_named_and_is_gone_afterwards() {
+    let load = replays::load(LOAD);
+    let target = TargetPlan::Local(LocalTarget { directory: None });
+    let record = run(&plan(target, &load), &load, BuiltIn::default()).expect("it runs");
+    assert_whole(&record);
+    assert!(!record.target.export.is_empty());
+    assert!(!Path::new(&record.target.export).exists());
+}
+
+#[test]
+fn clients_share_targets_and_threads() {
+    let load = replays::load(LOAD);
+    let (one, other) = (Scratch::new(), Scratch::new());
+    let mut plan = plan(one.target(), &load);
+    settings(&mut plan).more_targets = vec![other.target()];
+    settings(&mut plan).clients_per_thread = 2;
+    let record = run(&plan, &load, BuiltIn::default()).expect("it runs");
+    assert_whole(&record);
+    assert_eq!(record.replay.expect("it is a replay").threads, 2);
+    assert!(one.is_empty() && other.is_empty());
+    // What cannot be claimed as a whole is not claimed at all.
+    std::fs::create_dir_all(other.path().join("clients/theirs")).expect("it is ours");
+    let error = run(&plan, &load, BuiltIn::default()).expect_err("one is taken");
+    assert_eq!(error.guilt(), Guilt::Usage);
+    assert!(one.is_empty());
+}
+
+#[test]
+fn transfers_are_cut_when_that_is_asked_for() {
+    let load = replays::load(LOAD);
+    let (server, built_in, target) = nfs();
+    let place = Scratch::new();
+    for target in [target, place.target()] {
+        let mut plan = plan(target, &load);
+        settings(&mut plan).trunc_io_bytes = Some(5000);
+        let record = run(&plan, &load, built_in).expect("it runs");
+        let replay = record.replay.expect("it is a replay");
+        assert_eq!((replay.bytes_written, replay.bytes_read), (15_000, 3 * 904));
+        // What is read where nothing was written is missing, and found missing.
+        assert_eq!(replay.mismatch_count, 3, "{:?}", replay.mismatches);
+        assert_eq!(replay.mismatches[0].got, "904 bytes");
+    }
+    drop(server);
+}
+
+#[test]
+fn a_tree_that_is_kept_is_recognised_by_the_next_run() {
+    let load = replays::load(LOAD);
+    let place = Scratch::new();
+    let mut plan = plan(place.target(), &load);
+    settings(&mut plan).skip_cleanup = true;
+    run(&plan, &load, BuiltIn::default()).expect("it runs");
+    let error = run(&plan, &load, BuiltIn::default()).expect_err("there is a tree");
+    assert_eq!(error.guilt(), Guilt::Usage);
+    assert!(error.to_string().contains("left over"), "{error}");
+}
+
+#[test]
+fn a_client_that_stops_costs_itself_only() {
+    let text = format!("{LOAD}QUERY_PATH_INFORMATION \"/public/no\" 1 NT_STATUS_OK\n{LOAD}");
+    let wrong = replays::load(&text);
+    let right = replays::load(LOAD);
+    let place = Scratch::new();
+    let mut plan = plan(place.target(), &wrong);
+    settings(&mut plan).on_mismatch = OnMismatch::Stop;
+    plan.clients = 2;
+    let stop = AtomicBool::new(false);
+    let loads = [Arc::clone(&wrong), right];
+    let record = replay(
+        &plan,
+        &loads,
+        BuiltIn::default(),
+        &stop,
+        &mut Watcher::default(),
+    );
+    let record = record.expect("the other client goes on");
+    record.check().expect("the record agrees with itself");
+    let replay = record.replay.expect("it is a replay");
+    let lost = replay.clients[0].lost.as_deref().expect("it stopped");
+    assert!(
+        lost.contains("line 20: query_path_information should have succeeded"),
+        "{lost}"
+    );
+    assert_eq!(replay.clients[1].lines, OPERATIONS);
+    assert_eq!(replay.mismatches[0].operation, OpKind::QueryPathInformation);
+    assert!(record.caveats.iter().any(|caveat| matches!(
+        caveat,
+        Caveat::ClientsLost {
+            lost: 1,
+            clients: 2,
+            ..
+        }
+    )));
+    assert!(place.is_empty());
+}
+
+#[test]
+fn a_run_that_is_stopped_cleans_up_and_says_so() {
+    use filestone_model::measure::run_record::RunEnd;
+    let load = replays::load(LOAD);
+    let place = Scratch::new();
+    let mut plan = plan(place.target(), &load);
+    settings(&mut plan).run_once = false;
+    plan.duration_ns = Some(3_600_000_000_000);
+    let mut watcher = Watcher {
+        is_stopping: true,
+        ..Watcher::default()
+    };
+    let stop = Arc::clone(&watcher.stop);
+    let record = replay(&plan, &[load], BuiltIn::default(), &stop, &mut watcher);
+    let record = record.expect("a record of what there was");
+    record.check().expect("the record agrees with itself");
+    assert_eq!(record.end, RunEnd::Interrupted);
+    assert!(record.totals.ledger.ok > 0);
+    assert!(place.is_empty());
+    assert_eq!(watcher.phases.first(), Some(&ProgressPhase::Execute));
+}
+
+#[test]
+fn rows_count_all_clients_until_the_clean_up_which_has_rows_of_its_own() {
+    let load = replays::load(LOAD);
+    let place = Scratch::new();
+    let mut plan = plan(place.target(), &load);
+    settings(&mut plan).run_once = false;
+    plan.duration_ns = Some(1_000_000_000);
+    let mut watcher = Watcher::default();
+    let stop = Arc::clone(&watcher.stop);
+    let loads = [load];
+    replay(&plan, &loads, BuiltIn::default(), &stop, &mut watcher).expect("a record");
+    type Rows = Vec<(ProgressPhase, u32)>;
+    let rows: Rows = watcher.phases.into_iter().zip(watcher.clients).collect();
+    let is_clean_up = |row: &(ProgressPhase, u32)| row.0 == ProgressPhase::CleanUp;
+    let (cleaning, executing): (Rows, Rows) = rows.into_iter().partition(is_clean_up);
+    assert!(cleaning.len() >= 2, "{cleaning:?}");
+    assert_eq!(cleaning.first().map(|row| row.1), Some(plan.clients));
+    assert_eq!(cleaning.last().map(|row| row.1), Some(0));
+    let is_whole = |row: &(ProgressPhase, u32)| row.1 == plan.clients;
+    assert!(executing.iter().all(is_whole), "{executing:?}");
+}
+
+#[test]
+fn a_plan_that_no_replay_can_follow_is_refused() {
+    let load = replays::load(LOAD);
+    let place = Scratch::new();
+    let refused = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = plan(place.target(), &load);
+        change(&mut plan);
+        let error = run(&plan, &load, BuiltIn::default()).expect_err("it is refused");
+        assert_eq!(error.guilt(), Guilt::Usage, "{error}");
+    };
+    refused(&|plan| plan.clients = 0);
+    refused(&|plan| settings(plan).run_once = false);
+    refused(&|plan| {
+        settings(plan).more_targets = vec![TargetPlan::Tcp(TcpTarget {
+            host: None,
+            port: None,
+        })];
+    });
+    refused(&|plan| plan.target = local(&place.path().join("nowhere")));
+    let stop = AtomicBool::new(false);
+    let plan = plan(place.target(), &load);
+    let none = replay(
+        &plan,
+        &[],
+        BuiltIn::default(),
+        &stop,
+        &mut Watcher::default(),
+    );
+    assert_eq!(none.expect_err("no load").guilt(), Guilt::Usage);
+    assert!(place.is_empty());
+}

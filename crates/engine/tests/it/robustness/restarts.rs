@@ -1,0 +1,273 @@
+//! Servers that go away in the middle of a run.
+
+use super::{MS, run_at};
+use crate::support::SECOND;
+use crate::support::live::{probe, serve};
+use filestone_engine::run::Observer;
+use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
+use filestone_model::measure::{Caveat, RunRecord};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_server::{Options, Running, Server};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A server on the same port as the one before.
+fn serve_again(port: u16) -> Running {
+    let options = Options {
+        port,
+        ..Options::default()
+    };
+    Server::start(options).expect("the port is free again")
+}
+
+/// Kills the server after the first interval, and starts it again after a while
+/// if it is to come back.
+struct Killer {
+    server: Option<Running>,
+    back_after: Option<Duration>,
+    revival: Option<std::thread::JoinHandle<Running>>,
+}
+
+impl Observer for Killer {
+    fn interval(&mut self, _record: &IntervalRecord) {
+        let Some(server) = self.server.take() else {
+            return;
+        };
+        let port = server.port();
+        server.stop();
+        self.revival = self.back_after.map(|pause| {
+            std::thread::spawn(move || {
+                std::thread::sleep(pause);
+                serve_again(port)
+            })
+        });
+    }
+}
+
+fn kill_during(plan: &Plan, back_after: Option<Duration>) -> RunRecord {
+    let server = serve(|_| {});
+    let address = server.address();
+    let mut killer = Killer {
+        server: Some(server),
+        back_after,
+        revival: None,
+    };
+    let record = run_at(plan, address, &AtomicBool::new(false), &mut killer);
+    assert!(killer.server.is_none(), "there was an interval");
+    if let Some(revival) = killer.revival {
+        revival.join().expect("the server came back").stop();
+    }
+    record
+}
+
+fn timed(operation: OpKind, clients: u32, workers: u32) -> Plan {
+    let mut plan = probe(operation, TransportKind::Tcp, 0);
+    plan.count = None;
+    plan.duration_ns = Some(900 * MS);
+    plan.interval_ns = 200 * MS;
+    plan.clients = clients;
+    plan.workers = workers;
+    plan
+}
+
+fn check_survival(record: &RunRecord) {
+    let totals = &record.totals;
+    assert_eq!(record.end, RunEnd::Finished);
+    assert!(totals.ledger.disconnected > 0, "{:?}", totals.ledger);
+    assert!(
+        totals.reconnections >= u64::from(record.plan.clients),
+        "{} of {}",
+        totals.reconnections,
+        record.plan.clients
+    );
+    assert!(totals.unusable_ns > 0);
+    assert_eq!(totals.ledger.in_flight, 0, "all were drained");
+    // After the server was back, operations succeeded again.
+    let last = record.ticks.last().expect("a tick");
+    assert!(last.ended > 0 && last.start_ns >= 700 * MS, "{last:?}");
+    assert!(
+        record
+            .caveats
+            .iter()
+            .any(|caveat| matches!(caveat, Caveat::Reconnected { .. })),
+        "{:?}",
+        record.caveats
+    );
+}
+
+#[test]
+fn one_client_goes_on_when_the_server_comes_back() {
+    let pause = Some(Duration::from_millis(100));
+    let record = kill_during(&timed(OpKind::GetAttr, 1, 1), pause);
+    check_survival(&record);
+    assert_eq!(record.totals.reconnections, 1);
+}
+
+#[test]
+fn many_clients_go_on_when_the_server_comes_back() {
+    let mut plan = timed(OpKind::Read, 20, 2);
+    plan.probe_mut().expect("a probe").size_bytes = 65_536;
+    let record = kill_during(&plan, Some(Duration::from_millis(150)));
+    check_survival(&record);
+    assert_eq!(record.totals.ledger.failed, 0, "{:?}", record.totals.kinds);
+}
+
+#[test]
+fn an_open_loop_counts_what_came_due_while_the_server_was_away() {
+    let mut plan = timed(OpKind::GetAttr, 4, 2);
+    plan.arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 2000.0,
+    };
+    plan.in_flight = 64;
+    let record = kill_during(&plan, Some(Duration::from_millis(150)));
+    let ledger = &record.totals.ledger;
+    assert_eq!(ledger.scheduled, 1800);
+    assert_eq!(record.end, RunEnd::Finished);
+    // Some waited for the server for a good part of its absence.
+    assert!(record.totals.response_time_ns.max >= 100 * MS);
+    assert!(ledger.ok > 1000, "{ledger:?}");
+}
+
+#[test]
+fn datagrams_find_the_server_again_without_any_connection() {
+    let mut plan = timed(OpKind::GetAttr, 2, 1);
+    plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
+    plan.duration_ns = Some(1500 * MS);
+    let record = kill_during(&plan, Some(Duration::from_millis(50)));
+    assert_eq!(record.end, RunEnd::Finished);
+    let kind = record.measured().expect("a row for GETATTR");
+    assert!(kind.retransmissions > 0, "{:?}", kind.ledger);
+    assert_eq!(kind.ledger.ok, kind.ledger.scheduled, "{:?}", kind.failures);
+}
+
+#[test]
+fn changes_go_on_or_fail_in_words_when_their_directory_went_with_the_server() {
+    let record = kill_during(
+        &timed(OpKind::Create, 2, 1),
+        Some(Duration::from_millis(50)),
+    );
+    assert_eq!(record.end, RunEnd::Finished);
+    let kind = record.measured().expect("a row for CREATE");
+    assert!(kind.ledger.failed > 0, "{:?}", kind.ledger);
+    assert!(kind.failures[0].failure.contains("NFS3ERR_STALE"));
+    // The directory is gone with the server that had it: nothing is left behind.
+    assert!(
+        !record
+            .caveats
+            .iter()
+            .any(|caveat| matches!(caveat, Caveat::LeftBehind { .. })),
+        "{:?}",
+        record.caveats
+    );
+}
+
+fn check_loss(record: &RunRecord) {
+    let RunEnd::TargetLost { message } = &record.end else {
+        unreachable!("{:?}", record.end)
+    };
+    assert!(message.contains("127.0.0.1:"), "{message}");
+    assert!(record.totals.ledger.ok > 0, "what was measured is kept");
+    assert!(!record.intervals.is_empty());
+    assert!(record.window_ns < 5 * SECOND);
+    assert!(
+        record
+            .caveats
+            .iter()
+            .any(|caveat| matches!(caveat, Caveat::TargetLost { .. })),
+        "{:?}",
+        record.caveats
+    );
+}
+
+#[test]
+fn a_server_that_is_gone_for_good_ends_the_run_and_everything_is_kept() {
+    for (operation, clients, workers) in [
+        (OpKind::GetAttr, 1, 1),
+        (OpKind::GetAttr, 8, 2),
+        (OpKind::Create, 3, 1),
+    ] {
+        let mut plan = timed(operation, clients, workers);
+        plan.duration_ns = Some(60 * SECOND);
+        plan.reconnect_ns = 200 * MS;
+        let record = kill_during(&plan, None);
+        check_loss(&record);
+        let left_behind = record
+            .caveats
+            .iter()
+            .any(|caveat| matches!(caveat, Caveat::LeftBehind { .. }));
+        assert_eq!(left_behind, operation == OpKind::Create);
+    }
+}
+
+#[test]
+fn a_count_does_not_wait_for_ever_for_a_server_that_is_gone() {
+    let mut plan = timed(OpKind::GetAttr, 4, 2);
+    plan.duration_ns = None;
+    plan.count = Some(1 << 40);
+    plan.reconnect_ns = 100 * MS;
+    check_loss(&kill_during(&plan, None));
+}
+
+#[test]
+fn datagrams_to_a_server_that_is_gone_time_out() {
+    let mut plan = timed(OpKind::Null, 2, 1);
+    plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
+    plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
+    plan.timeout_ns = 300 * MS;
+    let record = kill_during(&plan, None);
+    assert_eq!(record.end, RunEnd::Finished);
+    assert!(record.totals.ledger.timed_out > 0);
+    assert!(record.totals.ledger.ok > 0);
+}
+
+/// Stands between clients and a server, for so many connections; then it cuts
+/// the last of them, and nobody can come any more.
+fn stand_between(server: SocketAddr, connections: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let pump = |mut from: TcpStream, mut to: TcpStream| {
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Both);
+        });
+    };
+    std::thread::spawn(move || {
+        let mut last = None;
+        for stream in listener.incoming().take(connections).flatten() {
+            let there = TcpStream::connect(server).expect("the server is there");
+            let copy = |stream: &TcpStream| stream.try_clone().expect("another descriptor");
+            pump(copy(&stream), copy(&there));
+            pump(there, copy(&stream));
+            last = Some(stream);
+        }
+        drop(listener);
+        std::thread::sleep(Duration::from_millis(150));
+        last.map(|stream| stream.shutdown(Shutdown::Both))
+    });
+    address
+}
+
+#[test]
+fn one_connection_that_is_gone_for_good_does_not_leave_the_run_waiting() {
+    let server = serve(|_| {});
+    // Two before the run, one for MOUNT, and two clients.
+    let address = stand_between(server.address(), 5);
+    let mut plan = timed(OpKind::GetAttr, 2, 1);
+    plan.target.nfs3_mut().expect("an NFS target").host = Some("127.0.0.1".into());
+    plan.target.nfs3_mut().expect("an NFS target").port = Some(address.port());
+    plan.duration_ns = None;
+    plan.count = Some(u64::MAX >> 8);
+    plan.reconnect_ns = 150 * MS;
+    let record = filestone_engine::run::run(
+        &plan,
+        None,
+        &AtomicBool::new(false),
+        &mut filestone_engine::run::Unobserved,
+    )
+    .expect("the run is made");
+    super::check(&record);
+    check_loss(&record);
+    assert!(record.totals.ledger.disconnected > 0);
+}

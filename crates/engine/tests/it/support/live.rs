@@ -1,0 +1,62 @@
+//! Runs against the built-in server over real sockets.
+
+use filestone_engine::RunError;
+use filestone_engine::run::{Unobserved, run};
+use filestone_model::measure::RunRecord;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_server::{Options, Running, Server};
+use std::sync::atomic::AtomicBool;
+
+/// A small built-in server on a free port.
+pub fn serve(change: impl FnOnce(&mut Options)) -> Running {
+    let mut options = Options {
+        threads: 1,
+        ..Options::default()
+    };
+    change(&mut options);
+    Server::start(options).expect("a free port on loopback")
+}
+
+/// Where an operation finds something to work on in the built-in server.
+pub fn path_for(operation: OpKind) -> &'static str {
+    match operation {
+        OpKind::Read => "/export/file",
+        OpKind::ReadLink => "/export/link",
+        OpKind::GetAttr
+        | OpKind::Access
+        | OpKind::Lookup
+        | OpKind::ReadDir
+        | OpKind::ReadDirPlus => "/export/files",
+        _ => "/export",
+    }
+}
+
+pub fn probe(operation: OpKind, transport: TransportKind, count: u64) -> Plan {
+    let mut plan = super::plan(ArrivalsPlan::Closed, 4, 1);
+    plan.probe_mut().expect("a probe").operation = operation;
+    plan.probe_mut().expect("a probe").files_max = 10_000;
+    plan.probe_mut().expect("a probe").file_size_bytes = 1 << 20;
+    plan.target.nfs3_mut().expect("an NFS target").path = path_for(operation).into();
+    plan.target.nfs3_mut().expect("an NFS target").transport = transport;
+    plan.duration_ns = None;
+    plan.count = Some(count);
+    plan.timeout_ns = 20 * super::SECOND;
+    plan
+}
+
+pub fn run_against(plan: &Plan, server: &Running) -> Result<RunRecord, RunError> {
+    run(
+        plan,
+        Some(server.address()),
+        &AtomicBool::new(false),
+        &mut Unobserved,
+    )
+}
+
+/// Runs and checks everything that holds in every record.
+pub fn checked(plan: &Plan, server: &Running) -> RunRecord {
+    let record = run_against(plan, server).expect("the run is made");
+    record.check().expect("the record agrees with itself");
+    record
+}

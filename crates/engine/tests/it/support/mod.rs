@@ -1,0 +1,157 @@
+//! Runs of the real worker loop against a server made of arithmetic.
+
+use filestone_engine::backend::Backend;
+use filestone_engine::backend::simulated::{ServiceTime, Simulated, SimulatedServer};
+use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buffer};
+use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
+use filestone_model::measure::{Assembly, IntervalBuffer};
+use filestone_model::operation::{Completion, OpKind, Operation, Stability};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
+use filestone_model::time::Moment;
+use filestone_model::workload::Workload;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+pub mod live;
+pub mod local;
+pub mod mixes;
+pub mod relay;
+pub mod replays;
+pub mod scratch;
+
+pub const SECOND: u64 = 1_000_000_000;
+
+pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
+    Plan {
+        face: "test".into(),
+        target: TargetPlan::Nfs3(NfsTarget {
+            host: None,
+            port: None,
+            mount_port: None,
+            path: "/".into(),
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            uid: 0,
+            gid: 0,
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
+            operation: OpKind::Null,
+            size_bytes: 4096,
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 0,
+            files_max: 0,
+        }),
+        arrivals,
+        clients: 1,
+        in_flight,
+        workers: 1,
+        warm_up_ns: 0,
+        duration_ns: Some(seconds * SECOND),
+        count: None,
+        timeout_ns: 60 * SECOND,
+        reconnect_ns: 10 * SECOND,
+        interval_ns: SECOND,
+        seed: 1,
+        busy_poll: false,
+        pin: vec![],
+        read_data: None,
+        steering: None,
+    }
+}
+
+pub fn server(service_time: ServiceTime, servers: Option<usize>) -> SimulatedServer {
+    SimulatedServer {
+        service_time,
+        servers,
+        frozen: None,
+        seed: 1,
+    }
+}
+
+/// Asks NULL for ever.
+pub struct Nulls;
+
+impl Workload for Nulls {
+    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
+        None
+    }
+    fn next(&mut self, _slot: u32) -> Option<Operation> {
+        Some(Operation::Null)
+    }
+}
+
+/// Enters full buffers into an assembly at once and gives the same ones back.
+#[allow(clippy::vec_box)] // the worker exchanges boxes, so that nothing is copied
+struct Direct {
+    worker: usize,
+    assembly: Rc<RefCell<Assembly>>,
+    #[allow(clippy::vec_box)] // boxes are what is exchanged
+    spare: Vec<Box<IntervalBuffer>>,
+}
+
+impl IntervalSink for Direct {
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
+        self.spare.pop()
+    }
+    fn full(&mut self, buffer: Box<IntervalBuffer>) {
+        let mut assembly = self.assembly.borrow_mut();
+        self.spare.extend(assembly.take(self.worker, buffer));
+        while let Some((_, mut buffer)) = assembly.complete() {
+            buffer.reset(Moment::ZERO);
+            self.spare.push(buffer);
+        }
+    }
+}
+
+/// What a run in virtual time gives.
+pub struct Run {
+    pub intervals: Vec<IntervalRecord>,
+    pub ticks: Vec<TickRecord>,
+    pub totals: Totals,
+    pub end: WorkerEnd,
+}
+
+pub fn run(plan: &Plan, server: SimulatedServer) -> Run {
+    run_on(plan, Simulated::new(server))
+}
+
+pub fn run_on(plan: &Plan, backend: impl Backend) -> Run {
+    let assembly = Rc::new(RefCell::new(Assembly::new(plan)));
+    let stop = AtomicBool::new(false);
+    let sink = Direct {
+        worker: 0,
+        assembly: Rc::clone(&assembly),
+        spare: (0..3).map(|_| Box::new(new_buffer(plan))).collect(),
+    };
+    let end = Worker::new(
+        plan,
+        0,
+        backend,
+        sink,
+        Signals {
+            stop: &stop,
+            halt: &AtomicBool::new(false),
+            offer: None,
+        },
+        |_| Box::new(Nulls),
+    )
+    .run();
+    let Ok(assembly) = Rc::try_unwrap(assembly) else {
+        unreachable!("the sink went with the worker")
+    };
+    let (intervals, ticks, totals) =
+        assembly
+            .into_inner()
+            .conclude(plan, end.window_end, |failure| format!("{failure:?}"));
+    assert_eq!(totals.ledger.missing(), 0, "{:?}", totals.ledger);
+    Run {
+        intervals,
+        ticks,
+        totals,
+        end,
+    }
+}

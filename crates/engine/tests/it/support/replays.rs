@@ -1,0 +1,46 @@
+//! Plans of replays.
+
+use filestone_engine::load_file::read_text;
+use filestone_model::load::Load;
+use filestone_model::plan::{
+    ArrivalsPlan, LeftOverPolicy, LoadName, LocalReplay, Nfs3Replay, OnMismatch, Pacing, Plan,
+    ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
+};
+use std::sync::Arc;
+
+pub fn load(text: &str) -> Arc<Load> {
+    Arc::new(read_text("test.load", text).expect("the load is right"))
+}
+
+/// One pass of so many clients.
+pub fn plan(target: TargetPlan, load: &Load, clients: u32) -> Plan {
+    let mut plan = super::plan(ArrivalsPlan::Closed, 1, 1);
+    plan.face = "replay".into();
+    plan.target = target;
+    plan.clients = clients;
+    plan.duration_ns = None;
+    plan.workload = WorkloadPlan::LoadFile(ReplayPlan {
+        loads: vec![LoadName {
+            name: load.name().into(),
+            operations: load.operations(),
+            generation: load.generation(),
+        }],
+        kinds: load.kinds(),
+        more_targets: vec![],
+        clients_per_thread: 1,
+        pacing: Pacing::Closed,
+        run_once: true,
+        skip_cleanup: false,
+        left_over: LeftOverPolicy::Refuse,
+        trunc_io_bytes: None,
+        on_mismatch: OnMismatch::Count,
+        resolve: true,
+        local: LocalReplay::default(),
+        nfs3: Nfs3Replay::default(),
+        tcp: TcpReplay {
+            prefix: ".".into(),
+            socket_options: String::new(),
+        },
+    });
+    plan
+}
