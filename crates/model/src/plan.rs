@@ -3,6 +3,7 @@
 mod mix;
 mod objective;
 mod read_data;
+mod target;
 
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix,
@@ -10,6 +11,9 @@ pub use mix::{
 };
 pub use objective::ObjectiveError;
 pub use read_data::ReadData;
+pub use target::{
+    Interface, LocalTarget, NfsTarget, TargetPlan, TcpTarget, TransportKind, bracketed,
+};
 
 use crate::load::Generation;
 use crate::measure::sample::Role;
@@ -17,93 +21,6 @@ use crate::only_in_loads;
 use crate::operation::{OpKind, Stability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// How operations reach the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TransportKind {
-    /// ONC RPC with record marking.
-    #[default]
-    Tcp,
-    /// One datagram per message, sent again when no reply comes.
-    Udp,
-}
-
-/// Where the operations go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "protocol", rename_all = "lowercase")]
-pub enum TargetPlan {
-    /// An NFSv3 server.
-    Nfs3(NfsTarget),
-    /// A directory of this host, whatever file system is mounted there.
-    Local(LocalTarget),
-    /// A peer that answers tbench's messages.
-    Tcp(TcpTarget),
-}
-
-impl TargetPlan {
-    /// The NFS server, if it is one.
-    pub fn nfs3(&self) -> Option<&NfsTarget> {
-        match self {
-            TargetPlan::Nfs3(target) => Some(target),
-            TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
-        }
-    }
-
-    /// The NFS server, to be changed.
-    pub fn nfs3_mut(&mut self) -> Option<&mut NfsTarget> {
-        match self {
-            TargetPlan::Nfs3(target) => Some(target),
-            TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
-        }
-    }
-
-    /// Whether nobody else's server or directory is meant.
-    pub fn is_built_in(&self) -> bool {
-        match self {
-            TargetPlan::Nfs3(target) => target.host.is_none(),
-            TargetPlan::Tcp(target) => target.host.is_none(),
-            TargetPlan::Local(target) => target.directory.is_none(),
-        }
-    }
-}
-
-/// A directory of this host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LocalTarget {
-    /// Its path; `None` for a fresh temporary directory.
-    pub directory: Option<String>,
-}
-
-/// A peer that answers tbench's messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TcpTarget {
-    /// Host name or address; `None` for the built-in peer.
-    pub host: Option<String>,
-    /// Port; `None` for tbench's 7003.
-    pub port: Option<u16>,
-}
-
-/// An object on an NFSv3 server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NfsTarget {
-    /// Host name or address; `None` for the built-in server.
-    pub host: Option<String>,
-    /// Port of the NFS server; `None` asks the portmapper, then takes 2049.
-    pub port: Option<u16>,
-    /// Port of the MOUNT server; `None` asks the portmapper.
-    pub mount_port: Option<u16>,
-    /// Path of the object under test, as the server exports it.
-    pub path: String,
-    /// How operations travel.
-    pub transport: TransportKind,
-    /// Whether connections come from a port below 1024.
-    pub reserved_port: bool,
-    /// User id of AUTH_SYS.
-    pub uid: u32,
-    /// Group id of AUTH_SYS.
-    pub gid: u32,
-}
 
 /// When operations are due.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

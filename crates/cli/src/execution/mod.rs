@@ -143,7 +143,7 @@ fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory
     }
     let mut claimed: Vec<Option<OutputDirectory>> = Vec::new();
     for (number, job) in (1..).zip(jobs) {
-        let name = format!("{number}-{}", layer_name(&job.plan.target));
+        let name = format!("{number}-{}", job.plan.target.layer());
         match OutputDirectory::claim(&path.join(name), Existing::Refuse) {
             Ok(directory) => claimed.push(Some(directory)),
             Err(error) => {
@@ -153,15 +153,6 @@ fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory
         }
     }
     Ok(claimed)
-}
-
-/// What `--on` calls the layer of a target.
-pub const fn layer_name(target: &TargetPlan) -> &'static str {
-    match target {
-        TargetPlan::Local(_) => "local",
-        TargetPlan::Tcp(_) => "tcp",
-        TargetPlan::Nfs3(_) => "nfs",
-    }
 }
 
 /// Why a directory could not be filled, and whether the record is lost with it.
@@ -250,7 +241,7 @@ pub fn measure(
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
     match &job.plan.workload {
-        WorkloadPlan::Mix(_) if matches!(job.plan.target, TargetPlan::Local(_)) => {
+        WorkloadPlan::Mix(_) if job.plan.target.is_directory() => {
             Ok(run_local(&job.plan, stop, observer)?)
         }
         WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => {

@@ -3,13 +3,12 @@
 
 use crate::console;
 use crate::error::Error;
-use crate::execution::layer_name;
 use crate::inputs::load_source::{load_source, read_load};
 use crate::quantity::grouped;
 use filestone_model::load::Load;
-use filestone_model::load::refusals::{LayerKind, Refusal, refusals};
+use filestone_model::load::refusals::{Refusal, refusals};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{LoadName, Plan, ReplayPlan, TargetPlan};
+use filestone_model::plan::{LoadName, Plan, ReplayPlan};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -102,19 +101,13 @@ pub fn of_plan(replay: &ReplayPlan) -> Result<Vec<Arc<Load>>, Error> {
 
 /// Refuses loads that the plan's layer cannot carry out, before anything is sent.
 pub fn refuse(plan: &Plan, loads: &[Arc<Load>]) -> Result<(), Error> {
-    let layer = match &plan.target {
-        TargetPlan::Local(_) => LayerKind::Local,
-        TargetPlan::Tcp(_) => LayerKind::Tcp,
-        TargetPlan::Nfs3(_) => LayerKind::Nfs3 {
-            nlm: plan.replay().is_some_and(|replay| replay.nfs3.enable_nlm),
-        },
-    };
+    let nlm = plan.replay().is_some_and(|replay| replay.nfs3.enable_nlm);
+    let layer = plan.target.layer_kind(nlm);
     let mut errors = Vec::new();
     for load in loads {
         let refused = refusals(load, layer);
         let refused = refused.iter().filter(|refusal| refusal.refused);
-        errors
-            .extend(refused.map(|refusal| refusal_error(load, layer_name(&plan.target), refusal)));
+        errors.extend(refused.map(|refusal| refusal_error(load, plan.target.layer(), refusal)));
     }
     if errors.is_empty() {
         Ok(())
@@ -144,7 +137,7 @@ fn refusal_error(load: &Load, layer: &str, refusal: &Refusal) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::plan::{LocalTarget, TcpTarget};
+    use filestone_model::plan::{LocalTarget, TargetPlan, TcpTarget};
 
     #[test]
     fn a_list_names_several_loads() {

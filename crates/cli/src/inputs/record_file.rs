@@ -3,7 +3,6 @@
 mod wrong_mix;
 
 use crate::error::Error;
-use crate::execution::layer_name;
 use crate::execution::output_directory::RECORD_FILE;
 use crate::inputs::loads::LOADS_MAX;
 use crate::options::values::is_speed;
@@ -12,7 +11,7 @@ use crate::quantity::PROCESSORS_MAX;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::FORMAT;
 use filestone_model::plan::{
-    ArrivalsPlan, Pacing, Plan, ReplayPlan, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, Pacing, Plan, ReplayPlan, TICK_NANOS, TargetPlan, WorkloadPlan,
 };
 use serde_json::Value;
 use std::fs;
@@ -190,15 +189,11 @@ fn wrong_in_replay(plan: &Plan, replay: &ReplayPlan) -> Option<&'static str> {
             replay
                 .more_targets
                 .iter()
-                .any(|target| layer_name(target) != layer_name(&plan.target)),
+                .any(|target| target.layer() != plan.target.layer()),
             "\"more_targets\" must have the protocol of \"target\"",
         ),
         (
-            targets(plan, replay).any(|target| {
-                target
-                    .nfs3()
-                    .is_some_and(|nfs| nfs.transport != TransportKind::Tcp)
-            }),
+            targets(plan, replay).any(TargetPlan::is_udp),
             "\"transport\" of a replay must be tcp",
         ),
         (
@@ -280,6 +275,7 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
 mod tests {
     use super::*;
     use crate::report::{canned, json};
+    use filestone_model::plan::TransportKind;
 
     fn file(name: &str, text: &str) -> PathBuf {
         let path =

@@ -2,7 +2,8 @@
 //! `tcp:HOST[:PORT]`, `nfs://host[:port]/path`; several in turn with commas
 //! between them, several of one layer for its clients to share with `+`.
 
-use crate::options::target::{self, Target, bracketed};
+use crate::options::target::{self, Target};
+use filestone_model::plan::bracketed;
 
 /// The targets of one layer; client i uses target i modulo their number.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -92,15 +92,6 @@ fn parse_port(text: &str) -> Result<u16, String> {
     }
 }
 
-/// `host` in brackets if it is an IPv6 address.
-pub fn bracketed(host: &str) -> String {
-    if host.contains(':') {
-        format!("[{host}]")
-    } else {
-        host.into()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

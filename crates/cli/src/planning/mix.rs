@@ -58,7 +58,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
     let (target, more_targets) = first_and_rest(targets)?;
     let arrivals = arrivals(load, &options.steering);
     let steering = steering(&options.steering);
-    let is_local = matches!(target, TargetPlan::Local(_));
+    let is_local = target.is_directory();
     let in_flight = match (load.in_flight, arrivals) {
         // A process at a mount makes one system call at a time.
         _ if is_local => 1,

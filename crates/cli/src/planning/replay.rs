@@ -10,7 +10,6 @@ use crate::planning::{
     DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
 };
 use crate::quantity::grouped;
-use crate::report::text::place_of;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     ArrivalsPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan,
@@ -225,7 +224,7 @@ fn targets(
     if let Some(index) = (1..all.len()).find(|index| is_again(*index)) {
         return Err(Error::usage(format!(
             "--on: {} is named twice for the same run",
-            place_of(&all[index])
+            all[index]
         ))
         .with_help("+ joins different targets; --clients alone makes more clients of one"));
     }

@@ -1,9 +1,8 @@
 //! What a mix leaves behind: its file set, where it is, and how it is removed.
 
-use super::text::place_of;
 use crate::shell::{quoted, shell_line};
 use filestone_model::measure::RunRecord;
-use filestone_model::plan::{MixPlan, TargetPlan, TransportKind};
+use filestone_model::plan::{MixPlan, TargetPlan};
 
 /// One line, to be said when the run is over; nothing if nothing stays, or if what cannot be
 /// removed has a caveat of its own.
@@ -14,12 +13,13 @@ pub fn what_stays(record: &RunRecord) -> Option<String> {
     }
     let targets: Vec<TargetPlan> = std::iter::once(&record.plan.target)
         .chain(&plan.more_targets)
-        .map(over_tcp)
+        // A set is made by TCP, whatever the mix itself travels by.
+        .map(|target| target.clone().over_tcp())
         .collect();
     let name = &plan.file_set.name;
     let sets: Vec<String> = targets
         .iter()
-        .map(|target| format!("{}/{name}", place_of(target).trim_end_matches('/')))
+        .map(|target| format!("{}/{name}", target.to_string().trim_end_matches('/')))
         .collect();
     Some(format!(
         "the file set stays for the next run, in {}; this removes it: {}",
@@ -28,30 +28,17 @@ pub fn what_stays(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// A set is made by TCP, whatever the mix itself travels by.
-fn over_tcp(target: &TargetPlan) -> TargetPlan {
-    let mut target = target.clone();
-    if let TargetPlan::Nfs3(target) = &mut target {
-        target.transport = TransportKind::Tcp;
-    }
-    target
-}
-
 /// Of a mount, rm does it. Of a server, a run of one operation, which takes over a set of other
 /// sizes, too.
 fn removal(plan: &MixPlan, targets: &[TargetPlan], sets: &[String]) -> String {
     let mut words: Vec<String> = vec!["mix".into()];
-    for target in targets {
-        match target {
-            TargetPlan::Nfs3(_) => words.push(place_of(target)),
-            TargetPlan::Local(_) | TargetPlan::Tcp(_) => {
-                let paths = sets.iter().map(|set| set.trim_start_matches("local:"));
-                let paths: Vec<String> = paths.map(quoted).collect();
-                return format!("rm -r {}", paths.join(" "));
-            }
-        }
+    if targets.iter().any(TargetPlan::is_directory) {
+        let paths = sets.iter().map(|set| set.trim_start_matches("local:"));
+        let paths: Vec<String> = paths.map(quoted).collect();
+        return format!("rm -r {}", paths.join(" "));
     }
-    if let Some(TargetPlan::Nfs3(target)) = targets.first() {
+    words.extend(targets.iter().map(ToString::to_string));
+    if let Some(target) = targets.first().and_then(TargetPlan::nfs3) {
         if let Some(port) = target.mount_port {
             words.extend(["--mount-port".into(), port.to_string()]);
         }

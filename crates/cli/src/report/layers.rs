@@ -17,8 +17,7 @@ use self::differences::{Batches, Estimate, Series};
 use super::dbench::{self, Form};
 use super::page::Page;
 use super::table::{Column, Table};
-use super::{micros, replay, text};
-use crate::execution::layer_name;
+use super::{micros, replay};
 use crate::quantity::grouped;
 use filestone_model::measure::run_record::KindRecord;
 use filestone_model::measure::{DistributionRecord, RunRecord};
@@ -64,7 +63,7 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
     let batches = batches(&layers);
     let mut text = format!("\n{} on each layer\n", replay::loads_text(plan));
     let places = layers.iter().map(|layer| {
-        let place = text::place_of(&layer.runs[0].plan.target);
+        let place = layer.runs[0].plan.target.to_string();
         (layer.name.as_str(), place)
     });
     text.push_str(&page.facts(places));
@@ -111,7 +110,7 @@ fn layers(records: &[RunRecord]) -> Vec<Layer<'_>> {
             Some(layer) => layer.runs.push(record),
             None => layers.push(Layer {
                 name: String::new(),
-                layer: layer_name(&record.plan.target),
+                layer: record.plan.target.layer(),
                 runs: vec![record],
             }),
         }

@@ -11,7 +11,7 @@ use filestone_model::measure::caveat::WAITED_PERCENT;
 use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
 use filestone_model::measure::{Role, RunRecord};
-use filestone_model::plan::{Pacing, Plan, ReplayPlan, TargetPlan};
+use filestone_model::plan::{Interface, Pacing, Plan, ReplayPlan};
 
 /// Names of targets and loads that are listed before the rest is counted.
 const LISTED_MAX: usize = 4;
@@ -120,7 +120,7 @@ pub fn loads_text(replay: &ReplayPlan) -> String {
 fn places(plan: &Plan) -> String {
     let more = plan.replay().map_or(&[][..], |replay| &replay.more_targets);
     let targets = std::iter::once(&plan.target).chain(more);
-    let names: Vec<String> = targets.map(text::place_of).collect();
+    let names: Vec<String> = targets.map(ToString::to_string).collect();
     listed(&names)
 }
 
@@ -236,7 +236,7 @@ fn facts(
         ),
     ));
     facts.extend(processors(record));
-    if let TargetPlan::Tcp(_) = record.plan.target {
+    if record.plan.target.interface() == Interface::Bytes {
         let what = "not compared with the load file: bare TCP only carries bytes";
         facts.push(("results", what.into()));
     }
@@ -281,7 +281,7 @@ fn lag(record: &RunRecord, plan: &ReplayPlan) -> Option<(&'static str, String)> 
 
 /// Exchanges with a server, if there is one.
 fn wire(record: &RunRecord) -> Option<(&'static str, String)> {
-    if let TargetPlan::Local(_) = record.plan.target {
+    if record.plan.target.is_directory() {
         return None;
     }
     let kinds = || {

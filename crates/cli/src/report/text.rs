@@ -4,14 +4,11 @@ use super::page::Page;
 use super::replay::Detail;
 use super::table::{Column, Table};
 use super::{curve, micros, mix, objective, percentile, probe, replay, shortfall, summary};
-use crate::options::target::bracketed;
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::measure::run_record::{KindRecord, RunEnd};
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, ReadData, TargetPlan, TransportKind, WorkloadPlan,
-};
+use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, ReadData, WorkloadPlan};
 
 /// The whole report; caveats are told apart from it, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
@@ -94,39 +91,7 @@ fn subject_of_probe(probe: &ProbePlan) -> String {
 }
 
 fn place(record: &RunRecord) -> String {
-    place_of(&record.plan.target)
-}
-
-/// A target in the words of the command line, or in ours if it is built in.
-pub fn place_of(target: &TargetPlan) -> String {
-    match target {
-        TargetPlan::Nfs3(target) => place_of_nfs3(target),
-        TargetPlan::Local(target) => match &target.directory {
-            None => "a temporary directory".into(),
-            Some(directory) => format!("local:{directory}"),
-        },
-        TargetPlan::Tcp(target) => match &target.host {
-            None => "the built-in TCP peer".into(),
-            Some(host) => {
-                let port = target.port.map_or(String::new(), |port| format!(":{port}"));
-                format!("tcp:{}{port}", bracketed(host))
-            }
-        },
-    }
-}
-
-fn place_of_nfs3(target: &NfsTarget) -> String {
-    let transport = match target.transport {
-        TransportKind::Tcp => "",
-        TransportKind::Udp => " over UDP",
-    };
-    match &target.host {
-        None => format!("{} of the built-in server{transport}", target.path),
-        Some(host) => {
-            let port = target.port.map_or(String::new(), |port| format!(":{port}"));
-            format!("nfs://{}{port}{}{transport}", bracketed(host), target.path)
-        }
-    }
+    record.plan.target.to_string()
 }
 
 fn load(plan: &Plan) -> String {

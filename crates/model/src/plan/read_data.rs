@@ -2,7 +2,7 @@
 //! does not even receive them, has more time left for asking: figures of two runs, and
 //! those of two programs, are alike only if this is.
 
-use super::{Plan, TargetPlan, TransportKind, WorkloadPlan};
+use super::{Interface, Plan, WorkloadPlan};
 use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,17 +45,14 @@ impl Plan {
         if !self.reads() {
             return None;
         }
-        Some(match (&self.workload, &self.target) {
-            (WorkloadPlan::LoadFile(_), TargetPlan::Tcp(_)) => ReadData::Discard,
-            (WorkloadPlan::LoadFile(_), _) | (_, TargetPlan::Local(_) | TargetPlan::Tcp(_)) => {
-                ReadData::Deliver
+        Some(match (&self.workload, self.target.interface()) {
+            (WorkloadPlan::LoadFile(_), Interface::Bytes) => ReadData::Discard,
+            (WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_), Interface::Calls)
+                if self.not_discardable().is_none() =>
+            {
+                ReadData::Discard
             }
-            (WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_), TargetPlan::Nfs3(_)) => {
-                match self.not_discardable() {
-                    None => ReadData::Discard,
-                    Some(_) => ReadData::Deliver,
-                }
-            }
+            _ => ReadData::Deliver,
         })
     }
 
@@ -81,13 +78,13 @@ impl Plan {
             };
             return Some((why, "leave it out"));
         };
-        match (&self.workload, &self.target) {
+        match (&self.workload, self.target.interface()) {
             _ if wanted == usual => None,
             (WorkloadPlan::LoadFile(_), _) => Some((
                 format!("a replay over this layer always does \"{}\"", usual.name()),
                 "leave it out",
             )),
-            (_, TargetPlan::Local(_) | TargetPlan::Tcp(_)) => Some((
+            (_, Interface::SystemCalls | Interface::Bytes) => Some((
                 "this host's own NFS client always delivers what is read".into(),
                 "leave it out, or name the server as TARGET",
             )),
@@ -102,8 +99,7 @@ impl Plan {
             WorkloadPlan::Mix(mix) => mix.share(OpKind::Read) > 0.0,
             WorkloadPlan::LoadFile(replay) => {
                 let reads = [OpKind::Read, OpKind::ReadX];
-                let is_moved =
-                    !matches!(self.target, TargetPlan::Local(_)) || !replay.local.fake_io;
+                let is_moved = !self.target.is_directory() || !replay.local.fake_io;
                 is_moved && replay.kinds.iter().any(|kind| reads.contains(kind))
             }
         }
@@ -116,11 +112,7 @@ impl Plan {
             WorkloadPlan::Mix(mix) => mix.transfer_bytes,
             WorkloadPlan::LoadFile(_) => return None,
         };
-        let is_udp = self
-            .target
-            .nfs3()
-            .is_some_and(|target| target.transport == TransportKind::Udp);
-        if is_udp {
+        if self.target.is_udp() {
             return Some((
                 "a datagram is received whole".into(),
                 "use --data deliver, or --transport tcp",
@@ -143,7 +135,7 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::plan::tests::example;
-    use crate::plan::{LocalTarget, TcpTarget};
+    use crate::plan::{LocalTarget, TargetPlan, TcpTarget, TransportKind};
 
     fn read(size_bytes: u32, transport: TransportKind) -> Plan {
         let mut plan = example();

@@ -117,7 +117,7 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
     let target = targets
         .pop()
         .ok_or_else(|| Error::internal("nhfsstone without a directory"))?;
-    let is_local = matches!(target, TargetPlan::Local(_));
+    let is_local = target.is_directory();
     let in_flight = if is_local {
         1
     } else {

@@ -1,14 +1,13 @@
 //! What no mix could follow: plans that no option makes, but a file can hold.
 
-use crate::execution::layer_name;
 use crate::options::mix::{FILES_OF_ALL_MAX, POINTS_MAX};
 use crate::options::mix_values::PRECISION_RANGE;
 use crate::options::{CLIENTS_OF_REPLAY_MAX, SIZE_MAX};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, CurvePlan, Figure, LocalTarget, MixPlan, ObjectivePlan, Plan, SteeringPlan,
-    TargetPlan, TransportKind,
+    ArrivalsPlan, CurvePlan, Figure, Interface, MixPlan, ObjectivePlan, Plan, SteeringPlan,
+    TargetPlan,
 };
 
 /// A datagram holds no more data beside its headers.
@@ -68,19 +67,13 @@ fn in_counts(mix: &MixPlan) -> Option<&'static str> {
 }
 
 fn in_targets(plan: &Plan, mix: &MixPlan) -> Option<&'static str> {
-    let is_nowhere = |target: &TargetPlan| {
-        matches!(
-            target,
-            TargetPlan::Tcp(_) | TargetPlan::Local(LocalTarget { directory: None })
-        )
+    let is_nowhere = |target: &TargetPlan| match target.interface() {
+        Interface::Calls => false,
+        Interface::SystemCalls => target.is_built_in(),
+        Interface::Bytes => true,
     };
-    let is_stranger = |target: &TargetPlan| match (&plan.target, target) {
-        (TargetPlan::Nfs3(first), TargetPlan::Nfs3(other)) => {
-            (&first.host, first.port) != (&other.host, other.port)
-        }
-        (first, other) => layer_name(first) != layer_name(other),
-    };
-    let is_local = matches!(plan.target, TargetPlan::Local(_));
+    let is_stranger = |target: &TargetPlan| !plan.target.is_beside(target);
+    let is_local = plan.target.is_directory();
     first(&[
         (
             std::iter::once(&plan.target)
@@ -108,10 +101,7 @@ fn in_targets(plan: &Plan, mix: &MixPlan) -> Option<&'static str> {
 }
 
 fn in_transfers(plan: &Plan, mix: &MixPlan) -> Option<&'static str> {
-    let is_udp = plan
-        .target
-        .nfs3()
-        .is_some_and(|target| target.transport == TransportKind::Udp);
+    let is_udp = plan.target.is_udp();
     let largest = mix.transfer_bytes.max(mix.listing_bytes);
     first(&[
         (
@@ -216,7 +206,7 @@ fn in_objective(plan: &ObjectivePlan) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::plan::{MixCount, Objective, Popularity};
+    use filestone_model::plan::{LocalTarget, MixCount, Objective, Popularity, TransportKind};
 
     type Change = fn(&mut Plan);
 

@@ -6,7 +6,6 @@ use crate::options::mix::{
     FILES_OF_ALL_MAX, MixArrivals, MixLoadOptions, MixOptions, MixTargetOptions, SteeringOptions,
 };
 use crate::quantity::grouped;
-use crate::report::text::place_of;
 use filestone_model::file_set::Layout;
 use filestone_model::plan::{FileSetPlan, TargetPlan};
 
@@ -163,23 +162,16 @@ pub fn refuse_strangers(targets: &[TargetPlan]) -> Result<(), Error> {
     let Some(first) = targets.first() else {
         return Ok(());
     };
-    let is_stranger = |other: &&TargetPlan| match (first, other) {
-        (TargetPlan::Nfs3(first), TargetPlan::Nfs3(other)) => {
-            (&first.host, first.port) != (&other.host, other.port)
-        }
-        _ => false,
-    };
-    if let Some(stranger) = targets.iter().find(is_stranger) {
+    if let Some(stranger) = targets.iter().find(|other| !first.is_beside(other)) {
         return Err(Error::usage(format!(
             "{} and {} are different servers: what a mix finds out is about one",
-            place_of(first),
-            place_of(stranger)
+            first, stranger
         ))
         .with_help("name directories of the same server, in the same spelling and with one port"));
     }
     for (index, target) in targets.iter().enumerate() {
         if targets.iter().take(index).any(|before| before == target) {
-            return Err(Error::usage(format!("{} is named twice", place_of(target)))
+            return Err(Error::usage(format!("{} is named twice", target))
                 .with_help("--clients alone makes more clients in one directory"));
         }
     }

@@ -4,7 +4,7 @@ use super::differences::Series;
 use super::{Layer, Row, batches, layers, rows, sums};
 use crate::report::dbench::{self, Form as Spelling};
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
-use crate::report::{caption, replay, text};
+use crate::report::{caption, replay};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::ReplayPlan;
 
@@ -90,7 +90,7 @@ fn bars(
             ..Point::new(mean / 1e9, f64::from(row) + within)
         })
     });
-    let place = text::place_of(&layer.runs[0].plan.target);
+    let place = layer.runs[0].plan.target.to_string();
     let style = STYLES[index % STYLES.len()];
     Line::new(
         &format!("{}: {place}", layer.name),

@@ -7,7 +7,6 @@ use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
 use crate::measure::sample::Role;
 use crate::measure::verdict::{self, Check, Subject};
 use crate::operation::OpKind;
-use crate::plan::TargetPlan;
 
 /// A thread that had no processor for longer than this was held up.
 pub const WAITED_PERCENT: f64 = 5.0;
@@ -279,7 +278,7 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             read_ns: record.host.clock_read_ns,
         });
     }
-    if record.target.local && !matches!(record.plan.target, TargetPlan::Local(_)) {
+    if record.target.local && !record.plan.target.is_directory() {
         caveats.push(Caveat::Loopback {
             built_in: record.target.built_in,
         });

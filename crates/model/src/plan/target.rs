@@ -1,0 +1,276 @@
+//! Where operations go. What others need to know of a target is a method here, so that a new
+//! protocol is a variant, a type with [`Endpoint`], and nothing elsewhere.
+
+use crate::load::refusals::LayerKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How operations reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TransportKind {
+    /// ONC RPC with record marking.
+    #[default]
+    Tcp,
+    /// One datagram per message, sent again when no reply comes.
+    Udp,
+}
+
+/// Where the operations go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "protocol", rename_all = "lowercase")]
+pub enum TargetPlan {
+    /// An NFSv3 server.
+    Nfs3(NfsTarget),
+    /// A directory of this host, whatever file system is mounted there.
+    Local(LocalTarget),
+    /// A peer that answers tbench's messages.
+    Tcp(TcpTarget),
+}
+
+/// In what a target takes operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interface {
+    /// Calls of a protocol, which filestone itself encodes.
+    Calls,
+    /// System calls of this host.
+    SystemCalls,
+    /// Messages that say how many bytes to answer; there are no files.
+    Bytes,
+}
+
+/// What a type of target says of itself.
+trait Endpoint: fmt::Display {
+    fn layer(&self) -> &'static str;
+    fn interface(&self) -> Interface;
+    fn is_built_in(&self) -> bool;
+    fn transport(&self) -> Option<TransportKind>;
+}
+
+impl TargetPlan {
+    fn endpoint(&self) -> &dyn Endpoint {
+        match self {
+            TargetPlan::Nfs3(target) => target,
+            TargetPlan::Local(target) => target,
+            TargetPlan::Tcp(target) => target,
+        }
+    }
+
+    /// What `--on` calls the layer.
+    pub fn layer(&self) -> &'static str {
+        self.endpoint().layer()
+    }
+
+    /// In what it takes operations.
+    pub fn interface(&self) -> Interface {
+        self.endpoint().interface()
+    }
+
+    /// Whether it is a directory of this host.
+    pub fn is_directory(&self) -> bool {
+        self.interface() == Interface::SystemCalls
+    }
+
+    /// Whether the built-in server or a temporary directory is meant.
+    pub fn is_built_in(&self) -> bool {
+        self.endpoint().is_built_in()
+    }
+
+    /// Whether each message is a datagram.
+    pub fn is_udp(&self) -> bool {
+        self.endpoint().transport() == Some(TransportKind::Udp)
+    }
+
+    /// The same target by TCP.
+    #[must_use]
+    pub fn over_tcp(mut self) -> Self {
+        if let Some(target) = self.nfs3_mut() {
+            target.transport = TransportKind::Tcp;
+        }
+        self
+    }
+
+    /// Whether a file handle, or a path, that is good at one of them is good at the other:
+    /// directories of one server, in the same spelling, or of this host.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        match (self.nfs3(), other.nfs3()) {
+            (Some(one), Some(other)) => (&one.host, one.port) == (&other.host, other.port),
+            _ => self.layer() == other.layer(),
+        }
+    }
+
+    /// What decides on the operations of loads that can be replayed on it.
+    pub fn layer_kind(&self, nlm: bool) -> LayerKind {
+        match self {
+            TargetPlan::Nfs3(_) => LayerKind::Nfs3 { nlm },
+            TargetPlan::Local(_) => LayerKind::Local,
+            TargetPlan::Tcp(_) => LayerKind::Tcp,
+        }
+    }
+
+    /// The NFS server, if it is one.
+    pub fn nfs3(&self) -> Option<&NfsTarget> {
+        match self {
+            TargetPlan::Nfs3(target) => Some(target),
+            TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
+        }
+    }
+
+    /// The NFS server, to be changed.
+    pub fn nfs3_mut(&mut self) -> Option<&mut NfsTarget> {
+        match self {
+            TargetPlan::Nfs3(target) => Some(target),
+            TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
+        }
+    }
+}
+
+/// In the words of the command line; what is built in, in words of its own.
+impl fmt::Display for TargetPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.endpoint().fmt(f)
+    }
+}
+
+/// A directory of this host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LocalTarget {
+    /// Its path; `None` for a fresh temporary directory.
+    pub directory: Option<String>,
+}
+
+impl Endpoint for LocalTarget {
+    fn layer(&self) -> &'static str {
+        "local"
+    }
+
+    fn interface(&self) -> Interface {
+        Interface::SystemCalls
+    }
+
+    fn is_built_in(&self) -> bool {
+        self.directory.is_none()
+    }
+
+    fn transport(&self) -> Option<TransportKind> {
+        None
+    }
+}
+
+impl fmt::Display for LocalTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.directory {
+            None => f.write_str("a temporary directory"),
+            Some(directory) => write!(f, "local:{directory}"),
+        }
+    }
+}
+
+/// A peer that answers tbench's messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpTarget {
+    /// Host name or address; `None` for the built-in peer.
+    pub host: Option<String>,
+    /// Port; `None` for tbench's 7003.
+    pub port: Option<u16>,
+}
+
+impl Endpoint for TcpTarget {
+    fn layer(&self) -> &'static str {
+        "tcp"
+    }
+
+    fn interface(&self) -> Interface {
+        Interface::Bytes
+    }
+
+    fn is_built_in(&self) -> bool {
+        self.host.is_none()
+    }
+
+    fn transport(&self) -> Option<TransportKind> {
+        Some(TransportKind::Tcp)
+    }
+}
+
+impl fmt::Display for TcpTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            None => f.write_str("the built-in TCP peer"),
+            Some(host) => write!(f, "tcp:{}", Authority(host, self.port)),
+        }
+    }
+}
+
+/// An object on an NFSv3 server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NfsTarget {
+    /// Host name or address; `None` for the built-in server.
+    pub host: Option<String>,
+    /// Port of the NFS server; `None` asks the portmapper, then takes 2049.
+    pub port: Option<u16>,
+    /// Port of the MOUNT server; `None` asks the portmapper.
+    pub mount_port: Option<u16>,
+    /// Path of the object under test, as the server exports it.
+    pub path: String,
+    /// How operations travel.
+    pub transport: TransportKind,
+    /// Whether connections come from a port below 1024.
+    pub reserved_port: bool,
+    /// User id of AUTH_SYS.
+    pub uid: u32,
+    /// Group id of AUTH_SYS.
+    pub gid: u32,
+}
+
+impl Endpoint for NfsTarget {
+    fn layer(&self) -> &'static str {
+        "nfs"
+    }
+
+    fn interface(&self) -> Interface {
+        Interface::Calls
+    }
+
+    fn is_built_in(&self) -> bool {
+        self.host.is_none()
+    }
+
+    fn transport(&self) -> Option<TransportKind> {
+        Some(self.transport)
+    }
+}
+
+impl fmt::Display for NfsTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            None => write!(f, "{} of the built-in server", self.path)?,
+            Some(host) => write!(f, "nfs://{}{}", Authority(host, self.port), self.path)?,
+        }
+        match self.transport {
+            TransportKind::Tcp => Ok(()),
+            TransportKind::Udp => f.write_str(" over UDP"),
+        }
+    }
+}
+
+/// `host:port`, with brackets around an IPv6 address.
+struct Authority<'a>(&'a str, Option<u16>);
+
+impl fmt::Display for Authority<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Authority(host, port) = self;
+        f.write_str(&bracketed(host))?;
+        port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+/// `host` in brackets if it is an IPv6 address.
+pub fn bracketed(host: &str) -> String {
+    if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host.into()
+    }
+}
