@@ -270,9 +270,10 @@ impl Conversation {
             last: true,
             len: message.len() as u32,
         };
-        match self.is_stream {
-            true => self.hear(&[&mark.to_bytes(), message.as_slice()].concat(), pieces),
-            false => self.hear(&message, pieces),
+        if self.is_stream {
+            self.hear(&[&mark.to_bytes(), message.as_slice()].concat(), pieces);
+        } else {
+            self.hear(&message, pieces);
         }
     }
 
@@ -288,9 +289,10 @@ impl Conversation {
 
     /// Bytes from the server, in pieces of one size, or one datagram.
     fn hear(&mut self, bytes: &[u8], pieces: u8) {
-        let piece = match self.is_stream {
-            true => PIECES[usize::from(pieces) % PIECES.len()],
-            false => usize::MAX,
+        let piece = if self.is_stream {
+            PIECES[usize::from(pieces) % PIECES.len()]
+        } else {
+            usize::MAX
         };
         let mut rest = bytes;
         while !rest.is_empty() {

@@ -66,9 +66,10 @@ impl Schedule {
         let intervals = moment.nanos_since(self.window_start) / self.interval_nanos + 1;
         let whole = intervals.saturating_mul(self.interval_nanos);
         let boundary = self.window_start.after_nanos(whole);
-        match moment < self.window_end {
-            true => boundary.min(self.window_end),
-            false => boundary,
+        if moment < self.window_end {
+            boundary.min(self.window_end)
+        } else {
+            boundary
         }
     }
 
@@ -78,9 +79,10 @@ impl Schedule {
         let boundary = self
             .window_start
             .after_nanos(since - since % self.interval_nanos);
-        match self.window_end <= moment {
-            true => boundary.max(self.window_end),
-            false => boundary,
+        if self.window_end <= moment {
+            boundary.max(self.window_end)
+        } else {
+            boundary
         }
     }
 

@@ -12,7 +12,7 @@ use filestone_wire::record::RecordMark;
 use filestone_wire::xdr::Writer;
 
 use crate::framing::MARK_LEN;
-use crate::tree::content::Run;
+use crate::tree::run::Run;
 
 /// Data up to this length are copied: below it another element of a vectored write costs more.
 const COPY_MAX: usize = 4096;

@@ -16,6 +16,7 @@ pub mod handle;
 pub mod inode;
 mod pattern;
 mod remove;
+pub mod run;
 pub mod seed;
 
 use filestone_wire::nfs3::Status;

@@ -1,7 +1,8 @@
 //! What is asked of filestone here, and what must come of it.
 
 use super::fixture::{DIRECTORY, FILE, LINK};
-use super::ganesha::{Ganesha, MOUNT_PORT, NFS_PORT};
+use super::ganesha::Ganesha;
+use super::{MOUNT_PORT, NFS_PORT};
 use crate::process;
 use crate::record::Record;
 use crate::table;
@@ -285,7 +286,8 @@ fn changed_data(bed: &Bed) -> Result<String> {
         "json",
         "--no-calibrate",
     ];
-    let (_, record) = cut_short(bed, &arguments, |_| Ok(std::fs::write(file, [7; 4096])?))?;
+    let Ended { record, .. } =
+        cut_short(bed, &arguments, |_| Ok(std::fs::write(file, [7; 4096])?))?;
     let failure = &record["totals"]["kinds"][0]["failures"][0];
     match (failure["failure"].as_str(), failure["count"].as_u64()) {
         (Some(name), Some(count)) => Ok(format!(
@@ -413,13 +415,20 @@ fn silent_server(bed: &Bed) -> Result<String> {
     refused(&bed.run(&arguments)?, 3, &[&port])
 }
 
+/// How a run ended that was cut short.
+struct Ended {
+    /// Its exit code.
+    code: Option<i32>,
+    record: Value,
+}
+
 /// Starts a run that would take long, lets `meanwhile` happen to it, and reads
 /// how it ended.
 fn cut_short(
     bed: &Bed,
     arguments: &[&str],
     meanwhile: impl FnOnce(&process::Running) -> Result<()>,
-) -> Result<(Option<i32>, Value)> {
+) -> Result<Ended> {
     let mut command = bed.command(arguments);
     let (out, err) = (bed.folder.join("stdout"), bed.folder.join("stderr"));
     command
@@ -436,15 +445,17 @@ fn cut_short(
     if record["totals"]["ledger"]["ok"].as_u64().unwrap_or(0) == 0 {
         bail!("ended with {status}, and nothing was kept: {}", said.trim());
     }
-    Ok((status.code(), record))
+    Ok(Ended {
+        code: status.code(),
+        record,
+    })
 }
 
 /// Expects that code and that reason of a run's end.
-fn ended(of: &(Option<i32>, Value), code: i32, reason: &str) -> Result<String> {
-    let (status, record) = of;
-    let ok = &record["totals"]["ledger"]["ok"];
-    if *status != Some(code) || record["end"]["reason"] != reason {
-        bail!("exit code {status:?}, end {}, {ok} ok", record["end"]);
+fn ended(run: &Ended, code: i32, reason: &str) -> Result<String> {
+    let (end, ok) = (&run.record["end"], &run.record["totals"]["ledger"]["ok"]);
+    if run.code != Some(code) || end["reason"] != reason {
+        bail!("exit code {:?}, end {end}, {ok} ok", run.code);
     }
     Ok(format!("exit code {code}, {reason}, {ok} operations kept"))
 }

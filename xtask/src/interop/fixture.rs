@@ -1,7 +1,7 @@
 //! The files that are read: made over NFS with one call at a time, so that the
 //! same ones are in every export, whatever is behind it.
 
-use super::ganesha::{MOUNT_PORT, NFS_PORT};
+use super::{MOUNT_PORT, NFS_PORT};
 use crate::exchange::{self, Procedure, call, exchange};
 use anyhow::{Context, Result, bail};
 use filestone_wire::nfs3::{

@@ -4,6 +4,7 @@
 //! known of it: it mounts directories only, and of the disk export only the
 //! export itself; else it answers MNT3ERR_ACCES.
 
+use super::{MOUNT_PORT, NFS_PORT};
 use crate::process::Running;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -17,10 +18,6 @@ use std::time::Duration;
 pub const HOST: &str = "127.0.0.1";
 /// What it exports: a directory on disk, and one in its memory.
 pub const EXPORTS: [&str; 2] = ["/export", "/mem"];
-/// Where it answers NFS.
-pub const NFS_PORT: u16 = 2049;
-/// Where it answers MOUNT.
-pub const MOUNT_PORT: u16 = 20_048;
 const LOCK_MANAGER_PORT: u16 = 32_803;
 const RPCBIND_PORT: u16 = 111;
 /// It takes about three seconds here; a busy machine may take longer.

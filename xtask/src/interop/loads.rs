@@ -355,9 +355,10 @@ fn nfs_loads(bed: &Bed) -> Result<String> {
         let name = load.display().to_string();
         // One of them repeats a line ten million times: it gets a moment of it. In the
         // others clients would meet at one lock, and one of them be denied.
-        let options: &[&str] = match name.contains("nfs_lock") {
-            true => &["--enable-nlm", "--clients", "2", "--duration", "3s"],
-            false => &["--enable-nlm", "--run-once"],
+        let options: &[&str] = if name.contains("nfs_lock") {
+            &["--enable-nlm", "--clients", "2", "--duration", "3s"]
+        } else {
+            &["--enable-nlm", "--run-once"]
         };
         let record = as_expected(bed, &name, "nfs://127.0.0.1/export", options)
             .with_context(|| name.clone())?;

@@ -20,6 +20,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
+/// Where nfs-ganesha answers NFS.
+const NFS_PORT: u16 = 2049;
+/// Where it answers MOUNT.
+const MOUNT_PORT: u16 = 20_048;
+
 /// Options of `cargo xtask interop`.
 #[derive(Debug, Clone, Args)]
 pub struct Interop {

@@ -138,7 +138,7 @@ impl Replay {
                 self.transfer(verb, number(handle)?, number(offset)?, number(len)?)?
             }
             ("LockX" | "UnlockX", [handle, offset, len]) => {
-                self.lock(verb, (number(handle)?, number(offset)?, number(len)?))?
+                self.lock(verb, number(handle)?, number(offset)?, number(len)?)?
             }
             ("Flush", [handle]) => self.len_of(number(handle)?).map(|_| OK)?,
             ("QUERY_FILE_INFORMATION" | "SET_FILE_INFORMATION", [handle, _]) => {
@@ -247,8 +247,9 @@ impl Replay {
         Ok(OK)
     }
 
-    fn lock(&mut self, verb: &str, range: (u64, u64, u64)) -> Result<&'static str> {
-        self.len_of(range.0)?;
+    fn lock(&mut self, verb: &str, handle: u64, offset: u64, len: u64) -> Result<&'static str> {
+        self.len_of(handle)?;
+        let range = (handle, offset, len);
         if verb == "LockX" {
             ensure!(self.locks.insert(range), "locked already");
         } else {

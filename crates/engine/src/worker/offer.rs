@@ -58,9 +58,10 @@ impl Offer {
         let changes = self.changes.load(Ordering::Acquire);
         let since = self.workers.iter().map(|worker| {
             // Acquire: the moment was written before the change was taken up.
-            match worker.change.load(Ordering::Acquire) == changes {
-                true => Moment::from_nanos(worker.since.load(Ordering::Relaxed)),
-                false => Moment::NEVER,
+            if worker.change.load(Ordering::Acquire) == changes {
+                Moment::from_nanos(worker.since.load(Ordering::Relaxed))
+            } else {
+                Moment::NEVER
             }
         });
         since.max().unwrap_or(Moment::ZERO)

@@ -5,6 +5,7 @@
 //! client's lock manager; a client that does not take the lock loses it again. A client may
 //! also ask by LOCK again and again: it keeps its place in the line, and is told in the reply.
 
+mod holder;
 mod locks;
 mod waiting;
 
@@ -18,8 +19,9 @@ use filestone_wire::xdr::{Encode, Reader, Writer};
 use super::{Ends, Refusal, Service, with_arguments};
 use crate::tree::handle::HandleParts;
 
+use self::holder::Range;
+use self::locks::Refused;
 pub use self::locks::{Grant, LockTable};
-use self::locks::{Range, Refused};
 use self::waiting::Waiter;
 
 impl Service {

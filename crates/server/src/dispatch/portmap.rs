@@ -163,9 +163,10 @@ impl Service {
         }
         let listening = self.addresses.iter().map(SocketAddr::ip);
         let ip = listening.into_iter().find(|ip| family.has(*ip))?;
-        match ip.is_unspecified() {
-            false => Some(ip),
-            true => reached.is_loopback().then_some(family.loopback()),
+        if ip.is_unspecified() {
+            reached.is_loopback().then_some(family.loopback())
+        } else {
+            Some(ip)
         }
     }
 

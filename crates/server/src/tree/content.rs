@@ -14,31 +14,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::pattern;
+use super::run::Run;
 
 /// Bytes per chunk. A 128 KiB READ becomes two or three parts of a vectored write.
 pub const CHUNK: u64 = 64 * 1024;
 
 /// What memory is counted in: the page, below which an allocator does not care.
 const GRAIN: u64 = 4096;
-
-/// A run of bytes for a reply, referred to and not copied.
-#[derive(Debug, Clone)]
-pub enum Run {
-    /// Part of a chunk that was written.
-    Chunk(Arc<Vec<u8>>, Range<usize>),
-    /// The pattern, or zeros.
-    Static(&'static [u8]),
-}
-
-impl Run {
-    /// The bytes themselves.
-    pub fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Chunk(chunk, range) => chunk.get(range.clone()).unwrap_or_default(),
-            Self::Static(bytes) => bytes,
-        }
-    }
-}
 
 /// The data of a regular file.
 #[derive(Debug, Default)]

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use filestone_wire::nfs3::Status;
 use filestone_wire::nfs3::{Nfstime3, Sattr3, SetTime};
 
-use super::content::{Content, Run};
+use super::content::Content;
 use super::inode::{Inode, Kind, Timestamp, nfs_time, timestamp};
+use super::run::Run;
 use super::{FILE_MAX, InodeNumber, Owner, Tree, pattern};
 
 /// What a READ yields: how much, and whether it reaches the end of the file.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use filestone_wire::pattern;
 
-use super::content::Run;
+use super::run::Run;
 
 static ZEROS: [u8; 128 * 1024] = [0; 128 * 1024];
 

@@ -138,15 +138,15 @@ impl Guest {
     pub fn succeed(&self, script: &str, limit: Duration) -> Result<String> {
         let output = self.run(script, limit)?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        match output.status.success() {
-            true => Ok(said),
-            false => bail!(
+        if !output.status.success() {
+            bail!(
                 "in the guest, `{script}` ended with {}: {} {}",
                 output.status,
                 said.trim(),
                 String::from_utf8_lossy(&output.stderr).trim()
-            ),
+            );
         }
+        Ok(said)
     }
 
     /// The end of what its console printed.

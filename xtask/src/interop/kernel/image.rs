@@ -144,10 +144,8 @@ impl Image {
         remove(&unpacked)?;
         lay_out(&root)?;
         for (package, archive) in packages.iter().zip(&archives) {
-            let into = match package.starts_with("linux-image") {
-                true => &unpacked,
-                false => &root,
-            };
+            let is_kernel = package.starts_with("linux-image");
+            let into = if is_kernel { &unpacked } else { &root };
             unpack(archive, into)?;
         }
         for path in UNREAD {
@@ -388,10 +386,8 @@ fn kernel(compressed: &Path, to: &Path) -> Result<()> {
         .output()?
         .stdout;
     fs::remove_file(&xz)?;
-    match plain.starts_with(b"\x7fELF") {
-        true => fs::write(to, plain)?,
-        false => fs::write(to, bytes)?,
-    }
+    let is_kernel = plain.starts_with(b"\x7fELF");
+    fs::write(to, if is_kernel { plain } else { bytes })?;
     Ok(())
 }
 

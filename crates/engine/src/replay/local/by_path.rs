@@ -49,7 +49,7 @@ impl LocalLayer {
                 offset,
                 len,
                 stability,
-            } => self.write_path(path, (offset, len), stability, data),
+            } => self.write_path(path, offset, len, stability, data),
             Action::Create { path } => self.create_path(path),
             Action::Symlink { path, target } => self.make_link(path, target),
             Action::Link { path, existing } => self.link(path, existing),
@@ -186,7 +186,8 @@ impl LocalLayer {
     fn write_path(
         &mut self,
         path: &[u8],
-        (offset, len): (u64, u64),
+        offset: u64,
+        len: u64,
         stability: Stability,
         data: &[u8],
     ) -> Answer {

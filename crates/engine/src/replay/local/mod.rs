@@ -89,7 +89,7 @@ impl LocalLayer {
                 offset,
                 len,
                 expected_len,
-            } => self.write(handle, (offset, len), expected_len, data),
+            } => self.write(handle, offset, len, expected_len, data),
             Action::Flush { handle } => self.flush(handle),
             Action::LockX {
                 handle,

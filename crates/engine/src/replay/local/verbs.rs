@@ -184,7 +184,8 @@ impl LocalLayer {
     pub(super) fn write(
         &mut self,
         handle: u64,
-        (offset, len): (u64, u64),
+        offset: u64,
+        len: u64,
         expected_len: u64,
         data: &[u8],
     ) -> Answer {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use filestone_wire::nlm::{LockRange, NetObject, lock};
 
-use super::locks::{Owner, Range};
+use super::holder::{Owner, Range};
 use crate::dispatch::Ends;
 use crate::tree::handle::HandleParts;
 
