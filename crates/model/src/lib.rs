@@ -19,6 +19,7 @@ pub mod operation;
 pub mod plan;
 pub mod queueing;
 pub mod random;
+pub mod session;
 pub mod steering;
 pub mod time;
 pub mod workload;

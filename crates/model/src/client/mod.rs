@@ -21,6 +21,7 @@ pub use output::Output;
 
 use crate::completions::Completions;
 use crate::operation::{Operation, Ticket};
+use crate::session::rpc::NotRpc;
 use crate::time::Moment;
 
 /// An operation that this protocol has no words for.
@@ -31,12 +32,9 @@ pub struct Unsupported(pub String);
 /// Why a connection cannot be used any longer: what came in is not the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// The record marking is broken.
-    #[error("sent what is no record of ONC RPC: {0}")]
-    Record(#[from] filestone_wire::record::RecordError),
-    /// A record is not an RPC reply.
-    #[error("sent a record that is no RPC reply: {0}")]
-    Reply(filestone_wire::xdr::DecodeError),
+    /// It is not ONC RPC, or not what an RPC server sends.
+    #[error(transparent)]
+    Rpc(#[from] NotRpc),
 }
 
 /// One simulated client's side of one connection.

@@ -1,14 +1,13 @@
-//! From received bytes to replies, and from a reply to the call it answers.
+//! From received bytes to completions: each reply against the operation that it answers.
 
 use super::replies::{self, Checked};
-use super::{Nfs3Client, Reading, Streaming, failure};
-use crate::client::ProtocolError;
+use super::{Asked, Nfs3Client, Reading, bad_reply, failure};
 use crate::completions::Completions;
-use crate::operation::{Answer, Failure, Operation, Outcome, ReplyFault};
+use crate::operation::{Answer, Failure, OpKind, Operation, Outcome, ReplyFault};
+use crate::session::rpc::{NotRpc, RpcCall, RpcEvent, RpcExchange};
 use crate::time::Moment;
-use filestone_wire::record::RecordMark;
-use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody, ReplyHeader};
-use filestone_wire::xdr::{Decode, Reader};
+use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody};
+use filestone_wire::xdr::DecodeError;
 
 /// The largest reply taken: the largest READ that we ask for and room for its
 /// head, or a listing page.
@@ -20,11 +19,11 @@ pub const DATA_AT_A_TIME: usize = 32 << 10;
 /// Record mark, RPC header, status, attributes, count, eof and length of a READ
 /// reply: 4 + 24 + 4 + 4 + 84 + 12.
 pub const READ_HEAD_LEN: usize = 132;
-/// What follows the xid in the header of an accepted call without verifier:
-/// REPLY, MSG_ACCEPTED, AUTH_NONE, no body, SUCCESS (RFC 5531, section 9).
-const PLAIN_REPLY: [u8; 20] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// xid and what follows it.
-const PLAIN_HEADER_LEN: usize = 24;
+/// A server of NFSv3 has nothing to call: no reply has a message type of 0.
+const UNASKED_CALL: NotRpc = NotRpc::Reply(DecodeError::BadDiscriminant {
+    field: "msg_type",
+    value: 0,
+});
 
 impl Nfs3Client {
     /// Any part of a TCP stream.
@@ -33,39 +32,36 @@ impl Nfs3Client {
         bytes: &[u8],
         now: Moment,
         completed: &mut Completions,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), NotRpc> {
         let mut input = bytes;
         loop {
-            if let Some(streaming) = &self.streaming {
-                let (data, rest) = input.split_at(streaming.remaining.min(input.len()));
-                self.take_data(data, now, completed);
-                input = rest;
+            while let Some((exchange, results)) = self.session.next_plain(&mut input) {
+                self.asked.end(&exchange, results, now, completed);
             }
-            if self.assembler.is_at_boundary() {
-                if let Some(record) = whole_record(&mut input) {
-                    self.receive_reply(record, record.len() + 4, now, completed)?;
-                    continue;
-                }
-                if self.begin_streaming(&mut input) {
-                    continue;
-                }
-            }
-            // The assembler lends the record from itself, and a reply needs the
-            // whole client: it is put back as soon as the record is dealt with.
-            let mut assembler = std::mem::replace(
-                &mut self.assembler,
-                filestone_wire::record::Assembler::new(0),
-            );
-            let result = match assembler.next(&mut input) {
-                Ok(Some(record)) => self
-                    .receive_reply(record, record.len() + 4, now, completed)
-                    .map(|()| true),
-                Ok(None) => Ok(false),
-                Err(error) => Err(error.into()),
-            };
-            self.assembler = assembler;
-            if !result? {
+            let Some(event) = self.session.next(&mut input)? else {
                 return Ok(());
+            };
+            match event {
+                RpcEvent::Reply { exchange, results } => match results {
+                    Ok(results) => self.asked.end(&exchange, results, now, completed),
+                    Err(refusal) => self.asked.refused(&exchange, refusal, now, completed),
+                },
+                RpcEvent::Head {
+                    call,
+                    results,
+                    results_len,
+                } => match self.asked.begin_data(&call, results, results_len) {
+                    Some(head_len) => self.session.stream(head_len, &mut input),
+                    None => self.session.collect(),
+                },
+                RpcEvent::Data { data, end } => {
+                    self.asked.look_at(data);
+                    if let Some(end) = end {
+                        self.asked.end_data(end.exchange, now, completed);
+                    }
+                }
+                RpcEvent::Late => {}
+                RpcEvent::Call(_) => return Err(UNASKED_CALL),
             }
         }
     }
@@ -76,215 +72,125 @@ impl Nfs3Client {
         bytes: &[u8],
         now: Moment,
         completed: &mut Completions,
-    ) -> Result<(), ProtocolError> {
-        if self
-            .receive_reply(bytes, bytes.len(), now, completed)
-            .is_err()
-        {
-            self.late_replies += 1;
-        }
-        Ok(())
-    }
-
-    /// One whole reply.
-    #[inline(always)]
-    fn receive_reply(
-        &mut self,
-        record: &[u8],
-        received: usize,
-        now: Moment,
-        completed: &mut Completions,
-    ) -> Result<(), ProtocolError> {
-        let (xid, results) = match plain_results(record) {
-            Some(found) => found,
-            None => match unusual_results(record)? {
-                (xid, Ok(results)) => (xid, results),
-                (xid, Err(failure)) => {
-                    self.end(xid, Err(failure), received, now, completed);
-                    return Ok(());
-                }
+    ) {
+        match self.session.take_datagram(bytes) {
+            Ok(RpcEvent::Reply { exchange, results }) => match results {
+                Ok(results) => self.asked.end(&exchange, results, now, completed),
+                Err(refusal) => self.asked.refused(&exchange, refusal, now, completed),
             },
-        };
-        self.end(xid, Ok(results), received, now, completed);
-        Ok(())
+            Ok(RpcEvent::Head { .. } | RpcEvent::Data { .. } | RpcEvent::Late) => {}
+            Ok(RpcEvent::Call(_)) | Err(_) => self.session.count_late(),
+        }
     }
+}
 
-    /// Ends the call with this xid, or counts a reply to nobody.
+impl Asked {
+    /// Ends an operation that has been answered.
     #[inline(always)]
     fn end(
         &mut self,
-        xid: u32,
-        results: Result<&[u8], Failure>,
-        received: usize,
+        exchange: &RpcExchange<OpKind>,
+        results: &[u8],
         now: Moment,
         completed: &mut Completions,
     ) {
-        self.replies += 1;
-        let Some(index) = self.slot_of(xid) else {
-            self.late_replies += 1;
-            return;
-        };
-        let bytes_received = received.min(u32::MAX as usize) as u32;
-        let checked = match results {
-            Ok(results)
-                if replies::is_plain_success(self.slots[index].kind, results)
-                    && self.complete_alike(index, bytes_received, now, completed) =>
-            {
-                return;
-            }
-            Ok(results) => {
-                let table = &self.shared.table;
-                let verify = match &mut self.reading {
-                    Reading::Verify(verify) => Some(&mut **verify),
-                    Reading::Nothing | Reading::Discard | Reading::Deliver => None,
-                };
-                replies::check(&self.operations[index], results, table, verify)
-            }
-            Err(failure) => Checked {
-                outcome: Outcome::Failed(failure),
-                answer: Answer::Plain,
-                data_bytes: 0,
-            },
-        };
-        self.complete(index, checked, bytes_received, now, completed);
+        let is_done = replies::is_plain_success(exchange.tag, results)
+            && self.complete_alike(exchange, now, completed);
+        if !is_done {
+            let checked = self.check(exchange, results);
+            self.complete(exchange, checked, now, completed);
+        }
     }
 
-    /// If `input` starts with the head of a READ reply that is not here whole, checks
-    /// the head and takes it, so that the data need not be collected.
-    fn begin_streaming(&mut self, input: &mut &[u8]) -> bool {
-        if self.streaming.is_some() || input.len() < READ_HEAD_LEN {
-            return false;
-        }
-        let Some((mark, record)) = input.split_first_chunk::<4>() else {
-            return false;
+    /// Ends an operation whose call was not executed.
+    #[cold]
+    fn refused(
+        &self,
+        exchange: &RpcExchange<OpKind>,
+        refusal: ReplyBody,
+        now: Moment,
+        completed: &mut Completions,
+    ) {
+        let checked = Checked {
+            outcome: Outcome::Failed(failure_of(refusal)),
+            answer: Answer::Plain,
+            data_bytes: 0,
         };
-        let mark = RecordMark::from_bytes(*mark);
-        let len = mark.len as usize;
-        if !mark.last || !(self.streamed_min..=RECORD_MAX).contains(&len) {
-            return false;
-        }
-        let Some((xid, results)) = plain_results(record) else {
-            return false;
+        self.complete(exchange, checked, now, completed);
+    }
+
+    #[inline]
+    fn check(&mut self, exchange: &RpcExchange<OpKind>, results: &[u8]) -> Checked {
+        let verify = match &mut self.reading {
+            Reading::Verify(verify) => Some(&mut **verify),
+            Reading::Nothing | Reading::Discard | Reading::Deliver => None,
         };
-        let Some(index) = self.slot_of(xid) else {
-            return false;
+        let operation = &self.operations[exchange.slot as usize];
+        replies::check(operation, results, &self.shared.table, verify)
+    }
+
+    /// Checks the head of a READ reply; how long it is, if the data need not be collected.
+    fn begin_data(
+        &mut self,
+        call: &RpcCall<OpKind>,
+        results: &[u8],
+        results_len: usize,
+    ) -> Option<usize> {
+        let Operation::Read { file, offset, len } = self.operations[call.slot as usize] else {
+            return None;
         };
-        let Operation::Read {
-            file,
-            offset,
-            len: asked,
-        } = self.operations[index]
-        else {
-            return false;
-        };
-        let asked = (file, offset, asked);
         let table = &self.shared.table;
-        let head = replies::check_read_head(results, len - PLAIN_HEADER_LEN, asked, table);
-        let Some((checked, head_len)) = head else {
-            return false;
-        };
+        let head = replies::check_read_head(results, results_len, (file, offset, len), table);
+        let (checked, head_len) = head.filter(|(_, head_len)| *head_len <= results.len())?;
         if let Reading::Verify(verify) = &mut self.reading {
             if !checked.data_bytes.is_multiple_of(4) {
                 // What fills the last word is no data, and zeros (RFC 4506, section 4.10).
-                return false;
+                return None;
             }
             verify.begin(file, offset);
         }
-        let Some(data) = results.get(head_len..) else {
-            return false;
-        };
-        self.replies += 1;
-        self.streaming = Some(Streaming {
-            xid,
-            remaining: len - PLAIN_HEADER_LEN - head_len,
-            checked,
-            bytes_received: mark.len.saturating_add(4),
-        });
-        *input = data;
-        true
+        self.streaming = Some(checked);
+        Some(head_len)
     }
 
     /// The next of the data that are coming in.
-    fn take_data(&mut self, data: &[u8], now: Moment, completed: &mut Completions) {
+    fn look_at(&mut self, data: &[u8]) {
         if let Reading::Verify(verify) = &mut self.reading {
             verify.look_at(data);
         }
-        self.pass_over(data.len(), now, completed);
     }
 
-    /// `len` bytes of a reply's data have been dealt with.
-    pub(super) fn pass_over(&mut self, len: usize, now: Moment, completed: &mut Completions) {
-        let Some(streaming) = &mut self.streaming else {
-            return;
-        };
-        streaming.remaining = streaming.remaining.saturating_sub(len);
-        if streaming.remaining == 0 {
-            let Streaming {
-                xid,
-                mut checked,
-                bytes_received,
-                ..
-            } = *streaming;
-            self.streaming = None;
-            if let Reading::Verify(verify) = &mut self.reading
-                && !verify.end()
-            {
-                checked = Self::bad_reply(ReplyFault::WrongData);
-            }
-            // The call may have been given up meanwhile, and its slot may have
-            // gone on to another.
-            match self.slot_of(xid) {
-                Some(slot) => self.complete(slot, checked, bytes_received, now, completed),
-                None => self.late_replies += 1,
-            }
+    /// The last data of a READ are here; its call may have been given up meanwhile.
+    pub(super) fn end_data(
+        &mut self,
+        exchange: Option<RpcExchange<OpKind>>,
+        now: Moment,
+        completed: &mut Completions,
+    ) {
+        let mut checked = self.streaming.take();
+        if let Reading::Verify(verify) = &mut self.reading
+            && !verify.end()
+        {
+            checked = Some(bad_reply(ReplyFault::WrongData));
+        }
+        if let (Some(exchange), Some(checked)) = (exchange, checked) {
+            self.complete(&exchange, checked, now, completed);
         }
     }
 }
 
-/// Takes a record off the front of `input` if it lies there whole and in one
-/// fragment, as nearly all do.
-#[inline]
-fn whole_record<'i>(input: &mut &'i [u8]) -> Option<&'i [u8]> {
-    let (mark, rest) = input.split_first_chunk::<4>()?;
-    let mark = RecordMark::from_bytes(*mark);
-    let len = mark.len as usize;
-    if !mark.last || len > RECORD_MAX {
-        return None;
-    }
-    let (record, rest) = rest.split_at_checked(len)?;
-    *input = rest;
-    Some(record)
-}
-
-/// xid and results of a reply with the usual header.
-#[inline]
-fn plain_results(record: &[u8]) -> Option<(u32, &[u8])> {
-    let (xid, rest) = record.split_first_chunk::<4>()?;
-    let (header, results) = rest.split_first_chunk::<20>()?;
-    (*header == PLAIN_REPLY).then_some((u32::from_be_bytes(*xid), results))
-}
-
-/// xid and results, or failure, of any other reply.
-#[cold]
-fn unusual_results(record: &[u8]) -> Result<(u32, Result<&[u8], Failure>), ProtocolError> {
-    let mut reader = Reader::new(record);
-    let header = ReplyHeader::decode(&mut reader).map_err(ProtocolError::Reply)?;
-    let failure = match header.body {
-        ReplyBody::Accepted(AcceptStatus::Success) => return Ok((header.xid, Ok(reader.rest()))),
+fn failure_of(refusal: ReplyBody) -> Failure {
+    match refusal {
         ReplyBody::Accepted(AcceptStatus::ProgUnavail) => Failure::Rejected(1),
         ReplyBody::Accepted(AcceptStatus::ProgMismatch { .. }) => Failure::Rejected(2),
         ReplyBody::Accepted(AcceptStatus::ProcUnavail) => Failure::Rejected(3),
         ReplyBody::Accepted(AcceptStatus::GarbageArgs) => Failure::Rejected(4),
-        ReplyBody::Accepted(AcceptStatus::SystemErr) => Failure::Rejected(5),
+        ReplyBody::Accepted(AcceptStatus::SystemErr | AcceptStatus::Success) => {
+            Failure::Rejected(5)
+        }
         ReplyBody::Denied(RejectStatus::RpcMismatch { .. }) => {
             Failure::Denied(failure::RPC_MISMATCH)
         }
         ReplyBody::Denied(RejectStatus::AuthError(status)) => Failure::Denied(status.0),
-    };
-    Ok((header.xid, Err(failure)))
-}
-
-/// What a reply that cannot be decoded is counted as.
-pub(super) fn undecodable() -> Checked {
-    Nfs3Client::bad_reply(ReplyFault::Undecodable)
+    }
 }

@@ -1,8 +1,7 @@
 //! A reply's results against its call: status, lengths, never more than asked for.
 
 use super::amounts::{ReadAmount, check_written};
-use super::receive::undecodable;
-use super::{Nfs3Client, Verify};
+use super::{Verify, bad_reply};
 use crate::operation::{
     Answer, DirectoryCursor, Failure, FileId, OpKind, Operation, Outcome, ReplyFault,
 };
@@ -28,6 +27,11 @@ const OK: Checked = Checked {
     answer: Answer::Plain,
     data_bytes: 0,
 };
+
+/// What a reply that cannot be decoded is counted as.
+fn undecodable() -> Checked {
+    bad_reply(ReplyFault::Undecodable)
+}
 
 const fn failed(status: Status) -> Checked {
     Checked {
@@ -69,7 +73,7 @@ pub fn check(
                 if let (Some(verify), Outcome::Ok) = (verify, checked.outcome)
                     && !verify.is_right(file, offset, ok.data)
                 {
-                    return Nfs3Client::bad_reply(ReplyFault::WrongData);
+                    return bad_reply(ReplyFault::WrongData);
                 }
                 checked
             }
@@ -110,7 +114,7 @@ fn conditional<T, F>(
     is_consistent: impl FnOnce(&T) -> bool,
 ) -> Checked {
     match reply {
-        Ok(Ok(ok)) if !is_consistent(&ok) => Nfs3Client::bad_reply(ReplyFault::Inconsistent),
+        Ok(Ok(ok)) if !is_consistent(&ok) => bad_reply(ReplyFault::Inconsistent),
         reply => simple(reply, status),
     }
 }
@@ -120,11 +124,11 @@ type Asked = (FileId, u64, u32);
 
 fn check_read(ok: &read::ReplyOk<'_>, asked: Asked, table: &FileTable) -> Checked {
     if ok.data.len() > asked.2 as usize {
-        return Nfs3Client::bad_reply(ReplyFault::TooMuchData);
+        return bad_reply(ReplyFault::TooMuchData);
     }
     // `count` says how long the data are.
     if ok.count as usize != ok.data.len() {
-        return Nfs3Client::bad_reply(ReplyFault::Inconsistent);
+        return bad_reply(ReplyFault::Inconsistent);
     }
     let file_len = ok.file_attributes.as_ref().map(|file| file.size);
     match read_amount(asked, (ok.count, ok.eof), file_len, table).check() {
@@ -132,7 +136,7 @@ fn check_read(ok: &read::ReplyOk<'_>, asked: Asked, table: &FileTable) -> Checke
             data_bytes: ok.count,
             ..OK
         },
-        Err(fault) => Nfs3Client::bad_reply(fault),
+        Err(fault) => bad_reply(fault),
     }
 }
 
@@ -252,8 +256,8 @@ fn check_write(results: &[u8], asked: u32, stability: crate::operation::Stabilit
                     data_bytes: ok.count,
                     ..OK
                 },
-                Ok(()) => Nfs3Client::bad_reply(ReplyFault::Inconsistent),
-                Err(fault) => Nfs3Client::bad_reply(fault),
+                Ok(()) => bad_reply(ReplyFault::Inconsistent),
+                Err(fault) => bad_reply(fault),
             }
         }
         Ok(Err(fail)) => failed(fail.status),
@@ -295,7 +299,7 @@ fn check_listing<'a>(
             Some(cookie) => DirectoryCursor { cookie, verifier },
             None if end => DirectoryCursor::default(),
             // No entry and not the end: asking again would never end.
-            None => return Ok(Nfs3Client::bad_reply(ReplyFault::Inconsistent)),
+            None => return Ok(bad_reply(ReplyFault::Inconsistent)),
         };
         Ok(Checked {
             answer: Answer::Directory {
