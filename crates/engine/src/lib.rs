@@ -8,6 +8,7 @@
 pub mod backend;
 pub mod calibrate;
 pub mod clock;
+pub mod control;
 pub mod error;
 pub mod host;
 pub mod load_file;
@@ -16,7 +17,6 @@ pub mod prepare;
 mod processors;
 pub mod replay;
 pub mod run;
-pub mod stop;
 pub mod transport;
 pub mod worker;
 pub mod workspace;

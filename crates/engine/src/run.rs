@@ -13,7 +13,10 @@ pub(crate) use check::check_pin;
 pub(crate) use course::Course;
 
 use crate::backend::sockets::Sockets;
+pub use crate::control::{Observer, Unobserved};
+
 use crate::clock::Clock;
+use crate::control::Context;
 use crate::error::RunError;
 use crate::prepare::{Prepared, prepare, prepare_mix};
 use crate::processors::Meter;
@@ -21,37 +24,16 @@ use crate::worker::{Offer, Signals, Worker};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker};
 use filestone_model::client::Nfs3Client;
 use filestone_model::measure::Caveat;
-use filestone_model::measure::run_record::{Headroom, IntervalRecord, RunRecord, Target, Tool};
+use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
 use filestone_model::plan::{ArrivalsPlan, Asked, NfsRun, Plan, ProbeRun, SteeringPlan};
 use filestone_model::steering::curve::CurveSteering;
-use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering, TimeLeft};
+use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
 use materials::Materials;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::SystemTime;
 use steered::Steered;
-
-/// Is told how a run goes on, on the coordinating thread.
-pub trait Observer {
-    /// What is being done before or after the measured run.
-    fn preparing(&mut self, _what: &str) {}
-    /// What whoever asked should know of the target, before the run.
-    fn remark(&mut self, _what: &str) {}
-    /// The target has been found and everything is looked up.
-    fn prepared(&mut self, _target: &Target) {}
-    /// An interval is complete.
-    fn interval(&mut self, _record: &IntervalRecord) {}
-    /// What a steered run, or a calibration, is doing, and for how long it will go on.
-    fn steering(&mut self, _what: &str, _left: Option<TimeLeft>) {}
-    /// A second of a replay has passed.
-    fn progress(&mut self, _progress: &crate::replay::Progress) {}
-}
-
-/// An observer that looks away.
-pub struct Unobserved;
-
-impl Observer for Unobserved {}
 
 /// Makes the run of `plan`. `built_in` is where the built-in server listens, for
 /// a plan without a host.
@@ -119,14 +101,15 @@ pub fn run_steered(
     let asked = plan;
     let plan = &nfs_run(&begun)?;
     check::check(plan)?;
+    let context = &mut Context::new(stop, observer);
     let mut prepared = match plan.asked {
-        Asked::Probe(_) => prepare(&probe_run(plan)?, built_in, stop, observer)?,
-        Asked::Mix(mix) => prepare_mix(plan, mix, built_in, (stop, observer))?,
+        Asked::Probe(_) => prepare(&probe_run(plan)?, built_in, context)?,
+        Asked::Mix(mix) => prepare_mix(plan, mix, built_in, context)?,
     };
-    observer.prepared(&prepared.target);
-    let measured = measure(plan, &mut prepared, (stop, observer), steering);
+    context.observer.prepared(&prepared.target);
+    let measured = measure(plan, &mut prepared, context, steering);
     let own_path = prepared.own_path().unwrap_or_default().to_string();
-    let cleaned = prepared.clean_up(stop, observer);
+    let cleaned = prepared.clean_up(context);
     let mut record = measured?;
     record.plan = asked.clone();
     if let (Some(mix), Some(set)) = (&mut record.mix, prepared.file_set()) {
@@ -139,9 +122,10 @@ pub fn run_steered(
         };
         let path = own_path;
         let stays = plan.mix().is_some_and(|mix| !mix.remove_set);
-        record.caveats.push(match stays {
-            true => Caveat::FileSetStillClaimed { path, reason },
-            false => Caveat::LeftBehind { path, reason },
+        record.caveats.push(if stays {
+            Caveat::FileSetStillClaimed { path, reason }
+        } else {
+            Caveat::LeftBehind { path, reason }
         });
     }
     Ok(record)
@@ -193,27 +177,27 @@ fn connect(
     plan: &NfsRun<'_>,
     materials: &Materials,
     clock: &Clock,
-    (stop, observer): (&AtomicBool, &mut dyn Observer),
+    context: &mut Context<'_>,
 ) -> Result<Vec<Sockets<Nfs3Client>>, RunError> {
     if plan.clients > 1 {
-        observer.preparing(&format!("connecting {} clients", plan.clients));
+        context.preparing(&format!("connecting {} clients", plan.clients));
     }
     (0..plan.workers)
-        .map(|worker| materials.backend(plan, worker, clock, stop))
+        .map(|worker| materials.backend(plan, worker, clock, context.stop))
         .collect()
 }
 
 fn measure(
     plan: &NfsRun<'_>,
     prepared: &mut Prepared,
-    (stop, observer): (&AtomicBool, &mut dyn Observer),
+    context: &mut Context<'_>,
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
     let materials = &Materials::of(plan, prepared);
     let clock = Clock::start();
-    let backends = connect(plan, materials, &clock, (stop, observer))?;
+    let backends = connect(plan, materials, &clock, context)?;
     let driver = backends.first().map_or("none", Sockets::driver);
-    observer.preparing("running");
+    context.preparing("running");
     let workers = backends.len();
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let mut coordinator = Coordinator::new(plan);
@@ -222,7 +206,7 @@ fn measure(
     let offer = &Offer::new(load.unwrap_or_default(), plan.workers);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
     let signals = Signals {
-        stop,
+        stop: context.stop,
         halt,
         offer: steered.is_some().then_some(offer),
     };
@@ -260,15 +244,15 @@ fn measure(
         let started_at = SystemTime::now();
         let clock = clock.restarted();
         let meter = Meter::start();
-        for start in starts {
-            let _ = start.send(clock.clone());
-        }
-        coordinator.collect(&from_workers, workers, (halt, steered.as_mut()), observer);
+        let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
+        starts.iter().for_each(begin);
+        let steering = (halt, steered.as_mut());
+        coordinator.collect(&from_workers, workers, steering, context.observer);
         Ok((started_at, meter.used()))
     })?;
-    let file_set = prepared.file_set().map(|set| set.record.clone());
-    let found = (&prepared.target, driver);
-    Ok(coordinator.into_record(plan, found, (file_set, used), &clock, started_at))
+    let set = prepared.file_set().map(|set| set.record.clone());
+    let (found, of_set) = ((&prepared.target, driver), (set, used));
+    Ok(coordinator.into_record(plan, found, of_set, &clock, started_at))
 }
 
 /// What made a record: this program.

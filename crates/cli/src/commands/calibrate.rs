@@ -11,6 +11,7 @@ use crate::report::page::Page;
 use crate::report::table::{Column, Table};
 use crate::{Exit, built_in, console};
 use filestone_engine::calibrate::{Calibration, Effort, Exchange, Lateness, calibrate};
+use filestone_engine::control::Context;
 use filestone_model::measure::caveat::waited_for_processor;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
@@ -24,7 +25,11 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
         false => Effort::Thorough,
     };
     let mut live = Live::of_calibration(&stop);
-    let calibration = calibrate(server.address(), effort, (&stop, &mut live));
+    let calibration = calibrate(
+        server.address(),
+        effort,
+        &mut Context::new(&stop, &mut live),
+    );
     live.finish();
     let calibration = calibration?;
     console::result(&match options.format {

@@ -14,7 +14,7 @@ use crate::report::page::Page;
 use crate::report::table::{Column, Table};
 use crate::report::{json, micros};
 use crate::{Exit, built_in};
-use filestone_engine::run::Observer;
+use filestone_engine::control::Observer;
 use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::caveat::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};

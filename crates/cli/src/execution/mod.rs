@@ -19,9 +19,9 @@ use crate::report::rows::Columns;
 use crate::report::{dbench, file_set, json, layers, replay, text};
 use crate::{Exit, built_in};
 use filestone_engine::calibrate::{Effort, calibrate};
+use filestone_engine::control::{Context, Observer, Unobserved};
 use filestone_engine::mix_local::run_local;
 use filestone_engine::replay::BuiltIn;
-use filestone_engine::run::{Observer, Unobserved};
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
@@ -313,7 +313,7 @@ fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let calibration = calibrate(
         server.address(),
         Effort::before(plan),
-        (stop, &mut Unobserved),
+        &mut Context::new(stop, &mut Unobserved),
     )?;
     server.stop();
     Ok((!stop.load(Ordering::Relaxed)).then_some(calibration.headroom))

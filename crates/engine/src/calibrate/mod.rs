@@ -9,9 +9,10 @@ mod raw;
 
 use crate::backend::null::Null;
 use crate::clock::{Clock, ClockPrecision};
+use crate::control::{Context, Observer, Unobserved};
 use crate::error::RunError;
 use crate::processors::{Meter, ThreadMark};
-use crate::run::{Observer, Unobserved, run};
+use crate::run::run;
 use crate::worker::{IntervalSink, Signals, Worker};
 use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::Headroom;
@@ -131,18 +132,20 @@ pub struct Calibration {
     pub processors: Option<ProcessorsRecord>,
 }
 
-/// Measures, against the built-in server at `server`.
-pub fn calibrate(
-    server: SocketAddr,
-    effort: Effort,
-    (stop, observer): (&AtomicBool, &mut dyn Observer),
-) -> Result<Calibration, RunError> {
-    let of_headroom = effort.in_flight();
-    let quick = [(OpKind::Null, 0, of_headroom)];
-    let (cases, rates, time): (&[(OpKind, u32, u32)], &[f64], _) = match effort {
-        Effort::Quick { .. } => (&quick, &[10_000.0], Duration::from_millis(150)),
+/// An exchange to be measured: operation, bytes, calls in flight.
+type Case = (OpKind, u32, u32);
+
+/// Exchanges, rates of timed starts, and how long each is measured.
+fn measurements(effort: Effort) -> (Vec<Case>, &'static [f64], Duration) {
+    let in_flight = effort.in_flight();
+    match effort {
+        Effort::Quick { .. } => (
+            vec![(OpKind::Null, 0, in_flight)],
+            &[10_000.0],
+            Duration::from_millis(150),
+        ),
         Effort::Thorough => (
-            &[
+            vec![
                 (OpKind::Null, 0, 1),
                 (OpKind::Null, 0, IN_FLIGHT),
                 (OpKind::Null, 0, 128),
@@ -152,7 +155,18 @@ pub fn calibrate(
             &[1000.0, 10_000.0, 100_000.0],
             Duration::from_millis(1000),
         ),
-    };
+    }
+}
+
+/// Measures, against the built-in server at `server`.
+pub fn calibrate(
+    server: SocketAddr,
+    effort: Effort,
+    context: &mut Context<'_>,
+) -> Result<Calibration, RunError> {
+    let stop = context.stop;
+    let of_headroom = effort.in_flight();
+    let (cases, rates, time) = measurements(effort);
     let (meter, before) = (Meter::start(), ThreadMark::now());
     let all = (cases.len() + rates.len()) as u32;
     // An exchange takes its time twice: over the plain socket, and through the engine.
@@ -164,7 +178,7 @@ pub fn calibrate(
     };
     let mut workers = Vec::new();
     let mut exchanges = Vec::new();
-    for (operation, size_bytes, in_flight) in cases {
+    for (operation, size_bytes, in_flight) in &cases {
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -172,7 +186,7 @@ pub fn calibrate(
             "{} with {in_flight} in flight",
             operation.name().to_uppercase()
         );
-        course.begin(&what, 2 * time, observer);
+        course.begin(&what, 2 * time, context.observer);
         let plan = base_plan(
             (*operation, *size_bytes),
             ArrivalsPlan::Closed,
@@ -188,7 +202,11 @@ pub fn calibrate(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        course.begin(&format!("{starts_per_s} timed starts/s"), time, observer);
+        course.begin(
+            &format!("{starts_per_s} timed starts/s"),
+            time,
+            context.observer,
+        );
         lateness.push(measure_lateness(*starts_per_s, time, stop));
     }
     let processors = costs_of(&workers, before, &meter);

@@ -2,10 +2,11 @@
 //! nothing with what it receives but count it.
 
 use super::Rate;
+use crate::control::{Context, Unobserved};
 use crate::error::RunError;
 use crate::prepare::mount::Caller;
 use crate::prepare::{mount, prepare};
-use crate::run::{Unobserved, probe_run};
+use crate::run::probe_run;
 use crate::transport::first_xid;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{Plan, ProbeRun};
@@ -33,7 +34,8 @@ pub fn measure(
     stop: &AtomicBool,
 ) -> Result<Rate, RunError> {
     let plan = &probe_run(plan)?;
-    let prepared = prepare(plan, Some(server), stop, &mut Unobserved)?;
+    let mut observer = Unobserved;
+    let prepared = prepare(plan, Some(server), &mut Context::new(stop, &mut observer))?;
     let handle = prepared
         .table
         .file(FileId(0))

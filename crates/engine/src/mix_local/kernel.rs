@@ -5,8 +5,8 @@
 //! all other NFS traffic of the host, as in nhfsstone.
 
 use super::mounted::Mounted;
+use crate::control::go_on;
 use crate::error::RunError;
-use crate::prepare::go_on;
 use filestone_model::mix::{Counters, MixError, counters};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -4,8 +4,8 @@
 use super::caller::{Caller, Committing};
 use super::client::Company;
 use super::kernel::Kernel;
+use crate::control::go_on;
 use crate::error::RunError;
-use crate::prepare::go_on;
 use filestone_model::mix::Counters;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::MixCount;

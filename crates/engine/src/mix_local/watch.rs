@@ -2,8 +2,8 @@
 //! have measured once per interval, and closes the books.
 
 use super::client::{Board, ClientEnd, Company, Shared};
+use crate::control::Observer;
 use crate::error::RunError;
-use crate::run::Observer;
 use filestone_model::measure::{Assembly, IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};

@@ -1,10 +1,10 @@
 //! What is in a directory, before the run: names, and handles with attributes.
 
 use super::session::{Session, failed, owned};
-use super::{check, entry_of, own_directory};
+use super::{entry_of, own_directory};
+use crate::control::Cancellation;
 use crate::error::RunError;
 use crate::replay::nfs3::listing::Position;
-use crate::stop::StopSign;
 use filestone_model::workload::FileEntry;
 use filestone_wire::nfs3::{Procedure, Status, Verifier, readdir, readdirplus};
 use filestone_wire::xdr::Decode;
@@ -64,7 +64,7 @@ const PAGE: u32 = 32 << 10;
 /// The names in a directory, at most `max` of them, without `.` and `..`.
 pub fn names(
     session: &mut Session,
-    sign: &StopSign,
+    sign: &Cancellation,
     path: &str,
     directory: &FileEntry,
     max: u32,
@@ -72,7 +72,7 @@ pub fn names(
     let mut names = Vec::new();
     let mut walk = Walk::new(path, max);
     while names.len() < max as usize {
-        check(sign)?;
+        sign.go_on()?;
         let args = readdir::Args {
             dir: directory.handle.borrow(),
             cookie: walk.at.cookie,
@@ -104,7 +104,7 @@ pub fn names(
 /// The objects in a directory, at most `max` of them.
 pub fn files(
     session: &mut Session,
-    sign: &StopSign,
+    sign: &Cancellation,
     path: &str,
     directory: &FileEntry,
     max: u32,
@@ -113,7 +113,7 @@ pub fn files(
     let mut files = Vec::new();
     let mut walk = Walk::new(path, max);
     while files.len() < max as usize {
-        check(sign)?;
+        sign.go_on()?;
         let args = readdirplus::Args {
             dir: directory.handle.borrow(),
             cookie: walk.at.cookie,
@@ -134,7 +134,7 @@ pub fn files(
             if files.len() >= max as usize {
                 break;
             }
-            check(sign)?;
+            sign.go_on()?;
             match (&entry.name_attributes, &entry.name_handle) {
                 (Some(attributes), Some(handle)) => {
                     files.push(entry_of(owned(*handle), attributes, has_pattern))
@@ -155,7 +155,7 @@ pub fn files(
 
 fn look_up_each(
     session: &mut Session,
-    sign: &StopSign,
+    sign: &Cancellation,
     path: &str,
     directory: &FileEntry,
     max: u32,
@@ -163,7 +163,7 @@ fn look_up_each(
 ) -> Result<Vec<FileEntry>, RunError> {
     let mut files = Vec::new();
     for name in names(session, sign, path, directory, max)? {
-        check(sign)?;
+        sign.go_on()?;
         files.extend(look_up(session, path, directory, &name, has_pattern)?);
     }
     Ok(files)

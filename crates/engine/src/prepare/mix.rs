@@ -3,9 +3,8 @@
 use super::file_set::{self, Order, Remains, Unfinished};
 use super::mount::{self, Caller, Mounted};
 use super::{Prepared, Session, kind_of};
+use crate::control::{Cancellation, Context};
 use crate::error::RunError;
-use crate::run::Observer;
-use crate::stop::{StopSign, attend};
 use filestone_model::file_set::Layout;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
@@ -13,7 +12,6 @@ use filestone_model::plan::{MixPlan, NfsRun, NfsTarget, TargetPlan};
 use filestone_model::workload::ObjectKind;
 use filestone_wire::nfs3::Handle;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Finds the directories of a mix, and makes or finds the file set in them.
@@ -21,16 +19,14 @@ pub fn prepare_mix(
     plan: &NfsRun<'_>,
     mix: &MixPlan,
     built_in: Option<SocketAddr>,
-    (stop, observer): (&AtomicBool, &mut dyn Observer),
+    context: &mut Context<'_>,
 ) -> Result<Prepared, RunError> {
     let layout = Layout::of(&mix.file_set, plan.clients).map_err(|refusal| {
         RunError::Unsuitable(refusal.to_string(), Some(refusal.help().into()))
     })?;
-    let sign = StopSign::default();
-    let (mut session, mounted, roots) = attend(stop, &sign, || {
-        find_all(plan, mix, built_in, (&sign, observer))
-    })?;
-    let (read_max, write_max) = attend(stop, &sign, || session.transfer_limits(&mounted.handle));
+    let (mut session, mounted, roots) =
+        context.cancellable(|context| find_all(plan, mix, built_in, context))?;
+    let (read_max, write_max) = context.cancellable(|_| session.transfer_limits(&mounted.handle));
     let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
     let order = Order {
         roots: &roots,
@@ -39,9 +35,9 @@ pub fn prepare_mix(
         kinds: &kinds,
         write_max_bytes: write_max,
     };
-    let mut set = match file_set::begin(&session, &order, (stop, observer)) {
+    let mut set = match file_set::begin(&session, &order, (context.stop, context.observer)) {
         Ok(set) => set,
-        Err(unfinished) => return Err(end(*unfinished, &session, mix, (stop, observer))),
+        Err(unfinished) => return Err(end(*unfinished, &session, mix, context)),
     };
     let target = Target {
         address: session.dial().address.to_string(),
@@ -70,14 +66,13 @@ fn end(
     unfinished: Unfinished,
     session: &Session,
     mix: &MixPlan,
-    (stop, observer): (&AtomicBool, &mut dyn Observer),
+    context: &mut Context<'_>,
 ) -> RunError {
-    let (error, remains) = match mix.remove_set {
-        true => {
-            observer.preparing("removing the file set");
-            unfinished.remove(session, stop)
-        }
-        false => unfinished.keep(session, stop),
+    let (error, remains) = if mix.remove_set {
+        context.preparing("removing the file set");
+        unfinished.remove(session, context.stop)
+    } else {
+        unfinished.keep(session, context.stop)
     };
     let remains = match remains {
         Remains::Nothing => return error,
@@ -102,15 +97,15 @@ fn find_all(
     plan: &NfsRun<'_>,
     mix: &MixPlan,
     built_in: Option<SocketAddr>,
-    (sign, observer): (&StopSign, &mut dyn Observer),
+    context: &mut Context<'_>,
 ) -> Result<FoundAll, RunError> {
-    observer.preparing(&format!("mounting {}", plan.target.path));
-    let (mut session, mounted) = find(plan, plan.target, built_in, sign)?;
+    context.preparing(&format!("mounting {}", plan.target.path));
+    let (mut session, mounted) = find(plan, plan.target, built_in, &context.cancellation)?;
     let mut roots = vec![(plan.target.path.clone(), mounted.handle)];
     for target in &mix.more_targets {
         let target = same_server(plan.target, target)?;
-        observer.preparing(&format!("mounting {}", target.path));
-        let (_, mounted) = find(plan, target, built_in, sign)?;
+        context.preparing(&format!("mounting {}", target.path));
+        let (_, mounted) = find(plan, target, built_in, &context.cancellation)?;
         roots.push((target.path.clone(), mounted.handle));
     }
     session.reconnect_for(Duration::from_nanos(plan.reconnect_ns));
@@ -122,9 +117,10 @@ fn find(
     plan: &NfsRun<'_>,
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
-    sign: &StopSign,
+    cancellation: &Cancellation,
 ) -> Result<(Session, Mounted), RunError> {
-    let (session, mounted) = mount::mount_until(&Caller::new(plan, target), built_in, sign)?;
+    let (session, mounted) =
+        mount::mount_until(&Caller::new(plan, target), built_in, cancellation)?;
     let kind = kind_of(mounted.attributes.file_type);
     if kind != ObjectKind::Directory {
         return Err(RunError::Unsuitable(

@@ -13,9 +13,8 @@ mod session;
 pub use mix::prepare_mix;
 pub use session::Session;
 
+use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
 use crate::error::RunError;
-use crate::run::Observer;
-use crate::stop::{CleanUpLimits, StopSign, attend, attend_clean_up};
 use crate::transport::Dial;
 use file_set::FileSet;
 use filestone_model::measure::run_record::Target;
@@ -26,7 +25,6 @@ use filestone_wire::nfs3::{Fattr3, FileType, Handle};
 use mount::Caller;
 use own_directory::OwnDirectory;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Everything a run needs to know of its target.
@@ -47,27 +45,22 @@ pub struct Prepared {
 pub fn prepare(
     plan: &ProbeRun<'_>,
     built_in: Option<SocketAddr>,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
+    context: &mut Context<'_>,
 ) -> Result<Prepared, RunError> {
-    let sign = StopSign::default();
-    attend(stop, &sign, || {
-        prepare_probe(plan, built_in, (stop, &sign), observer)
-    })
+    context.cancellable(|context| prepare_probe(plan, built_in, context))
 }
 
 fn prepare_probe(
     plan: &ProbeRun<'_>,
     built_in: Option<SocketAddr>,
-    (stop, sign): (&AtomicBool, &StopSign),
-    observer: &mut dyn Observer,
+    context: &mut Context<'_>,
 ) -> Result<Prepared, RunError> {
-    observer.preparing(&format!("mounting {}", plan.target.path));
+    context.preparing(&format!("mounting {}", plan.target.path));
     let caller = Caller {
         wants_link: plan.probe.operation == OpKind::ReadLink,
         ..Caller::new(plan, plan.target)
     };
-    let (mut session, mounted) = mount::mount_until(&caller, built_in, sign)?;
+    let (mut session, mounted) = mount::mount_until(&caller, built_in, &context.cancellation)?;
     session.reconnect_for(Duration::from_nanos(plan.reconnect_ns));
     let object = FileEntry {
         handle: mounted.handle,
@@ -98,7 +91,7 @@ fn prepare_probe(
     prepared.target.read_max_bytes = read_max;
     prepared.target.write_max_bytes = write_max;
     drop(session);
-    let result = prepared.fill_table(plan, object, (sign, observer));
+    let result = prepared.fill_table(plan, object, context);
     match result {
         Ok(()) => {
             prepared.target.files =
@@ -109,25 +102,9 @@ fn prepare_probe(
         Err(error) => {
             // The first error is the one to report; what cannot be removed is in
             // a directory that says whose it is.
-            let _ = prepared.clean_up(stop, observer);
+            let _ = prepared.clean_up(context);
             Err(error)
         }
-    }
-}
-
-/// An error if somebody has stopped the run.
-pub fn go_on(stop: &AtomicBool) -> Result<(), RunError> {
-    match stop.load(Ordering::Relaxed) {
-        true => Err(RunError::Interrupted),
-        false => Ok(()),
-    }
-}
-
-/// The same of work that goes by a sign.
-fn check(sign: &StopSign) -> Result<(), RunError> {
-    match sign.is_raised() {
-        true => Err(RunError::Interrupted),
-        false => Ok(()),
     }
 }
 
@@ -166,7 +143,7 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         object: FileEntry,
-        (sign, observer): (&StopSign, &mut dyn Observer),
+        context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         let operation = plan.probe.operation;
         let path = plan.target.path.as_str();
@@ -176,7 +153,7 @@ impl Prepared {
         match operation {
             OpKind::Null | OpKind::FsStat | OpKind::FsInfo | OpKind::PathConf => Ok(()),
             OpKind::GetAttr | OpKind::Access if is_directory => {
-                self.visit_files(plan, &object, (sign, observer), |_| true)?;
+                self.visit_files(plan, &object, context, |_| true)?;
                 // An empty directory is itself an object with attributes.
                 if self.table.subjects.is_empty() {
                     self.table.subjects = root.0..root.0 + 1;
@@ -186,7 +163,7 @@ impl Prepared {
             OpKind::GetAttr | OpKind::Access => Ok(()),
             OpKind::Lookup if is_directory => {
                 self.table.directory = Some(root);
-                self.list_names(plan, &object, sign, observer)
+                self.list_names(plan, &object, context)
             }
             OpKind::ReadDir | OpKind::ReadDirPlus if is_directory => {
                 self.table.directory = Some(root);
@@ -198,11 +175,11 @@ impl Prepared {
                 "a directory",
                 "name the directory that the file is in",
             )),
-            OpKind::ReadLink => self.find_links(plan, &object, sign, observer),
-            OpKind::Read => self.find_readable(plan, &object, sign, observer),
+            OpKind::ReadLink => self.find_links(plan, &object, context),
+            OpKind::Read => self.find_readable(plan, &object, context),
             OpKind::SetAttr | OpKind::Write | OpKind::Commit | OpKind::Link => {
-                self.make_own_directory(plan, root, is_directory, observer)?;
-                self.make_own_files(plan, sign, observer)
+                self.make_own_directory(plan, root, is_directory, context)?;
+                self.make_own_files(plan, context)
             }
             OpKind::Create
             | OpKind::MkDir
@@ -210,7 +187,7 @@ impl Prepared {
             | OpKind::MkNod
             | OpKind::Remove
             | OpKind::RmDir
-            | OpKind::Rename => self.make_own_directory(plan, root, is_directory, observer),
+            | OpKind::Rename => self.make_own_directory(plan, root, is_directory, context),
             filestone_model::only_in_loads!() => Err(RunError::unsuitable(
                 operation,
                 path,
@@ -225,14 +202,13 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         object: &FileEntry,
-        sign: &StopSign,
-        observer: &mut dyn Observer,
+        context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
         match object.kind {
             ObjectKind::SymbolicLink => Ok(()),
             ObjectKind::Directory => {
-                self.visit_files(plan, object, (sign, observer), |entry| {
+                self.visit_files(plan, object, context, |entry| {
                     entry.kind == ObjectKind::SymbolicLink
                 })?;
                 self.need_subjects(operation, path, "a symbolic link, or a directory with some")
@@ -251,13 +227,12 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         object: &FileEntry,
-        sign: &StopSign,
-        observer: &mut dyn Observer,
+        context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
         match object.kind {
             ObjectKind::Directory => {
-                self.visit_files(plan, object, (sign, observer), |entry| {
+                self.visit_files(plan, object, context, |entry| {
                     entry.kind == ObjectKind::File && entry.len > 0
                 })?;
                 self.need_subjects(operation, path, "files that are not empty")
@@ -291,14 +266,14 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         directory: &FileEntry,
-        (sign, observer): (&StopSign, &mut dyn Observer),
+        context: &mut Context<'_>,
         is_wanted: impl Fn(&FileEntry) -> bool,
     ) -> Result<(), RunError> {
-        observer.preparing(&format!("looking up the files of {}", plan.target.path));
+        context.preparing(&format!("looking up the files of {}", plan.target.path));
         let has_pattern = self.target.built_in;
         let files = listing::files(
             &mut self.session,
-            sign,
+            &context.cancellation,
             &plan.target.path,
             directory,
             plan.probe.files_max,
@@ -316,13 +291,12 @@ impl Prepared {
         &mut self,
         plan: &ProbeRun<'_>,
         directory: &FileEntry,
-        sign: &StopSign,
-        observer: &mut dyn Observer,
+        context: &mut Context<'_>,
     ) -> Result<(), RunError> {
-        observer.preparing(&format!("listing {}", plan.target.path));
+        context.preparing(&format!("listing {}", plan.target.path));
         for name in listing::names(
             &mut self.session,
-            sign,
+            &context.cancellation,
             &plan.target.path,
             directory,
             plan.probe.files_max,
@@ -345,7 +319,7 @@ impl Prepared {
         plan: &ProbeRun<'_>,
         root: FileId,
         is_directory: bool,
-        observer: &mut dyn Observer,
+        context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         if !is_directory {
             return Err(RunError::unsuitable(
@@ -355,7 +329,7 @@ impl Prepared {
                 "it makes a directory of its own there and removes it again; nothing else is touched",
             ));
         }
-        observer.preparing(&format!(
+        context.preparing(&format!(
             "making a directory of our own in {}",
             plan.target.path
         ));
@@ -380,14 +354,13 @@ impl Prepared {
     fn make_own_files(
         &mut self,
         plan: &ProbeRun<'_>,
-        sign: &StopSign,
-        observer: &mut dyn Observer,
+        context: &mut Context<'_>,
     ) -> Result<(), RunError> {
-        observer.preparing(&format!("making {} files of our own", plan.clients));
+        context.preparing(&format!("making {} files of our own", plan.clients));
         let Some(own) = &self.own else { return Ok(()) };
         let first = self.table.len();
         for client in 0..plan.clients {
-            check(sign)?;
+            context.go_on()?;
             let handle = own.make_file(&mut self.session, &format!("client{client}"))?;
             self.table.add(FileEntry {
                 handle,
@@ -405,26 +378,23 @@ impl Prepared {
     ///
     /// The connection may have been lost with the server: it is made again. Whoever stops a
     /// run wants this done all the same, but not for ever; whoever stops the clean-up does not.
-    pub fn clean_up(
-        &mut self,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<(), RunError> {
+    pub fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+        let stop = context.stop;
         match &mut self.file_set {
             None => {}
             Some((set, false)) => set.release_until(&self.session, stop)?,
             Some((set, true)) => {
-                observer.preparing("removing the file set");
+                context.preparing("removing the file set");
                 set.remove(&self.session, stop)?;
             }
         }
         let Some(own) = self.own.take() else {
             return Ok(());
         };
-        observer.preparing("cleaning up");
-        let sign = StopSign::default();
-        self.session.heed(&sign);
-        attend_clean_up(stop, limits(self.session.timeout()), &sign, || {
+        context.preparing("cleaning up");
+        let cancellation = Cancellation::default();
+        self.session.cancel_with(&cancellation);
+        cancel_clean_up_on(stop, limits(self.session.timeout()), &cancellation, || {
             let mut session = self.session.again()?;
             own.remove(&mut session)
         })

@@ -4,8 +4,8 @@
 //! is tried as it is, then the longest parent that works, and the rest is walked.
 
 use super::session::Session;
+use crate::control::Cancellation;
 use crate::error::RunError;
-use crate::stop::StopSign;
 use crate::transport::Dial;
 use crate::transport::retry::Retry;
 use crate::transport::rpc::{CallError, RpcChannel};
@@ -90,7 +90,7 @@ pub fn mount(
     caller: &Caller<'_>,
     built_in: Option<SocketAddr>,
 ) -> Result<(Session, Mounted), RunError> {
-    mount_until(caller, built_in, &StopSign::default())
+    mount_until(caller, built_in, &Cancellation::default())
 }
 
 /// The same, which ends when the sign is raised. The session heeds it, too, and makes a lost
@@ -98,7 +98,7 @@ pub fn mount(
 pub fn mount_until(
     caller: &Caller<'_>,
     built_in: Option<SocketAddr>,
-    sign: &StopSign,
+    sign: &Cancellation,
 ) -> Result<(Session, Mounted), RunError> {
     let credentials = credentials(caller);
     let timeout = CALL_MAX.min(Duration::from_nanos(caller.timeout_ns));
@@ -136,7 +136,7 @@ pub fn mount_until(
 pub fn find_lock_manager(
     caller: &Caller<'_>,
     server: SocketAddr,
-    sign: &StopSign,
+    sign: &Cancellation,
 ) -> Result<SocketAddr, Unknown> {
     let finder = Finder {
         target: caller.target,
@@ -185,7 +185,7 @@ struct Finder<'p> {
     wants_link: bool,
     /// The port of the port mapper.
     portmapper: u16,
-    sign: &'p StopSign,
+    sign: &'p Cancellation,
 }
 
 /// The MOUNT service of a server.
@@ -327,7 +327,7 @@ impl Finder<'_> {
             return self.try_mount_service(SocketAddr::new(server.ip(), port));
         }
         let same = self.try_mount_service(server);
-        if same.is_ok() || self.built_in.is_some() || self.sign.is_raised() {
+        if same.is_ok() || self.built_in.is_some() || self.sign.is_cancelled() {
             return same;
         }
         match self.ask_portmapper(server, mount::PROGRAM, mount::VERSION) {
@@ -641,7 +641,7 @@ mod tests {
             built_in: None,
             wants_link: false,
             portmapper,
-            sign: &StopSign::default(),
+            sign: &Cancellation::default(),
         };
         let mut session = Session::connect(
             finder.dial(server),

@@ -6,10 +6,9 @@
 //! After the loss of the connection, all calls without an answer go out again over another one,
 //! as they were. So a call may be carried out twice, and its `Work` is told.
 
-use super::check;
 use super::session::name_of;
+use crate::control::LOOK_EVERY;
 use crate::error::RunError;
-use crate::stop::LOOK_EVERY;
 use crate::transport::retry::{Backoff, Retry, asks_for_patience};
 use crate::transport::rpc::CallError;
 use crate::transport::{Dial, first_xid};
@@ -184,7 +183,7 @@ impl Pipeline {
     pub fn run<W: Work>(&mut self, work: &mut W) -> Result<(), RunError> {
         let mut traffic = Traffic::new();
         loop {
-            check(&self.retry.sign)?;
+            self.retry.sign.go_on()?;
             self.fill(work, &mut traffic);
             let waiting = traffic
                 .in_flight

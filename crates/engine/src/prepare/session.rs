@@ -1,7 +1,7 @@
 //! NFSv3 calls one at a time, with paths in their errors.
 
+use crate::control::Cancellation;
 use crate::error::RunError;
-use crate::stop::StopSign;
 use crate::transport::Dial;
 use crate::transport::retry::Retry;
 use crate::transport::rpc::{CallError, EncodeArgs, RpcChannel};
@@ -61,7 +61,7 @@ impl Session {
     }
 
     /// From now on, this sign ends what waits for the server.
-    pub fn heed(&mut self, sign: &StopSign) {
+    pub fn cancel_with(&mut self, sign: &Cancellation) {
         let reconnect = self.retry().reconnect;
         let sign = sign.clone();
         self.channel.set_retry(Retry { reconnect, sign });

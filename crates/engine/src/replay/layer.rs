@@ -9,7 +9,7 @@
 use filestone_model::load::{Action, Status};
 use std::time::Duration;
 
-pub use crate::stop::StopSign;
+pub use crate::control::Cancellation;
 
 /// What one action came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl LayerLost {
     /// the run is to end: nothing is wrong with the layer.
     const STOPPED: &str = "stopped";
 
-    /// Broken off because of a [`StopSign`].
+    /// Broken off because of a [`Cancellation`].
     pub fn stopped() -> Self {
         Self {
             what: Self::STOPPED.into(),
@@ -112,7 +112,7 @@ pub trait Layer {
     /// Hands it the sign at which long actions break off with
     /// [`LayerLost::stopped`]. Taking trees away goes on: what is left must be
     /// nothing. A layer whose actions are short has no use for it.
-    fn heed(&mut self, _sign: &StopSign) {}
+    fn cancel_with(&mut self, _sign: &Cancellation) {}
 
     /// Carries out one action. `data` are the bytes that writes take their data
     /// from, over and over; never empty.

@@ -6,10 +6,11 @@ use super::round_robin::RoundRobin;
 use super::run::replay_on;
 use super::site::Beside;
 use super::tcp::{self, TcpOptions, TcpSite};
+use crate::control::Observer;
+use crate::control::{Cancellation, cancel_on};
 use crate::error::RunError;
 use crate::prepare::mount::resolve;
-use crate::run::{Observer, check_pin};
-use crate::stop::{StopSign, attend};
+use crate::run::check_pin;
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
@@ -213,8 +214,8 @@ impl<'run> Opening<'run> {
         };
         let policy = self.replay.left_over;
         if policy != LeftOverPolicy::Refuse {
-            let sign = StopSign::default();
-            attend(self.stop, &sign, || {
+            let sign = Cancellation::default();
+            cancel_on(self.stop, &sign, || {
                 nfs3::remove_left_over_until(target, built_in, &options, policy, &sign)
             })?;
         }

@@ -2,8 +2,8 @@
 
 use super::layer::LayerLost;
 use super::site::{Site, Trees};
+use crate::control::Cancellation;
 use crate::error::RunError;
-use crate::stop::StopSign;
 use filestone_model::measure::run_record::Target;
 
 /// Sites of one layer.
@@ -57,9 +57,9 @@ impl<S: Site> Site for RoundRobin<S> {
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
-    fn heed(&mut self, preparing: &StopSign, cleaning_up: &StopSign) {
+    fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {
         for site in &mut self.sites {
-            site.heed(preparing, cleaning_up);
+            site.cancel_with(preparing, cleaning_up);
         }
     }
 

@@ -9,17 +9,17 @@ use super::site::{Site, Trees};
 use super::time::{RealTime, Time};
 use super::watch::{Coordinator, Signs, buffer, clean_up_limits};
 use crate::clock::Clock;
+use crate::control::{Observer, go_on};
+use crate::control::{cancel_clean_up_on, cancel_on};
 use crate::error::RunError;
-use crate::prepare;
-use crate::run::{Observer, settle};
-use crate::stop::{attend, attend_clean_up};
+use crate::run::settle;
 use filestone_model::load::{Load, Script};
 use filestone_model::measure::run_record::RunRecord;
 use filestone_model::measure::{Caveat, Recorder};
 use filestone_model::plan::{Plan, ReplayPlan};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -46,7 +46,7 @@ pub fn replay_on<S: Site>(
     }
     observer.prepared(&target);
     let signs = Signs::default();
-    site.heed(&signs.work, &signs.clean_up);
+    site.cancel_with(&signs.work, &signs.clean_up);
     let measured = measure(plan, replay, loads, &site, (stop, &signs), observer);
     // What could not even begin has nothing that is worth keeping.
     let trees = if replay.skip_cleanup && measured.is_ok() {
@@ -56,7 +56,7 @@ pub fn replay_on<S: Site>(
     };
     let run = Moment::ZERO.after_nanos(duration_nanos(began.elapsed()));
     let limits = clean_up_limits(Duration::from_nanos(plan.timeout_ns), run);
-    let released = attend_clean_up(stop, limits, &signs.clean_up, || site.release(trees));
+    let released = cancel_clean_up_on(stop, limits, &signs.clean_up, || site.release(trees));
     let mut measured = measured?;
     if trees == Trees::Remove && released.is_ok() {
         // A client's tree can be in use by another one until all have ended.
@@ -88,8 +88,10 @@ fn measure<S: Site>(
     (stop, signs): (&AtomicBool, &Signs),
     observer: &mut dyn Observer,
 ) -> Result<Measured, RunError> {
-    let mut layers = attend(stop, &signs.work, || layers(plan, site, stop, observer))?;
-    layers.iter_mut().for_each(|layer| layer.heed(&signs.work));
+    let mut layers = cancel_on(stop, &signs.work, || layers(plan, site, stop, observer))?;
+    layers
+        .iter_mut()
+        .for_each(|layer| layer.cancel_with(&signs.work));
     let clock = Clock::start();
     let shared = shared(plan, replay, stop);
     let boards: Vec<Board> = (0..plan.clients).map(|_| Board::new()).collect();
@@ -141,9 +143,8 @@ fn measure<S: Site>(
         drop(done);
         let started_at = SystemTime::now();
         let clock = clock.restarted();
-        for start in starts {
-            let _ = start.send(clock.clone());
-        }
+        let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
+        starts.iter().for_each(begin);
         let ends = coordinator.watch(&clock, &all_done, signs, observer);
         Ok::<_, RunError>((clock, started_at, ends))
     })?;
@@ -162,7 +163,7 @@ fn layers<S: Site>(
     }
     (0..plan.clients)
         .map(|client| {
-            prepare::go_on(stop)?;
+            go_on(stop)?;
             site.layer(client)
         })
         .collect()

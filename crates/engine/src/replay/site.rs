@@ -8,8 +8,8 @@
 //! a directory `filestone` beside it.
 
 use super::layer::{Layer, LayerLost};
+use crate::control::Cancellation;
 use crate::error::RunError;
-use crate::stop::StopSign;
 use filestone_model::measure::run_record::Target;
 
 /// The directory in the directory under test that belongs to the run.
@@ -56,7 +56,7 @@ pub trait Site: Sync {
 
     /// Hands it the signs at which it stops preparing and cleaning up. A site without a server
     /// has no use for them.
-    fn heed(&mut self, _preparing: &StopSign, _cleaning_up: &StopSign) {}
+    fn cancel_with(&mut self, _preparing: &Cancellation, _cleaning_up: &Cancellation) {}
 
     /// Makes one client's way: connects, mounts, opens. Before the clock starts.
     fn layer(&self, client: u32) -> Result<Self::Layer, RunError>;

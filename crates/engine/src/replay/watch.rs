@@ -6,9 +6,9 @@ use super::client::{Shared, enter};
 use super::record::{Measured, ThreadEnd};
 use super::{Progress, ProgressPhase};
 use crate::clock::Clock;
+use crate::control::Observer;
+use crate::control::{Cancellation, CleanUpEnd, CleanUpLimits, LOOK_EVERY};
 use crate::processors::Meter;
-use crate::run::Observer;
-use crate::stop::{CleanUpEnd, CleanUpLimits, LOOK_EVERY, StopSign};
 use filestone_model::measure::processors::ProcessorTime;
 use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::plan::{Plan, ReplayPlan, TICK_NANOS};
@@ -32,9 +32,9 @@ pub(super) fn buffer(plan: &Plan) -> IntervalBuffer {
 #[derive(Debug, Default)]
 pub(super) struct Signs {
     /// The load is to end.
-    pub(super) work: StopSign,
+    pub(super) work: Cancellation,
     /// So is taking trees away.
-    pub(super) clean_up: StopSign,
+    pub(super) clean_up: Cancellation,
 }
 
 /// How long trees are taken away, of a run that has taken so long. What was made in that time is
@@ -63,7 +63,7 @@ impl Watch<'_> {
     /// because the run was stopped.
     fn look(&mut self, now: Moment, is_stopped: bool, done: Option<bool>) {
         if is_stopped || now >= self.work_end {
-            self.signs.work.raise();
+            self.signs.work.cancel();
         }
         let Some(was_stopped) = done.or(is_stopped.then_some(true)) else {
             return;
@@ -73,7 +73,7 @@ impl Watch<'_> {
             .clean_up
             .get_or_insert_with(|| CleanUpEnd::new(was_stopped, limits));
         if end.is_due(is_stopped) {
-            self.signs.clean_up.raise();
+            self.signs.clean_up.cancel();
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The calling thread's part of a run: it merges what the workers hand over, and makes
 //! the record.
 
+use super::Course;
 use super::steered::Steered;
-use super::{Course, Observer};
 use crate::clock::Clock;
+use crate::control::Observer;
 use crate::worker::{IntervalSink, WorkerEnd, new_buffer};
 use filestone_model::client::nfs3::failure;
 use filestone_model::measure::mix_figures::figures;

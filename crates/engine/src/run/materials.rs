@@ -2,9 +2,10 @@
 
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
+use crate::control::go_on;
 use crate::error::RunError;
 use crate::prepare::mount::Caller;
-use crate::prepare::{Prepared, go_on, mount};
+use crate::prepare::{Prepared, mount};
 use crate::transport::first_xid;
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};

@@ -1,7 +1,7 @@
 //! A run whose offered load is decided on while it lasts: after every interval somebody
 //! is asked, and the workers follow.
 
-use super::Observer;
+use crate::control::Observer;
 use crate::worker::Offer;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::plan::Plan;

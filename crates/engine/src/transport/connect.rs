@@ -1,6 +1,6 @@
 //! Making connections, at once or in the background, over IPv4 and IPv6.
 
-use crate::stop::StopSign;
+use crate::control::Cancellation;
 use filestone_model::plan::TransportKind;
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
@@ -24,7 +24,7 @@ pub struct Dial {
 }
 
 /// How long is slept at a time while a connection is being made.
-const CONNECT_SLICE: Duration = crate::stop::LOOK_EVERY;
+const CONNECT_SLICE: Duration = crate::control::LOOK_EVERY;
 
 /// A connection that is being made.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Dial {
 
     /// The same, given up as well when `sign` is raised, with an error of the kind
     /// `Interrupted`.
-    pub fn connect_until(&self, timeout: Duration, sign: &StopSign) -> io::Result<OwnedFd> {
+    pub fn connect_until(&self, timeout: Duration, sign: &Cancellation) -> io::Result<OwnedFd> {
         wait_for(self.begin()?, timeout, sign)
     }
 
@@ -54,7 +54,7 @@ impl Dial {
         &self,
         lost: OwnedFd,
         timeout: Duration,
-        sign: &StopSign,
+        sign: &Cancellation,
     ) -> io::Result<OwnedFd> {
         let port = SockRef::from(&lost).local_addr();
         drop(lost);
@@ -116,14 +116,14 @@ impl Dial {
     }
 }
 
-fn wait_for(begun: Pending, timeout: Duration, sign: &StopSign) -> io::Result<OwnedFd> {
+fn wait_for(begun: Pending, timeout: Duration, sign: &Cancellation) -> io::Result<OwnedFd> {
     let end = Instant::now() + timeout;
     let mut pending = begun;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match pending.wait(left.min(CONNECT_SLICE))? {
             Ok(socket) => return Ok(socket),
-            Err(_) if sign.is_raised() => return Err(io::ErrorKind::Interrupted.into()),
+            Err(_) if sign.is_cancelled() => return Err(io::ErrorKind::Interrupted.into()),
             Err(_) if left.is_zero() => return Err(io::ErrorKind::TimedOut.into()),
             Err(again) => pending = again,
         }

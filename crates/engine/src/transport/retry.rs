@@ -11,7 +11,7 @@
 //! answer, and a lost connection is `backend`'s.
 
 use super::rpc::CallError;
-use crate::stop::StopSign;
+use crate::control::Cancellation;
 use filestone_wire::nfs3::Status;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ pub struct Retry {
     /// How long a lost connection is tried again; zero: it is not.
     pub reconnect: Duration,
     /// Raised, it ends all waiting.
-    pub sign: StopSign,
+    pub sign: Cancellation,
 }
 
 impl Retry {
@@ -205,7 +205,7 @@ mod tests {
         let impatient = Retry::default();
         let error = impatient.connect_first(|| Err::<(), _>(refused()));
         assert!(matches!(error, Err(CallError::System(_))), "{error:?}");
-        retry.sign.raise();
+        retry.sign.cancel();
         let stopped = retry.connect_first(|| Err::<(), _>(refused()));
         assert!(matches!(stopped, Err(CallError::Stopped)), "{stopped:?}");
         let other = retry.connect_first(|| Err::<(), _>(CallError::TimedOut(HOUR)));

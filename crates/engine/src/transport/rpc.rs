@@ -4,7 +4,7 @@
 //! and no batches, only clear errors.
 
 use super::retry::{Backoff, Retry, asks_for_patience};
-use crate::stop::LOOK_EVERY;
+use crate::control::LOOK_EVERY;
 use crate::transport::{Dial, first_xid};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::TransportKind;
@@ -330,7 +330,7 @@ impl RpcChannel {
                     return Ok(Some(buffer[..len.min(buffer.len())].to_vec()));
                 }
                 Ok((_, len)) => self.pending.extend_from_slice(&buffer[..len]),
-                Err(Errno::AGAIN | Errno::INTR) if self.retry.sign.is_raised() => {
+                Err(Errno::AGAIN | Errno::INTR) if self.retry.sign.is_cancelled() => {
                     return Err(CallError::Stopped);
                 }
                 Err(Errno::AGAIN | Errno::INTR) => {}

@@ -3,7 +3,7 @@
 
 use crate::support::live::{probe, serve};
 use filestone_engine::calibrate::{Effort, calibrate};
-use filestone_engine::run::Observer;
+use filestone_engine::control::{Context, Observer};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, TransportKind};
 use filestone_model::steering::TimeLeft;
@@ -24,7 +24,11 @@ fn a_quick_calibration_fills_the_headroom() {
     let effort = Effort::Quick { in_flight: 3 };
     let mut parts = Parts(vec![]);
     let stop = AtomicBool::new(false);
-    let calibration = calibrate(server.address(), effort, (&stop, &mut parts));
+    let calibration = calibrate(
+        server.address(),
+        effort,
+        &mut Context::new(&stop, &mut parts),
+    );
     let calibration = calibration.expect("the server is there");
     // An exchange of 2 × 150 ms, and timed starts for 150 ms.
     let (first, second) = ("measurement 1 of 2, NULL with 3 in flight", 150_000_000);

@@ -2,7 +2,7 @@
 
 use crate::support::local::{Bench, EAGAIN, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT, ENOTEMPTY};
 use filestone_engine::replay::local::LocalOptions;
-use filestone_engine::replay::{Layer, Site, StopSign};
+use filestone_engine::replay::{Cancellation, Layer, Site};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;
@@ -89,9 +89,9 @@ fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
     let mut bench = bench();
     bench.make_tree();
     bench.open("clients/client0/a", Disposition::Create, 1);
-    let sign = StopSign::default();
-    bench.layer.heed(&sign);
-    sign.raise();
+    let sign = Cancellation::default();
+    bench.layer.cancel_with(&sign);
+    sign.cancel();
     assert_eq!(bench.write(1, 0, 1000), Status::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
     for action in [

@@ -3,11 +3,11 @@
 use super::places::{Part, Places};
 use super::survey::Spare;
 use super::writing::{After, Stretch, Writings};
+use crate::control::Observer;
 use crate::error::RunError;
 use crate::prepare::pipeline::{WINDOW, Work, WorkError};
 use crate::prepare::session::failed;
 use crate::replay::nfs3::calls::permissions;
-use crate::run::Observer;
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
 use filestone_wire::nfs3::create::CreateHow;

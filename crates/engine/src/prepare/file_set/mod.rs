@@ -22,11 +22,11 @@ mod writing;
 
 use super::Session;
 use super::pipeline::Pipeline;
+use crate::control::Observer;
+use crate::control::{Cancellation, cancel_clean_up_on, cancel_on};
 use crate::error::RunError;
 use crate::replay::nfs3::calls::Nfs;
 use crate::replay::nfs3::connection::{Connection, Program};
-use crate::run::Observer;
-use crate::stop::{StopSign, attend, attend_clean_up};
 use crate::transport::Dial;
 use crate::transport::retry::Retry;
 use claim::{Before, Home};
@@ -110,8 +110,8 @@ pub(super) fn begin(
 ) -> Result<FileSet, Box<Unfinished>> {
     let started = Instant::now();
     let mut claims = Claims { homes: Vec::new() };
-    let sign = StopSign::default();
-    let completed = attend(stop, &sign, || {
+    let sign = Cancellation::default();
+    let completed = cancel_on(stop, &sign, || {
         complete(session, order, &mut claims, (&sign, observer))
     });
     match completed {
@@ -173,7 +173,7 @@ impl Unfinished {
 }
 
 /// How a connection goes on.
-fn retry(session: &Session, sign: &StopSign) -> Retry {
+fn retry(session: &Session, sign: &Cancellation) -> Retry {
     Retry {
         reconnect: session.retry().reconnect,
         sign: sign.clone(),
@@ -181,7 +181,7 @@ fn retry(session: &Session, sign: &StopSign) -> Retry {
 }
 
 /// A connection for calls one at a time, by TCP.
-fn connect(session: &Session, sign: &StopSign) -> Result<Nfs, RunError> {
+fn connect(session: &Session, sign: &Cancellation) -> Result<Nfs, RunError> {
     let dial = Dial {
         transport: TransportKind::Tcp,
         ..*session.dial()
@@ -197,7 +197,7 @@ fn connect(session: &Session, sign: &StopSign) -> Result<Nfs, RunError> {
         .map_err(|error| RunError::connecting(dial.address, error))
 }
 
-fn pipeline(session: &Session, sign: &StopSign) -> Result<Pipeline, RunError> {
+fn pipeline(session: &Session, sign: &Cancellation) -> Result<Pipeline, RunError> {
     let (dial, credentials) = (session.dial(), session.credentials());
     Pipeline::connect(dial, credentials, session.timeout(), retry(session, sign))
 }
@@ -208,9 +208,9 @@ fn complete(
     session: &Session,
     order: &Order<'_>,
     claims: &mut Claims,
-    (sign, observer): (&StopSign, &mut dyn Observer),
+    (sign, observer): (&Cancellation, &mut dyn Observer),
 ) -> Result<Completed, RunError> {
-    super::check(sign)?;
+    sign.go_on()?;
     let mut nfs = connect(session, sign)?;
     let mut pipeline = pipeline(session, sign)?;
     let mut remover = Remover {
@@ -306,8 +306,8 @@ impl Claims {
         if self.homes.is_empty() {
             return Ok(());
         }
-        let sign = StopSign::default();
-        attend_clean_up(stop, super::limits(limit), &sign, || {
+        let sign = Cancellation::default();
+        cancel_clean_up_on(stop, super::limits(limit), &sign, || {
             let mut nfs = connect(session, &sign)?;
             // One that fails does not keep the others.
             let mut result = Ok(());
@@ -461,12 +461,12 @@ impl FileSet {
 impl Claims {
     /// Removes all that is claimed.
     fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
-        let sign = StopSign::default();
+        let sign = Cancellation::default();
         let limits = super::limits(session.timeout());
-        let removed = attend_clean_up(stop, limits, &sign, || self.remove_all(session, &sign));
+        let removed = cancel_clean_up_on(stop, limits, &sign, || self.remove_all(session, &sign));
         if removed.is_err() {
             // What could not be removed is not in use any more, all the same.
-            let limit = match sign.is_raised() {
+            let limit = match sign.is_cancelled() {
                 true => LAST_WORD,
                 false => session.timeout(),
             };
@@ -475,7 +475,7 @@ impl Claims {
         removed
     }
 
-    fn remove_all(&mut self, session: &Session, sign: &StopSign) -> Result<(), RunError> {
+    fn remove_all(&mut self, session: &Session, sign: &Cancellation) -> Result<(), RunError> {
         let mut nfs = connect(session, sign)?;
         let mut pipeline = pipeline(session, sign)?;
         while let Some(home) = self.homes.last() {

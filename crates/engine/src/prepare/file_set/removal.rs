@@ -4,13 +4,12 @@
 use super::claim::error_at;
 use super::listing;
 use super::names::{Doomed, Removal};
+use crate::control::Cancellation;
 use crate::error::RunError;
-use crate::prepare::check;
 use crate::prepare::own_directory::{join, never_empty};
 use crate::prepare::pipeline::Pipeline;
 use crate::replay::nfs3::calls::Nfs;
 use crate::replay::nfs3::emptying::Emptying;
-use crate::stop::StopSign;
 use filestone_model::file_set::{Part, client_of};
 use filestone_wire::nfs3::{FileType, Handle};
 
@@ -37,7 +36,7 @@ pub struct Remover<'a> {
     pub nfs: &'a mut Nfs,
     pub pipeline: &'a mut Pipeline,
     /// Raised, it ends the removal.
-    pub sign: &'a StopSign,
+    pub sign: &'a Cancellation,
 }
 
 impl Remover<'_> {
@@ -80,7 +79,7 @@ impl Remover<'_> {
         handle: &Handle,
         is_ours: impl Fn(&[u8]) -> bool,
     ) -> Result<Directories, RunError> {
-        check(self.sign)?;
+        self.sign.go_on()?;
         let mut directories = Directories::new();
         listing::list(self.nfs, handle, is_ours, |name, object| {
             if object.file_type == FileType::Directory {
@@ -116,7 +115,7 @@ impl Remover<'_> {
         is_doomed: impl Fn(&[u8]) -> bool,
         doomed: &mut Vec<Doomed>,
     ) -> Result<bool, RunError> {
-        check(self.sign)?;
+        self.sign.go_on()?;
         let mut has_more = false;
         listing::list(self.nfs, handle, is_doomed, |name, object| {
             has_more = doomed.len() >= BATCH;

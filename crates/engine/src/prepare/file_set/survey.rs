@@ -6,7 +6,6 @@ use super::names::Doomed;
 use super::places::{Part, Places};
 use super::removal::{BATCH, Remover, check_end};
 use crate::error::RunError;
-use crate::prepare::check;
 use crate::prepare::own_directory::join;
 use crate::replay::nfs3::emptying::Emptying;
 use filestone_model::file_set::{
@@ -300,7 +299,7 @@ fn list(
     is_ours: impl Fn(&[u8]) -> bool,
     mut each: impl FnMut(&[u8], &Object),
 ) -> Result<(), RunError> {
-    check(remover.sign)?;
+    remover.sign.go_on()?;
     listing::list(remover.nfs, handle, is_ours, |name, object| {
         each(name, object);
         false

@@ -38,7 +38,7 @@ pub use claim::{remove_left_over, remove_left_over_beside};
 pub use options::LocalOptions;
 pub use site::LocalSite;
 
-use super::layer::{Layer, LayerLost, Reply, StopSign};
+use super::layer::{Cancellation, Layer, LayerLost, Reply};
 use answer::{Answer, Refusal, reply};
 use dos_attributes::DosAttributes;
 use filestone_model::load::{Action, Status};
@@ -135,8 +135,8 @@ impl LocalLayer {
 }
 
 impl Layer for LocalLayer {
-    fn heed(&mut self, sign: &StopSign) {
-        self.transfers.heed(sign);
+    fn cancel_with(&mut self, sign: &Cancellation) {
+        self.transfers.cancel_with(sign);
     }
 
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {

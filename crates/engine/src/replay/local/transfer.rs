@@ -8,7 +8,7 @@
 //! neighbours: it is made without O_DIRECT, which is switched off on that
 //! descriptor for its duration, and counted in [`Transfers::buffered_writes`].
 
-use crate::replay::StopSign;
+use crate::replay::Cancellation;
 use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 /// Moved by one system call at most.
 pub(super) const PIECE_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// What a transfer says that a [`StopSign`] has broken off.
+/// What a transfer says that a [`Cancellation`] has broken off.
 const BROKEN_OFF: Errno = Errno::CANCELED;
 
 /// The buffers begin where a page does.
@@ -57,7 +57,7 @@ pub(super) struct Transfers {
     /// Moved by pieces before one that failed.
     partial: u64,
     /// Raised, it breaks off what takes several pieces.
-    sign: StopSign,
+    sign: Cancellation,
 }
 
 /// Not an end that a file can have.
@@ -81,18 +81,18 @@ impl Transfers {
             direct,
             buffered_writes: 0,
             partial: 0,
-            sign: StopSign::default(),
+            sign: Cancellation::default(),
         }
     }
 
     /// From now on transfers break off at that sign, with ECANCELED.
-    pub fn heed(&mut self, sign: &StopSign) {
+    pub fn cancel_with(&mut self, sign: &Cancellation) {
         self.sign = sign.clone();
     }
 
     /// Whether this is what a transfer says that was broken off.
     pub fn has_broken_off(&self, errno: i32) -> bool {
-        errno == BROKEN_OFF.raw_os_error() && self.sign.is_raised()
+        errno == BROKEN_OFF.raw_os_error() && self.sign.is_cancelled()
     }
 
     /// Writes that O_DIRECT was switched off for.
@@ -135,7 +135,7 @@ impl Transfers {
             if got < wanted || done >= len {
                 return Ok(done);
             }
-            if self.sign.is_raised() {
+            if self.sign.is_cancelled() {
                 return Err(BROKEN_OFF);
             }
         }
@@ -205,7 +205,7 @@ impl Transfers {
             if done >= len {
                 return Ok(());
             }
-            if self.sign.is_raised() {
+            if self.sign.is_cancelled() {
                 return Err(BROKEN_OFF);
             }
         }

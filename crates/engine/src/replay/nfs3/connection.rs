@@ -11,9 +11,9 @@
 //! all; the time that it takes is the call's.
 
 use super::incoming::Incoming;
+use crate::control::{Cancellation, LOOK_EVERY};
 use crate::replay::LayerLost;
 use crate::replay::layer::Repeats;
-use crate::stop::{LOOK_EVERY, StopSign};
 use crate::transport::retry::{Backoff, Retry, asks_for_patience};
 use crate::transport::rpc::CallError;
 use crate::transport::{Dial, first_xid};
@@ -110,7 +110,7 @@ impl Connection {
             Ok(socket)
         })?;
         let mut incoming = Incoming::new(record_max);
-        incoming.heed(&retry.sign);
+        incoming.cancel_with(&retry.sign);
         Ok(Self {
             socket: Some(socket),
             dial: *dial,
@@ -129,14 +129,14 @@ impl Connection {
     }
 
     /// From now on, this sign ends what waits for the server.
-    pub fn heed(&mut self, sign: &StopSign) {
+    pub fn cancel_with(&mut self, sign: &Cancellation) {
         self.retry.sign = sign.clone();
-        self.incoming.heed(sign);
+        self.incoming.cancel_with(sign);
     }
 
     /// Asked between two calls of one action: whether it is to be broken off.
     pub fn go_on(&self) -> Result<(), LayerLost> {
-        match self.retry.sign.is_raised() {
+        match self.retry.sign.is_cancelled() {
             true => Err(LayerLost::stopped()),
             false => Ok(()),
         }
@@ -374,7 +374,7 @@ impl Connection {
                 Ok(len) => IoSlice::advance_slices(&mut rest, len),
                 Err(Errno::INTR) => {}
                 // There has been no room for a while.
-                Err(Errno::AGAIN) if self.retry.sign.is_raised() => {
+                Err(Errno::AGAIN) if self.retry.sign.is_cancelled() => {
                     return Err(CallError::Stopped);
                 }
                 Err(Errno::AGAIN) => {}

@@ -1,6 +1,6 @@
 //! Replies off a stream, into one buffer that is used again and again.
 
-use crate::stop::StopSign;
+use crate::control::Cancellation;
 use crate::transport::rpc::CallError;
 use filestone_wire::record::{EMPTY_FRAGMENTS_MAX, RecordError, RecordMark};
 use rustix::io::Errno;
@@ -22,7 +22,7 @@ pub struct Incoming {
     end: usize,
     record_max: usize,
     /// Raised, it ends waiting.
-    sign: StopSign,
+    sign: Cancellation,
 }
 
 impl Incoming {
@@ -33,12 +33,12 @@ impl Incoming {
             start: 0,
             end: 0,
             record_max,
-            sign: StopSign::default(),
+            sign: Cancellation::default(),
         }
     }
 
     /// From now on, waiting ends when this is raised, as soon as a call of the system returns.
-    pub fn heed(&mut self, sign: &StopSign) {
+    pub fn cancel_with(&mut self, sign: &Cancellation) {
         self.sign = sign.clone();
     }
 
@@ -133,7 +133,7 @@ impl Incoming {
             match recv(socket, room, RecvFlags::empty()) {
                 Ok((_, 0)) => return Err(CallError::Closed),
                 Ok((len, _)) => self.end += len,
-                Err(Errno::AGAIN) if self.sign.is_raised() => return Err(CallError::Stopped),
+                Err(Errno::AGAIN) if self.sign.is_cancelled() => return Err(CallError::Stopped),
                 // Nothing has come for a while.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

@@ -11,7 +11,7 @@ use super::open_files::OpenFiles;
 use super::options::ClientOptions;
 use crate::replay::layer::Repeats;
 use crate::replay::site::{CLIENTS, MARKER};
-use crate::replay::{Layer, LayerLost, Reply, StopSign};
+use crate::replay::{Cancellation, Layer, LayerLost, Reply};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
@@ -62,15 +62,15 @@ pub struct Nfs3Layer {
     /// File data that the action which is going on has moved.
     pub(super) moved: u64,
     /// Raised, it breaks off what takes several calls to transfer.
-    pub(super) sign: StopSign,
+    pub(super) sign: Cancellation,
 }
 
 impl Layer for Nfs3Layer {
-    fn heed(&mut self, sign: &StopSign) {
+    fn cancel_with(&mut self, sign: &Cancellation) {
         self.sign = sign.clone();
-        self.nfs.0.heed(sign);
+        self.nfs.0.cancel_with(sign);
         if let Some(locks) = &mut self.locks {
-            locks.heed(sign);
+            locks.cancel_with(sign);
         }
     }
 
@@ -153,7 +153,7 @@ impl Nfs3Layer {
             open: OpenFiles::default(),
             filled: Vec::new(),
             moved: 0,
-            sign: StopSign::default(),
+            sign: Cancellation::default(),
         }
     }
 

@@ -5,8 +5,8 @@
 
 use super::calls::{Failure, Outcome};
 use super::connection::{Connection, Procedure as Called, Traffic};
+use crate::control::Cancellation;
 use crate::replay::layer::Repeats;
-use crate::stop::StopSign;
 use crate::transport::retry::Backoff;
 use filestone_model::load::Status;
 use filestone_wire::nfs3::Handle;
@@ -66,8 +66,8 @@ impl Locks {
     }
 
     /// From now on, this sign ends what waits for the lock manager.
-    pub fn heed(&mut self, sign: &StopSign) {
-        self.connection.heed(sign);
+    pub fn cancel_with(&mut self, sign: &Cancellation) {
+        self.connection.cancel_with(sign);
     }
 
     /// What was done more than once since this was asked last.

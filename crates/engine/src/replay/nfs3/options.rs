@@ -1,7 +1,7 @@
 //! How a load is replayed on an NFS server.
 
+use crate::control::Cancellation;
 use crate::replay::site::Beside;
-use crate::stop::StopSign;
 use crate::transport::retry::Retry;
 use filestone_model::load::Generation;
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl Nfs3Options {
     }
 
     /// How lost connections are made again, until `sign` is raised.
-    pub(super) fn retry(&self, sign: &StopSign) -> Retry {
+    pub(super) fn retry(&self, sign: &Cancellation) -> Retry {
         Retry {
             reconnect: self.reconnect,
             sign: sign.clone(),

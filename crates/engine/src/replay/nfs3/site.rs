@@ -6,11 +6,11 @@ use super::connection::{Connection, Program};
 use super::layer::{Nfs3Layer, Place, Transfers};
 use super::locks::Locks;
 use super::options::Nfs3Options;
+use crate::control::{Cancellation, cancel_on};
 use crate::error::RunError;
 use crate::prepare::mount::{self, Caller, Mounted};
 use crate::replay::site::{CLIENTS, Site, Trees, beside_remark};
 use crate::replay::{Layer, LayerLost};
-use crate::stop::{StopSign, attend};
 use crate::transport::Dial;
 use crate::transport::retry::Retry;
 use crate::workspace::Owner as LeftOver;
@@ -53,9 +53,9 @@ pub struct Nfs3Site {
     under_test: Option<UnderTest>,
     target: Target,
     /// Ends what is still being prepared.
-    sign: StopSign,
+    sign: Cancellation,
     /// Ends the clean-up.
-    clean_up_sign: StopSign,
+    clean_up_sign: Cancellation,
 }
 
 /// The directory under test, where the run's own place is in it.
@@ -172,7 +172,7 @@ fn lock_manager(
     target: &NfsTarget,
     options: &Nfs3Options,
     dial: &Dial,
-    sign: &StopSign,
+    sign: &Cancellation,
 ) -> Result<Option<Dial>, RunError> {
     if !options.enable_nlm {
         return Ok(None);
@@ -204,8 +204,8 @@ impl Nfs3Site {
         options: Nfs3Options,
         stop: &AtomicBool,
     ) -> Result<Self, RunError> {
-        let sign = StopSign::default();
-        attend(stop, &sign, || {
+        let sign = Cancellation::default();
+        cancel_on(stop, &sign, || {
             Self::claim_until(target, built_in, options, &sign)
         })
     }
@@ -214,13 +214,13 @@ impl Nfs3Site {
         target: &NfsTarget,
         built_in: Option<SocketAddr>,
         options: Nfs3Options,
-        sign: &StopSign,
+        sign: &Cancellation,
     ) -> Result<Self, RunError> {
-        check(sign)?;
+        sign.go_on()?;
         let retry = options.retry(sign);
         let mut reached = reach(target, built_in, options.timeout, &retry)?;
         let lock_manager = lock_manager(target, &options, &reached.dial, sign)?;
-        check(sign)?;
+        sign.go_on()?;
         let ground = Ground {
             path: &target.path,
             root: reached.mounted.handle,
@@ -260,8 +260,8 @@ impl Nfs3Site {
             credentials: reached.credentials,
             path,
             options,
-            sign: StopSign::default(),
-            clean_up_sign: StopSign::default(),
+            sign: Cancellation::default(),
+            clean_up_sign: Cancellation::default(),
         })
     }
 
@@ -287,7 +287,7 @@ pub fn remove_left_over(
         timeout,
         ..Nfs3Options::new(Vec::new())
     };
-    remove_left_over_until(target, built_in, &options, policy, &StopSign::default())
+    remove_left_over_until(target, built_in, &options, policy, &Cancellation::default())
 }
 
 /// The same, which ends when the sign is raised.
@@ -296,7 +296,7 @@ pub(crate) fn remove_left_over_until(
     built_in: Option<SocketAddr>,
     options: &Nfs3Options,
     policy: LeftOverPolicy,
-    sign: &StopSign,
+    sign: &Cancellation,
 ) -> Result<Option<LeftOver>, RunError> {
     let retry = options.retry(sign);
     let mut reached = reach(target, built_in, options.timeout, &retry)?;
@@ -336,13 +336,13 @@ impl Site for Nfs3Site {
         Ok(Nfs3Layer::new(client, nfs, locks, self.place, options))
     }
 
-    fn heed(&mut self, preparing: &StopSign, cleaning_up: &StopSign) {
+    fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {
         self.sign = preparing.clone();
         self.clean_up_sign = cleaning_up.clone();
     }
 
     fn clean_up(&self, client: u32, layer: &mut Nfs3Layer) -> Result<(), LayerLost> {
-        layer.heed(&self.clean_up_sign);
+        layer.cancel_with(&self.clean_up_sign);
         layer.end_pass()?;
         layer.remove_own_tree().map_err(|failure| match failure {
             Failure::Lost(lost) => lost,
@@ -378,13 +378,6 @@ impl Site for Nfs3Site {
             }
             Trees::Keep => ground.give_up(&mut nfs, &self.place.clients),
         }
-    }
-}
-
-fn check(sign: &StopSign) -> Result<(), RunError> {
-    match sign.is_raised() {
-        true => Err(RunError::Interrupted),
-        false => Ok(()),
     }
 }
 

@@ -23,7 +23,7 @@ fn piece(len: u64, done: u64, most: u32) -> u32 {
 impl Nfs3Layer {
     /// Asked between two pieces of a transfer.
     fn go_on(&self) -> Outcome<()> {
-        match self.sign.is_raised() {
+        match self.sign.is_cancelled() {
             true => Err(Failure::Lost(LayerLost::stopped())),
             false => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! CIFS verbs, lowered.
 
 use super::bench::{Bench, Client, NOENT, NOTEMPTY, find_first, nt_create_x};
-use filestone_engine::replay::{Layer, Site, StopSign};
+use filestone_engine::replay::{Cancellation, Layer, Site};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Generation, Status};
 use filestone_wire::nfs3::Procedure;
@@ -103,9 +103,9 @@ fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step(
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    let sign = StopSign::default();
-    client.layer.heed(&sign);
-    sign.raise();
+    let sign = Cancellation::default();
+    client.layer.cancel_with(&sign);
+    sign.cancel();
     assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
     let write = Action::WriteX {

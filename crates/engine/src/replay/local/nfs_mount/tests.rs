@@ -2,10 +2,10 @@
 
 use super::double::NfsMount;
 use super::{is_still_open, lock, unlink};
+use crate::control::Observer;
 use crate::load_file::read_text;
 use crate::replay::local::{LocalOptions, LocalSite, deletion, remove_left_over};
 use crate::replay::{BuiltIn, Layer, Site, Trees, replay};
-use crate::run::Observer;
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};
 use filestone_model::measure::{Caveat, RunRecord};

@@ -1,0 +1,295 @@
+//! How a run is told to end, and tells how it goes on.
+//!
+//! ```text
+//!   ^C before or during the run   what goes on ends at once; then it is cleaned up,
+//!                                 for a limited time
+//!   ^C during the clean-up        the clean-up ends at once
+//!   no ^C                         the clean-up ends by itself, or after a long time
+//! ```
+//!
+//! What waits for a server looks at its [`Cancellation`] every few hundredths of a second.
+
+use crate::error::RunError;
+use filestone_model::measure::run_record::{IntervalRecord, Target};
+use filestone_model::steering::TimeLeft;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether to end, where nothing else wakes a thread.
+pub const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Is told how a run goes on, on the coordinating thread.
+pub trait Observer {
+    /// What is being done before or after the measured run.
+    fn preparing(&mut self, _what: &str) {}
+    /// What whoever asked should know of the target, before the run.
+    fn remark(&mut self, _what: &str) {}
+    /// The target has been found and everything is looked up.
+    fn prepared(&mut self, _target: &Target) {}
+    /// An interval is complete.
+    fn interval(&mut self, _record: &IntervalRecord) {}
+    /// What a steered run, or a calibration, is doing, and for how long it will go on.
+    fn steering(&mut self, _what: &str, _left: Option<TimeLeft>) {}
+    /// A second of a replay has passed.
+    fn progress(&mut self, _progress: &Progress) {}
+}
+
+/// An observer that ignores everything.
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// Which part of a replay is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgressPhase {
+    /// Nothing is measured yet.
+    WarmUp,
+    /// The measured window is open, or its last lines are ending.
+    Execute,
+    /// Clients take their trees away.
+    CleanUp,
+}
+
+/// How far a replay is: dbench's row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Which part of it is going on.
+    pub phase: ProgressPhase,
+    /// All clients; in the clean-up, those that are not clean.
+    pub clients: u32,
+    /// Lines that a client has carried out, on average, over all passes.
+    pub line: u64,
+    /// File data moved since the phase began, per second of it.
+    pub bytes_per_s: f64,
+    /// Seconds since the phase began; in the clean-up, as in dbench, since the window opened.
+    pub seconds: f64,
+    /// Longest response time of an operation that ended since the last row, or
+    /// that is still going on.
+    pub latency_max_ns: u64,
+}
+
+/// What goes through all parts of a run: how it is told to end, and whom it tells.
+pub struct Context<'run> {
+    /// Set from outside, by ^C: the run is to end.
+    pub stop: &'run AtomicBool,
+    /// Cancels what is going on now. It follows `stop` within [`Context::cancellable`].
+    pub cancellation: Cancellation,
+    /// Is told how the run goes on.
+    pub observer: &'run mut dyn Observer,
+}
+
+impl<'run> Context<'run> {
+    /// The context of a run that `stop` ends and `observer` looks at.
+    pub fn new(stop: &'run AtomicBool, observer: &'run mut dyn Observer) -> Self {
+        Self {
+            stop,
+            cancellation: Cancellation::default(),
+            observer,
+        }
+    }
+
+    /// Tells what is being done.
+    pub fn preparing(&mut self, what: &str) {
+        self.observer.preparing(what);
+    }
+
+    /// An error if the run is to end.
+    pub fn go_on(&self) -> Result<(), RunError> {
+        go_on(self.stop)?;
+        self.cancellation.go_on()
+    }
+
+    /// Does `work`, which is cancelled when the run is to end meanwhile.
+    pub fn cancellable<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let (stop, cancellation) = (self.stop, self.cancellation.clone());
+        cancel_on(stop, &cancellation, || work(self))
+    }
+}
+
+/// An error if the run is to end.
+pub fn go_on(stop: &AtomicBool) -> Result<(), RunError> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(RunError::Interrupted);
+    }
+    Ok(())
+}
+
+/// Says that work is to end. What takes many steps, or waits, looks at it between two steps.
+#[derive(Debug, Clone, Default)]
+pub struct Cancellation(Arc<AtomicBool>);
+
+impl Cancellation {
+    /// From now on every clone says so.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the work is to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// An error if the work is to end.
+    pub fn go_on(&self) -> Result<(), RunError> {
+        if self.is_cancelled() {
+            return Err(RunError::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Waits; `false`, and early, if the work is to end.
+    pub fn pause(&self, pause: Duration) -> bool {
+        let end = Instant::now() + pause;
+        loop {
+            if self.is_cancelled() {
+                return false;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::sleep(left.min(LOOK_EVERY));
+        }
+    }
+}
+
+/// When a clean-up is to end before it is done.
+///
+/// One that follows ^C still takes away what the run made, but not for ever; one that meets
+/// ^C ends. Without ^C there is a limit, too: a server may list new names for ever.
+#[derive(Debug)]
+pub struct CleanUpEnd {
+    began: Instant,
+    was_stopped: bool,
+    limits: CleanUpLimits,
+}
+
+/// How long a clean-up may take.
+#[derive(Debug, Clone, Copy)]
+pub struct CleanUpLimits {
+    /// After a run that was stopped.
+    pub stopped: Duration,
+    /// After any other.
+    pub finished: Duration,
+}
+
+impl CleanUpEnd {
+    /// Of a clean-up that begins now, after a run that was stopped or was not.
+    pub fn new(was_stopped: bool, limits: CleanUpLimits) -> Self {
+        Self {
+            began: Instant::now(),
+            was_stopped,
+            limits,
+        }
+    }
+
+    /// Whether it is time to end, if the run is stopped or not.
+    pub fn is_due(&self, is_stopped: bool) -> bool {
+        let took = self.began.elapsed();
+        if self.was_stopped {
+            took >= self.limits.stopped
+        } else {
+            is_stopped || took >= self.limits.finished
+        }
+    }
+}
+
+/// Does `work` and cancels it when the run is stopped meanwhile.
+pub fn cancel_on<R>(stop: &AtomicBool, cancellation: &Cancellation, work: impl FnOnce() -> R) -> R {
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    if is_stopped() {
+        cancellation.cancel();
+    }
+    watch(cancellation, is_stopped, work)
+}
+
+/// Does the `work` of a clean-up, for as long as the limits say.
+pub fn cancel_clean_up_on<R>(
+    stop: &AtomicBool,
+    limits: CleanUpLimits,
+    cancellation: &Cancellation,
+    work: impl FnOnce() -> R,
+) -> R {
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let end = CleanUpEnd::new(is_stopped(), limits);
+    watch(cancellation, || end.is_due(is_stopped()), work)
+}
+
+/// Does `work` while another thread cancels it when it is time.
+fn watch<R>(
+    cancellation: &Cancellation,
+    is_time: impl Fn() -> bool + Send,
+    work: impl FnOnce() -> R,
+) -> R {
+    let (working, ended) = sync_channel::<()>(0);
+    std::thread::scope(|scope| {
+        let look = move || {
+            while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if is_time() {
+                    cancellation.cancel();
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("filestone-stop".into());
+        // A host without another thread has worse to tell, and soon.
+        let _ = thread.spawn_scoped(scope, look);
+        let result = work();
+        drop(working);
+        result
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_ends_when_it_is_cancelled() {
+        let cancellation = Cancellation::default();
+        assert!(cancellation.pause(Duration::from_millis(1)));
+        cancellation.cancel();
+        assert!(!cancellation.pause(Duration::from_secs(3600)));
+        assert!(!cancellation.pause(Duration::ZERO));
+    }
+
+    #[test]
+    fn work_sees_a_stop_that_comes_while_it_goes_on() {
+        let (stop, cancellation) = (AtomicBool::new(false), Cancellation::default());
+        let was_cut = cancel_on(&stop, &cancellation, || {
+            stop.store(true, Ordering::Relaxed);
+            !cancellation.pause(Duration::from_secs(3600))
+        });
+        assert!(was_cut);
+        let cancellation = Cancellation::default();
+        assert!(
+            cancel_on(&stop, &cancellation, || cancellation.is_cancelled()),
+            "at once"
+        );
+    }
+
+    #[test]
+    fn a_clean_up_after_a_stop_goes_on_for_a_while_and_ends_at_another() {
+        let stop = AtomicBool::new(true);
+        let cancellation = Cancellation::default();
+        let hour = Duration::from_secs(3600);
+        let limits = |stopped, finished| CleanUpLimits { stopped, finished };
+        let (never, at_once) = (limits(hour, hour), Duration::ZERO);
+        cancel_clean_up_on(&stop, never, &cancellation, || {
+            assert!(!cancellation.is_cancelled())
+        });
+        cancel_clean_up_on(&stop, limits(at_once, hour), &cancellation, || {
+            assert!(!cancellation.pause(hour));
+        });
+        let (stop, cancellation) = (AtomicBool::new(false), Cancellation::default());
+        cancel_clean_up_on(&stop, never, &cancellation, || {
+            stop.store(true, Ordering::Relaxed);
+            assert!(!cancellation.pause(hour));
+        });
+        let (stop, cancellation) = (AtomicBool::new(false), Cancellation::default());
+        cancel_clean_up_on(&stop, limits(hour, at_once), &cancellation, || {
+            assert!(!cancellation.pause(hour));
+        });
+    }
+}
