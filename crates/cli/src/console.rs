@@ -2,7 +2,7 @@
 //! standard error. Colours only where a person sees them (`NO_COLOR` is heeded).
 
 use crate::error::{Error, in_our_form, reason};
-use crate::report::page::Page;
+use crate::report::parts::page::Page;
 use anstyle::{AnsiColor, Style};
 use filestone_engine::Guilt;
 use filestone_model::measure::Caveat;

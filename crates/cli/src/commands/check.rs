@@ -9,7 +9,7 @@ use crate::options::{CheckFormat, CheckOptions};
 use crate::report::census::{self, CheckedLoad, LayerVerdict};
 use crate::report::json;
 use crate::report::mixes::{self, CheckedMix};
-use crate::report::page::Page;
+use crate::report::parts::page::Page;
 use crate::{Exit, console};
 use filestone_model::load::census::take;
 use filestone_model::load::diagnostic::suggestion;

@@ -7,7 +7,7 @@ use crate::inputs::mix_source;
 use crate::options::mix::MixOptions;
 use crate::planning::Surroundings;
 use crate::report::mixes;
-use crate::report::replay::Detail;
+use crate::report::parts::page::Detail;
 use crate::{Exit, console, planning};
 use filestone_model::mix;
 

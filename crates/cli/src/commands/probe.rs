@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::execution::{Calibration, Job, Presentation, execute};
 use crate::options::ProbeOptions;
 use crate::planning::{self, Surroundings};
-use crate::report::replay::Detail;
+use crate::report::parts::page::Detail;
 
 /// Plans and runs.
 pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {

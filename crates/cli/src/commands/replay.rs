@@ -9,7 +9,7 @@ use crate::options::replay::ReplayOptions;
 use crate::planning;
 use crate::planning::Surroundings;
 use crate::planning::replay::LOAD_DEFAULT;
-use crate::report::replay::Detail;
+use crate::report::parts::page::Detail;
 
 /// Reads the loads, plans and runs.
 pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {

@@ -6,7 +6,7 @@ use crate::execution::{Calibration, Job, Presentation, execute};
 use crate::inputs::{loads, record_file};
 use crate::options::RunOptions;
 use crate::planning;
-use crate::report::replay::Detail;
+use crate::report::parts::page::Detail;
 
 /// Reads the plans and runs them; `--mark` may change the length of their intervals.
 pub fn run(options: &RunOptions) -> Result<Exit, Error> {

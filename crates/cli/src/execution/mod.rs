@@ -14,9 +14,10 @@ use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::inputs::loads::{self, Named};
 use crate::options::{RunFormat, RunReportOptions};
 use crate::planning::Surroundings;
-use crate::report::replay::Detail;
+use crate::report::mix::file_set;
+use crate::report::parts::page::Detail;
 use crate::report::rows::Columns;
-use crate::report::{dbench, file_set, json, layers, replay, text};
+use crate::report::{dbench, json, layers, replay, text};
 use crate::{Exit, built_in};
 use filestone_engine::calibrate::{Effort, calibrate};
 use filestone_engine::control::{Context, Observer, Unobserved};
@@ -196,11 +197,7 @@ fn show_one(
     let page = console::page();
     let is_text = show.report.format == RunFormat::Text;
     let shown = if is_text {
-        let mut printed = match &record.replay {
-            Some(_) => replay::render(record, show.detail, page),
-            None if record.mix.is_some() => text::mix_of_any_kind(record, show.detail, page),
-            None => text::render(record, show.detail, page),
-        };
+        let mut printed = text::render(record, show.detail, page);
         if count > 1 {
             printed.push('\n');
         }

@@ -2,6 +2,7 @@
 
 use crate::Exit;
 use crate::error::Error;
+use crate::report::parts::caveats;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::measure::{Caveat, RunRecord};
 
@@ -64,15 +65,9 @@ impl FailingCaveats {
         match self {
             Self::None => false,
             Self::Any => true,
-            Self::Kinds(kinds) => caveat_name(caveat).is_some_and(|name| kinds.contains(&name)),
+            Self::Kinds(kinds) => caveats::name(caveat).is_some_and(|name| kinds.contains(&name)),
         }
     }
-}
-
-/// The name that the record gives a caveat.
-pub fn caveat_name(caveat: &Caveat) -> Option<String> {
-    let value = serde_json::to_value(caveat).ok()?;
-    Some(value.get("caveat")?.as_str()?.to_string())
 }
 
 /// The names of all caveats, from the schema of the record, so that none is forgotten.

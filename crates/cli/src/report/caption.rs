@@ -1,28 +1,20 @@
 //! What makes a picture quotable: target, load, date, version and caveats, in the same words
 //! below each title and in gnuplot's titles.
 
+use super::parts::caveats;
+use super::parts::heading::what_was_measured;
 use super::picture::{Panel, Picture};
-use super::{replay, text};
-use crate::execution::verdict::caveat_name;
 use filestone_model::measure::RunRecord;
 
 /// A picture of a record.
 pub fn picture(record: &RunRecord, title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Picture {
     let mut notes = notes;
-    notes.extend(caveats(&[record]));
+    notes.extend(caveat_names(&[record]));
     Picture {
         title: title.into(),
-        circumstances: vec![heading(record), origin(record)],
+        circumstances: vec![what_was_measured(record), origin(record)],
         panels,
         notes,
-    }
-}
-
-/// What was measured: target and load.
-pub fn heading(record: &RunRecord) -> String {
-    match record.replay {
-        Some(_) => replay::heading(record),
-        None => text::what_was_measured(record),
     }
 }
 
@@ -51,17 +43,17 @@ fn date(started_at: &str) -> String {
 }
 
 /// The kinds of caveats, which a picture must not be shown without.
-pub fn caveats(records: &[&RunRecord]) -> Option<String> {
+pub fn caveat_names(records: &[&RunRecord]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for caveat in records.iter().flat_map(|record| &record.caveats) {
-        names.extend(caveat_name(caveat).filter(|name| !names.contains(name)));
+        names.extend(caveats::name(caveat).filter(|name| !names.contains(name)));
     }
     (!names.is_empty()).then(|| format!("caveats: {}", names.join(", ")))
 }
 
 /// Everything in one line, for gnuplot's titles.
 pub fn line(title: &str, record: &RunRecord) -> String {
-    format!("{title}, {}, {}", heading(record), origin(record))
+    format!("{title}, {}, {}", what_was_measured(record), origin(record))
 }
 
 #[cfg(test)]

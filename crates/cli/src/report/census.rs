@@ -1,8 +1,9 @@
 //! What a load contains, as a page for people and as JSON.
 
-use super::page::Page;
-use super::table::{Column, Table};
 use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::report::parts::page::Page;
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::counted;
 use filestone_model::load::Generation;
 use filestone_model::load::census::contents::{KindContents, OutcomeCount, Transfers};
 use filestone_model::load::census::{Contents, CutOff};
@@ -132,12 +133,6 @@ fn heading(load: &CheckedLoad, page: Page) -> String {
     };
     text.push_str(&page.prose(&cut_off));
     text
-}
-
-/// `1 line`, `2 lines`.
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(count))
 }
 
 fn directories(count: u64) -> String {

@@ -1,8 +1,9 @@
 //! All pictures of a record, by the names of their files.
 
-use super::picture::{self, Picture};
-use super::{curve, objective, over_time, percentiles};
 use crate::error::Error;
+use crate::report::mix::{curve, objective};
+use crate::report::picture::{self, Picture};
+use crate::report::{over_time, percentiles};
 use filestone_model::measure::RunRecord;
 
 /// One kind of picture.

@@ -3,8 +3,7 @@
 //! The scripts of `--output` read the files beside them; the report of
 //! `filestone report --as gnuplot` holds its data itself.
 
-use super::found::quoted;
-use super::{caption, ticks};
+use crate::report::{caption, ticks};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Phase;
 
@@ -153,6 +152,14 @@ pub fn size_of(terminal: &str) -> &'static str {
         "png" | "pngcairo" | "jpeg" | "gif" => "3840,1280 font \",28\"",
         _ => "3840,1280",
     }
+}
+
+/// Text between single quotes, where gnuplot knows no other special character.
+pub fn quoted(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect::<String>()
+        .replace('\'', "''")
 }
 
 /// The table of intervals: time in seconds, then microseconds.

@@ -14,11 +14,13 @@ pub mod differences;
 pub mod picture;
 
 use self::differences::{Batches, Estimate, Series};
-use super::dbench::{self, Form};
-use super::page::Page;
-use super::table::{Column, Table};
-use super::{micros, replay};
 use crate::quantity::grouped;
+use crate::report::dbench::{self, Form};
+use crate::report::parts::heading;
+use crate::report::parts::page::Page;
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::micros;
+use crate::report::replay;
 use filestone_model::measure::run_record::KindRecord;
 use filestone_model::measure::{DistributionRecord, RunRecord};
 use filestone_model::operation::OpKind;
@@ -61,7 +63,7 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
     let rows = rows(&layers, plan);
     let sums = sums(&rows, layers.len());
     let batches = batches(&layers);
-    let mut text = format!("\n{} on each layer\n", replay::loads_text(plan));
+    let mut text = format!("\n{} on each layer\n", heading::loads_text(plan));
     let places = layers.iter().map(|layer| {
         let place = layer.runs[0].plan.target.to_string();
         (layer.name.as_str(), place)

@@ -1,8 +1,8 @@
 //! Mixes on paper: those of filestone's own with their sources, and what is in any of them.
 
-use super::page::{Page, wrapped};
-use super::table::{Column, Table};
 use crate::quantity::grouped;
+use crate::report::parts::page::{Page, wrapped};
+use crate::report::parts::table::{Column, Table};
 use filestone_model::mix::{Mix, built_in, names};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::LeftOut;

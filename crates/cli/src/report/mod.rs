@@ -6,10 +6,7 @@
 pub mod caption;
 pub mod census;
 pub mod csv;
-pub mod curve;
 pub mod dbench;
-pub mod file_set;
-pub mod found;
 pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;
@@ -18,29 +15,25 @@ pub mod layers;
 pub mod mix;
 pub mod mixes;
 pub mod nhfsstone;
-pub mod objective;
 pub mod over_time;
-pub mod page;
-pub mod percentile;
+pub mod parts;
 pub mod percentiles;
 pub mod picture;
 pub mod probe;
 pub mod replay;
 pub mod rows;
-pub mod shortfall;
 pub mod sketch;
 pub mod summary;
-pub mod table;
 pub mod text;
 pub mod ticks;
-pub mod validity;
 
 #[cfg(test)]
 pub mod canned;
 
 use crate::error::Error;
 use filestone_model::measure::RunRecord;
-use page::Page;
+use mix::found;
+use parts::page::{Detail, Page};
 
 /// One way to show a run record.
 #[derive(Debug)]
@@ -58,7 +51,7 @@ pub const REPORTS: &[Report] = &[
     Report {
         name: "text",
         about: "Tables for people",
-        render: |record, page| Ok(text::render(record, replay::Detail::Whole, page)),
+        render: |record, page| Ok(text::render(record, Detail::Whole, page)),
     },
     Report {
         name: "json",
@@ -114,20 +107,10 @@ pub fn named(name: &str) -> Option<&'static Report> {
     REPORTS.iter().find(|report| report.name == name)
 }
 
-/// Nanoseconds in microseconds: with one decimal, as nct's, but from 0.1 s on without, where it
-/// says nothing and the columns would run together.
-pub fn micros(nanos: f64) -> String {
-    match nanos / 1000.0 {
-        micros if micros < 99_999.95 => format!("{micros:.1}"),
-        micros => format!("{micros:.0}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::page::Page;
-    use super::replay::Detail;
-    use super::{canned, micros, mix, replay, text};
+    use super::parts::page::{Detail, Page};
+    use super::{canned, mix, replay, text};
 
     #[test]
     fn no_line_of_a_report_is_longer_than_its_page() {
@@ -154,11 +137,5 @@ mod tests {
                 assert!(line.chars().count() <= columns, "{columns}: {line}");
             }
         }
-    }
-
-    #[test]
-    fn microseconds_take_eight_columns_until_a_hundred_seconds() {
-        let shown = [49.9, 99_999_949.0, 99_999_950.0, 99_999_999_000.0].map(micros);
-        assert_eq!(shown, ["0.0", "99999.9", "100000", "99999999"]);
     }
 }

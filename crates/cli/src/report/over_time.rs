@@ -1,9 +1,11 @@
 //! A run over its time as a picture: load and errors above, response times below, and which
 //! part of the run is which.
 
-use super::caption;
-use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol};
 use crate::quantity::{duration_text, grouped};
+use crate::report::caption;
+use crate::report::picture::{
+    Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol,
+};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::measure::verdict::percentile;

@@ -3,8 +3,8 @@
 //! Across is 1/(1−p), logarithmic, as HdrHistogram's plots have it: each further nine takes
 //! the same room, and the line ends where the samples do.
 
-use super::caption;
-use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
+use crate::report::caption;
+use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
 use filestone_model::measure::verdict::percentile;
 use filestone_model::measure::{DistributionRecord, RunRecord};
 

@@ -1,12 +1,36 @@
-//! What a probe comes to: its answer in one line, and what the load generator could have done.
+//! The report of a probe: its answer in one line, how long operations took, what the load
+//! generator could have done, where operations went.
 
-use super::page::Page;
+use super::parts::page::{Detail, Fact, Page};
+use super::parts::units::{counted, operations_per_second};
+use super::parts::{facts, heading, ledger, percentile};
+use super::summary;
 use crate::quantity::{grouped, time_text};
 use filestone_model::measure::caveat::Caveat;
 use filestone_model::measure::run_record::Headroom;
-use filestone_model::measure::verdict::{BUSY_PERCENT, percentile};
+use filestone_model::measure::verdict::{BUSY_PERCENT, percentile::is_known};
 use filestone_model::measure::{DistributionRecord, Ledger, RunRecord};
 use filestone_model::plan::Plan;
+
+/// The report. Caveats are told apart from it, on standard error.
+pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
+    let summary = match detail {
+        Detail::Clients => summary::render(record, summary::Extremes::Rows, page),
+        Detail::Brief | Detail::Whole => String::new(),
+    };
+    [
+        answer(record, page),
+        heading::heading(record, page),
+        percentile::with_legend(percentile::table(record, page), page),
+        summary,
+        "\n".into(),
+        page.facts(cost(record)),
+        what_failed(record, page),
+        ledger::companions(record, page),
+        ledger::ledger(&record.totals.ledger, page),
+    ]
+    .concat()
+}
 
 /// How many per second, how long each took, how they were asked, and whether the load generator
 /// was what set these figures: one line, or two where the page is narrow.
@@ -52,7 +76,7 @@ fn times(times: &DistributionRecord) -> Vec<String> {
     // A 99th percentile that is not known is left to the table, which marks it.
     let (name, tail) = match times.count {
         0 => return vec![],
-        _ if percentile::is_known(times, 0.99) => ("p99", times.p99),
+        _ if is_known(times, 0.99) => ("p99", times.p99),
         _ => ("max", times.max),
     };
     let text = |name, nanos: u64| format!("{name} {}", time_text(nanos as f64));
@@ -73,10 +97,7 @@ fn rounded(load: f64) -> String {
 }
 
 fn load(plan: &Plan) -> String {
-    let clients = match plan.clients {
-        1 => "1 client".into(),
-        clients => format!("{} clients", grouped(clients.into())),
-    };
+    let clients = counted(plan.clients.into(), "client");
     match plan.arrivals.offered_load() {
         None => format!("{clients} × {} in flight", grouped(plan.in_flight.into())),
         Some(_) => clients,
@@ -126,6 +147,49 @@ pub fn headroom(record: &RunRecord, headroom: &Headroom) -> String {
         grouped(can.round() as u64),
         grouped(headroom.in_flight.into()),
     )
+}
+
+/// Load, bytes and cost, one fact per line.
+fn cost(record: &RunRecord) -> Vec<Fact> {
+    let offered = record.totals.offered_load_ops_per_s;
+    let offered = offered.map(|load| ("offered load", operations_per_second(load)));
+    let can = record.headroom.as_ref();
+    let headroom = can.map(|can| ("headroom", headroom(record, can)));
+    let facts = [
+        offered,
+        Some(("achieved load", facts::achieved_load(record))),
+        facts::goodput(record),
+        facts::read_data(&record.plan),
+        record.measured().map(|_| facts::wire_bytes(record)),
+        Some(facts::client_cpu(record)),
+        headroom,
+    ];
+    facts.into_iter().flatten().collect()
+}
+
+/// What did not succeed, by status; nothing if all did.
+fn what_failed(record: &RunRecord, page: Page) -> String {
+    let Some(kind) = record.measured() else {
+        return String::new();
+    };
+    let ended = &kind.ledger;
+    let mut rows: Vec<(&str, u64)> = kind
+        .failures
+        .iter()
+        .map(|failure| (failure.failure.as_str(), failure.count))
+        .collect();
+    rows.extend(
+        [
+            ("timed out", ended.timed_out),
+            ("disconnected", ended.disconnected),
+            ("skipped: due, but never sent", ended.skipped),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0),
+    );
+    let rows = rows.into_iter();
+    let rows = rows.map(|(name, count)| (name.into(), count, ended.scheduled));
+    ledger::errors_table(rows.collect(), page)
 }
 
 #[cfg(test)]

@@ -1,34 +1,22 @@
 //! The report of a replay: dbench's table and line first, as scripts expect them,
 //! then what dbench never told: percentiles, lag, cost on the wire, mismatches.
 
-use super::dbench::{self, Form};
-use super::page::Page;
-use super::table::{Column, Table};
-use super::{micros, percentile, text};
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::report::dbench::{self, Form};
+use crate::report::parts::heading::{loads_text, places, what_was_measured};
+use crate::report::parts::page::{Detail, Fact, Page};
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::{counted, micros};
+use crate::report::parts::{facts, kinds, ledger, percentile};
+use filestone_model::measure::RunRecord;
 use filestone_model::measure::caveat::WAITED_PERCENT;
 use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
-use filestone_model::measure::run_record::{KindRecord, RunEnd};
-use filestone_model::measure::{Role, RunRecord};
+use filestone_model::measure::run_record::KindRecord;
 use filestone_model::plan::{Interface, Pacing, Plan, ReplayPlan};
 
-/// Names of targets and loads that are listed before the rest is counted.
-const LISTED_MAX: usize = 4;
 /// Lost clients that are named.
 const LOST_MAX: usize = 10;
-
-/// How much of a replay or a mix is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// The throughput and what went wrong: the rest is in the table of layers.
-    Brief,
-    /// Every table.
-    Whole,
-    /// Every table there is: of a replay those of every client, too, of a mix nhfsstone's, of a
-    /// probe nct's.
-    Clients,
-}
 
 /// The report; nothing if the record is not a replay's. Caveats are told apart
 /// from it, on standard error.
@@ -48,15 +36,14 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         text.push_str(&dbench::per_client(Form::Five, replay, plan));
     }
     text.push_str(&dbench::throughput(Form::Five, record, plan));
-    text.push_str(&format!("\n{}", page.prose(&heading(record))));
-    let tables = operations(record, plan, page) + &text::percentiles(record, page);
-    text.push_str(&tables);
-    text.push_str(&percentile::legend(&tables, page));
+    text.push_str(&format!("\n{}", page.prose(&what_was_measured(record))));
+    let tables = operations(record, plan, page) + &percentile::table(record, page);
+    text.push_str(&percentile::with_legend(tables, page));
     text.push('\n');
     text.push_str(&page.facts(facts(record, plan, replay)));
     text.push_str(&mismatches(replay, plan, page));
     text.push_str(&lost_clients(replay, page));
-    text.push_str(&text::ledger(&record.totals.ledger, page));
+    text.push_str(&ledger::ledger(&record.totals.ledger, page));
     text
 }
 
@@ -78,79 +65,8 @@ pub fn announcement(plan: &Plan) -> String {
     format!(
         "replaying {loads} on {}: {}, {warm_up}{length}",
         places(plan),
-        clients_text(plan)
+        counted(plan.clients.into(), "client")
     )
-}
-
-/// One line that says what was measured.
-pub fn heading(record: &RunRecord) -> String {
-    let plan = &record.plan;
-    format!(
-        "{} on {}: {}",
-        plan.replay().map_or_else(String::new, loads_text),
-        places(plan),
-        clients_and_time(record),
-    )
-}
-
-/// How many worked, how fast, for how long, and how it ended.
-pub fn clients_and_time(record: &RunRecord) -> String {
-    let plan = &record.plan;
-    let ended = match &record.end {
-        RunEnd::Finished => String::new(),
-        RunEnd::Interrupted => ", interrupted".into(),
-        RunEnd::TargetLost { .. } => ", ended by the loss of all clients".into(),
-    };
-    let replay = plan.replay();
-    let pacing = replay.map_or_else(String::new, |replay| pacing_text(replay.pacing));
-    format!(
-        "{}{pacing}, {}{ended}",
-        clients_text(plan),
-        duration_text(record.window_ns),
-    )
-}
-
-/// The names of the loads.
-pub fn loads_text(replay: &ReplayPlan) -> String {
-    let names: Vec<String> = replay.loads.iter().map(|load| load.name.clone()).collect();
-    listed(&names)
-}
-
-/// Where a replay's operations go.
-fn places(plan: &Plan) -> String {
-    let more = plan.replay().map_or(&[][..], |replay| &replay.more_targets);
-    let targets = std::iter::once(&plan.target).chain(more);
-    let names: Vec<String> = targets.map(ToString::to_string).collect();
-    listed(&names)
-}
-
-fn listed(names: &[String]) -> String {
-    match names.get(LISTED_MAX..) {
-        None | Some([]) => names.join(", "),
-        Some(rest) => format!(
-            "{} and {} more",
-            names[..LISTED_MAX].join(", "),
-            grouped(rest.len() as u64)
-        ),
-    }
-}
-
-fn clients_text(plan: &Plan) -> String {
-    match plan.clients {
-        1 => "1 client".into(),
-        clients => format!("{} clients", grouped(clients.into())),
-    }
-}
-
-fn pacing_text(pacing: Pacing) -> String {
-    match pacing {
-        Pacing::Closed => String::new(),
-        Pacing::Stamps { speed: 1.0 } => ", as its time stamps say".into(),
-        Pacing::Stamps { speed } => format!(", {speed} times as fast as its time stamps say"),
-        Pacing::Rate { bytes_per_s } => {
-            format!(", {} each", text::bytes_per_second(bytes_per_s))
-        }
-    }
 }
 
 /// The measured kinds in dbench's order.
@@ -158,10 +74,8 @@ pub fn measured<'record>(
     record: &'record RunRecord,
     plan: &ReplayPlan,
 ) -> Vec<&'record KindRecord> {
-    let kinds = record.totals.kinds.iter();
-    let mut kinds: Vec<&KindRecord> = kinds
-        .filter(|kind| kind.role == Role::Measured && kind.service_time_ns.count > 0)
-        .collect();
+    let timed = kinds::measured(record).filter(|kind| kind.service_time_ns.count > 0);
+    let mut kinds: Vec<&KindRecord> = timed.collect();
     kinds.sort_by_key(|kind| dbench::place(Form::Five, plan, kind.operation));
     kinds
 }
@@ -194,19 +108,9 @@ fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
 }
 
 /// Load, bytes, lag and cost, one fact per line.
-fn facts(
-    record: &RunRecord,
-    plan: &ReplayPlan,
-    replay: &ReplayRecord,
-) -> Vec<(&'static str, String)> {
-    let totals = &record.totals;
-    let mut facts = vec![("achieved load", text::achieved_load(record))];
-    if totals.goodput_bytes_per_s > 0.0 {
-        facts.push((
-            "goodput",
-            text::bytes_per_second(totals.goodput_bytes_per_s),
-        ));
-    }
+fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fact> {
+    let mut facts = vec![("achieved load", facts::achieved_load(record))];
+    facts.extend(facts::goodput(record));
     facts.push((
         "file data",
         format!(
@@ -215,9 +119,11 @@ fn facts(
             grouped(replay.bytes_read)
         ),
     ));
-    facts.extend(text::read_data(&record.plan));
+    facts.extend(facts::read_data(&record.plan));
     facts.extend(lag(record, plan));
-    facts.extend(wire(record));
+    if !record.plan.target.is_directory() {
+        facts.push(facts::wire_bytes(record));
+    }
     facts.push((
         "lines",
         format!(
@@ -227,14 +133,7 @@ fn facts(
             if replay.passes == 1 { "pass" } else { "passes" }
         ),
     ));
-    facts.push((
-        "client CPU",
-        format!(
-            "{:.3} usecs per operation, system calls included, {:.0} % of one processor",
-            totals.client_cpu_ns_per_op / 1000.0,
-            100.0 * totals.client_cpu_ns as f64 / record.window_ns.max(1) as f64,
-        ),
-    ));
+    facts.push(facts::client_cpu(record));
     facts.extend(processors(record));
     if record.plan.target.interface() == Interface::Bytes {
         let what = "not compared with the load file: bare TCP only carries bytes";
@@ -248,7 +147,7 @@ fn facts(
 }
 
 /// How long clients waited for processors, on a host with too few for all of them.
-fn processors(record: &RunRecord) -> Option<(&'static str, String)> {
+fn processors(record: &RunRecord) -> Option<Fact> {
     let found = record.processors.as_ref();
     let processors = found.filter(|found| found.waited_percent >= WAITED_PERCENT)?;
     Some((
@@ -263,7 +162,7 @@ fn processors(record: &RunRecord) -> Option<(&'static str, String)> {
 }
 
 /// How late lines were against their schedule, if they had one.
-fn lag(record: &RunRecord, plan: &ReplayPlan) -> Option<(&'static str, String)> {
+fn lag(record: &RunRecord, plan: &ReplayPlan) -> Option<Fact> {
     if plan.pacing == Pacing::Closed {
         return None;
     }
@@ -279,33 +178,9 @@ fn lag(record: &RunRecord, plan: &ReplayPlan) -> Option<(&'static str, String)> 
     ))
 }
 
-/// Exchanges with a server, if there is one.
-fn wire(record: &RunRecord) -> Option<(&'static str, String)> {
-    if record.plan.target.is_directory() {
-        return None;
-    }
-    let kinds = || {
-        let kinds = record.totals.kinds.iter();
-        kinds.filter(|kind| kind.role == Role::Measured)
-    };
-    let ended = record.totals.ledger.ended().max(1) as f64;
-    let calls: u64 = kinds().map(|kind| kind.calls).sum();
-    let sent: u64 = kinds().map(|kind| kind.bytes_sent).sum();
-    let received: u64 = kinds().map(|kind| kind.bytes_received).sum();
-    Some((
-        "wire bytes",
-        format!(
-            "{:.1} sent and {:.1} received per operation, in {:.2} calls",
-            sent as f64 / ended,
-            received as f64 / ended,
-            calls as f64 / ended,
-        ),
-    ))
-}
-
 /// dbench 1's figures. Its NB and MBit were its MB/s times two constants, and its
 /// MB/s itself was 132 MB per client over the time; here the MB/s are measured.
-fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<(&'static str, String)> {
+fn netbench(record: &RunRecord, plan: &ReplayPlan) -> Vec<Fact> {
     if !dbench::is_of_dbench_1(plan) {
         return vec![];
     }

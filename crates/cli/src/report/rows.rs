@@ -4,9 +4,9 @@
 //! Everything in a row is of the whole interval: counts and bytes are not per
 //! second, latencies are response times in microseconds, exact at both ends.
 
-use super::micros;
-use super::page::Page;
-use super::table::{Column, Layout, Table};
+use crate::report::parts::page::Page;
+use crate::report::parts::table::{Column, Layout, Table};
+use crate::report::parts::units::micros;
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::plan::TICK_NANOS;
 

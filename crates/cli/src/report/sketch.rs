@@ -1,7 +1,7 @@
 //! A picture in plain characters, for the terminal: enough to see where a curve bends.
 
-use super::page::{Page, wrapped};
-use super::picture::{Line, Panel, Picture, Scale, Style};
+use crate::report::parts::page::{Page, wrapped};
+use crate::report::picture::{Line, Panel, Picture, Scale, Style};
 
 /// Columns of the diagram itself.
 const WIDTH: usize = 64;
@@ -139,7 +139,8 @@ fn numbers(x: &Scale) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{canned, objective};
+    use crate::report::canned;
+    use crate::report::mix::objective;
 
     #[test]
     fn a_search_is_sketched_with_its_bound() {

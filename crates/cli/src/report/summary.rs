@@ -5,10 +5,10 @@
 //! second of consecutive 100 ms samples, wherever it begins, and `as nct` does. The extremes of
 //! latency are those of single requests, where nct showed those of 100 ms means.
 
-use super::micros;
-use super::page::Page;
-use super::table::{Column, Table};
-use super::ticks::{self, Sums};
+use crate::report::parts::page::Page;
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::micros;
+use crate::report::ticks::{self, Sums};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 

@@ -2,9 +2,10 @@
 
 use super::differences::Series;
 use super::{Layer, Row, batches, layers, rows, sums};
+use crate::report::caption;
 use crate::report::dbench::{self, Form as Spelling};
+use crate::report::parts::heading;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
-use crate::report::{caption, replay};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::ReplayPlan;
 
@@ -122,12 +123,12 @@ fn captioned(records: &[RunRecord], plan: &ReplayPlan, panel: Panel, left_out: u
             "{left_out} further kinds of operation take less time and are not drawn"
         ));
     }
-    notes.extend(caption::caveats(&all));
+    notes.extend(caption::caveat_names(&all));
     Picture {
-        title: format!("Service times of {} by layer", replay::loads_text(plan)),
+        title: format!("Service times of {} by layer", heading::loads_text(plan)),
         circumstances: records
             .first()
-            .map(|record| vec![replay::clients_and_time(record), caption::origin(record)])
+            .map(|record| vec![heading::clients_and_time(record), caption::origin(record)])
             .unwrap_or_default(),
         panels: vec![panel],
         notes,

@@ -284,7 +284,8 @@ fn stroke(svg: &mut String, from: (f64, f64), to: (f64, f64), look: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{canned, curve, objective};
+    use crate::report::canned;
+    use crate::report::mix::{curve, objective};
 
     #[test]
     fn a_curve_is_drawn_with_its_axes_its_marks_and_its_circumstances() {

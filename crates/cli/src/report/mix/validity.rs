@@ -4,10 +4,10 @@
 //! that a run that counts says why. What a run does not tell is said, with how long one would
 //! have to be that does.
 
-use super::page::Page;
-use super::table::{Column, Table};
-use super::text::{calls_per_second, operations_per_second};
 use crate::quantity::{self, grouped, time_text};
+use crate::report::parts::page::Page;
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::{calls_per_second, operations_per_second};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::verdict::{
     self, Bound, Check, OffShare, PercentileOfAll, Subject, Untold, Verdict, percentile,
@@ -340,7 +340,8 @@ mod tests {
             caveat,
             Caveat::AchievedAboveOffered { left_over: 520, .. }
         )));
-        let text = crate::report::shortfall::sentence(&record).expect("it is said at the top");
+        let text =
+            crate::report::parts::shortfall::sentence(&record).expect("it is said at the top");
         assert!(
             text.contains("520 operations of it ended in the window"),
             "{text}"
@@ -407,7 +408,8 @@ mod tests {
         assert!(help(&record).is_some_and(|help| help.contains("table of errors")));
         fail(&mut record, "NFS3ERR_JUKEBOX (10008)");
         assert!(help(&record).is_some_and(|help| help.contains("asks the client to wait")));
-        let text = crate::report::shortfall::sentence(&record).expect("it is said at the top");
+        let text =
+            crate::report::parts::shortfall::sentence(&record).expect("it is said at the top");
         assert!(text.contains("NFS3ERR_JUKEBOX"), "{text}");
         // Without errors it is the server.
         record.totals.ledger.failed = 0;

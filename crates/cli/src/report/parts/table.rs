@@ -4,7 +4,7 @@
 //! The libraries that draw tables (comfy-table, tabled) squeeze or wrap every cell instead, which
 //! makes figures unreadable.
 
-use super::page::{Page, wrapped};
+use crate::report::parts::page::{Page, wrapped};
 
 /// Blanks between two columns, where nothing else is said.
 const GAP: usize = 2;

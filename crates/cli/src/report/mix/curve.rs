@@ -2,31 +2,32 @@
 //!
 //! What `nhfsrun`, `nhfsnums` and `nhfsgraph` were for nhfsstone.
 
-use super::page::Page;
-use super::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
-use super::table::{Column, Table};
-use super::{caption, mix, percentile, sketch, text};
-use crate::quantity::{grouped, load_text, plain, time_within};
+use super::{asked, errors};
+use crate::quantity::{load_text, plain, time_within};
+use crate::report::parts::ledger::unsuccessful;
+use crate::report::parts::page::{Fact, Page};
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::{load, micros};
+use crate::report::parts::{heading, ledger, percentile};
+use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
+use crate::report::{caption, sketch};
+use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, CurveRecord, HysteresisRecord,
 };
 use filestone_model::measure::knee::upward_curve;
 use filestone_model::measure::overall_response_time::{mean_over_loads, overall_response_time};
 use filestone_model::measure::verdict::STANDARD_ERRORS;
-use filestone_model::measure::{Ledger, RunRecord};
 
-/// The report; nothing if the record has no curve.
-pub fn render(record: &RunRecord, page: Page) -> String {
-    let Some(curve) = &record.curve else {
-        return String::new();
-    };
-    let mut text = text::heading(record, page);
+/// The report.
+pub fn render(record: &RunRecord, curve: &CurveRecord, page: Page) -> String {
+    let mut text = heading::heading(record, page);
     text.push_str(&table(curve, page));
     text.push_str(&sketch::render(&picture(record, curve), page));
     text.push('\n');
     text.push_str(&page.facts(facts(record, curve)));
-    text.push_str(&mix::errors(record, page));
-    text.push_str(&text::ledger(&record.totals.ledger, page));
+    text.push_str(&errors::render(record, page));
+    text.push_str(&ledger::ledger(&record.totals.ledger, page));
     text
 }
 
@@ -70,21 +71,7 @@ fn table(curve: &CurveRecord, page: Page) -> String {
             marks(curve, point).join(", "),
         ]);
     }
-    let text = format!("\n{}", table.render(page));
-    let legend = percentile::legend(&text, page);
-    text + &legend
-}
-
-fn micros(nanos: f64) -> String {
-    super::micros(nanos)
-}
-
-fn load(load: f64) -> String {
-    if load < 1000.0 {
-        format!("{load:.1}")
-    } else {
-        grouped(load.round() as u64)
-    }
+    percentile::with_legend(format!("\n{}", table.render(page)), page)
 }
 
 /// What a part of the curve is called.
@@ -140,12 +127,8 @@ fn of_leg(curve: &CurveRecord, leg: CurveLeg) -> impl Iterator<Item = &CurvePoin
     curve.points.iter().filter(move |point| point.leg == leg)
 }
 
-const fn unsuccessful(ledger: &Ledger) -> u64 {
-    ledger.failed + ledger.timed_out + ledger.disconnected
-}
-
 /// What the points come to.
-fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)> {
+fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<Fact> {
     let peak = match curve.peak_ops_per_s > 0.0 {
         true => format!(
             "{} operations/s",
@@ -161,7 +144,7 @@ fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<(&'static str, String)>
         facts.push(("hysteresis", hysteresis_text(curve, hysteresis)));
     }
     if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
-        facts.extend(mix::what_was_asked(record, plan, &mix.file_set));
+        facts.extend(asked::facts(record, plan, &mix.file_set));
     }
     facts
 }
@@ -226,7 +209,7 @@ fn knee_text(curve: &CurveRecord) -> String {
 /// The curve in one number, by both of SPEC's rules: the older one is what file servers were
 /// compared by, the newer one lies among what was measured. Worked out of the points, so that
 /// a record of the first method, whose figure was neither, comes out right.
-fn overall(curve: &CurveRecord) -> Option<(&'static str, String)> {
+fn overall(curve: &CurveRecord) -> Option<Fact> {
     let half_width = chance_of_overall(curve);
     let curve = upward_curve(&curve.points);
     let overall = overall_response_time(&curve)?;
@@ -459,10 +442,16 @@ fn csv_row(point: &CurvePointRecord) -> String {
 mod tests {
     use super::*;
     use crate::report::canned;
+    use crate::report::mix;
+    use crate::report::parts::page::Detail;
 
     #[test]
     fn a_curve_up_and_down() {
-        insta::assert_snapshot!(render(&canned::curve(), Page::default()));
+        insta::assert_snapshot!(mix::render(
+            &canned::curve(),
+            Detail::Whole,
+            Page::default()
+        ));
     }
 
     #[test]
@@ -478,6 +467,8 @@ mod tests {
     fn a_curve_without_a_point_is_no_panic() {
         let mut record = canned::curve();
         record.curve = Some(CurveRecord::default());
-        assert!(render(&record, Page::default()).contains("knee            none"));
+        assert!(
+            mix::render(&record, Detail::Whole, Page::default()).contains("knee            none")
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! What a steered run found, a curve or a load, in every form but text.
 
-use super::picture::Picture;
-use super::{caption, curve, objective};
+use crate::report::caption;
+use crate::report::gnuplot::{quoted, size_of};
+use crate::report::mix::{curve, objective};
+use crate::report::picture::Picture;
 use filestone_model::measure::RunRecord;
 
 /// A steered run's files beside the record.
@@ -69,7 +71,7 @@ fn script(record: &RunRecord, terminal: &str) -> Option<String> {
     let data = format!("'{stem}.csv'");
     Some(format!(
         "set output '{stem}.{terminal}'\nset term {terminal} size {}\n{}",
-        super::gnuplot::size_of(terminal),
+        size_of(terminal),
         body(record, &data)?
     ))
 }
@@ -136,14 +138,6 @@ fn body(record: &RunRecord, data: &str) -> Option<String> {
         quoted(&panel.x.label),
         plots.join(", \\\n     ")
     ))
-}
-
-/// Text between single quotes, where gnuplot knows no other special character.
-pub fn quoted(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect::<String>()
-        .replace('\'', "''")
 }
 
 #[cfg(test)]

@@ -1,31 +1,31 @@
 //! The report of a search: the highest load that keeps an objective, as an interval, and
 //! the loads that were tried.
 
-use super::page::Page;
-use super::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
-use super::table::{Column, Table};
-use super::{caption, micros, mix, sketch, text};
+use super::{asked, errors};
 use crate::quantity::{grouped, load_text, resolution};
+use crate::report::parts::page::Page;
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::{self, micros};
+use crate::report::parts::{heading, ledger};
+use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
+use crate::report::{caption, sketch};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
 use filestone_model::measure::verdict::{AtLoad, Verdict};
 
-/// The report; nothing if the record is not a search's.
-pub fn render(record: &RunRecord, page: Page) -> String {
-    let Some(objective) = &record.objective else {
-        return String::new();
-    };
-    let mut text = text::heading(record, page);
+/// The report.
+pub fn render(record: &RunRecord, objective: &ObjectiveRecord, page: Page) -> String {
+    let mut text = heading::heading(record, page);
     text.push_str(&format!("\n{}", page.prose(&answer(objective))));
     text.push_str(&table(objective, page));
     text.push_str(&sketch::render(&picture(record, objective), page));
     if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
         text.push('\n');
-        let asked = mix::what_was_asked(record, plan, &mix.file_set);
+        let asked = asked::facts(record, plan, &mix.file_set);
         text.push_str(&page.facts(asked));
     }
-    text.push_str(&mix::errors(record, page));
-    text.push_str(&text::ledger(&record.totals.ledger, page));
+    text.push_str(&errors::render(record, page));
+    text.push_str(&ledger::ledger(&record.totals.ledger, page));
     text
 }
 
@@ -98,7 +98,7 @@ fn above(load: f64, half_width: f64) -> String {
 fn outwards(load: f64, half_width: f64, round: fn(f64) -> f64) -> String {
     match resolution(half_width) {
         unit if unit > 0.0 => load_text(round(load / unit) * unit, half_width),
-        _ => amount(load),
+        _ => units::load(load),
     }
 }
 
@@ -108,11 +108,11 @@ fn without_bounds(record: &ObjectiveRecord) -> String {
     if let Some(held) = record.held_ops_per_s {
         let broken = record.broken_ops_per_s;
         let broken = broken.map_or_else(String::new, |broken| {
-            format!(", and not at {}", amount(broken))
+            format!(", and not at {}", units::load(broken))
         });
         return format!(
             "{objective} holds up to at least {} operations/s{broken}, as far as was seen",
-            amount(held)
+            units::load(held)
         );
     }
     let tried = record.tried.iter().filter(|tried| tried.ended > 0);
@@ -123,7 +123,7 @@ fn without_bounds(record: &ObjectiveRecord) -> String {
     match lowest {
         Some(lowest) if !holds(record, lowest) => format!(
             "{objective} does not even hold at the lowest load that was tried, {} operations/s",
-            amount(lowest.offered_load_ops_per_s)
+            units::load(lowest.offered_load_ops_per_s)
         ),
         _ => format!("{objective}: no load was found"),
     }
@@ -135,14 +135,6 @@ const fn because(end: SearchEnd) -> &'static str {
         SearchEnd::TimeOver => "; time was over before it was known as precisely as was asked",
         SearchEnd::Interrupted => "; the search was interrupted",
         SearchEnd::Precise | SearchEnd::NeverHolds | SearchEnd::AlwaysHolds => "",
-    }
-}
-
-fn amount(load: f64) -> String {
-    if load < 1000.0 {
-        format!("{load:.1}")
-    } else {
-        grouped(load.round() as u64)
     }
 }
 
@@ -163,8 +155,8 @@ fn table(record: &ObjectiveRecord, page: Page) -> String {
         let percent = 100.0 * tried.above as f64 / tried.ended.max(1) as f64;
         let seconds = tried.end_ns.saturating_sub(tried.start_ns) as f64 / 1e9;
         table.row([
-            amount(tried.offered_load_ops_per_s),
-            amount(tried.achieved_load_ops_per_s),
+            units::load(tried.offered_load_ops_per_s),
+            units::load(tried.achieved_load_ops_per_s),
             grouped(tried.ended),
             micros(tried.figure_ns as f64),
             grouped(tried.above),
@@ -271,10 +263,16 @@ pub fn csv(record: &ObjectiveRecord) -> String {
 mod tests {
     use super::*;
     use crate::report::canned;
+    use crate::report::mix;
+    use crate::report::parts::page::Detail;
 
     #[test]
     fn a_search_that_found_its_load() {
-        insta::assert_snapshot!(render(&canned::objective(), Page::default()));
+        insta::assert_snapshot!(mix::render(
+            &canned::objective(),
+            Detail::Whole,
+            Page::default()
+        ));
     }
 
     #[test]

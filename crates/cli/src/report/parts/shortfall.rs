@@ -1,6 +1,6 @@
 //! One sentence at the top of a report whose load was another one than the one offered.
 
-use super::text::{calls_per_second, operations_per_second};
+use super::units::{calls_per_second, operations_per_second};
 use crate::quantity::grouped;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::verdict::{self, Shortfall, Subject};

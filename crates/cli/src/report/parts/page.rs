@@ -18,6 +18,21 @@ pub struct Page {
     columns: usize,
 }
 
+/// A line of a report: its name and its value.
+pub type Fact = (&'static str, String);
+
+/// How much of a replay or a mix is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The throughput and what went wrong: the rest is in the table of layers.
+    Brief,
+    /// Every table.
+    Whole,
+    /// Every table there is: of a replay those of every client, too, of a mix nhfsstone's, of a
+    /// probe nct's.
+    Clients,
+}
+
 impl Default for Page {
     fn default() -> Self {
         Self { columns: COLUMNS }

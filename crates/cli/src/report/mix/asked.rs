@@ -1,0 +1,83 @@
+//! What it takes to ask the same again: the mix, its file set and its seed.
+
+use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::report::parts::facts::read_data;
+use crate::report::parts::page::Fact;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::plan::{Access, MixPlan, Popularity};
+
+/// What the mix's source counted and nobody asks that is named.
+const LEFT_OUT_MAX: usize = 8;
+
+/// The file set, how it is worked on, and the seed.
+pub fn facts(record: &RunRecord, plan: &MixPlan, set: &FileSetRecord) -> Vec<Fact> {
+    let mut facts = vec![
+        ("file set", file_set(plan, set)),
+        ("access", access(plan, set)),
+    ];
+    facts.extend(read_data(&record.plan));
+    if !plan.left_out.is_empty() {
+        facts.push(("left out", left_out(plan)));
+    }
+    facts.push(("seed", record.plan.seed.to_string()));
+    facts
+}
+
+fn file_set(plan: &MixPlan, set: &FileSetRecord) -> String {
+    let place = match set.paths.as_slice() {
+        [] => plan.file_set.name.clone(),
+        [path] => path.clone(),
+        [path, more @ ..] => format!("{path} and {} more", grouped(more.len() as u64)),
+    };
+    let end = if set.removed {
+        ", removed at the end"
+    } else {
+        ""
+    };
+    format!(
+        "{place}: {} files of {} together, {} other objects; {} found, {} made, in {}{end}",
+        grouped(set.files),
+        bytes_text(set.bytes),
+        grouped(set.other_objects),
+        grouped(set.found),
+        grouped(set.made),
+        duration_text(set.prepared_ns),
+    )
+}
+
+fn access(plan: &MixPlan, set: &FileSetRecord) -> String {
+    let order = match plan.access {
+        Access::Whole => "whole files",
+        Access::Random => "any places",
+    };
+    let popularity = match plan.file_set.popularity {
+        Popularity::Uniform => String::new(),
+        Popularity::Zipf { exponent } => format!(", by Zipf's law with exponent {exponent}"),
+    };
+    let working = if set.working_files == set.files {
+        String::new()
+    } else {
+        format!(
+            ", of {} files of {} together",
+            grouped(set.working_files),
+            bytes_text(set.working_bytes)
+        )
+    };
+    format!(
+        "{order} in transfers of {} at most{working}{popularity}",
+        bytes_text(plan.transfer_bytes.into())
+    )
+}
+
+fn left_out(plan: &MixPlan) -> String {
+    let named = plan.left_out.iter().take(LEFT_OUT_MAX);
+    let names: Vec<String> = named
+        .map(|left| format!("{} ({})", left.operation, grouped(left.count)))
+        .collect();
+    let more = match plan.left_out.len().saturating_sub(LEFT_OUT_MAX) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    format!("{}{more}: NFSv3 has nothing like it", names.join(", "))
+}

@@ -1,0 +1,92 @@
+//! What did not succeed in a mix, by kind and status.
+
+use crate::quantity::grouped;
+use crate::report::parts::kinds::measured;
+use crate::report::parts::ledger::errors_table;
+use crate::report::parts::page::Page;
+use filestone_model::measure::RunRecord;
+
+/// What did not succeed, by kind and status, and what never began, of all kinds; nothing if
+/// all was done.
+pub fn render(record: &RunRecord, page: Page) -> String {
+    let mut rows: Vec<(String, u64, u64)> = Vec::new();
+    let (mut skipped, mut scheduled) = (0, 0);
+    for kind in measured(record) {
+        let ledger = &kind.ledger;
+        skipped += ledger.skipped;
+        scheduled += ledger.scheduled;
+        let name = kind.operation.name();
+        let mut add = |what: &str, count: u64| {
+            if count > 0 {
+                rows.push((format!("{name}: {what}"), count, ledger.scheduled));
+            }
+        };
+        for failure in &kind.failures {
+            add(&failure.failure, failure.count);
+        }
+        add("timed out", ledger.timed_out);
+        add("disconnected", ledger.disconnected);
+    }
+    let is_steered = record.plan.steering.is_some();
+    if skipped > 0 && !is_steered {
+        rows.push(("skipped: due, but never sent".into(), skipped, scheduled));
+    }
+    let mut text = errors_table(rows, page);
+    if skipped > 0 && is_steered {
+        let what = never_started(record, skipped);
+        text.push_str(&format!("\n{}", page.prose(&what)));
+    }
+    text
+}
+
+/// What a run that chose its loads itself did not begin is no error: it says where it went.
+fn never_started(record: &RunRecord, skipped: u64) -> String {
+    let curve = record.curve.as_ref();
+    let is_beyond = curve.is_none_or(|curve| curve.points.iter().any(|point| !point.kept_up));
+    let (one, many) = if is_beyond {
+        (
+            "operation that was due at a load beyond the server's was never started; the search \
+             goes there on purpose",
+            "operations that were due at loads beyond the server's were never started; the search \
+             goes there on purpose",
+        )
+    } else {
+        (
+            "operation that was due when the load changed was never started",
+            "operations that were due when the load changed were never started",
+        )
+    };
+    let what = if skipped == 1 { one } else { many };
+    format!("{} {what}", grouped(skipped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use filestone_model::measure::Role;
+
+    #[test]
+    fn what_never_began_is_one_row_of_a_mix_and_no_error_of_a_search() {
+        let skipping = |mut record: RunRecord| {
+            let kinds = record.totals.kinds.iter_mut();
+            for kind in kinds.filter(|kind| kind.role == Role::Measured).take(2) {
+                kind.ledger.skipped += 6070;
+                kind.ledger.scheduled += 6070;
+            }
+            render(&record, Page::default())
+        };
+        let plain = skipping(canned::mix());
+        assert_eq!(plain.matches("skipped: due, but never sent").count(), 1);
+        assert!(plain.contains(" 12,140 "), "{plain}");
+        let steered = skipping(canned::curve())
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert_eq!(
+            steered,
+            "12,140 operations that were due at loads beyond the server's were never started; the \
+             search goes there on purpose"
+        );
+    }
+}

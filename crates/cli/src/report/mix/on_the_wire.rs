@@ -1,0 +1,98 @@
+//! What a mix through a kernel mount became on the wire.
+
+use crate::quantity::grouped;
+use crate::report::parts::page::Page;
+use crate::report::parts::table::{Column, Table};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::mix_record::WireRecord;
+
+/// All calls that the mount's client made, by procedure, with their own times; and how often
+/// system calls were made that ought to have caused them.
+pub fn render(record: &RunRecord, wire: &WireRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("on the wire"),
+        Column::figure("WANT %"),
+        Column::figure("GOT %"),
+        Column::figure("CALLS"),
+        Column::figure("CALLS/S").gives_way(2),
+        Column::figure("SECS").gives_way(1),
+        Column::figure("MSEC/CALL"),
+        Column::figure("ASKED"),
+    ]);
+    let seconds = record.window_ns.max(1) as f64 / 1e9;
+    let mut line = |name: &str, shares: [f64; 2], seen: u64, time_ns: Option<u64>, asked: &str| {
+        let (secs, each) = match time_ns {
+            Some(time) if seen > 0 => (
+                format!("{:.3}", time as f64 / 1e9),
+                format!("{:.2}", time as f64 / 1e6 / seen as f64),
+            ),
+            _ => ("-".into(), "-".into()),
+        };
+        table.row([
+            name.into(),
+            format!("{:.2}", shares[0]),
+            format!("{:.2}", shares[1]),
+            grouped(seen),
+            format!("{:.1}", seen as f64 / seconds),
+            secs,
+            each,
+            asked.into(),
+        ]);
+    };
+    for row in &wire.operations {
+        let shares = [row.want_percent, row.got_percent];
+        let (name, asked) = (row.operation.name(), grouped(row.asked));
+        line(name, shares, row.seen, row.time_ns, &asked);
+    }
+    for row in &wire.others {
+        let shares = [0.0, row.got_percent];
+        line(&row.name, shares, row.seen, row.time_ns, "-");
+    }
+    let rows = wire.operations.iter();
+    let all = rows.fold([0.0; 2], |[want, got], row| {
+        [want + row.want_percent, got + row.got_percent]
+    });
+    let others: f64 = wire.others.iter().map(|row| row.got_percent).sum();
+    let times = wire.operations.iter().map(|row| row.time_ns);
+    let times = times.chain(wire.others.iter().map(|row| row.time_ns));
+    let asked: u64 = wire.operations.iter().map(|row| row.asked).sum();
+    line(
+        "all",
+        [all[0], all[1] + others],
+        wire.calls,
+        times.sum(),
+        &grouped(asked),
+    );
+    format!("\n{}{}", table.render(page), about_the_wire(wire, page))
+}
+
+/// Where the counts come from, and what they cannot show.
+fn about_the_wire(wire: &WireRecord, page: Page) -> String {
+    let mut text = String::new();
+    for same in &wire.counted_as {
+        text.push_str(&page.prose(&format!(
+            "{}: NFSv4 has no such procedure; wanted, asked and counted as {}",
+            same.operation.name(),
+            same.counted_as.name(),
+        )));
+    }
+    for limit in &wire.limits {
+        text.push_str(&page.prose(&format!(
+            "{}: this client cannot be made to ask it more than {:.2} times per second, of {:.2}",
+            limit.operation.name(),
+            limit.at_most_per_s,
+            limit.wanted_per_s,
+        )));
+    }
+    text.push_str(&page.prose(&format!(
+        "{} calls in {}; {:.1} calls/s of other traffic before the run; corrected {}",
+        grouped(wire.calls),
+        wire.source,
+        wire.background_calls_per_s,
+        match wire.corrections.len() as u64 {
+            1 => "once".into(),
+            count => format!("{} times", grouped(count)),
+        }
+    )));
+    text
+}

@@ -1,0 +1,144 @@
+//! The table of a mix's operations and their times.
+
+use crate::quantity::grouped;
+use crate::report::parts::kinds::{measured, measured_of};
+use crate::report::parts::ledger::unsuccessful;
+use crate::report::parts::page::Page;
+use crate::report::parts::percentile;
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::micros;
+use filestone_model::measure::mix_record::{MixOperationRecord, MixRecord};
+use filestone_model::measure::{DistributionRecord, RunRecord};
+use filestone_model::operation::OpKind;
+
+/// Operations and their times. Shares and calls are those of the mix where one operation is one
+/// call; what system calls became on the wire is another table.
+pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
+    let is_by_calls = mix.wire.is_none();
+    let mut columns = vec![Column::text("operation")];
+    if is_by_calls {
+        columns.extend(["WANT %", "GOT %"].map(Column::figure));
+    }
+    columns.extend(columns_of_times(match is_by_calls {
+        true => ["CALLS", "CALLS/S"],
+        false => ["OPS", "OPS/S"],
+    }));
+    let mut table = Table::new(columns);
+    let seconds = record.window_ns.max(1) as f64 / 1e9;
+    for operation in kinds(record, mix) {
+        let kind = measured_of(record, operation);
+        let done = mix.operations.iter().find(|row| row.operation == operation);
+        let (shares, count) = match done.filter(|_| is_by_calls) {
+            Some(row) => (Some([row.want_percent, row.got_percent]), row.count),
+            None => (None, kind.map_or(0, |kind| kind.ledger.ended())),
+        };
+        let row = Row {
+            shares,
+            count,
+            times: kind.map_or_else(no_times, |kind| {
+                times(&kind.response_time_ns, &kind.service_time_ns)
+            }),
+            errors: kind.map_or(0, |kind| unsuccessful(&kind.ledger)),
+        };
+        table.row(row.cells(operation.name(), seconds));
+    }
+    table.row(totals_row(record, mix).cells("all", seconds));
+    format!("\n{}", table.render(page))
+}
+
+/// How often, how long and with how many errors; what matters least gives way first.
+fn columns_of_times([count, rate]: [&'static str; 2]) -> [Column; 9] {
+    let response = |head, order: Option<u8>| {
+        let column = Column::figure(head).below("response time (usecs)");
+        order.map_or(column.clone(), |order| column.gives_way(order))
+    };
+    let service = |head, order| {
+        let column = Column::figure(head).below("service time (usecs)");
+        column.gives_way(order)
+    };
+    [
+        Column::figure(count),
+        Column::figure(rate).gives_way(4),
+        response("P50", None),
+        response("P90", Some(3)),
+        response("P99", None),
+        response("MAX", Some(5)),
+        service("P50", 1),
+        service("P99", 2),
+        Column::figure("ERRORS"),
+    ]
+}
+
+/// A row of the operations' table.
+struct Row {
+    /// Wanted and got, where one operation is one call.
+    shares: Option<[f64; 2]>,
+    count: u64,
+    times: [String; 6],
+    errors: u64,
+}
+
+impl Row {
+    fn cells(self, name: &str, seconds: f64) -> Vec<String> {
+        let mut cells = vec![name.to_string()];
+        cells.extend(
+            self.shares
+                .into_iter()
+                .flatten()
+                .map(|share| format!("{share:.2}")),
+        );
+        cells.push(grouped(self.count));
+        cells.push(format!("{:.1}", self.count as f64 / seconds));
+        cells.extend(self.times);
+        cells.push(grouped(self.errors));
+        cells
+    }
+}
+
+/// The kinds of a mix: through a kernel mount, also those that its version counts as others.
+fn kinds(record: &RunRecord, mix: &MixRecord) -> Vec<OpKind> {
+    match mix.wire {
+        None => mix.operations.iter().map(|row| row.operation).collect(),
+        Some(_) => measured(record).map(|kind| kind.operation).collect(),
+    }
+}
+
+fn no_times() -> [String; 6] {
+    ["-"; 6].map(percentile::beside)
+}
+
+/// Response and service time, percentiles that are not known with their mark.
+fn times(response: &DistributionRecord, service: &DistributionRecord) -> [String; 6] {
+    if response.count == 0 {
+        return no_times();
+    }
+    [
+        percentile::cell(response, 0.5, response.p50),
+        percentile::cell(response, 0.9, response.p90),
+        percentile::cell(response, 0.99, response.p99),
+        percentile::beside(&micros(response.max as f64)),
+        percentile::cell(service, 0.5, service.p50),
+        percentile::cell(service, 0.99, service.p99),
+    ]
+}
+
+/// All kinds together, in the same columns.
+fn totals_row(record: &RunRecord, mix: &MixRecord) -> Row {
+    let totals = &record.totals;
+    let sum =
+        |share: fn(&MixOperationRecord) -> f64| -> f64 { mix.operations.iter().map(share).sum() };
+    let shares = [sum(|row| row.want_percent), sum(|row| row.got_percent)];
+    let (shares, count): (_, u64) = match mix.wire {
+        None => (
+            Some(shares),
+            mix.operations.iter().map(|row| row.count).sum(),
+        ),
+        Some(_) => (None, totals.ledger.ended()),
+    };
+    Row {
+        shares,
+        count,
+        times: times(&totals.response_time_ns, &totals.service_time_ns),
+        errors: unsuccessful(&totals.ledger),
+    }
+}

@@ -1,0 +1,126 @@
+//! Facts that reports of several kinds tell: load, bytes and cost.
+
+use super::kinds::measured;
+use super::page::Fact;
+use super::units::{bytes_per_second, counted, operations_per_second};
+use crate::quantity::bytes_text;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::KindRecord;
+use filestone_model::plan::{Plan, ReadData, WorkloadPlan};
+
+/// What ended well in the window per second of it, and what makes that another number than
+/// the operations that were due in it.
+pub fn achieved_load(record: &RunRecord) -> String {
+    let totals = &record.totals;
+    let load = operations_per_second(totals.achieved_load_ops_per_s);
+    let left_over = totals.left_over(record.window_ns);
+    let operations = counted(left_over.unsigned_abs(), "operation");
+    match left_over {
+        0 => load,
+        1.. => format!("{load}, with {operations} left over from the warm-up"),
+        _ => format!("{load}, without {operations} that ended after the window"),
+    }
+}
+
+/// File data per second, if there were any.
+pub fn goodput(record: &RunRecord) -> Option<Fact> {
+    let rate = Some(record.totals.goodput_bytes_per_s).filter(|rate| *rate > 0.0)?;
+    Some(("goodput", bytes_per_second(rate)))
+}
+
+/// What became of the data that were read, if any were: it decides what a READ costs
+/// the load generator.
+pub fn read_data(plan: &Plan) -> Option<Fact> {
+    let data = plan.read_data?;
+    let what = match (data, &plan.workload) {
+        (ReadData::Discard, WorkloadPlan::Mix(_)) => format!(
+            "of replies of {} and more discarded by the kernel, unread; of others delivered",
+            bytes_text(ReadData::DISCARD_MIN_BYTES.into())
+        ),
+        (ReadData::Discard, _) => "discarded by the kernel, unread".into(),
+        (ReadData::Deliver, _) => "delivered to this process, not looked at".into(),
+        (ReadData::Verify, _) => "delivered to this process and compared".into(),
+    };
+    let option = match plan.workload {
+        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => format!(" (--data {})", data.name()),
+        WorkloadPlan::LoadFile(_) => String::new(),
+    };
+    Some(("read data", format!("{what}{option}")))
+}
+
+/// What the load generator cost; clients of a replay make system calls of their own.
+pub fn client_cpu(record: &RunRecord) -> Fact {
+    let totals = &record.totals;
+    let window = record.window_ns.max(1) as f64;
+    let included = if record.replay.is_some() {
+        ", system calls included"
+    } else {
+        ""
+    };
+    let cost = format!(
+        "{:.3} usecs per operation{included}, {:.0} % of one processor",
+        totals.client_cpu_ns_per_op / 1000.0,
+        100.0 * totals.client_cpu_ns as f64 / window,
+    );
+    ("client CPU", cost)
+}
+
+/// What went over the wire for the measured operations, on average.
+pub fn wire_bytes(record: &RunRecord) -> Fact {
+    let sum = |of: fn(&KindRecord) -> u64| measured(record).map(of).sum::<u64>() as f64;
+    let ended = sum(|kind| kind.ledger.ended()).max(1.0);
+    let bytes = format!(
+        "{:.1} sent and {:.1} received per operation, in {:.2} calls",
+        sum(|kind| kind.bytes_sent) / ended,
+        sum(|kind| kind.bytes_received) / ended,
+        sum(|kind| kind.calls) / ended,
+    );
+    ("wire bytes", bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn what_makes_rate_and_count_differ_is_said() {
+        let mut record = canned::plain();
+        let mut of = |ended: f64| {
+            record.totals.achieved_load_ops_per_s = ended / 2.0;
+            achieved_load(&record)
+        };
+        assert_eq!(of(1000.0), "500.0 operations/s");
+        assert_eq!(
+            of(1001.0),
+            "500.5 operations/s, with 1 operation left over from the warm-up"
+        );
+        assert_eq!(
+            of(968.0),
+            "484.0 operations/s, without 32 operations that ended after the window"
+        );
+    }
+
+    #[test]
+    fn what_became_of_read_data_is_said() {
+        let mut lines = String::new();
+        for mut record in [canned::plain(), canned::mix(), canned::replayed()] {
+            for data in [ReadData::Discard, ReadData::Deliver, ReadData::Verify] {
+                record.plan.read_data = Some(data);
+                let (name, said) = read_data(&record.plan).expect("it is said");
+                lines.push_str(&format!("{name:<16}{said}\n"));
+            }
+        }
+        insta::assert_snapshot!(lines, @"
+        read data       discarded by the kernel, unread (--data discard)
+        read data       delivered to this process, not looked at (--data deliver)
+        read data       delivered to this process and compared (--data verify)
+        read data       of replies of 16 KiB and more discarded by the kernel, unread; of others delivered (--data discard)
+        read data       delivered to this process, not looked at (--data deliver)
+        read data       delivered to this process and compared (--data verify)
+        read data       discarded by the kernel, unread
+        read data       delivered to this process, not looked at
+        read data       delivered to this process and compared
+        ");
+    }
+}

@@ -1,0 +1,135 @@
+//! The line at the top of a report: what was measured, where, at which load, for how long.
+
+use super::page::Page;
+use super::shortfall;
+use super::units::{bytes_per_second, counted};
+use crate::quantity::{bytes_text, duration_text, grouped};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{ArrivalsPlan, Pacing, Plan, ProbePlan, ReplayPlan, WorkloadPlan};
+
+/// Names of targets and loads that are listed before the rest is counted.
+const LISTED_MAX: usize = 4;
+
+/// One line that says what was measured, and a sentence if the load was another one than the one
+/// offered.
+pub fn heading(record: &RunRecord, page: Page) -> String {
+    let sentence = shortfall::sentence(record);
+    let sentence = sentence.map_or_else(String::new, |sentence| page.prose(&sentence));
+    page.prose(&what_was_measured(record)) + &sentence
+}
+
+/// Target, load and length of a run, and how it ended.
+pub fn what_was_measured(record: &RunRecord) -> String {
+    let plan = &record.plan;
+    if let Some(replay) = plan.replay() {
+        let loads = loads_text(replay);
+        return format!("{loads} on {}: {}", places(plan), clients_and_time(record));
+    }
+    format!(
+        "{} of {}: {}, {}{}",
+        subject(plan),
+        plan.target,
+        load(plan),
+        duration_text(record.window_ns),
+        ended(&record.end, "the target"),
+    )
+}
+
+/// How a run ended, if it was not as planned; `lost` is what was lost where it ended by a loss.
+fn ended(end: &RunEnd, lost: &str) -> String {
+    match end {
+        RunEnd::Finished => String::new(),
+        RunEnd::Interrupted => ", interrupted".into(),
+        RunEnd::TargetLost { .. } => format!(", ended by the loss of {lost}"),
+    }
+}
+
+fn subject(plan: &Plan) -> String {
+    match &plan.workload {
+        WorkloadPlan::Probe(probe) => subject_of_probe(probe),
+        WorkloadPlan::LoadFile(replay) => loads_text(replay),
+        WorkloadPlan::Mix(mix) => format!("mix {}", mix.name),
+    }
+}
+
+fn subject_of_probe(probe: &ProbePlan) -> String {
+    let name = probe.operation.name();
+    match probe.operation {
+        OpKind::Read | OpKind::Write | OpKind::Commit => {
+            let order = if probe.random { "random " } else { "" };
+            format!("{order}{name} {}", bytes_text(probe.size_bytes.into()))
+        }
+        _ if probe.random => format!("random {name}"),
+        _ => name.into(),
+    }
+}
+
+/// The names of the loads.
+pub fn loads_text(replay: &ReplayPlan) -> String {
+    let names = replay.loads.iter().map(|load| load.name.clone());
+    listed(&names.collect::<Vec<_>>())
+}
+
+/// Where a replay's operations go.
+pub fn places(plan: &Plan) -> String {
+    let more = plan.replay().map_or(&[][..], |replay| &replay.more_targets);
+    let targets = std::iter::once(&plan.target).chain(more);
+    let names: Vec<String> = targets.map(ToString::to_string).collect();
+    listed(&names)
+}
+
+fn listed(names: &[String]) -> String {
+    match names.get(LISTED_MAX..) {
+        None | Some([]) => names.join(", "),
+        Some(rest) => format!(
+            "{} and {} more",
+            names[..LISTED_MAX].join(", "),
+            grouped(rest.len() as u64)
+        ),
+    }
+}
+
+fn load(plan: &Plan) -> String {
+    let clients = counted(plan.clients.into(), "client");
+    // A number that was asked for, and no rounded one.
+    let offered = |load: f64| match load < 10_000.0 {
+        true => format!("{load} operations/s offered"),
+        false => format!("{} operations/s offered", grouped(load.round() as u64)),
+    };
+    match plan.arrivals {
+        _ if plan.steering.is_some() => format!("{clients}, load by load"),
+        ArrivalsPlan::Closed => format!("{clients}, {} in flight each", plan.in_flight),
+        ArrivalsPlan::Constant {
+            offered_load_ops_per_s,
+        } => format!("{clients}, {}", offered(offered_load_ops_per_s)),
+        ArrivalsPlan::Poisson {
+            offered_load_ops_per_s,
+        } => format!("{clients}, {} (Poisson)", offered(offered_load_ops_per_s)),
+    }
+}
+
+/// How many worked, how fast, for how long, and how it ended.
+pub fn clients_and_time(record: &RunRecord) -> String {
+    let plan = &record.plan;
+    let replay = plan.replay();
+    let pacing = replay.map_or_else(String::new, |replay| pacing_text(replay.pacing));
+    format!(
+        "{}{pacing}, {}{}",
+        counted(plan.clients.into(), "client"),
+        duration_text(record.window_ns),
+        ended(&record.end, "all clients"),
+    )
+}
+
+fn pacing_text(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Closed => String::new(),
+        Pacing::Stamps { speed: 1.0 } => ", as its time stamps say".into(),
+        Pacing::Stamps { speed } => format!(", {speed} times as fast as its time stamps say"),
+        Pacing::Rate { bytes_per_s } => {
+            format!(", {} each", bytes_per_second(bytes_per_s))
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The kinds of operation in a record.
+
+use filestone_model::measure::run_record::KindRecord;
+use filestone_model::measure::{Role, RunRecord};
+use filestone_model::operation::OpKind;
+
+/// Those that were measured.
+pub fn measured(record: &RunRecord) -> impl Iterator<Item = &KindRecord> {
+    let kinds = record.totals.kinds.iter();
+    kinds.filter(|kind| kind.role == Role::Measured)
+}
+
+/// A measured one.
+pub fn measured_of(record: &RunRecord, operation: OpKind) -> Option<&KindRecord> {
+    measured(record).find(|kind| kind.operation == operation)
+}

@@ -1,0 +1,79 @@
+//! Where operations went, if not all of them succeeded, and what was done beside them.
+
+use super::page::Page;
+use super::percentile;
+use super::table::{Column, Table};
+use super::units::micros;
+use crate::quantity::grouped;
+use filestone_model::measure::{Ledger, Role, RunRecord};
+
+/// What ended, and not well.
+pub const fn unsuccessful(ledger: &Ledger) -> u64 {
+    ledger.failed + ledger.timed_out + ledger.disconnected
+}
+
+/// What did not succeed, how often, and of how many; nothing if all did.
+pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        Column::text("errors").at_least(30),
+        Column::figure("COUNT"),
+        Column::figure("SHARE"),
+    ]);
+    for (name, count, scheduled) in rows {
+        let share = 100.0 * count as f64 / scheduled.max(1) as f64;
+        table.row([name, grouped(count), format!("{share:.3} %")]);
+    }
+    format!("\n{}", table.render(page))
+}
+
+/// What had to be done so that the measured operation could be repeated.
+pub fn companions(record: &RunRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("companions").at_least(14),
+        Column::figure("OK"),
+        Column::figure("FAILED"),
+        Column::figure("P50"),
+        Column::figure("P99"),
+        Column::figure("MAX"),
+    ]);
+    let kinds = record.totals.kinds.iter();
+    let mut kinds = kinds
+        .filter(|kind| kind.role == Role::Companion && kind.ledger.scheduled > 0)
+        .peekable();
+    if kinds.peek().is_none() {
+        return String::new();
+    }
+    for kind in kinds {
+        let times = &kind.response_time_ns;
+        table.row([
+            kind.operation.name().into(),
+            grouped(kind.ledger.ok),
+            grouped(kind.ledger.scheduled.saturating_sub(kind.ledger.ok)),
+            percentile::cell(times, 0.5, times.p50),
+            percentile::cell(times, 0.99, times.p99),
+            micros(times.max as f64),
+        ]);
+    }
+    format!("\n{}", table.render(page))
+}
+
+/// Where every operation went, if one of them went anywhere but well.
+pub fn ledger(ledger: &Ledger, page: Page) -> String {
+    if ledger.ok == ledger.scheduled {
+        return String::new();
+    }
+    let sum = format!(
+        "{} scheduled = {} ok + {} failed + {} timed out + {} disconnected + {} skipped + {} in flight",
+        grouped(ledger.scheduled),
+        grouped(ledger.ok),
+        grouped(ledger.failed),
+        grouped(ledger.timed_out),
+        grouped(ledger.disconnected),
+        grouped(ledger.skipped),
+        grouped(ledger.in_flight),
+    );
+    format!("\n{}", page.prose(&sum))
+}

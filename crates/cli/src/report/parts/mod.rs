@@ -1,0 +1,13 @@
+//! What reports have in common: the page and its tables, headings, facts, ledgers, figures with
+//! their units.
+
+pub mod caveats;
+pub mod facts;
+pub mod heading;
+pub mod kinds;
+pub mod ledger;
+pub mod page;
+pub mod percentile;
+pub mod shortfall;
+pub mod table;
+pub mod units;

@@ -1,0 +1,103 @@
+//! The table of percentiles, and percentiles in any table, with a mark behind those that are not known.
+
+use super::page::Page;
+use super::table::{Column, Table};
+use super::units::micros;
+use filestone_model::measure::verdict::percentile::is_known;
+use filestone_model::measure::{DistributionRecord, RunRecord};
+
+/// Stands behind a percentile that is not known.
+const MARK: char = '~';
+
+/// A percentile in microseconds. Columns of them are marked or blank at their end.
+pub fn cell(times: &DistributionRecord, quantile: f64, nanos: u64) -> String {
+    let mark = if is_known(times, quantile) { ' ' } else { MARK };
+    format!("{}{mark}", micros(nanos as f64))
+}
+
+/// A figure that stands below or above marked ones.
+pub fn beside(text: &str) -> String {
+    format!("{text} ")
+}
+
+/// Tables with what the mark means behind them, if it stands in one.
+pub fn with_legend(tables: String, page: Page) -> String {
+    let legend = legend(&tables, page);
+    tables + &legend
+}
+
+/// What the mark means, if it stands in one of the tables.
+fn legend(tables: &str, page: Page) -> String {
+    if !tables.contains(MARK) {
+        return String::new();
+    }
+    let what = format!(
+        "{MARK} not known: too few operations lie above it, or its 95 % interval spans more than a factor of 2"
+    );
+    page.prose(&what)
+}
+
+/// The parts of the response time, in microseconds.
+pub fn table(record: &RunRecord, page: Page) -> String {
+    let totals = &record.totals;
+    let mut table = Table::new([
+        Column::text("usecs"),
+        Column::figure("MIN").gives_way(2),
+        Column::figure("MEAN"),
+        Column::figure("P50"),
+        Column::figure("P90").gives_way(3),
+        Column::figure("P95").gives_way(1),
+        Column::figure("P99"),
+        Column::figure("P99.9"),
+        Column::figure("P99.99").gives_way(4),
+        Column::figure("MAX"),
+    ]);
+    for (name, row) in [
+        ("response time", &totals.response_time_ns),
+        ("service time", &totals.service_time_ns),
+        ("slot wait", &totals.slot_wait_ns),
+        ("dispatch delay", &totals.dispatch_delay_ns),
+    ] {
+        let figures = distribution(row);
+        table.row(std::iter::once(name.to_string()).chain(figures));
+    }
+    format!("\n{}", table.render(page))
+}
+
+fn distribution(row: &DistributionRecord) -> [String; 9] {
+    if row.count == 0 {
+        return ["-"; 9].map(String::from);
+    }
+    [
+        micros(row.min as f64),
+        micros(row.mean),
+        cell(row, 0.5, row.p50),
+        cell(row, 0.9, row.p90),
+        cell(row, 0.95, row.p95),
+        cell(row, 0.99, row.p99),
+        cell(row, 0.999, row.p99_9),
+        cell(row, 0.9999, row.p99_99),
+        micros(row.max as f64),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_model::measure::Distribution;
+
+    #[test]
+    fn a_percentile_of_two_operations_is_marked() {
+        let mut times = Distribution::<u64>::new();
+        [100_000, 200_000]
+            .into_iter()
+            .for_each(|nanos| times.record(nanos));
+        let two = times.to_record();
+        assert_eq!(cell(&two, 0.9999, two.p99_99), "200.0~");
+        (0..98).for_each(|_| times.record(150_000));
+        let hundred = times.to_record();
+        assert_eq!(cell(&hundred, 0.5, hundred.p50), "150.0 ");
+        assert_eq!(legend("150.0 ", Page::default()), "");
+        assert!(legend("200.0~", Page::default()).starts_with("~ not known"));
+    }
+}

@@ -1,0 +1,53 @@
+//! Figures with their units, as reports print them.
+
+use crate::quantity::grouped;
+
+/// Nanoseconds in microseconds: with one decimal, as nct's, but from 0.1 s on without, where it
+/// says nothing and the columns would run together.
+pub fn micros(nanos: f64) -> String {
+    match nanos / 1000.0 {
+        micros if micros < 99_999.95 => format!("{micros:.1}"),
+        micros => format!("{micros:.0}"),
+    }
+}
+
+/// Operations or calls per second: whole ones, where a tenth says nothing.
+pub fn load(per_s: f64) -> String {
+    if per_s < 1000.0 {
+        format!("{per_s:.1}")
+    } else {
+        grouped(per_s.round() as u64)
+    }
+}
+
+/// A load.
+pub fn operations_per_second(per_s: f64) -> String {
+    format!("{} operations/s", load(per_s))
+}
+
+/// A rate of calls on the wire.
+pub fn calls_per_second(per_s: f64) -> String {
+    format!("{} calls/s", load(per_s))
+}
+
+/// A rate of bytes.
+pub fn bytes_per_second(rate: f64) -> String {
+    format!("{:.1} MB/s ({:.1} MiB/s)", rate / 1e6, rate / 1_048_576.0)
+}
+
+/// `1 client`, `2 clients`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn microseconds_take_eight_columns_until_a_hundred_seconds() {
+        let shown = [49.9, 99_999_949.0, 99_999_950.0, 99_999_999_000.0].map(micros);
+        assert_eq!(shown, ["0.0", "99999.9", "100000", "99999999"]);
+    }
+}
