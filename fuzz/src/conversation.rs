@@ -70,7 +70,7 @@ fn table() -> FileTable {
 
 /// The slot's kind of operation: all procedures of NFSv3 in turn.
 pub fn kind_of(slot: usize) -> OpKind {
-    OpKind::PROCEDURES[slot % OpKind::PROCEDURES.len()]
+    OpKind::STATELESS[slot % OpKind::STATELESS.len()]
 }
 
 fn operation(slot: usize, len: u32) -> Operation {

@@ -11,7 +11,9 @@
 pub mod arrivals;
 pub mod client;
 pub mod completions;
+pub mod failure;
 pub mod file_set;
+pub mod kind;
 pub mod load;
 pub mod measure;
 pub mod mix;
@@ -25,6 +27,8 @@ pub mod time;
 pub mod workload;
 
 pub use completions::Completions;
-pub use operation::{Completion, Failure, OpKind, Operation, Outcome, Ticket};
+pub use failure::Failure;
+pub use kind::OpKind;
+pub use operation::{Completion, Operation, Outcome, Ticket};
 pub use plan::Plan;
 pub use time::Moment;

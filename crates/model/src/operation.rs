@@ -3,8 +3,11 @@
 //! [`Operation`] is protocol-neutral and small enough to be copied: files and
 //! names are indices into the run's [`FileTable`](crate::workload::FileTable),
 //! or numbers that a client turns into names. Matches on it have no `_` arm, so
-//! a new verb stops the build in every client until somebody decides what it
-//! means there.
+//! a new verb stops the build in every client until it is decided what it means
+//! there.
+
+pub use crate::failure::{Failure, ReplyFault};
+pub use crate::kind::OpKind;
 
 use crate::time::Moment;
 use schemars::JsonSchema;
@@ -13,6 +16,21 @@ use serde::{Deserialize, Serialize};
 /// Which file of the run's file table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId(pub u32);
+
+/// Which of a client's open files: a number that the workload chooses when it opens one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OpenId(pub u32);
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpenAccess {
+    /// To be read.
+    Read,
+    /// To be written.
+    Write,
+    /// Both.
+    ReadWrite,
+}
 
 /// A name inside a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,113 +157,25 @@ pub enum Operation {
     PathConfiguration { file: FileId },
     /// Unstable data made stable.
     Commit { file: FileId, offset: u64, len: u32 },
-}
-
-macro_rules! kinds {
-    ($($kind:ident = $name:literal, $doc:literal;)*) => {
-        /// What an operation is counted as: the 22 procedures of NFSv3 first, then
-        /// the verbs of load files that are none of them.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        pub enum OpKind { $(#[doc = $doc] #[serde(rename = $name)] $kind,)* }
-
-        impl OpKind {
-            /// All kinds: first those of RFC 1813, in the order of their numbers.
-            pub const ALL: &'static [OpKind] = &[$(OpKind::$kind,)*];
-
-            /// The name on the command line and in records, in lower case.
-            pub const fn name(self) -> &'static str {
-                match self { $(OpKind::$kind => $name,)* }
-            }
-
-            /// The kind of that name, whatever its case.
-            pub fn from_name(name: &str) -> Option<OpKind> {
-                Self::ALL.iter().copied().find(|kind| kind.name().eq_ignore_ascii_case(name))
-            }
-        }
-    };
-}
-
-kinds! {
-    Null = "null", "NFSPROC3_NULL, RFC 1813 section 3.3.0.";
-    GetAttr = "getattr", "NFSPROC3_GETATTR, section 3.3.1.";
-    SetAttr = "setattr", "NFSPROC3_SETATTR, section 3.3.2.";
-    Lookup = "lookup", "NFSPROC3_LOOKUP, section 3.3.3.";
-    Access = "access", "NFSPROC3_ACCESS, section 3.3.4.";
-    ReadLink = "readlink", "NFSPROC3_READLINK, section 3.3.5.";
-    Read = "read", "NFSPROC3_READ, section 3.3.6.";
-    Write = "write", "NFSPROC3_WRITE, section 3.3.7.";
-    Create = "create", "NFSPROC3_CREATE, section 3.3.8.";
-    MkDir = "mkdir", "NFSPROC3_MKDIR, section 3.3.9.";
-    SymLink = "symlink", "NFSPROC3_SYMLINK, section 3.3.10.";
-    MkNod = "mknod", "NFSPROC3_MKNOD, section 3.3.11.";
-    Remove = "remove", "NFSPROC3_REMOVE, section 3.3.12.";
-    RmDir = "rmdir", "NFSPROC3_RMDIR, section 3.3.13.";
-    Rename = "rename", "NFSPROC3_RENAME, section 3.3.14.";
-    Link = "link", "NFSPROC3_LINK, section 3.3.15.";
-    ReadDir = "readdir", "NFSPROC3_READDIR, section 3.3.16.";
-    ReadDirPlus = "readdirplus", "NFSPROC3_READDIRPLUS, section 3.3.17.";
-    FsStat = "fsstat", "NFSPROC3_FSSTAT, section 3.3.18.";
-    FsInfo = "fsinfo", "NFSPROC3_FSINFO, section 3.3.19.";
-    PathConf = "pathconf", "NFSPROC3_PATHCONF, section 3.3.20.";
-    Commit = "commit", "NFSPROC3_COMMIT, section 3.3.21.";
-    Deltree = "deltree", "A whole tree removed: as many calls as it takes.";
-    Flush = "flush", "SMB_COM_FLUSH, MS-CIFS section 2.2.4.6.";
-    Close = "close", "SMB_COM_CLOSE, section 2.2.4.5.";
-    LockX = "lockx", "SMB_COM_LOCKING_ANDX that locks, section 2.2.4.32.";
-    ReadX = "readx", "SMB_COM_READ_ANDX, section 2.2.4.42.";
-    WriteX = "writex", "SMB_COM_WRITE_ANDX, section 2.2.4.43.";
-    Unlink = "unlink", "SMB_COM_DELETE, section 2.2.4.7.";
-    UnlockX = "unlockx", "SMB_COM_LOCKING_ANDX that unlocks, section 2.2.4.32.";
-    FindFirst = "find_first", "TRANS2_FIND_FIRST2, section 2.2.6.2.";
-    SetFileInformation = "set_file_information", "TRANS2_SET_FILE_INFORMATION, section 2.2.6.9.";
-    QueryFileInformation = "query_file_information", "TRANS2_QUERY_FILE_INFORMATION, section 2.2.6.8.";
-    QueryPathInformation = "query_path_information", "TRANS2_QUERY_PATH_INFORMATION, section 2.2.6.6.";
-    QueryFsInformation = "query_fs_information", "TRANS2_QUERY_FS_INFORMATION, section 2.2.6.4.";
-    NtCreateX = "ntcreatex", "SMB_COM_NT_CREATE_ANDX, section 2.2.4.64.";
-    OpenX = "openx", "SMB_COM_OPEN_ANDX of dbench 1 loads, section 2.2.4.41.";
-    Lock4 = "lock4", "NLMPROC4_LOCK, RFC 1813 appendix II.";
-    Unlock4 = "unlock4", "NLMPROC4_UNLOCK.";
-    Test4 = "test4", "NLMPROC4_TEST.";
-}
-
-/// The kinds that only load files have, as a pattern: a match that is about the
-/// procedures of NFSv3 names the rest in one word, and still has no `_` arm.
-#[macro_export]
-macro_rules! only_in_loads {
-    () => {
-        $crate::operation::OpKind::Deltree
-            | $crate::operation::OpKind::Flush
-            | $crate::operation::OpKind::Close
-            | $crate::operation::OpKind::LockX
-            | $crate::operation::OpKind::ReadX
-            | $crate::operation::OpKind::WriteX
-            | $crate::operation::OpKind::Unlink
-            | $crate::operation::OpKind::UnlockX
-            | $crate::operation::OpKind::FindFirst
-            | $crate::operation::OpKind::SetFileInformation
-            | $crate::operation::OpKind::QueryFileInformation
-            | $crate::operation::OpKind::QueryPathInformation
-            | $crate::operation::OpKind::QueryFsInformation
-            | $crate::operation::OpKind::NtCreateX
-            | $crate::operation::OpKind::OpenX
-            | $crate::operation::OpKind::Lock4
-            | $crate::operation::OpKind::Unlock4
-            | $crate::operation::OpKind::Test4
-    };
-}
-
-impl OpKind {
-    /// How many kinds there are.
-    pub const COUNT: usize = Self::ALL.len();
-
-    /// The procedures of NFSv3: what a single operation can be.
-    pub const PROCEDURES: &'static [OpKind] = Self::ALL.split_at(22).0;
-
-    /// This kind's place in tables; of a procedure of NFSv3, its number.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self as usize
-    }
+    /// A file opened: the server keeps state for this client until it is closed (NFSv4 OPEN,
+    /// SMB2 CREATE). The workload chooses `open`, which the client turns into whatever the
+    /// server calls it.
+    Open {
+        file: FileId,
+        open: OpenId,
+        access: OpenAccess,
+    },
+    /// What was opened given back.
+    Close { open: OpenId },
+    /// A range of bytes of an open file locked, without waiting for another client's lock.
+    Lock {
+        open: OpenId,
+        offset: u64,
+        len: u64,
+        is_exclusive: bool,
+    },
+    /// A range of bytes of an open file unlocked.
+    Unlock { open: OpenId, offset: u64, len: u64 },
 }
 
 impl Operation {
@@ -275,6 +205,10 @@ impl Operation {
             Operation::FileSystemInfo { .. } => OpKind::FsInfo,
             Operation::PathConfiguration { .. } => OpKind::PathConf,
             Operation::Commit { .. } => OpKind::Commit,
+            Operation::Open { .. } => OpKind::Open,
+            Operation::Close { .. } => OpKind::Close,
+            Operation::Lock { .. } => OpKind::Lock,
+            Operation::Unlock { .. } => OpKind::Unlock,
         }
     }
 }
@@ -286,36 +220,6 @@ pub struct Ticket {
     pub client: u32,
     /// Index of the slot within the client.
     pub slot: u32,
-}
-
-/// What went wrong with an operation that was answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Failure {
-    /// The procedure's own status, such as NFS3ERR_STALE (70).
-    Status(u32),
-    /// The call was accepted but not executed (accept_stat, RFC 5531 section 9).
-    Rejected(u32),
-    /// The call was denied (AUTH_TOOWEAK and the like: auth_stat, or RPC_MISMATCH).
-    Denied(u32),
-    /// The reply did not fit its call.
-    BadReply(ReplyFault),
-    /// The result was not the one that the load file expects.
-    Unexpected(crate::load::Mismatch),
-}
-
-/// How a reply did not fit its call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ReplyFault {
-    /// It ended early, was too long or held a value that the standard has not.
-    Undecodable,
-    /// More data than was asked for.
-    TooMuchData,
-    /// The data were not what was written.
-    WrongData,
-    /// The reply answers another question (wrong file type, wrong count).
-    Inconsistent,
-    /// Legal, but less than was asked: READ ended before the file did, or WRITE took a part.
-    Short,
 }
 
 /// What became of an operation.
@@ -380,24 +284,6 @@ pub struct Completion {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kinds_stand_in_the_order_of_the_procedure_numbers() {
-        for (number, kind) in OpKind::ALL.iter().enumerate() {
-            assert_eq!(kind.index(), number);
-            assert_eq!(OpKind::from_name(&kind.name().to_uppercase()), Some(*kind));
-        }
-        assert_eq!(OpKind::PROCEDURES.last(), Some(&OpKind::Commit));
-        assert_eq!(OpKind::Commit.index(), 21);
-    }
-
-    #[test]
-    fn records_name_kinds_as_the_command_line_does() {
-        for kind in OpKind::ALL {
-            let json = serde_json::to_string(kind).expect("a kind is a string");
-            assert_eq!(json, format!("\"{}\"", kind.name()));
-        }
-    }
 
     #[test]
     fn an_operation_stays_small_enough_to_be_copied() {

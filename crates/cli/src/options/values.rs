@@ -17,7 +17,7 @@ pub fn processors(text: &str) -> Result<Processors, String> {
 
 /// Any NFSv3 procedure by its name, whatever its case.
 pub fn operation_parser() -> impl TypedValueParser<Value = OpKind> {
-    PossibleValuesParser::new(OpKind::PROCEDURES.iter().map(|kind| kind.name()))
+    PossibleValuesParser::new(OpKind::STATELESS.iter().map(|kind| kind.name()))
         .try_map(|name| OpKind::from_name(&name).ok_or("expected an NFSv3 procedure"))
 }
 

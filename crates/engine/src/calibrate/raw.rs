@@ -8,9 +8,10 @@ use crate::prepare::mount::Caller;
 use crate::prepare::{mount, prepare};
 use crate::run::probe_run;
 use crate::transport::first_xid;
+use filestone_model::client::nfs3::procedures::procedure_of;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{Plan, ProbeRun};
-use filestone_wire::nfs3::{Handle, PROGRAM, VERSION, getattr, read};
+use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION, getattr, read};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
 use filestone_wire::xdr::{Encode, Writer};
@@ -70,7 +71,7 @@ fn encode_call(plan: &ProbeRun<'_>, handle: &Handle) -> Vec<u8> {
         xid: first_xid(),
         program: PROGRAM,
         version: VERSION,
-        procedure: operation.index() as u32,
+        procedure: procedure_of(operation).unwrap_or(Procedure::Null).number(),
         credential,
         verifier: OpaqueAuth::NONE,
     };

@@ -8,12 +8,13 @@ use super::course::Course;
 use super::kernel::Kernel;
 use crate::clock::Clock;
 use crate::processors::ThreadMark;
+use filestone_model::failure::StatusSpace;
 use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::measure::processors::ThreadTime;
 use filestone_model::measure::{Role, Sample};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::Group;
-use filestone_model::operation::{Answer, Completion, Failure, OpKind, Outcome, Ticket};
+use filestone_model::operation::{Answer, Completion, OpKind, Outcome, Ticket};
 use filestone_model::time::Moment;
 use rustix::io::Errno;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -242,7 +243,7 @@ impl Client<'_> {
             Ok(what) => (Outcome::Ok, what),
             Err(errno) => {
                 let number = errno.raw_os_error().unsigned_abs();
-                let outcome = Outcome::Failed(Failure::Status(number));
+                let outcome = Outcome::Failed(StatusSpace::Errno.failure(number));
                 (outcome, Done::calls(kind, 1))
             }
         };

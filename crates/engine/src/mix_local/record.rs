@@ -14,8 +14,8 @@ use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, Thre
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::{Assembly, Caveat, caveat};
 use filestone_model::mix::Counters;
-use filestone_model::mix::feedback::{Calls, counted_as, place};
-use filestone_model::operation::{Failure, OpKind};
+use filestone_model::mix::feedback::{Calls, counted_as};
+use filestone_model::operation::OpKind;
 use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan};
 use filestone_model::time::Moment;
 use std::time::SystemTime;
@@ -64,8 +64,9 @@ impl Measured {
         let mut limits = Vec::new();
         let mut is_v4 = true;
         for (place, company) in companies.iter().enumerate() {
-            for (sum, calls) in asked.iter_mut().zip(company.group().asked()) {
-                *sum = sum.saturating_add(calls);
+            let of_company = company.group().asked();
+            for (kind, sum) in asked.iter_mut() {
+                *sum = sum.saturating_add(of_company[kind]);
             }
             if company.kernel.is_some() {
                 add_limits(&mut limits, company.group().limits());
@@ -140,10 +141,7 @@ pub(super) fn record(
 ) -> RunRecord {
     let window_start = Moment::from_nanos(plan.warm_up_ns);
     let window_ns = measured.window_end.nanos_since(window_start);
-    let (intervals, ticks, mut totals) =
-        measured
-            .assembly
-            .conclude(plan, measured.window_end, failure_name);
+    let (intervals, ticks, mut totals) = measured.assembly.conclude(plan, measured.window_end);
     // Its clients are its threads; how busy they are says nothing.
     totals.workers.clear();
     let is_v4 = measured.is_v4;
@@ -215,14 +213,14 @@ fn mix_record(
     (asked, is_v4): (&Calls, bool),
     seen: Option<&(Counters, String)>,
 ) -> MixRecord {
-    let asked_in_all: u64 = asked.iter().sum();
+    let asked_in_all: u64 = asked.values().sum();
     let mut record = MixRecord {
         asked_calls: seen.is_none().then_some(asked_in_all),
         wire: seen.map(|(counters, source)| wire_record(mix, (asked, is_v4), (counters, source))),
         ..MixRecord::default()
     };
-    for kind in OpKind::PROCEDURES {
-        let at = |calls: &Calls| place(*kind).map_or(0, |place| calls[place]);
+    for kind in OpKind::STATELESS {
+        let at = |calls: &Calls| calls[*kind];
         let row = match &record.wire {
             None => MixOperationRecord {
                 operation: *kind,
@@ -263,9 +261,9 @@ fn wire_record(
         ..WireRecord::default()
     };
     let time_ns = |millis: u64| counters.is_timed.then(|| millis.saturating_mul(1_000_000));
-    for (place, kind) in OpKind::PROCEDURES.iter().enumerate() {
+    for kind in OpKind::STATELESS {
         let counted_here = |of: &&OpKind| counted_as(**of, is_v4) == *kind;
-        let wanted = OpKind::PROCEDURES.iter().filter(counted_here);
+        let wanted = OpKind::STATELESS.iter().filter(counted_here);
         let want_percent: f64 = wanted.map(|of| mix.percent(*of)).sum();
         if counted_as(*kind, is_v4) != *kind && mix.share(*kind) > 0.0 {
             wire.counted_as.push(CountedAsRecord {
@@ -273,13 +271,13 @@ fn wire_record(
                 counted_as: counted_as(*kind, is_v4),
             });
         }
-        let (asked, seen) = (asked[place], counters.calls[place]);
+        let (asked, seen) = (asked[*kind], counters.calls[*kind]);
         if asked > 0 || seen > 0 || want_percent > 0.0 {
             wire.operations.push(WireOperationRecord {
                 operation: *kind,
                 asked,
                 seen,
-                time_ns: time_ns(counters.millis[place]),
+                time_ns: time_ns(counters.millis[*kind]),
                 want_percent,
                 got_percent: percent(seen, counters.total),
             });
@@ -324,18 +322,4 @@ fn limits(
         limit.is_short(load).then_some(limit)
     };
     wire.operations.iter().filter_map(of).collect()
-}
-
-/// What the operating system calls a failure.
-fn failure_name(failure: Failure) -> String {
-    match failure {
-        Failure::Status(number) => {
-            let number = i32::try_from(number).unwrap_or(i32::MAX);
-            std::io::Error::from_raw_os_error(number).to_string()
-        }
-        Failure::Rejected(_)
-        | Failure::Denied(_)
-        | Failure::BadReply(_)
-        | Failure::Unexpected(_) => format!("{failure:?}"),
-    }
 }

@@ -5,7 +5,6 @@ use super::layer::Repeats;
 use super::mismatches::Mismatches;
 use crate::clock::Clock;
 use crate::run::Course;
-use filestone_model::client::nfs3::failure;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::replay_record::ReplayRecord;
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
@@ -78,8 +77,7 @@ impl Measured {
     /// The record of the run.
     pub(super) fn into_record(self, plan: &Plan, target: Target) -> RunRecord {
         let window_start = Moment::from_nanos(plan.warm_up_ns);
-        let (intervals, ticks, mut totals) =
-            self.assembly.conclude(plan, self.window_end, failure::name);
+        let (intervals, ticks, mut totals) = self.assembly.conclude(plan, self.window_end);
         // Its clients are its threads; how busy they are says nothing.
         totals.workers.clear();
         totals.reconnections = self.repeats.reconnections;

@@ -6,7 +6,6 @@ use super::steered::Steered;
 use crate::clock::Clock;
 use crate::control::Observer;
 use crate::worker::{IntervalSink, WorkerEnd, new_buffer};
-use filestone_model::client::nfs3::failure;
 use filestone_model::measure::mix_figures::figures;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
@@ -151,8 +150,7 @@ impl Coordinator {
             .map(|end| end.window_end)
             .max()
             .unwrap_or(window_start);
-        let (intervals, ticks, mut totals) =
-            self.assembly.conclude(plan, window_end, failure::name);
+        let (intervals, ticks, mut totals) = self.assembly.conclude(plan, window_end);
         totals.reconnections = self.ends.iter().map(|end| end.reconnections).sum();
         totals.unusable_ns = self.ends.iter().map(|end| end.unusable_nanos).sum();
         let lost = self.ends.iter().find_map(|end| end.lost.as_ref());

@@ -7,9 +7,10 @@ use filestone_engine::backend::simulated::{ServiceTime, Simulated, SimulatedServ
 use filestone_engine::backend::{Backend, BackendError};
 use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
 use filestone_model::completions::Completions;
+use filestone_model::failure::StatusSpace;
 use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target, Tool};
 use filestone_model::measure::{Assembly, IntervalBuffer, RunRecord};
-use filestone_model::operation::{Failure, OpKind, Operation, Outcome, Ticket};
+use filestone_model::operation::{OpKind, Operation, Outcome, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Probe};
@@ -55,8 +56,8 @@ impl Backend for Unreliable {
                 completion.outcome = match self.ended / self.one_in % 4 {
                     0 => Outcome::TimedOut,
                     1 => Outcome::Disconnected,
-                    2 => Outcome::Failed(Failure::Status(5)),
-                    _ => Outcome::Failed(Failure::Rejected(4)),
+                    2 => Outcome::Failed(StatusSpace::Nfs3.failure(5)),
+                    _ => Outcome::Failed(StatusSpace::RpcAccept.failure(4)),
                 };
             }
             completed.push(completion);
@@ -246,8 +247,7 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         }
         while assembly.complete().is_some() {}
     }
-    let (intervals, ticks, totals) =
-        assembly.conclude(&case.plan, window_end, |failure| format!("{failure:?}"));
+    let (intervals, ticks, totals) = assembly.conclude(&case.plan, window_end);
     let window_start = Moment::from_nanos(case.plan.warm_up_ns);
     RunRecord {
         format: FORMAT,

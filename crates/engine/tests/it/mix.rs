@@ -61,7 +61,7 @@ fn all_procedures_in_one_mix_come_out_in_their_shares_and_none_fails() {
 #[test]
 fn every_procedure_alone_is_a_mix() {
     let server = serve(|_| {});
-    for kind in OpKind::PROCEDURES {
+    for kind in OpKind::STATELESS {
         let plan = mix(&[(*kind, 1)], ArrivalsPlan::Closed, 600);
         is_right(&plan, &checked(&plan, &server));
     }

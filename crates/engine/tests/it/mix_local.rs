@@ -114,7 +114,7 @@ fn count(mountstats: &Path, mount_point: &Path, calls: &[u64; 22]) {
          \txprt:\ttcp 900 1 1 0 0 10 10 0 10 0 2 0 0\n\tper-op statistics\n",
         mount_point.display()
     );
-    for kind in OpKind::PROCEDURES {
+    for kind in OpKind::STATELESS {
         let (name, calls) = (kind.name().to_uppercase(), calls[kind.index()]);
         text.push_str(&format!("\t{name:>12}: {calls} {calls} 0 0 0 0 0 0 0\n"));
     }
@@ -292,7 +292,7 @@ fn a_count_ends_the_run() {
 #[test]
 fn without_feedback_every_operation_acts_on_any_file_system_and_the_record_says_so() {
     let bench = Bench::new();
-    let mix: Vec<(OpKind, u64)> = OpKind::PROCEDURES.iter().map(|kind| (*kind, 1)).collect();
+    let mix: Vec<(OpKind, u64)> = OpKind::STATELESS.iter().map(|kind| (*kind, 1)).collect();
     let mut plan = bench.blind(&mix);
     plan.arrivals = ArrivalsPlan::Constant {
         offered_load_ops_per_s: 2000.0,
@@ -335,7 +335,7 @@ fn without_feedback_every_operation_acts_on_any_file_system_and_the_record_says_
 fn nothing_is_left_beyond_the_set_which_the_next_run_finds_and_the_last_removes() {
     let bench = Bench::new();
     fs::write(bench.mnt().join("mine"), b"mine").unwrap();
-    let mix: Vec<(OpKind, u64)> = OpKind::PROCEDURES.iter().map(|kind| (*kind, 1)).collect();
+    let mix: Vec<(OpKind, u64)> = OpKind::STATELESS.iter().map(|kind| (*kind, 1)).collect();
     let mut plan = bench.blind(&mix);
     plan.arrivals = ArrivalsPlan::Closed;
     plan.duration_ns = Some(SECOND / 5);

@@ -6,7 +6,7 @@ use filestone_model::plan::{ReadData, TransportKind};
 
 fn all_procedures_over(transport: TransportKind) {
     let server = serve(|_| {});
-    for operation in OpKind::PROCEDURES {
+    for operation in OpKind::STATELESS {
         let mut plan = probe(*operation, transport, 500);
         plan.clients = 3;
         plan.workers = 2;

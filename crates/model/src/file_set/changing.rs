@@ -120,6 +120,6 @@ mod tests {
         assert!(!Changing::SymbolicLinks.is_changed_by(&[OpKind::ReadLink]));
         assert_eq!(needed(&[OpKind::Remove]), ["new"]);
         assert_eq!(needed(&[OpKind::RmDir]), ["dir"]);
-        assert_eq!(needed(OpKind::PROCEDURES).len(), 5);
+        assert_eq!(needed(OpKind::STATELESS).len(), 5);
     }
 }

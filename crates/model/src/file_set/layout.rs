@@ -114,7 +114,7 @@ impl Layout {
             totals: Totals::default(),
         };
         let objects = u64::from(clients) * u64::from(layout.files_per_client)
-            + layout.other_objects(OpKind::PROCEDURES);
+            + layout.other_objects(OpKind::STATELESS);
         if objects > OBJECTS_MAX {
             return Err(Refusal::TooManyObjects(objects));
         }
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(layout.file_directories(), 3);
         // Its own directory, three of data files, five of changing names, three links.
         assert_eq!(
-            layout.other_objects(OpKind::PROCEDURES),
+            layout.other_objects(OpKind::STATELESS),
             3 * (1 + 3 + 5 + 5 * 8 + 3)
         );
         assert_eq!(layout.other_objects(&[OpKind::Read]), 3 * (1 + 3));

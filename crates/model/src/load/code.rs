@@ -115,7 +115,12 @@ pub(super) const fn operands(kind: OpKind) -> (usize, usize) {
         | OpKind::PathConf
         | OpKind::Commit => (1, 0),
         // No load file has them.
-        OpKind::Null | OpKind::MkNod | OpKind::ReadDir => (0, 0),
+        OpKind::Null
+        | OpKind::MkNod
+        | OpKind::ReadDir
+        | OpKind::Open
+        | OpKind::Lock
+        | OpKind::Unlock => (0, 0),
     }
 }
 

@@ -1,37 +1,11 @@
 //! What a line expects, what a layer answered, and whether they agree.
 //!
 //! The three vocabularies (NT status of CIFS-style loads, NFSv3 status numbers,
-//! the operating system's errno) meet in [`Cause`]: coarse enough to be the same
-//! thing in each of them, fine enough to tell a missing file from a full disk.
+//! the operating system's errno) meet in [`Cause`].
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use crate::failure::{Cause, Mismatch};
 
-/// Why something did not succeed, in words that all layers share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// Nothing of that name, or nothing on the way to it: ENOENT, NFS3ERR_NOENT,
-    /// NT_STATUS_OBJECT_NAME_NOT_FOUND, _OBJECT_PATH_NOT_FOUND, _NO_SUCH_FILE.
-    NotFound,
-    /// There is something of that name: EEXIST, NFS3ERR_EXIST, _OBJECT_NAME_COLLISION.
-    Exists,
-    /// Not allowed: EACCES, EPERM, EROFS, NFS3ERR_ACCES, _ACCESS_DENIED.
-    Denied,
-    /// Not a directory on the way or at the end: ENOTDIR, NFS3ERR_NOTDIR.
-    NotDirectory,
-    /// A directory where none may be: EISDIR, NFS3ERR_ISDIR, _FILE_IS_A_DIRECTORY.
-    IsDirectory,
-    /// ENOTEMPTY, NFS3ERR_NOTEMPTY, _DIRECTORY_NOT_EMPTY.
-    NotEmpty,
-    /// No room: ENOSPC, EDQUOT, NFS3ERR_NOSPC, _DISK_FULL.
-    NoSpace,
-    /// Somebody else holds a lock: EAGAIN of fcntl, NLM4_DENIED, _LOCK_NOT_GRANTED.
-    Locked,
-    /// A handle that the load file did not open, or whose opening failed.
-    UnknownHandle,
-    /// Anything else.
-    Other,
-}
+use crate::failure::StatusSpace;
 
 /// What a layer answered to one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,37 +52,6 @@ pub enum Expected {
     Anything,
 }
 
-/// How an answer differed from what the load file expects.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mismatch {
-    /// It should have succeeded.
-    Failed,
-    /// It should have failed.
-    Succeeded,
-    /// It should have failed for another reason, or with another number.
-    OtherFailure,
-    /// It moved another number of bytes.
-    WrongLength,
-    /// ACCESS granted other bits.
-    WrongAccess,
-}
-
-impl Mismatch {
-    /// What a report says of it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mismatch::Failed => "should have succeeded",
-            Mismatch::Succeeded => "should have failed",
-            Mismatch::OtherFailure => "failed for another reason",
-            Mismatch::WrongLength => "moved another number of bytes",
-            Mismatch::WrongAccess => "granted other access",
-        }
-    }
-}
-
 impl Status {
     /// Whether the layer did what was asked.
     pub const fn is_ok(&self) -> bool {
@@ -125,44 +68,11 @@ impl Status {
             | Status::WrongLength { .. }
             | Status::WrongAccess { .. }
             | Status::Unknown => None,
-            Status::Nfs(number) => Some(cause_of_nfs(number)),
-            Status::Nlm(number) => Some(if number == 1 {
-                Cause::Locked
-            } else {
-                Cause::Other
-            }),
-            Status::Errno(number) => Some(cause_of_errno(number)),
+            Status::Nfs(number) => Some(StatusSpace::Nfs3.cause(number)),
+            Status::Nlm(number) => Some(StatusSpace::Nlm.cause(number)),
+            Status::Errno(number) => Some(StatusSpace::Errno.cause(number.unsigned_abs())),
             Status::Refused(cause) => Some(cause),
         }
-    }
-}
-
-/// RFC 1813, section 2.6.
-const fn cause_of_nfs(number: u32) -> Cause {
-    match number {
-        2 => Cause::NotFound,
-        1 | 13 | 30 => Cause::Denied,
-        17 => Cause::Exists,
-        20 => Cause::NotDirectory,
-        21 => Cause::IsDirectory,
-        28 | 69 => Cause::NoSpace,
-        66 => Cause::NotEmpty,
-        _ => Cause::Other,
-    }
-}
-
-/// The numbers of Linux, whose errno a local layer reports.
-const fn cause_of_errno(number: i32) -> Cause {
-    match number {
-        2 => Cause::NotFound,
-        1 | 13 | 30 => Cause::Denied,
-        11 => Cause::Locked,
-        17 => Cause::Exists,
-        20 => Cause::NotDirectory,
-        21 => Cause::IsDirectory,
-        28 | 122 => Cause::NoSpace,
-        39 => Cause::NotEmpty,
-        _ => Cause::Other,
     }
 }
 
@@ -181,9 +91,9 @@ impl Expected {
             (Expected::Number(wanted), Status::Nfs(got) | Status::Nlm(got)) => {
                 (wanted != got).then_some(Mismatch::OtherFailure)
             }
-            (Expected::Number(wanted), status) => {
-                (Some(cause_of_nfs(*wanted)) != status.cause()).then_some(Mismatch::OtherFailure)
-            }
+            (Expected::Number(wanted), status) => (Some(StatusSpace::Nfs3.cause(*wanted))
+                != status.cause())
+            .then_some(Mismatch::OtherFailure),
             (Expected::Failure(Cause::Other), _) => None,
             // A component that is missing and one that is no directory look alike
             // to a client that only asks for the whole path.

@@ -180,19 +180,16 @@ impl Assembly {
     }
 
     /// Intervals, ticks and totals of a run whose window closed at `window_end`.
-    ///
-    /// `name` gives a failure its name in the protocol's standard.
     pub fn conclude(
         mut self,
         plan: &Plan,
         window_end: Moment,
-        name: impl Fn(Failure) -> String,
     ) -> (Vec<IntervalRecord>, Vec<TickRecord>, Totals) {
         let workers = self.reached.len();
         (0..workers).for_each(|worker| self.finish(worker));
         while self.complete().is_some() {}
         let window = window_end.nanos_since(self.window_start).max(1);
-        let mut totals = self.totals.conclude(window, name);
+        let mut totals = self.totals.conclude(window);
         // Of a steered run, no one load is the offered one.
         totals.offered_load_ops_per_s = match plan.steering {
             None => plan.arrivals.offered_load(),
@@ -262,7 +259,7 @@ impl RunningTotals {
         self.in_flight_nanos += buffer.in_flight_nanos;
     }
 
-    fn conclude(mut self, window_nanos: u64, name: impl Fn(Failure) -> String) -> Totals {
+    fn conclude(mut self, window_nanos: u64) -> Totals {
         let per_second = |count: u64| count as f64 * 1e9 / window_nanos as f64;
         let mut ledger = Ledger::default();
         for kind in self.kinds.iter().filter(|kind| kind.role == Role::Measured) {
@@ -276,11 +273,7 @@ impl RunningTotals {
             service_time_ns: self.service_time.to_record(),
             slot_wait_ns: self.slot_wait.to_record(),
             dispatch_delay_ns: self.dispatch_delay.to_record(),
-            kinds: self
-                .kinds
-                .into_iter()
-                .map(|kind| kind.conclude(&name))
-                .collect(),
+            kinds: self.kinds.into_iter().map(KindTotals::conclude).collect(),
             late_replies: self.late_replies,
             long_listings: self.long_listings,
             listing_excess_bytes_max: self.listing_excess_bytes_max,
@@ -323,12 +316,12 @@ impl KindTotals {
         self.failures_other += kind.failures_other;
     }
 
-    fn conclude(mut self, name: impl Fn(Failure) -> String) -> KindRecord {
+    fn conclude(mut self) -> KindRecord {
         let mut failures: Vec<FailureCount> = self
             .failures
             .iter()
             .map(|(failure, count)| FailureCount {
-                failure: name(*failure),
+                failure: failure.to_string(),
                 count: *count,
             })
             .collect();

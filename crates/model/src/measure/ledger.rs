@@ -73,7 +73,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Failure;
+    use crate::failure::StatusSpace;
 
     #[test]
     fn every_outcome_has_its_column() {
@@ -84,7 +84,7 @@ mod tests {
         };
         for outcome in [
             Outcome::Ok,
-            Outcome::Failed(Failure::Status(70)),
+            Outcome::Failed(StatusSpace::Nfs3.failure(70)),
             Outcome::TimedOut,
             Outcome::Disconnected,
             Outcome::Skipped,

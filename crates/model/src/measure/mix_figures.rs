@@ -52,7 +52,7 @@ fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
             .map(|row| u128::from(row.count))
             .sum()
     };
-    let kinds = OpKind::PROCEDURES.iter().copied();
+    let kinds = OpKind::STATELESS.iter().copied();
     let asked: Vec<OpKind> = kinds.filter(|kind| wanted(*kind) > 0).collect();
     let all: u64 = asked.iter().map(|kind| count(*kind)).sum();
     let row = |kind: OpKind| MixOperationRecord {

@@ -9,7 +9,7 @@ use super::error::MixError;
 use super::kernel;
 use super::name::{Meaning, Version};
 use super::section::{Entry, Section};
-use crate::operation::OpKind;
+use crate::kind::{OpKind, PerKind};
 use std::collections::BTreeMap;
 
 /// NFS calls since the kernel began to count, as procedures of NFSv3.
@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 /// is measured. One call of NFSv4 is one COMPOUND, whatever is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// By number of the procedure: [`OpKind::index`].
-    pub calls: [u64; 22],
+    /// By the kind that a procedure is.
+    pub calls: PerKind<u64>,
     /// Milliseconds from when a call was made to when its reply was taken, summed over the calls
     /// of a procedure; where [`is_timed`](Self::is_timed) is false, nothing is known.
-    pub millis: [u64; 22],
+    pub millis: PerKind<u64>,
     /// Calls that are like no procedure of NFSv3, by the names that the client has for them.
     pub others: BTreeMap<String, UnlikeCalls>,
     /// All calls, also those that are like no procedure of NFSv3.
@@ -44,7 +44,7 @@ pub struct UnlikeCalls {
 impl Counters {
     /// Calls of that kind; 0 for what is no procedure of NFSv3.
     pub fn of(&self, kind: OpKind) -> u64 {
-        self.calls.get(kind.index()).copied().unwrap_or(0)
+        self.calls[kind]
     }
 
     /// Calls that are like no procedure of NFSv3.
@@ -75,11 +75,11 @@ impl Counters {
     /// Each counter of this one with its like in another.
     fn with(&self, other: &Counters, both: impl Fn(u64, u64) -> u64) -> Counters {
         let mut result = self.clone();
-        for (mine, theirs) in result.calls.iter_mut().zip(other.calls) {
-            *mine = both(*mine, theirs);
+        for (kind, mine) in result.calls.iter_mut() {
+            *mine = both(*mine, other.calls[kind]);
         }
-        for (mine, theirs) in result.millis.iter_mut().zip(other.millis) {
-            *mine = both(*mine, theirs);
+        for (kind, mine) in result.millis.iter_mut() {
+            *mine = both(*mine, other.millis[kind]);
         }
         for (name, mine) in &mut result.others {
             let theirs = other.others.get(name).copied().unwrap_or_default();
@@ -94,13 +94,8 @@ impl Counters {
         for entry in &section.entries {
             self.total = self.total.saturating_add(entry.count);
             let millis = entry.millis.unwrap_or(0);
-            let place = procedure(section, entry).map(OpKind::index);
-            let counts = place.and_then(|place| {
-                let calls = self.calls.get_mut(place)?;
-                Some((calls, self.millis.get_mut(place)?))
-            });
-            let (calls, times) = match counts {
-                Some(counts) => counts,
+            let (calls, times) = match procedure(section, entry) {
+                Some(kind) => (&mut self.calls[kind], &mut self.millis[kind]),
                 None if entry.count == 0 => continue,
                 None => {
                     let name = entry.name.to_ascii_lowercase();

@@ -25,7 +25,7 @@ const COMMON_MAX: u64 = 3;
 const STARTS: u32 = 1000;
 
 /// The kinds that cards can have: the procedures of NFSv3.
-const KINDS: usize = OpKind::PROCEDURES.len();
+const KINDS: usize = OpKind::STATELESS.len();
 
 /// The operations of one client, in order.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ impl Deck {
             return None;
         }
         let dealt = self.deal();
-        let kinds = OpKind::PROCEDURES.iter().zip(dealt);
+        let kinds = OpKind::STATELESS.iter().zip(dealt);
         let cards = kinds.flat_map(|(kind, count)| core::iter::repeat_n(*kind, count));
         for (place, kind) in self.cards.iter_mut().zip(cards) {
             *place = kind;
@@ -182,7 +182,7 @@ mod tests {
     /// Shares that no deck can hold exactly.
     fn uneven() -> Vec<MixCount> {
         let shares = [3, 7, 0, 11, 1, 1, 1, 5000, 13, 17, 1, 0, 2, 999, 1, 23, 1];
-        let kinds = OpKind::PROCEDURES.iter().copied();
+        let kinds = OpKind::STATELESS.iter().copied();
         mix(&kinds.zip(shares).collect::<Vec<_>>())
     }
 
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_mix_of_one_kind_is_that_kind_and_an_empty_one_nothing() {
-        for kind in OpKind::PROCEDURES {
+        for kind in OpKind::STATELESS {
             let drawn = count(&mut Deck::new(&mix(&[(*kind, 5)]), 9, 1), 250);
             assert_eq!(drawn[kind.index()], 250);
         }

@@ -21,12 +21,12 @@ pub mod solve;
 use self::effects::{Effects, ROWS, Rates};
 use self::solve::{Variable, caused, solve};
 use super::counters::Counters;
+use crate::kind::{OpKind, PerKind};
 use crate::measure::mix_record::{CorrectionRecord, WireLimitRecord};
-use crate::operation::OpKind;
 use crate::plan::MixCount;
 
-/// Calls by procedure, in the order of their numbers in NFSv3.
-pub type Calls = [u64; OpKind::PROCEDURES.len()];
+/// Calls by the kind that a procedure is.
+pub type Calls = PerKind<u64>;
 
 /// The first correction of a run comes so long after its start, to know the caches early.
 pub const FIRST_CORRECTION_NS: u64 = 1_000_000_000;
@@ -174,8 +174,8 @@ impl Group {
         for (part, count) in parts {
             if let Some(place) = place(part) {
                 made[place] += count as f64;
-                self.news[place] = self.news[place].saturating_add(count);
-                self.made[place] = self.made[place].saturating_add(count);
+                self.news[part] = self.news[part].saturating_add(count);
+                self.made[part] = self.made[part].saturating_add(count);
             }
         }
         let mut asked = self.asked.iter_mut();
@@ -200,19 +200,18 @@ impl Group {
     /// System calls made so far, by the procedure that each ought to call.
     pub fn asked(&self) -> Calls {
         let mut asked = Calls::default();
-        for (kind, made) in OpKind::PROCEDURES.iter().zip(self.made) {
-            if let Some(sum) = asked.get_mut(row_of(*kind, self.is_v4)) {
-                *sum = sum.saturating_add(made);
-            }
+        for (kind, made) in self.made.iter() {
+            let sum = &mut asked[counted_as(kind, self.is_v4)];
+            *sum = sum.saturating_add(*made);
         }
         asked
     }
 
     /// Whether, by the estimate, the calls that end the run have been made.
     pub fn seems_complete(&self) -> bool {
-        let made = OpKind::PROCEDURES.iter().zip(self.news);
+        let made = self.news.iter();
         let since: f64 = made
-            .map(|(kind, made)| made as f64 * self.effects.of(*kind).iter().sum::<f64>())
+            .map(|(kind, made)| *made as f64 * self.effects.of(kind).iter().sum::<f64>())
             .sum();
         self.count
             .is_some_and(|count| sum(&self.seen) as f64 + since >= count as f64)
@@ -282,9 +281,9 @@ impl Group {
     /// there is: takes them for calls, `at_ns` after it.
     pub fn replan(&mut self, at_ns: u64, waiting: f64) {
         self.seen = [0; ROWS];
-        for (kind, made) in OpKind::PROCEDURES.iter().zip(self.made) {
-            let seen = &mut self.seen[row_of(*kind, self.is_v4)];
-            *seen = seen.saturating_add(made);
+        for (kind, made) in self.made.iter() {
+            let seen = &mut self.seen[row_of(kind, self.is_v4)];
+            *seen = seen.saturating_add(*made);
         }
         self.seen_at_s = at_ns as f64 / 1e9;
         self.news = Calls::default();
@@ -302,7 +301,7 @@ impl Group {
         let variables = self.variables(load);
         let rates = solve(&variables, &target, &self.weights());
         let made = caused(&variables, &rates);
-        let limits = OpKind::PROCEDURES
+        let limits = OpKind::STATELESS
             .iter()
             .enumerate()
             .map(|(row, kind)| WireLimitRecord {
@@ -330,10 +329,8 @@ impl Group {
 
     /// How much it matters what comes of each procedure.
     fn weights(&self) -> Rates {
-        self.shares.map(|share| match share > 0.0 {
-            true => 1.0,
-            false => UNWANTED_WEIGHT,
-        })
+        let weight = |share| if share > 0.0 { 1.0 } else { UNWANTED_WEIGHT };
+        self.shares.map(weight)
     }
 
     /// Calls per second that are offered, or go.
@@ -346,7 +343,7 @@ impl Group {
     fn variables(&self, load: f64) -> Vec<Variable> {
         let variable = |one: &Asked| {
             let mut calls = [0.0; ROWS];
-            for (kind, count) in OpKind::PROCEDURES.iter().zip(one.parts) {
+            for (kind, count) in OpKind::STATELESS.iter().zip(one.parts) {
                 for (sum, calls) in calls.iter_mut().zip(self.effects.of(*kind)) {
                     *sum += count * calls;
                 }
@@ -406,8 +403,8 @@ fn row_of(kind: OpKind, is_v4: bool) -> usize {
 /// Calls by procedure, and those that are like none.
 fn rows(counters: &Counters) -> [u64; ROWS] {
     let mut rows = [0; ROWS];
-    for (row, calls) in rows.iter_mut().zip(counters.calls) {
-        *row = calls;
+    for (row, kind) in rows.iter_mut().zip(OpKind::STATELESS) {
+        *row = counters.calls[*kind];
     }
     rows[ROWS - 1] = counters.unlike();
     rows
@@ -423,9 +420,9 @@ fn sum(calls: &[u64]) -> u64 {
         .fold(0, |sum, calls| sum.saturating_add(*calls))
 }
 
-/// Where a procedure stands in [`Calls`].
+/// The row of what is known of a kind.
 pub fn place(kind: OpKind) -> Option<usize> {
-    (kind.index() < OpKind::PROCEDURES.len()).then(|| kind.index())
+    OpKind::STATELESS.iter().position(|of| *of == kind)
 }
 
 #[cfg(test)]

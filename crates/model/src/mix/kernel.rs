@@ -11,7 +11,7 @@ use super::error::MixError;
 use super::line::{Line, Word, lines};
 use super::name::{V2, V4_CLIENT, V4_OPERATIONS, Version};
 use super::section::{Entry, Section, Side};
-use crate::operation::OpKind;
+use filestone_wire::nfs3::Procedure;
 use std::borrow::Cow;
 
 /// Counts on a line of `per-op statistics`: since Linux 5.3 there is a ninth, of errors.
@@ -30,7 +30,12 @@ pub(super) fn is_rpc_line(line: Line<'_>) -> bool {
 
 /// The version that a line counts, and what the counts are called.
 fn rpc_table(tag: &str, is_server: bool) -> Option<(Version, Vec<&'static str>)> {
-    let v3 = || OpKind::PROCEDURES.iter().map(|kind| kind.name()).collect();
+    let v3 = || {
+        Procedure::ALL
+            .iter()
+            .map(|procedure| procedure.name())
+            .collect()
+    };
     Some(match tag {
         "proc2" => (Version::V2, V2.to_vec()),
         "proc3" => (Version::V3, v3()),

@@ -77,7 +77,7 @@ impl Mix {
     /// The operations and their shares in percent, the largest first, and of equals in the
     /// order of the procedures.
     pub fn percent_rows(&self) -> Vec<(OpKind, f64)> {
-        let asked = OpKind::PROCEDURES
+        let asked = OpKind::STATELESS
             .iter()
             .filter(|kind| self.count(**kind) > 0);
         let mut rows: Vec<(OpKind, u64)> = asked.map(|kind| (*kind, self.count(*kind))).collect();
@@ -91,7 +91,7 @@ impl Mix {
     /// The counts in the order of the procedures, without those that are never asked: what
     /// a plan takes.
     pub fn to_plan_counts(&self) -> Vec<MixCount> {
-        let asked = OpKind::PROCEDURES.iter().map(|kind| MixCount {
+        let asked = OpKind::STATELESS.iter().map(|kind| MixCount {
             operation: *kind,
             count: self.count(*kind),
         });

@@ -235,6 +235,6 @@ pub(super) fn meaning(version: Version, name: &str) -> Meaning {
 
 /// The procedure of NFSv3 of that name.
 pub(super) fn procedure(name: &str) -> Option<OpKind> {
-    let mut procedures = OpKind::PROCEDURES.iter().copied();
+    let mut procedures = OpKind::STATELESS.iter().copied();
     procedures.find(|kind| kind.name().eq_ignore_ascii_case(name))
 }

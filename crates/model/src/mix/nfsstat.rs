@@ -7,7 +7,7 @@ use super::error::MixError;
 use super::line::{Line, Word};
 use super::name::{V2, Version};
 use super::section::{Entry, Section, Side};
-use crate::operation::OpKind;
+use filestone_wire::nfs3::Procedure;
 
 /// What FreeBSD prints among the calls and is none: how much of a state there is now.
 const STATES: [&str; 9] = [
@@ -68,7 +68,7 @@ fn section_of<'s, 'a>(
 fn least(version: Version) -> usize {
     match version {
         Version::V2 => V2.len(),
-        Version::V3 => OpKind::PROCEDURES.len(),
+        Version::V3 => Procedure::ALL.len(),
         Version::V4 | Version::V4Operations => 1,
     }
 }

@@ -132,7 +132,7 @@ fn operation(key: &Word<'_>, value: &Value<'_>) -> Result<Option<OpKind>, MixErr
         }
         Meaning::Compound | Meaning::Unlike => {
             let what = format!("NFSv3 has no operation \"{}\"", key.shown());
-            let names = OpKind::PROCEDURES.iter().map(|kind| kind.name());
+            let names = OpKind::STATELESS.iter().map(|kind| kind.name());
             let help = match suggestion(key.text.as_bytes(), names) {
                 Some(name) => format!("did you mean {name}?"),
                 None => "a mix file is `read 18` per line, or the output of nfsstat -s, \

@@ -5,10 +5,10 @@ use crate::list::{Kind, messages};
 use crate::talk::{
     DIRECTORY, PATTERNED, Setup, Talk, UNKNOWN, at, pattern_at, record, success_record,
 };
-use filestone_model::client::nfs3::failure;
+use filestone_model::client::nfs3::procedures::kind_of;
+use filestone_model::failure::{Failure, ReplyFault, StatusSpace};
 use filestone_model::operation::{
-    Answer, AttributeChange, DirectoryCursor, Failure, Name, OpKind, Operation, Outcome,
-    ReplyFault, Stability,
+    Answer, AttributeChange, DirectoryCursor, Name, OpKind, Operation, Outcome, Stability,
 };
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -130,7 +130,7 @@ fn listed_replies() -> Vec<(OpKind, bool, Vec<u8>)> {
         .into_iter()
         .filter_map(|message| match message.kind {
             Kind::Nfs3Reply(procedure) => {
-                let kind = OpKind::PROCEDURES[procedure.number() as usize];
+                let kind = kind_of(procedure);
                 let is_ok = procedure == Procedure::Null || message.bytes[..4] == [0; 4];
                 Some((kind, is_ok, message.bytes))
             }
@@ -142,7 +142,7 @@ fn listed_replies() -> Vec<(OpKind, bool, Vec<u8>)> {
 #[test]
 fn good_replies_and_failures_of_all_procedures_are_told_apart() {
     let replies = listed_replies();
-    for kind in OpKind::PROCEDURES {
+    for kind in OpKind::STATELESS {
         assert!(
             replies
                 .iter()
@@ -153,7 +153,7 @@ fn good_replies_and_failures_of_all_procedures_are_told_apart() {
         let expected = if is_ok {
             Outcome::Ok
         } else {
-            Outcome::Failed(Failure::Status(Status::STALE.0))
+            Outcome::Failed(StatusSpace::Nfs3.failure(Status::STALE.0))
         };
         assert_eq!(
             outcome(operation(kind), &bytes),
@@ -485,44 +485,56 @@ fn calls_that_were_not_executed_are_told_apart() {
     for (header, expected, name) in [
         (
             accepted(ProgUnavail),
-            Failure::Rejected(1),
+            StatusSpace::RpcAccept.failure(1),
             "PROG_UNAVAIL (1)",
         ),
         (
             accepted(ProgMismatch { low, high }),
-            Failure::Rejected(2),
+            StatusSpace::RpcAccept.failure(2),
             "PROG_MISMATCH (2)",
         ),
         (
             accepted(ProcUnavail),
-            Failure::Rejected(3),
+            StatusSpace::RpcAccept.failure(3),
             "PROC_UNAVAIL (3)",
         ),
         (
             accepted(GarbageArgs),
-            Failure::Rejected(4),
+            StatusSpace::RpcAccept.failure(4),
             "GARBAGE_ARGS (4)",
         ),
-        (accepted(SystemErr), Failure::Rejected(5), "SYSTEM_ERR (5)"),
+        (
+            accepted(SystemErr),
+            StatusSpace::RpcAccept.failure(5),
+            "SYSTEM_ERR (5)",
+        ),
         (
             auth(AuthStatus::BADCRED),
-            Failure::Denied(1),
+            StatusSpace::RpcDenied.failure(1),
             "AUTH_BADCRED (1)",
         ),
         (
             auth(AuthStatus::TOOWEAK),
-            Failure::Denied(5),
+            StatusSpace::RpcDenied.failure(5),
             "AUTH_TOOWEAK (5)",
         ),
-        (auth(AuthStatus(77)), Failure::Denied(77), "auth_stat 77"),
-        (mismatch, Failure::Denied(0), "RPC_MISMATCH (0)"),
+        (
+            auth(AuthStatus(77)),
+            StatusSpace::RpcDenied.failure(77),
+            "auth_stat 77",
+        ),
+        (
+            mismatch,
+            StatusSpace::RpcDenied.failure(0),
+            "RPC_MISMATCH (0)",
+        ),
     ] {
         let mut talk = Talk::new(&Setup::slots(2));
         let xid = talk.ask_xid(0, read(LEN), at(1));
         let reply = ReplyHeader { xid, ..header }.to_bytes();
         let done = talk.hear_one(&record(&reply), at(2));
         assert_eq!(done.outcome, Outcome::Failed(expected));
-        assert_eq!(failure::name(expected), name);
+        assert_eq!(expected.to_string(), name);
     }
 }
 
@@ -548,6 +560,6 @@ fn a_status_of_no_standard_is_kept_as_it_is() {
     let results = [0, 1, 0, 0, 0, 0, 0, 0];
     assert_eq!(
         outcome(read(LEN), &results),
-        Outcome::Failed(Failure::Status(0x1_0000))
+        Outcome::Failed(StatusSpace::Nfs3.failure(0x1_0000))
     );
 }

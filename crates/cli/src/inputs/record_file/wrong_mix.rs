@@ -52,7 +52,7 @@ fn in_counts(mix: &MixPlan) -> Option<&'static str> {
         (
             mix.counts
                 .iter()
-                .any(|count| !OpKind::PROCEDURES.contains(&count.operation)),
+                .any(|count| !OpKind::STATELESS.contains(&count.operation)),
             "\"counts\" must be of procedures of NFSv3",
         ),
         (

@@ -16,7 +16,7 @@ use filestone_wire::nfs3::{
 use filestone_wire::xdr::{Decode, Encode};
 use std::sync::atomic::AtomicBool;
 
-pub const ALL: &[OpKind] = OpKind::PROCEDURES;
+pub const ALL: &[OpKind] = OpKind::STATELESS;
 
 /// A server's directory `/export`, mounted.
 pub struct Bench {

@@ -143,10 +143,7 @@ pub fn run_on(plan: &Plan, backend: impl Backend) -> Run {
     let Ok(assembly) = Rc::try_unwrap(assembly) else {
         unreachable!("the sink went with the worker")
     };
-    let (intervals, ticks, totals) =
-        assembly
-            .into_inner()
-            .conclude(plan, end.window_end, |failure| format!("{failure:?}"));
+    let (intervals, ticks, totals) = assembly.into_inner().conclude(plan, end.window_end);
     assert_eq!(totals.ledger.missing(), 0, "{:?}", totals.ledger);
     Run {
         intervals,

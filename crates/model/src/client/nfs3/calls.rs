@@ -4,8 +4,10 @@
 //! procedure but for the xid: it is encoded once, copied and patched.
 
 use super::Shared;
+use super::procedures::procedure_of;
 use crate::client::output::{Output, Splice};
-use crate::operation::{AttributeChange, FileId, Name, OpKind, Operation, Stability};
+use crate::kind::{OpKind, PerKind};
+use crate::operation::{AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability};
 use crate::plan::TransportKind;
 use crate::workload::FileTable;
 use filestone_wire::nfs3::write::StableHow;
@@ -14,7 +16,7 @@ use filestone_wire::nfs3::{
     lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir,
     setattr, symlink, write,
 };
-use filestone_wire::nfs3::{PROGRAM, VERSION};
+use filestone_wire::nfs3::{PROGRAM, Procedure, VERSION};
 use filestone_wire::pattern::PERIOD;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{AuthSys, CallHeader, Credential, Gids, OpaqueAuth};
@@ -62,13 +64,13 @@ impl Credentials {
 /// Calls of all procedures up to their arguments, each led by room for a record mark.
 #[derive(Debug)]
 pub struct Templates {
-    heads: [Vec<u8>; OpKind::PROCEDURES.len()],
+    heads: PerKind<Vec<u8>>,
 }
 
 impl Templates {
     /// Templates for these credentials. NULL carries AUTH_NONE, as every client's does.
     pub fn new(credentials: &Credentials) -> Self {
-        let head = |kind: &OpKind| {
+        let head = |kind| {
             let mut bytes = vec![0; MARK_LEN];
             let credential = match kind {
                 OpKind::Null => Credential::None,
@@ -78,16 +80,16 @@ impl Templates {
                 xid: 0,
                 program: PROGRAM,
                 version: VERSION,
-                procedure: kind.index() as u32,
+                // What NFSv3 has not is refused before the run; its call would be NULL.
+                procedure: procedure_of(kind).unwrap_or(Procedure::Null).number(),
                 credential,
                 verifier: OpaqueAuth::NONE,
             };
             header.encode(&mut Writer::new(&mut bytes));
             bytes
         };
-        let mut kinds = OpKind::PROCEDURES.iter();
         Self {
-            heads: std::array::from_fn(|_| kinds.next().map(head).unwrap_or_default()),
+            heads: PerKind::from_fn(head),
         }
     }
 }
@@ -97,7 +99,7 @@ impl Templates {
 #[inline]
 pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output) -> u32 {
     let is_stream = shared.transport == TransportKind::Tcp;
-    let head = shared.templates.heads[operation.kind().index()].as_slice();
+    let head = shared.templates.heads[operation.kind()].as_slice();
     let head = if is_stream { head } else { &head[MARK_LEN..] };
     let start = out.bytes.len();
     let xid_at = start + if is_stream { MARK_LEN } else { 0 };
@@ -224,13 +226,33 @@ fn encode_write(
     data.len()
 }
 
+fn encode_readdir(
+    table: &FileTable,
+    directory: FileId,
+    cursor: DirectoryCursor,
+    len: u32,
+    out: &mut Writer<'_>,
+) {
+    readdir::Args {
+        dir: handle(table, directory),
+        cookie: cursor.cookie,
+        cookieverf: cursor.verifier,
+        count: len,
+    }
+    .encode(out);
+}
+
 /// Arguments of everything that is not on the hottest paths.
 fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) {
     match *operation {
         Operation::Null
         | Operation::GetAttr { .. }
         | Operation::Read { .. }
-        | Operation::Write { .. } => {}
+        | Operation::Write { .. }
+        | Operation::Open { .. }
+        | Operation::Close { .. }
+        | Operation::Lock { .. }
+        | Operation::Unlock { .. } => {}
         Operation::SetAttr { file, change } => setattr::Args {
             object: handle(table, file),
             new_attributes: attributes_of(change),
@@ -326,13 +348,7 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
             directory,
             cursor,
             len,
-        } => readdir::Args {
-            dir: handle(table, directory),
-            cookie: cursor.cookie,
-            cookieverf: cursor.verifier,
-            count: len,
-        }
-        .encode(out),
+        } => encode_readdir(table, directory, cursor, len, out),
         // dircount bounds names and cookies only; the same bound for both asks
         // for as many entries as fit into the whole reply.
         Operation::ReadDirectoryPlus {

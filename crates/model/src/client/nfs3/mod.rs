@@ -6,10 +6,9 @@
 pub mod amounts;
 mod calls;
 mod checksum;
-pub mod failure;
+pub mod procedures;
 mod receive;
 mod replies;
-
 mod verify;
 
 pub use calls::{Credentials, Templates};
@@ -133,6 +132,7 @@ impl Nfs3Client {
 
 impl Client for Nfs3Client {
     fn supports(&self, operation: &Operation) -> Result<(), Unsupported> {
+        procedures::supports(operation.kind())?;
         match operation.kind() {
             OpKind::Read | OpKind::Write if self.asked.shared.transport == TransportKind::Udp => {
                 let (Operation::Read { len, .. } | Operation::Write { len, .. }) = *operation

@@ -1,12 +1,13 @@
 //! From received bytes to completions: each reply against the operation that it answers.
 
 use super::replies::{self, Checked};
-use super::{Asked, Nfs3Client, Reading, bad_reply, failure};
+use super::{Asked, Nfs3Client, Reading, bad_reply};
 use crate::completions::Completions;
-use crate::operation::{Answer, Failure, OpKind, Operation, Outcome, ReplyFault};
+use crate::failure::{Failure, ReplyFault, StatusSpace, accept_number};
+use crate::operation::{Answer, OpKind, Operation, Outcome};
 use crate::session::rpc::{NotRpc, RpcCall, RpcEvent, RpcExchange};
 use crate::time::Moment;
-use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody};
+use filestone_wire::rpc::{RejectStatus, ReplyBody};
 use filestone_wire::xdr::DecodeError;
 
 /// The largest reply taken: the largest READ that we ask for and room for its
@@ -181,16 +182,10 @@ impl Asked {
 
 fn failure_of(refusal: ReplyBody) -> Failure {
     match refusal {
-        ReplyBody::Accepted(AcceptStatus::ProgUnavail) => Failure::Rejected(1),
-        ReplyBody::Accepted(AcceptStatus::ProgMismatch { .. }) => Failure::Rejected(2),
-        ReplyBody::Accepted(AcceptStatus::ProcUnavail) => Failure::Rejected(3),
-        ReplyBody::Accepted(AcceptStatus::GarbageArgs) => Failure::Rejected(4),
-        ReplyBody::Accepted(AcceptStatus::SystemErr | AcceptStatus::Success) => {
-            Failure::Rejected(5)
+        ReplyBody::Accepted(status) => StatusSpace::RpcAccept.failure(accept_number(&status)),
+        ReplyBody::Denied(RejectStatus::RpcMismatch { .. }) => Failure::RPC_MISMATCH,
+        ReplyBody::Denied(RejectStatus::AuthError(status)) => {
+            StatusSpace::RpcDenied.failure(status.0)
         }
-        ReplyBody::Denied(RejectStatus::RpcMismatch { .. }) => {
-            Failure::Denied(failure::RPC_MISMATCH)
-        }
-        ReplyBody::Denied(RejectStatus::AuthError(status)) => Failure::Denied(status.0),
     }
 }

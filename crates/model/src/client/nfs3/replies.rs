@@ -2,9 +2,8 @@
 
 use super::amounts::{ReadAmount, check_written};
 use super::{Verify, bad_reply};
-use crate::operation::{
-    Answer, DirectoryCursor, Failure, FileId, OpKind, Operation, Outcome, ReplyFault,
-};
+use crate::failure::{ReplyFault, StatusSpace};
+use crate::operation::{Answer, DirectoryCursor, FileId, OpKind, Operation, Outcome};
 use crate::workload::FileTable;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -35,7 +34,7 @@ fn undecodable() -> Checked {
 
 const fn failed(status: Status) -> Checked {
     Checked {
-        outcome: Outcome::Failed(Failure::Status(status.0)),
+        outcome: Outcome::Failed(StatusSpace::Nfs3.failure(status.0)),
         answer: Answer::Plain,
         data_bytes: 0,
     }
@@ -189,7 +188,14 @@ pub fn check_read_head(
 
 fn check_other(operation: &Operation, results: &[u8]) -> Checked {
     match *operation {
-        Operation::Null | Operation::GetAttr { .. } | Operation::Read { .. } => undecodable(),
+        // The first three are checked elsewhere, the others refused before the run.
+        Operation::Null
+        | Operation::GetAttr { .. }
+        | Operation::Read { .. }
+        | Operation::Open { .. }
+        | Operation::Close { .. }
+        | Operation::Lock { .. }
+        | Operation::Unlock { .. } => undecodable(),
         Operation::SetAttr { .. } => {
             simple(setattr::Reply::from_bytes(results), |fail| fail.status)
         }

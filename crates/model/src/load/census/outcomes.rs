@@ -2,9 +2,9 @@
 
 use super::contents::{KindContents, OutcomeCount};
 use super::verbs::{table_order, verb};
-use crate::client::nfs3::failure;
+use crate::failure::StatusSpace;
+use crate::kind::OpKind;
 use crate::load::{Cause, Expected, Generation, Line};
-use crate::operation::{Failure, OpKind};
 use std::collections::BTreeMap;
 
 /// What a counted status takes in memory, roughly.
@@ -37,25 +37,9 @@ impl Outcome {
         match self {
             Outcome::Cause(cause) => cause_name(cause).into(),
             Outcome::Nt(name) => format!("NT_STATUS_{name}"),
-            Outcome::Nfs(number) => failure::name(Failure::Status(number)),
-            Outcome::Nlm(number) => format!("{} ({number})", nlm_name(number)),
+            Outcome::Nfs(number) => StatusSpace::Nfs3.name(number),
+            Outcome::Nlm(number) => StatusSpace::Nlm.name(number),
         }
-    }
-}
-
-/// nlm4_stats (RFC 1813, section 6.1.2).
-const fn nlm_name(number: u32) -> &'static str {
-    match number {
-        1 => "NLM4_DENIED",
-        2 => "NLM4_DENIED_NOLOCKS",
-        3 => "NLM4_BLOCKED",
-        4 => "NLM4_DENIED_GRACE_PERIOD",
-        5 => "NLM4_DEADLCK",
-        6 => "NLM4_ROFS",
-        7 => "NLM4_STALE_FH",
-        8 => "NLM4_FBIG",
-        9 => "NLM4_FAILED",
-        _ => "nlm4_stats",
     }
 }
 

@@ -114,6 +114,10 @@ const fn verb_of(kind: OpKind) -> &'static str {
         OpKind::Lock4 => "LOCK4",
         OpKind::Unlock4 => "UNLOCK4",
         OpKind::Test4 => "TEST4",
+        // No load file has them.
+        OpKind::Open => "Open",
+        OpKind::Lock => "Lock",
+        OpKind::Unlock => "Unlock",
     }
 }
 

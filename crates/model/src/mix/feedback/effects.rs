@@ -13,7 +13,7 @@ use super::{Calls, place};
 use crate::operation::OpKind;
 
 /// Procedures, and one more for calls that are like none of them.
-pub const ROWS: usize = OpKind::PROCEDURES.len() + 1;
+pub const ROWS: usize = OpKind::STATELESS.len() + 1;
 /// Calls by procedure; the last number is of calls that are like none.
 pub type Rates = [f64; ROWS];
 /// System calls by kind, and seconds: what the client does by itself, with time.
@@ -52,7 +52,7 @@ impl Effects {
             }
         }
         for (done, effect) in calls.iter_mut().enumerate() {
-            if let Some(kind) = OpKind::PROCEDURES.get(done) {
+            if let Some(kind) = OpKind::STATELESS.get(done) {
                 effect[row_of(*kind)] = 1.0;
             }
         }
@@ -72,8 +72,8 @@ impl Effects {
     /// Learns from two readings, `seconds` apart: system calls made between them, and calls.
     pub fn learn(&mut self, done: &Calls, seconds: f64, calls: &Rates) {
         let mut times: Done = [0.0; ROWS];
-        for (number, count) in times.iter_mut().zip(done) {
-            *number = *count as f64;
+        for (number, kind) in times.iter_mut().zip(OpKind::STATELESS) {
+            *number = done[*kind] as f64;
         }
         times[TIME] = seconds;
         let noise = COUNT_VARIANCE + COUNT_VARIANCE_OF_CALLS * times.iter().sum::<f64>();
@@ -123,7 +123,7 @@ impl Effects {
 }
 
 fn is_own(done: usize, row: usize, row_of: impl Fn(OpKind) -> usize) -> bool {
-    let kind = OpKind::PROCEDURES.get(done);
+    let kind = OpKind::STATELESS.get(done);
     kind.is_some_and(|kind| row_of(*kind) == row)
 }
 
@@ -142,7 +142,7 @@ mod tests {
     fn done(counts: &[(OpKind, u64)]) -> Calls {
         let mut calls = Calls::default();
         for (kind, count) in counts {
-            calls[kind.index()] = *count;
+            calls[*kind] = *count;
         }
         calls
     }
@@ -189,7 +189,7 @@ mod tests {
     fn nothing_is_ever_taken_back_and_what_is_forgotten_is_as_at_first() {
         let mut effects = Effects::new(OpKind::index);
         effects.learn(&done(&[(OpKind::Commit, 100)]), 1.0, &[0.0; ROWS]);
-        let all = OpKind::PROCEDURES.iter().map(|kind| *effects.of(*kind));
+        let all = OpKind::STATELESS.iter().map(|kind| *effects.of(*kind));
         assert!(all.flatten().all(|number| number >= 0.0));
         assert!(effects.of(OpKind::Commit)[OpKind::Commit.index()] < 0.05);
         effects.forget(OpKind::Commit, OpKind::index);

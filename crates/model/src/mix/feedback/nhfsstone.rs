@@ -10,7 +10,7 @@
 //! asked more than [`ASKED_MAX`] times what its share asks, and no pause is shorter than that part
 //! of what it should be. Nothing else differs.
 
-use super::{ASKED_MAX, Calls, place};
+use super::{ASKED_MAX, Calls};
 use crate::measure::mix_record::CorrectionRecord;
 use crate::operation::OpKind;
 use crate::plan::MixCount;
@@ -242,7 +242,7 @@ impl Process {
     pub fn correct(&mut self, elapsed_ms: i64, seen: &Calls) -> Option<CorrectionRecord> {
         self.next_sample_ms = elapsed_ms.saturating_add(SAMPLE_MS);
         self.calls = PROCEDURES.map(|kind| {
-            let calls = kind.and_then(place).map_or(0, |place| seen[place]);
+            let calls = kind.map_or(0, |kind| seen[kind]);
             i64::try_from(calls).unwrap_or(i64::MAX)
         });
         if self.seems_complete() {

@@ -35,7 +35,7 @@ fn calls(linux: &mut Linux, mut act: impl FnMut(&mut Linux)) -> Vec<(OpKind, u64
     let before = linux.counters.clone();
     act(linux);
     let made = linux.counters.since(&before);
-    let kinds = OpKind::PROCEDURES.iter();
+    let kinds = OpKind::STATELESS.iter();
     let mut calls: Vec<(OpKind, u64)> = kinds
         .map(|kind| (*kind, made.of(*kind)))
         .filter(|(_, calls)| *calls > 0)
@@ -222,12 +222,17 @@ struct Run {
     seconds: f64,
 }
 
+/// Calls of all kinds.
+fn calls_in_all(calls: &Calls) -> u64 {
+    calls.values().sum()
+}
+
 impl Run {
     /// Of each procedure, by how many percentage points its share of all calls is off.
     fn off_by(&self) -> Vec<(OpKind, f64)> {
         let total = self.seen.total as f64;
-        let off = OpKind::PROCEDURES.iter().enumerate().map(|(row, kind)| {
-            let got = self.seen.calls[row] as f64 / total;
+        let off = OpKind::STATELESS.iter().enumerate().map(|(row, kind)| {
+            let got = self.seen.calls[*kind] as f64 / total;
             (*kind, 100.0 * (got - self.group.shares[row]))
         });
         off.collect()
@@ -235,9 +240,9 @@ impl Run {
 
     fn check_bound(&self, load: f64) {
         let asked = self.group.asked();
-        for (row, kind) in OpKind::PROCEDURES.iter().enumerate() {
+        for (row, kind) in OpKind::STATELESS.iter().enumerate() {
             let due = self.group.shares[row] * load * self.seconds;
-            let asked = asked[row] as f64;
+            let asked = asked[*kind] as f64;
             let is_wanted = due > 0.0;
             assert!(
                 !is_wanted || asked <= ASKED_MAX * due + 5.0,
@@ -384,7 +389,7 @@ fn what_cannot_be_caused_is_named_and_not_asked_for_ever_more() {
     );
     assert!((limits[0].wanted_per_s - 4.0).abs() < 0.01, "{limits:?}");
     assert!(limits[0].at_most_per_s < 0.4, "{limits:?}");
-    let asked = run.group.asked()[ReadLink.index()];
+    let asked = run.group.asked()[ReadLink];
     assert!((100..500).contains(&asked), "{asked}, by its share 240");
     let load = run.seen.total as f64 / run.seconds;
     assert!((load / 50.0 - 1.0).abs() < 0.05, "{load}");
@@ -427,7 +432,7 @@ fn a_procedure_that_never_comes_is_asked_by_its_share_and_the_load_is_right() {
         if kind == FsStat {
             asked += 1;
         } else {
-            seen.calls[kind.index()] += 1;
+            seen.calls[kind] += 1;
             seen.total += 1;
         }
         at_ns += group.pause_ns() / 8.0;
@@ -488,7 +493,7 @@ fn a_correction_is_told_as_it_was_made() {
     let mut seen = Counters::default();
     let mut read = |group: &mut Group, calls: u64| {
         group.carried_out(Read, [(Read, calls)].into_iter());
-        seen.calls[Read.index()] += calls;
+        seen.calls[Read] += calls;
         seen.total += calls;
         seen.clone()
     };
@@ -525,7 +530,7 @@ fn a_correction_is_told_as_it_was_made() {
     // However far it is behind, no kind is asked more than ten times what it should be.
     let correction = group.correct(10_000 * SECOND, &third, 0.0);
     assert_eq!(correction.pause_ns, 2 * MS);
-    assert_eq!(group.asked()[Read.index()], 2300);
+    assert_eq!(group.asked()[Read], 2300);
 }
 
 #[test]
@@ -565,9 +570,9 @@ fn run_nhfsstone(
         let random = number(&mut generator);
         let process = &mut processes[client];
         let kind = process.choose(random).expect("there is a mix");
-        asked[kind.index()] += 1;
+        asked[kind] += 1;
         if !swallows(kind) {
-            seen[kind.index()] += 1;
+            seen[kind] += 1;
         }
         process.claim(kind, 1);
         let done = now + process.sleep_ms(random) * MS + MS;
@@ -600,10 +605,10 @@ fn nhfsstones_own_arithmetic_keeps_the_mix_on_the_wire_within_its_rule_too() {
             kind == Lookup && lookups.is_multiple_of(2)
         };
         let (seen, _) = run_nhfsstone(task(20_000), every_second_lookup, seed);
-        let sum = sum(&seen);
+        let sum = calls_in_all(&seen);
         assert!((20_000..20_200).contains(&sum), "{sum}");
         for count in counts_of("nhfsstone") {
-            let got = 100.0 * seen[count.operation.index()] as f64 / sum as f64;
+            let got = 100.0 * seen[count.operation] as f64 / sum as f64;
             assert!((got - count.count as f64).abs() < 3.0, "{count:?} {got}");
         }
     }
@@ -613,9 +618,9 @@ fn nhfsstones_own_arithmetic_keeps_the_mix_on_the_wire_within_its_rule_too() {
 #[test]
 fn nhfsstones_own_arithmetic_asks_no_kind_more_than_ten_times() {
     let (seen, asked) = run_nhfsstone(task(5000), |kind| kind == Lookup, 1);
-    let sum = sum(&seen) as f64;
+    let sum = calls_in_all(&seen) as f64;
     assert!(sum >= 5000.0, "{sum}");
-    let lookups = asked[Lookup.index()] as f64;
+    let lookups = asked[Lookup] as f64;
     assert!(lookups < ASKED_MAX * 0.34 * 1.2 * sum, "{lookups} of {sum}");
 }
 
@@ -643,7 +648,7 @@ fn without_counters_the_calls_made_have_the_load_and_the_mix() {
         }
     }
     let asked = group.asked();
-    let all = sum(&asked) as f64;
+    let all = calls_in_all(&asked) as f64;
     let per_s = all / now_s;
     assert!(
         (49.0..51.0).contains(&per_s),
@@ -652,7 +657,7 @@ fn without_counters_the_calls_made_have_the_load_and_the_mix() {
     let off: f64 = counts
         .iter()
         .map(|count| {
-            let got = 100.0 * asked[count.operation.index()] as f64 / all;
+            let got = 100.0 * asked[count.operation] as f64 / all;
             (got - count.count as f64).abs()
         })
         .sum();

@@ -7,10 +7,10 @@
 //! passed over, and what failed is put right when the failure is known.
 
 use super::pool::{Levels, Pool, Taken};
+use crate::failure::Cause;
 use crate::file_set::{Changing, ChangingDirectories, ClientSet};
-use crate::operation::{Failure, FileId, Name, OpKind, Operation, Outcome};
+use crate::operation::{FileId, Name, OpKind, Operation, Outcome};
 use crate::plan::MixCount;
-use filestone_wire::nfs3::Status;
 use std::collections::VecDeque;
 
 /// What REMOVE can take away, in the order in which it looks: nhfsstone's, which took a hard
@@ -324,7 +324,7 @@ impl ChangingNames {
     fn settle_made(&mut self, kind: Changing, number: u64, outcome: &Outcome) {
         match outcome {
             Outcome::Ok => self.pool(kind).is_made(number),
-            Outcome::Failed(Failure::Status(status)) if *status == Status::EXIST.0 => {
+            Outcome::Failed(failure) if failure.cause() == Cause::Exists => {
                 self.pool(kind).is_made(number);
             }
             Outcome::Failed(_) | Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped => {
@@ -338,9 +338,7 @@ impl ChangingNames {
     fn settle_taken(&mut self, kind: Changing, taken: Taken, outcome: &Outcome) {
         let is_there = match outcome {
             Outcome::Ok | Outcome::TimedOut | Outcome::Disconnected => false,
-            Outcome::Failed(Failure::Status(status)) if *status == Status::NOENT.0 => {
-                !taken.was_ready
-            }
+            Outcome::Failed(failure) if failure.cause() == Cause::NotFound => !taken.was_ready,
             Outcome::Failed(_) | Outcome::Skipped => true,
         };
         if is_there {

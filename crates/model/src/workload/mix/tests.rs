@@ -1,8 +1,9 @@
 mod tree;
 
 use super::*;
+use crate::failure::StatusSpace;
 use crate::measure::Role;
-use crate::operation::{Answer, Failure, Outcome, Ticket};
+use crate::operation::{Answer, Outcome, Ticket};
 use crate::plan::{FileSetPlan, FileSizes, LocalMix, MixCount, Popularity};
 use crate::random::RngExt;
 use crate::time::Moment;
@@ -76,7 +77,7 @@ fn nhfsstone() -> MixPlan {
 
 /// As much of each procedure.
 fn everything() -> MixPlan {
-    let kinds = OpKind::PROCEDURES.iter();
+    let kinds = OpKind::STATELESS.iter();
     fitting(&kinds.map(|kind| (*kind, 1)).collect::<Vec<_>>())
 }
 
@@ -267,7 +268,7 @@ fn a_million_operations_of_any_mix_all_succeed_and_leave_the_set_in_its_proporti
 
 #[test]
 fn a_million_operations_of_each_procedure_alone_do_so_too() {
-    for kind in OpKind::PROCEDURES {
+    for kind in OpKind::STATELESS {
         check_mix(&alone(*kind), 1_000_000);
     }
 }
@@ -432,7 +433,7 @@ fn whatever_fails_nothing_grows_and_the_client_finds_its_way_back() {
         let mut simulation = Simulation::new(&plan, 1, 0, SLOTS, 1);
         let room = simulation.workload.changing.owed_len().1;
         let mut chance = stream(2, Purpose::Workload, 0);
-        let denied = Outcome::Failed(Failure::Status(Status::ACCES.0));
+        let denied = Outcome::Failed(StatusSpace::Nfs3.failure(Status::ACCES.0));
         simulation.run_with(
             100_000,
             |_, _| {},
@@ -469,7 +470,7 @@ fn whatever_fails_nothing_grows_and_the_client_finds_its_way_back() {
 
 #[test]
 fn only_mixes_that_change_or_list_want_to_hear_of_completions() {
-    for kind in OpKind::PROCEDURES {
+    for kind in OpKind::STATELESS {
         let (table, sets) = file_set(1, &LENGTHS, 3, 0);
         let plan = plan(&[(*kind, 1)], 0);
         let workload = MixWorkload::new(&plan, table, sets[0].clone(), 0, 1, 1);
@@ -516,7 +517,7 @@ fn a_listing_goes_on_where_its_last_page_ended_and_starts_over_after_a_failure()
         }
         let said = match turn {
             2 => (
-                Outcome::Failed(Failure::Status(Status::BAD_COOKIE.0)),
+                Outcome::Failed(StatusSpace::Nfs3.failure(Status::BAD_COOKIE.0)),
                 Answer::Plain,
             ),
             _ => tree.apply(&page),

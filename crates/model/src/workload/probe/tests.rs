@@ -1,6 +1,7 @@
 use super::*;
+use crate::failure::StatusSpace;
+use crate::operation::Ticket;
 use crate::operation::{AttributeChange, Stability};
-use crate::operation::{Failure, Ticket};
 use crate::plan::companion_of;
 use crate::time::Moment;
 use crate::workload::{FileEntry, ObjectKind};
@@ -109,7 +110,7 @@ fn page(operation: &Operation) -> Answer {
 #[test]
 fn the_first_operations_of_every_kind_stay_what_they_are() {
     let mut text = String::new();
-    for kind in OpKind::PROCEDURES {
+    for kind in OpKind::STATELESS {
         let mut probe = probe(&plan(*kind), &[10_000, 4096, 1], 1, 2);
         writeln!(text, "{}", kind.name()).unwrap();
         drive(&mut probe, 2, 20, |slot, operation, is_companion| {
@@ -274,7 +275,10 @@ fn a_listing_starts_over_at_its_end_and_when_its_place_is_lost() {
         asked += 1;
         match asked {
             // NFS3ERR_BAD_COOKIE.
-            6 => (Outcome::Failed(Failure::Status(10_003)), Answer::Plain),
+            6 => (
+                Outcome::Failed(StatusSpace::Nfs3.failure(10_003)),
+                Answer::Plain,
+            ),
             // Nobody knows whether it was good: ask for the same page again.
             9 => (Outcome::TimedOut, Answer::Plain),
             _ => (Outcome::Ok, page(operation)),
@@ -347,7 +351,7 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
                     // It may find nothing to take away.
                     return match names.carry_out(operation) {
                         true => (Outcome::Ok, Answer::Plain),
-                        false => (Outcome::Failed(Failure::Status(2)), Answer::Plain),
+                        false => (Outcome::Failed(StatusSpace::Nfs3.failure(2)), Answer::Plain),
                     };
                 }
                 companions[slot as usize] = 0;
@@ -357,7 +361,7 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
                         names.carry_out(operation);
                         (Outcome::TimedOut, Answer::Plain)
                     }
-                    0 => (Outcome::Failed(Failure::Status(5)), Answer::Plain),
+                    0 => (Outcome::Failed(StatusSpace::Nfs3.failure(5)), Answer::Plain),
                     _ => {
                         assert!(names.carry_out(operation), "{}: {operation:?}", kind.name());
                         (Outcome::Ok, Answer::Plain)
@@ -472,7 +476,7 @@ fn attributes_are_changed_of_the_clients_own_file_only() {
 
 #[test]
 fn without_anything_to_work_on_a_workload_ends() {
-    for kind in OpKind::PROCEDURES {
+    for kind in OpKind::STATELESS {
         let mut probe = Probe::new(&plan(*kind), Arc::new(FileTable::default()), 3, 1, 1);
         assert_eq!(probe.restore(0, None), None);
         assert_eq!(

@@ -65,7 +65,7 @@ impl Linux {
 
     fn call(&mut self, kind: OpKind) {
         let kind = crate::mix::feedback::counted_as(kind, self.mount == Mount::V4);
-        self.counters.calls[kind.index()] += 1;
+        self.counters.calls[kind] += 1;
         self.counters.total += 1;
     }
 

@@ -1,10 +1,9 @@
 //! A file server in memory: just enough of one to say whether an operation of a mix can be
 //! carried out.
 
+use crate::failure::StatusSpace;
 use crate::file_set::{ChangingDirectories, ClientSet, FILES_PER_DIRECTORY};
-use crate::operation::{
-    Answer, DirectoryCursor, Failure, FileId, Name, OpKind, Operation, Outcome,
-};
+use crate::operation::{Answer, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome};
 use crate::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::{Handle, Status};
 use std::collections::HashSet;
@@ -116,7 +115,7 @@ impl Tree {
         };
         let outcome = match self.carry_out(operation) {
             Ok(()) => Outcome::Ok,
-            Err(status) => Outcome::Failed(Failure::Status(status.0)),
+            Err(status) => Outcome::Failed(StatusSpace::Nfs3.failure(status.0)),
         };
         (outcome, answer)
     }
@@ -187,6 +186,10 @@ impl Tree {
                 self.take(from_directory, from)?;
                 self.make(to_directory, to, changing.created)
             }
+            Operation::Open { .. }
+            | Operation::Close { .. }
+            | Operation::Lock { .. }
+            | Operation::Unlock { .. } => Err(Status::NOTSUPP),
         }
     }
 

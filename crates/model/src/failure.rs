@@ -1,0 +1,299 @@
+//! What went wrong with an operation that was answered, whatever the protocol.
+//!
+//! Protocols number their statuses each in its own way. A [`ProtocolStatus`] keeps the number
+//! and says whose it is, so that it can be named, and compared by what caused it.
+
+use core::fmt;
+use filestone_wire::rpc::{AcceptStatus, AuthStatus};
+use filestone_wire::{nfs3, nlm};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What went wrong with an operation that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Failure {
+    /// The protocol's own word for it, such as NFS3ERR_STALE (70).
+    Status(ProtocolStatus),
+    /// The reply did not fit its call.
+    BadReply(ReplyFault),
+    /// The result was not the one that the load file expects.
+    Unexpected(Mismatch),
+}
+
+/// How a reply did not fit its call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReplyFault {
+    /// It ended early, was too long or held a value that the standard has not.
+    Undecodable,
+    /// More data than was asked for.
+    TooMuchData,
+    /// The data were not what was written.
+    WrongData,
+    /// The reply answers another question (wrong file type, wrong count).
+    Inconsistent,
+    /// Legal, but less than was asked: READ ended before the file did, or WRITE took a part.
+    Short,
+}
+
+/// How an answer differed from what the load file expects.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mismatch {
+    /// It should have succeeded.
+    Failed,
+    /// It should have failed.
+    Succeeded,
+    /// It should have failed for another reason, or with another number.
+    OtherFailure,
+    /// It moved another number of bytes.
+    WrongLength,
+    /// ACCESS granted other bits.
+    WrongAccess,
+}
+
+impl Mismatch {
+    /// What a report says of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mismatch::Failed => "should have succeeded",
+            Mismatch::Succeeded => "should have failed",
+            Mismatch::OtherFailure => "failed for another reason",
+            Mismatch::WrongLength => "moved another number of bytes",
+            Mismatch::WrongAccess => "granted other access",
+        }
+    }
+}
+
+/// Why something did not succeed, in words that all protocols share: coarse enough to be the
+/// same thing in each of them, fine enough to tell a missing file from a full disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// Nothing of that name, or nothing on the way to it: ENOENT, NFS3ERR_NOENT,
+    /// NT_STATUS_OBJECT_NAME_NOT_FOUND, _OBJECT_PATH_NOT_FOUND, _NO_SUCH_FILE.
+    NotFound,
+    /// There is something of that name: EEXIST, NFS3ERR_EXIST, _OBJECT_NAME_COLLISION.
+    Exists,
+    /// Not allowed: EACCES, EPERM, EROFS, NFS3ERR_ACCES, _ACCESS_DENIED.
+    Denied,
+    /// Not a directory on the way or at the end: ENOTDIR, NFS3ERR_NOTDIR.
+    NotDirectory,
+    /// A directory where none may be: EISDIR, NFS3ERR_ISDIR, _FILE_IS_A_DIRECTORY.
+    IsDirectory,
+    /// ENOTEMPTY, NFS3ERR_NOTEMPTY, _DIRECTORY_NOT_EMPTY.
+    NotEmpty,
+    /// No room: ENOSPC, EDQUOT, NFS3ERR_NOSPC, _DISK_FULL.
+    NoSpace,
+    /// Another client holds a lock: EAGAIN of fcntl, NLM4_DENIED, _LOCK_NOT_GRANTED.
+    Locked,
+    /// A handle that the load file did not open, or whose opening failed.
+    UnknownHandle,
+    /// Anything else.
+    Other,
+}
+
+/// A protocol's own status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProtocolStatus {
+    /// Whose numbers they are.
+    pub space: StatusSpace,
+    /// The number there.
+    pub number: u32,
+}
+
+macro_rules! status_spaces {
+    ($($(#[doc = $doc:literal])* $space:ident: $name:expr, $cause:expr;)*) => {
+        /// Whose numbers a status is one of: a registry, one line for each.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum StatusSpace { $($(#[doc = $doc])* $space,)* }
+
+        impl StatusSpace {
+            /// How this space names a number, such as `NFS3ERR_STALE (70)`.
+            pub fn name(self, number: u32) -> String {
+                match self { $(StatusSpace::$space => ($name)(number),)* }
+            }
+
+            /// What a number of this space says that all protocols have a word for.
+            pub fn cause(self, number: u32) -> Cause {
+                match self { $(StatusSpace::$space => ($cause)(number),)* }
+            }
+        }
+    };
+}
+
+status_spaces! {
+    /// nfsstat3, RFC 1813 section 2.6.
+    Nfs3: |number| nfs3::Status(number).to_string(), cause_of_nfs;
+    /// accept_stat, RFC 5531 section 9: the call was accepted and not executed.
+    RpcAccept: name_of_accept, |_| Cause::Other;
+    /// auth_stat, RFC 5531 section 9: the call was denied. 0, which never denies there, is
+    /// RPC_MISMATCH.
+    RpcDenied: name_of_denied, |_| Cause::Other;
+    /// nlm4_stats, RFC 1813 section 6.1.3.
+    Nlm: |number| nlm::Status(number).to_string(), cause_of_nlm;
+    /// errno of Linux.
+    Errno: name_of_errno, cause_of_errno;
+    /// Of a protocol that has no line here.
+    Unnamed: |number| format!("status {number}"), |_| Cause::Other;
+}
+
+impl StatusSpace {
+    /// A failure with this number.
+    pub const fn failure(self, number: u32) -> Failure {
+        Failure::Status(ProtocolStatus {
+            space: self,
+            number,
+        })
+    }
+}
+
+impl Failure {
+    /// RPC_MISMATCH: the server has another version of RPC itself.
+    pub const RPC_MISMATCH: Self = StatusSpace::RpcDenied.failure(0);
+
+    /// Why it was, in words that all protocols share.
+    pub fn cause(self) -> Cause {
+        match self {
+            Failure::Status(status) => status.space.cause(status.number),
+            Failure::BadReply(_) | Failure::Unexpected(_) => Cause::Other,
+        }
+    }
+}
+
+impl fmt::Display for ReplyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ReplyFault::Undecodable => "reply that cannot be decoded",
+            ReplyFault::TooMuchData => "reply with more data than asked for",
+            ReplyFault::WrongData => "reply with wrong data",
+            ReplyFault::Inconsistent => "reply that contradicts its call",
+            ReplyFault::Short => "short transfer: less data than asked for",
+        })
+    }
+}
+
+impl fmt::Display for ProtocolStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.space.name(self.number))
+    }
+}
+
+/// As the protocol's standard spells it, with its number.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Status(status) => status.fmt(f),
+            Failure::BadReply(fault) => fault.fmt(f),
+            Failure::Unexpected(mismatch) => f.write_str(mismatch.name()),
+        }
+    }
+}
+
+fn name_of_accept(number: u32) -> String {
+    let name = match number {
+        1 => "PROG_UNAVAIL",
+        2 => "PROG_MISMATCH",
+        3 => "PROC_UNAVAIL",
+        4 => "GARBAGE_ARGS",
+        _ => "SYSTEM_ERR",
+    };
+    format!("{name} ({number})")
+}
+
+fn name_of_denied(number: u32) -> String {
+    match number {
+        0 => "RPC_MISMATCH (0)".into(),
+        number => AuthStatus(number).to_string(),
+    }
+}
+
+fn name_of_errno(number: u32) -> String {
+    let number = i32::try_from(number).unwrap_or(i32::MAX);
+    std::io::Error::from_raw_os_error(number).to_string()
+}
+
+/// The number of a call that was accepted and not executed.
+pub const fn accept_number(status: &AcceptStatus) -> u32 {
+    match status {
+        AcceptStatus::Success => 0,
+        AcceptStatus::ProgUnavail => 1,
+        AcceptStatus::ProgMismatch { .. } => 2,
+        AcceptStatus::ProcUnavail => 3,
+        AcceptStatus::GarbageArgs => 4,
+        AcceptStatus::SystemErr => 5,
+    }
+}
+
+/// RFC 1813, section 2.6.
+const fn cause_of_nfs(number: u32) -> Cause {
+    match number {
+        2 => Cause::NotFound,
+        1 | 13 | 30 => Cause::Denied,
+        17 => Cause::Exists,
+        20 => Cause::NotDirectory,
+        21 => Cause::IsDirectory,
+        28 | 69 => Cause::NoSpace,
+        66 => Cause::NotEmpty,
+        _ => Cause::Other,
+    }
+}
+
+/// The numbers of Linux, whose errno a local layer reports.
+const fn cause_of_errno(number: u32) -> Cause {
+    match number {
+        2 => Cause::NotFound,
+        1 | 13 | 30 => Cause::Denied,
+        11 => Cause::Locked,
+        17 => Cause::Exists,
+        20 => Cause::NotDirectory,
+        21 => Cause::IsDirectory,
+        28 | 122 => Cause::NoSpace,
+        39 => Cause::NotEmpty,
+        _ => Cause::Other,
+    }
+}
+
+/// RFC 1813, section 6.1.3.
+const fn cause_of_nlm(number: u32) -> Cause {
+    match number {
+        1 => Cause::Locked,
+        _ => Cause::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_names_itself_as_its_space_does() {
+        for (failure, name) in [
+            (StatusSpace::Nfs3.failure(70), "NFS3ERR_STALE (70)"),
+            (StatusSpace::Nfs3.failure(9), "nfsstat3 9"),
+            (StatusSpace::RpcAccept.failure(4), "GARBAGE_ARGS (4)"),
+            (StatusSpace::RpcDenied.failure(5), "AUTH_TOOWEAK (5)"),
+            (Failure::RPC_MISMATCH, "RPC_MISMATCH (0)"),
+            (StatusSpace::Nlm.failure(1), "NLM4_DENIED (1)"),
+            (StatusSpace::Unnamed.failure(7), "status 7"),
+            (
+                Failure::BadReply(ReplyFault::WrongData),
+                "reply with wrong data",
+            ),
+        ] {
+            assert_eq!(failure.to_string(), name);
+        }
+    }
+
+    #[test]
+    fn the_same_cause_has_a_number_in_each_space() {
+        for failure in [
+            StatusSpace::Nfs3.failure(17),
+            StatusSpace::Errno.failure(17),
+        ] {
+            assert_eq!(failure.cause(), Cause::Exists);
+        }
+        assert_eq!(StatusSpace::Nlm.failure(1).cause(), Cause::Locked);
+        assert_eq!(StatusSpace::RpcDenied.failure(2).cause(), Cause::Other);
+    }
+}
