@@ -21,7 +21,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::reply::ReplySink;
 use crate::responder::Responder;
@@ -52,7 +53,7 @@ pub struct WorkerSockets {
 #[derive(Debug)]
 pub struct Worker {
     index: usize,
-    epoll: OwnedFd,
+    epoll: Epoll,
     mailboxes: Arc<[Mailbox]>,
     sockets: WorkerSockets,
     responder: Responder,
@@ -90,7 +91,7 @@ impl Worker {
     ) -> io::Result<Self> {
         let worker = Self {
             index,
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             mailboxes,
             sockets,
             responder,
@@ -106,24 +107,19 @@ impl Worker {
             accept_again: None,
         };
         if let Some(mailbox) = worker.mailboxes.get(index) {
-            worker.watch(&mailbox.event, MAILBOX, epoll::EventFlags::IN)?;
+            worker.watch(&mailbox.event, MAILBOX, EpollFlags::EPOLLIN)?;
         }
         for (token, listener) in (LISTENER..).zip(&worker.sockets.listeners) {
-            worker.watch(listener, token, epoll::EventFlags::IN)?;
+            worker.watch(listener, token, EpollFlags::EPOLLIN)?;
         }
         for (token, datagram) in (DATAGRAM..).zip(&worker.sockets.datagrams) {
-            worker.watch(datagram, token, epoll::EventFlags::IN)?;
+            worker.watch(datagram, token, EpollFlags::EPOLLIN)?;
         }
         Ok(worker)
     }
 
-    fn watch(&self, socket: &OwnedFd, token: u64, flags: epoll::EventFlags) -> io::Result<()> {
-        Ok(epoll::add(
-            &self.epoll,
-            socket,
-            epoll::EventData::new_u64(token),
-            flags,
-        )?)
+    fn watch(&self, socket: &OwnedFd, token: u64, flags: EpollFlags) -> io::Result<()> {
+        Ok(self.epoll.add(socket, EpollEvent::new(flags, token))?)
     }
 
     /// Serves until the mailbox says stop.
@@ -132,21 +128,16 @@ impl Worker {
             // Delays are to be as long as asked, not up to 50 µs longer.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
-        let mut events = [epoll::Event {
-            flags: epoll::EventFlags::empty(),
-            data: epoll::EventData::new_u64(0),
-        }; EVENTS];
+        let mut events = [EpollEvent::empty(); EVENTS];
         while !self.is_stopping() {
-            let timeout = self.timeout();
-            let count = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
-                Ok(count) => count,
+            let Ok(count) = self.wait(&mut events) else {
                 // A signal. Nothing else can be wrong with a list of our own.
-                Err(_) => continue,
+                continue;
             };
             self.stand_still_while_frozen();
             self.responder.refresh_clock();
             for event in events.iter().take(count) {
-                self.handle_event(event.data.u64(), event.flags);
+                self.handle_event(event.data(), event.events());
             }
             self.serve_again();
             self.send_due();
@@ -160,10 +151,25 @@ impl Worker {
             .is_none_or(Mailbox::is_stopping)
     }
 
-    fn timeout(&self) -> Option<Timespec> {
+    /// Waits for events until there is something else to do.
+    ///
+    /// epoll_pwait2 would wait to the nanosecond in one call, but Linux before 5.11 does not have
+    /// it, nor has valgrind. Only replies that are held have moments to be sent at.
+    fn wait(&self, events: &mut [EpollEvent]) -> nix::Result<usize> {
         if !self.again.is_empty() {
-            return Timespec::try_from(Duration::ZERO).ok();
+            return self.epoll.wait(events, EpollTimeout::ZERO);
         }
+        let Some(timeout) = self.timeout() else {
+            return self.epoll.wait(events, EpollTimeout::NONE);
+        };
+        let mut watched = [PollFd::new(&self.epoll.0, PollFlags::IN)];
+        // A signal ends it early, and looking too early does no harm.
+        let _ = poll(&mut watched, Some(&timeout));
+        self.epoll.wait(events, EpollTimeout::ZERO)
+    }
+
+    /// How long until a held reply is due, or connections may be accepted again.
+    fn timeout(&self) -> Option<Timespec> {
         let due = [self.held.next_due(), self.accept_again]
             .into_iter()
             .flatten()
@@ -192,7 +198,7 @@ impl Worker {
         }
     }
 
-    fn handle_event(&mut self, token: u64, flags: epoll::EventFlags) {
+    fn handle_event(&mut self, token: u64, flags: EpollFlags) {
         if token & MAILBOX != 0 {
             self.collect_mail();
         } else if token & LISTENER != 0 {
@@ -201,12 +207,12 @@ impl Worker {
             self.serve_datagrams((token & !DATAGRAM) as usize);
         } else {
             self.with_connection(token, |worker, connection| {
-                if flags.intersects(!epoll::EventFlags::OUT) {
+                if flags.intersects(!EpollFlags::EPOLLOUT) {
                     connection.is_readable = true;
                 }
                 // After the peer's end, a short read does not mean that there is no more to see.
                 let until_end = flags.intersects(
-                    epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR,
+                    EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR,
                 );
                 worker.drive(token, connection, until_end)
             });

@@ -14,6 +14,7 @@ use filestone_model::completions::Completions;
 use filestone_model::operation::{Operation, Ticket};
 use filestone_model::time::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::io::Errno;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub struct Sockets<C> {
     last_loss: Option<Loss>,
 }
 
-fn system(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> BackendError {
+fn system(what: &'static str) -> impl FnOnce(Errno) -> BackendError {
     move |error| BackendError::System {
         what,
         source: error.into(),
@@ -256,7 +257,7 @@ impl<C: Client> Sockets<C> {
                     }
                     return self.receive(0, Patience::None, completed);
                 }
-                Err(rustix::io::Errno::INTR) => return Ok(()),
+                Err(Errno::INTR) => return Ok(()),
                 Err(error) => return Err(system("wait for a socket")(error)),
             }
         }
@@ -330,7 +331,9 @@ impl<C: Client> Sockets<C> {
         let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; EVENTS_MAX];
         let (events, _) = match epoll::wait(epoll, &mut events, Some(&timeout)) {
             Ok(events) => events,
-            Err(rustix::io::Errno::INTR) => return Ok(false),
+            Err(Errno::INTR) => return Ok(false),
+            // epoll_pwait2 is of Linux 5.11, and valgrind does not know it.
+            Err(Errno::NOSYS) => return self.poll_all(&timeout, completed),
             Err(error) => return Err(system("wait for sockets")(error)),
         };
         for event in &*events {
@@ -346,6 +349,30 @@ impl<C: Client> Sockets<C> {
             }
         }
         Ok(!events.is_empty())
+    }
+
+    /// The same with poll(2), which does not say which connections are ready: all are tried.
+    #[cold]
+    fn poll_all(
+        &mut self,
+        timeout: &Timespec,
+        completed: &mut Completions,
+    ) -> Result<bool, BackendError> {
+        let Some(epoll) = &self.epoll else {
+            return Ok(false);
+        };
+        let is_ready = match poll(&mut [PollFd::new(epoll, PollFlags::IN)], Some(timeout)) {
+            Ok(count) => count > 0,
+            Err(Errno::INTR) => false,
+            Err(error) => return Err(system("wait for sockets")(error)),
+        };
+        for index in 0..self.connections.len() {
+            if is_ready {
+                self.mark_dirty(index);
+                self.receive(index, Patience::None, completed)?;
+            }
+        }
+        Ok(is_ready)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::event::epoll;
+use nix::sys::epoll::EpollFlags;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
@@ -58,10 +58,10 @@ impl Worker {
         });
         self.serial = (self.serial + 1) & (u32::MAX >> 3);
         let token = u64::from(self.serial) << 32 | u64::from(index);
-        let flags = epoll::EventFlags::IN
-            | epoll::EventFlags::OUT
-            | epoll::EventFlags::RDHUP
-            | epoll::EventFlags::ET;
+        let flags = EpollFlags::EPOLLIN
+            | EpollFlags::EPOLLOUT
+            | EpollFlags::EPOLLRDHUP
+            | EpollFlags::EPOLLET;
         if self.watch(&socket, token, flags).is_err() {
             self.free.push(index);
             return;
@@ -75,7 +75,7 @@ impl Worker {
     fn pause_accepting(&mut self) {
         if self.accept_again.is_none() {
             for listener in &self.sockets.listeners {
-                let _ = epoll::delete(&self.epoll, listener);
+                let _ = self.epoll.delete(listener);
             }
         }
         self.accept_again = Some(self.responder.since_start() + ACCEPT_PAUSE);
@@ -90,7 +90,7 @@ impl Worker {
         }
         self.accept_again = None;
         for (token, listener) in (LISTENER..).zip(&self.sockets.listeners) {
-            let _ = self.watch(listener, token, epoll::EventFlags::IN);
+            let _ = self.watch(listener, token, EpollFlags::EPOLLIN);
         }
     }
 }
