@@ -3,6 +3,7 @@
 use crate::backend::BackendError;
 use crate::replay::tcp::TcpError;
 use crate::transport::rpc::CallError;
+use crate::workspace::ClaimError;
 use filestone_model::operation::OpKind;
 use filestone_wire::mount::MountStatus;
 use filestone_wire::nfs3::Status;
@@ -29,6 +30,9 @@ pub enum RunError {
     /// The plan contradicts itself or the target.
     #[error("{0}")]
     Unsuitable(String, Option<String>),
+    /// A directory could not be claimed, populated or removed.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
     /// The host's name means nothing.
     #[error("{host}: no such host: {source}")]
     Resolve {
@@ -163,7 +167,7 @@ impl RunError {
     /// Whose fault it is.
     pub fn guilt(&self) -> Guilt {
         match self {
-            RunError::Unsuitable(..) => Guilt::Usage,
+            RunError::Unsuitable(..) | RunError::Claim(_) => Guilt::Usage,
             RunError::MountElsewhere { source, .. } => source.guilt(),
             RunError::Connect { source, .. } if is_of_this_host(source) => Guilt::Environment,
             RunError::Tcp { source, .. } if source.system().is_some_and(is_of_this_host) => {
@@ -193,6 +197,7 @@ impl RunError {
     pub fn help(&self) -> Option<String> {
         match self {
             RunError::Unsuitable(_, help) => help.clone(),
+            RunError::Claim(error) => Some(error.help().into()),
             RunError::MountElsewhere { source, .. } => {
                 const ELSE: &str =
                     "if the port mapper is another server's, name the port of MOUNT (--mount-port)";

@@ -8,7 +8,7 @@ use super::changing::{Names, RENAMED, name};
 use super::fresh::{Fresh, Needed, Unchecked, beyond_first};
 use super::furnish::{self, FILE, FILE_MODE, directory_of};
 use super::place::Place;
-use crate::replay::local::listing::Listing;
+use crate::workspace::local::listing::Listing;
 use filestone_model::file_set::{
     Changing, Chooser, FILES_PER_DIRECTORY, Layout, file_name, link_name,
 };

@@ -178,7 +178,12 @@ pub(super) fn is_made_here(number: u64) -> bool {
 /// Directories are listed from behind their first entries, so this is where those end.
 pub(super) fn beyond_first(directory: impl rustix::fd::AsFd) -> Result<u64, Errno> {
     let mut buffer = Vec::with_capacity(4096);
-    let fresh = rustix::fs::openat(directory, c".", super::claim::DIRECTORY, Mode::empty())?;
+    let fresh = rustix::fs::openat(
+        directory,
+        c".",
+        crate::workspace::local::DIRECTORY,
+        Mode::empty(),
+    )?;
     let mut entries = rustix::fs::RawDir::new(&fresh, buffer.spare_capacity_mut());
     match entries.next() {
         Some(entry) => Ok(entry?.next_entry_cookie()),

@@ -4,12 +4,13 @@
 //! of the set are touched in it.
 
 use super::changing::{RENAMED, name};
-use super::claim::refused;
 use super::fresh::is_made_here;
-use super::place::Place;
+use super::place::{Place, refused};
 use crate::control::go_on;
 use crate::error::RunError;
-use crate::replay::local::listing::Listing;
+use crate::workspace::local::DIRECTORY;
+use crate::workspace::local::listing::Listing;
+use crate::workspace::tree;
 use filestone_model::file_set::{Changing, FILES_PER_DIRECTORY, Layout, file_name, link_name};
 use filestone_model::operation::OpKind;
 use filestone_wire::pattern;
@@ -20,8 +21,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-/// Files may be read and written by all who come into the set's directory.
-pub(super) const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
+pub(super) const FILE_MODE: Mode = Mode::from_raw_mode(tree::FILE_MODE);
 /// Data are written in pieces of this length.
 const PIECE_BYTES: usize = 1 << 20;
 /// How data files are opened.
@@ -115,7 +115,7 @@ fn settle_one(
     }
     let mut there = HashSet::new();
     let mut names = Vec::new();
-    let fresh = rustix::fs::openat(directory, c".", super::claim::DIRECTORY, Mode::empty())?;
+    let fresh = rustix::fs::openat(directory, c".", DIRECTORY, Mode::empty())?;
     Listing::new().read(fresh.as_fd(), |name, _| {
         if let Some(number) = changing.number_of(name) {
             if wanted.contains(&number) {

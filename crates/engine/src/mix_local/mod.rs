@@ -11,7 +11,6 @@
 
 mod caller;
 mod changing;
-mod claim;
 mod client;
 mod course;
 mod fresh;

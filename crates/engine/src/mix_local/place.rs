@@ -1,7 +1,9 @@
 //! One client's part of a file set, opened.
 
-use super::claim::{DIRECTORY, refused};
 use crate::error::RunError;
+use crate::workspace::Purpose;
+use crate::workspace::local::{self, DIRECTORY};
+use crate::workspace::tree::{At, DIRECTORY_MODE};
 use filestone_model::file_set::{Changing, Layout, client_directory, files_directory};
 use filestone_model::operation::OpKind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,8 +11,14 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// The set's directory keeps others out.
-const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o777);
+/// A refusal of the operating system, about something in a file set.
+pub(super) fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
+    let at = At {
+        path: &path.to_string_lossy(),
+        purpose: Purpose::FileSet,
+    };
+    local::refused(&at, errno, doing)
+}
 
 /// The directories of one client.
 #[derive(Debug)]
@@ -88,7 +96,7 @@ impl Place {
 
 /// A directory, and whether it had to be made.
 fn open_or_make(parent: BorrowedFd<'_>, name: &str) -> Result<(OwnedFd, bool), Errno> {
-    let is_new = match rustix::fs::mkdirat(parent, name, DIRECTORY_MODE) {
+    let is_new = match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
         Err(errno) => return Err(errno),

@@ -5,11 +5,13 @@
 //! Links are removed, never followed, and file systems mounted inside are never entered. The
 //! same over a connection of our own is `prepare::file_set::removal`'s.
 
-use super::claim::refused;
+use super::place::refused;
 use crate::error::RunError;
-use crate::replay::local::deletion::{self, NotRemoved};
-use crate::replay::local::listing::{Listing, is_dot};
-use crate::replay::local::nfs_mount;
+use crate::workspace::local::LocalTree;
+use crate::workspace::local::deletion::{self, NotRemoved};
+use crate::workspace::local::listing::{Listing, is_dot};
+use crate::workspace::local::nfs_mount;
+use crate::workspace::set_directory::SetDirectory;
 use filestone_model::file_set::{Part, client_of};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, FileType, SeekFrom};
@@ -37,8 +39,21 @@ struct Directory<'a> {
     device: u64,
 }
 
+/// Removes a set. What has a name in it that we do not give stays, with the directories that it
+/// is in, and is an error; the set is given up then.
+pub(super) fn remove(mut claim: SetDirectory<LocalTree>) -> Result<(), RunError> {
+    let device = rustix::fs::fstat(&claim.directory).map_or(0, |status| status.st_dev);
+    let removed = empty(claim.directory.as_fd(), Path::new(&claim.path), device)
+        .and_then(|()| claim.remove(&mut LocalTree));
+    if removed.is_err() {
+        // The first error is the one to report.
+        let _ = claim.give_up(&mut LocalTree);
+    }
+    removed
+}
+
 /// Takes away the directories of all clients.
-pub(super) fn empty(set: BorrowedFd<'_>, path: &Path, device: u64) -> Result<(), RunError> {
+fn empty(set: BorrowedFd<'_>, path: &Path, device: u64) -> Result<(), RunError> {
     let set = Directory {
         handle: set,
         path,
@@ -51,11 +66,7 @@ pub(super) fn empty(set: BorrowedFd<'_>, path: &Path, device: u64) -> Result<(),
 }
 
 /// An error if there is anything else in the directory than these names.
-pub(super) fn check_empty_but(
-    directory: BorrowedFd<'_>,
-    path: &Path,
-    names: &[&str],
-) -> Result<(), RunError> {
+fn check_empty_but(directory: BorrowedFd<'_>, path: &Path, names: &[&str]) -> Result<(), RunError> {
     let is_foreign = |name: &[u8]| {
         let mut names = names.iter();
         // They go by themselves.

@@ -2,7 +2,6 @@
 //! set left as it was.
 
 use super::caller::Caller;
-use super::claim::Claim;
 use super::client::{Board, Client, ClientEnd, Company, Shared};
 use super::course::Course;
 use super::fresh::{Needed, OBJECTS_MAX};
@@ -10,8 +9,9 @@ use super::furnish::{Furnished, furnish, settle};
 use super::kernel::Kernel;
 use super::learn::{self, LEARN_SECONDS};
 use super::mounted::{self, Mounted};
-use super::place::Place;
+use super::place::{Place, refused};
 use super::record::{Measured, record};
+use super::removal;
 use super::watch::Coordinator;
 use crate::clock::Clock;
 use crate::control::Observer;
@@ -20,14 +20,18 @@ use crate::error::RunError;
 use crate::processors::Meter;
 use crate::run::settle as settle_thread;
 use crate::transport::connect::allow_open_files;
-use filestone_model::file_set::Layout;
+use crate::workspace::Purpose;
+use crate::workspace::local::{self, LocalTree};
+use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
+use crate::workspace::tree::At;
+use filestone_model::file_set::{Layout, Recipe};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
 use filestone_model::mix::feedback::{Goal, Group};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    FeedbackArithmetic, MixCount, MixPlan, Plan, TargetPlan, WorkloadPlan,
+    FeedbackArithmetic, FileSetPlan, MixCount, MixPlan, Plan, TargetPlan, WorkloadPlan,
 };
 use filestone_model::time::Moment;
 use rustix::fd::AsFd;
@@ -36,6 +40,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant, SystemTime};
+
+/// A file set in a directory of this host.
+type Claim = SetDirectory<LocalTree>;
 
 /// Stack of a client's thread: buffers are on the heap.
 const STACK_BYTES: usize = 256 << 10;
@@ -143,7 +150,7 @@ impl Sites {
 
     fn claim(&self, mix: &MixPlan) -> Result<Vec<Claim>, RunError> {
         let claims = self.directories.iter();
-        claims.map(|at| Claim::of(at, &mix.file_set)).collect()
+        claims.map(|at| claim(at, &mix.file_set)).collect()
     }
 
     /// Whether files may be read and written past the client's cache: only NFS takes any length
@@ -181,6 +188,19 @@ impl Sites {
     }
 }
 
+/// Claims the set of `plan` in a directory.
+fn claim(directory: &Path, plan: &FileSetPlan) -> Result<Claim, RunError> {
+    let path = directory.to_string_lossy();
+    let at = At {
+        path: &path,
+        purpose: Purpose::FileSet,
+    };
+    let target = local::open(directory, &at)?;
+    let (recipe, other) = (Recipe::of(plan), OtherRecipe::Refuse);
+    let claimed = SetDirectory::claim(&mut LocalTree, target, &path, &plan.name, &recipe, other);
+    claimed.map(|(set, _)| set)
+}
+
 fn directory(target: &TargetPlan) -> Result<PathBuf, RunError> {
     let TargetPlan::Local(local) = target else {
         return Err(RunError::Internal(
@@ -205,10 +225,10 @@ fn directory(target: &TargetPlan) -> Result<PathBuf, RunError> {
 fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), (String, String)> {
     let mut first = Ok(());
     for claim in claims {
-        let path = claim.path.display().to_string();
+        let path = claim.path.clone();
         let left = match remove {
-            true => claim.remove(),
-            false => claim.give_up(),
+            true => removal::remove(claim),
+            false => claim.give_up(&mut LocalTree),
         };
         if let Err(error) = left {
             first = first.and(Err((path, error.to_string())));
@@ -229,17 +249,14 @@ fn prepare_and_measure(
     observer.preparing("checking the file set");
     let furnished = furnish_all((plan, mix, &kinds), layout, (claims, sites), stop)?;
     let (mut callers, mut file_set) = furnished;
-    file_set.paths = claims
-        .iter()
-        .map(|claim| claim.path.display().to_string())
-        .collect();
+    file_set.paths = claims.iter().map(|claim| claim.path.clone()).collect();
     if mix.local.feedback {
         observer.preparing("making what the client's caches cannot answer");
         freshen(&mut callers, needed(plan, mix), stop)?;
     }
     // What is still to be written would be background traffic.
     for claim in claims {
-        rustix::fs::syncfs(&claim.set).ok();
+        rustix::fs::syncfs(&claim.directory).ok();
     }
     let mut background = 0.0;
     let all = Kernel::together(&sites.kernels);
@@ -292,7 +309,12 @@ fn furnish_all(
         let Some(claim) = claims.get(client as usize % claims.len().max(1)) else {
             return Err(RunError::Internal("a mix without a directory".into()));
         };
-        let place = Place::open(claim.set.as_fd(), &claim.path, (client, layout), kinds)?;
+        let place = Place::open(
+            claim.directory.as_fd(),
+            Path::new(&claim.path),
+            (client, layout),
+            kinds,
+        )?;
         let furnished = furnish(&place, layout, kinds, stop)?;
         record.found += place.found + furnished.found;
         record.made += place.made + furnished.made;
@@ -301,7 +323,7 @@ fn furnish_all(
         let mut caller = Caller::new(place, layout, (mix, kinds), plan.seed, is_direct);
         caller
             .open_files()
-            .map_err(|errno| super::claim::refused(&path, errno, "opening its files"))?;
+            .map_err(|errno| refused(&path, errno, "opening its files"))?;
         callers.push(caller);
     }
     record.prepared_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -330,7 +352,7 @@ fn needed(plan: &Plan, mix: &MixPlan) -> Needed {
 /// Makes it, and then changes it: between the two lies the time of all.
 fn freshen(callers: &mut [Caller], needed: Needed, stop: &AtomicBool) -> Result<(), RunError> {
     let refused = |caller: &Caller, errno| {
-        super::claim::refused(
+        refused(
             &caller.place().path,
             errno,
             "making links and files for the run",

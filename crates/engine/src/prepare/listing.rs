@@ -1,10 +1,11 @@
 //! What is in a directory, before the run: names, and handles with attributes.
 
+use super::entry_of;
 use super::session::{Session, failed, owned};
-use super::{entry_of, own_directory};
 use crate::control::Cancellation;
 use crate::error::RunError;
-use crate::replay::nfs3::listing::Position;
+use crate::workspace::nfs::listing::Position;
+use crate::workspace::tree::join;
 use filestone_model::workload::FileEntry;
 use filestone_wire::nfs3::{Procedure, Status, Verifier, readdir, readdirplus};
 use filestone_wire::xdr::Decode;
@@ -177,7 +178,7 @@ fn look_up(
     name: &[u8],
     has_pattern: bool,
 ) -> Result<Option<FileEntry>, RunError> {
-    let path = own_directory::join(path, name);
+    let path = join(path, name);
     match session.lookup(&path, &directory.handle, name) {
         Ok(handle) => {
             let attributes = session.attributes(&path, &handle)?;

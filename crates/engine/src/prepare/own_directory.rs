@@ -6,7 +6,10 @@
 use super::listing;
 use super::session::{Session, failed, owned};
 use crate::error::RunError;
-use crate::replay::nfs3::emptying::Emptying;
+use crate::workspace::emptying::Emptying;
+use crate::workspace::error::never_empty;
+use crate::workspace::set_directory::MARKER;
+use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE, join};
 use filestone_model::workload::{FileEntry, ObjectKind};
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -15,8 +18,6 @@ use filestone_wire::nfs3::{
 use filestone_wire::xdr::Decode;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The file that marks the directory as ours.
-pub(super) const MARKER: &str = "made-by-filestone";
 /// What the marker says.
 const MARKER_TEXT: &[u8] =
     b"This directory was made by filestone, a benchmark. It is removed at the end of a run.\n\
@@ -46,23 +47,6 @@ fn attributes(mode: u32) -> Sattr3 {
         atime: SetTime::DontChange,
         mtime: SetTime::DontChange,
     }
-}
-
-/// What is said of a directory that has been emptied too often.
-pub fn never_empty(path: &str) -> RunError {
-    RunError::Unsuitable(
-        format!("{path}: never becomes empty: the server lists what it has removed"),
-        Some("or does somebody else make files in it?".into()),
-    )
-}
-
-/// A path with another component.
-pub fn join(path: &str, name: &[u8]) -> String {
-    format!(
-        "{}/{}",
-        path.trim_end_matches('/'),
-        String::from_utf8_lossy(name)
-    )
 }
 
 impl OwnDirectory {
@@ -137,7 +121,7 @@ impl OwnDirectory {
         };
         let args = create::Args {
             where_,
-            how: create::CreateHow::Guarded(attributes(0o600)),
+            how: create::CreateHow::Guarded(attributes(FILE_MODE)),
         };
         let bytes = session.call(Procedure::Create, &path, &args)?;
         let handle = match create::Reply::from_bytes(&bytes) {
@@ -171,7 +155,7 @@ impl OwnDirectory {
                 names => names?,
             };
             if !emptying.may_end(names.iter().map(Vec::as_slice)) {
-                return Err(never_empty(&self.path));
+                return Err(never_empty(&self.path).into());
             }
             for name in names {
                 sign.go_on()?;
@@ -183,7 +167,7 @@ impl OwnDirectory {
                 status => return Err(failed(&self.path, "RMDIR", status)),
             }
         }
-        Err(never_empty(&self.path))
+        Err(never_empty(&self.path).into())
     }
 
     /// What is in it.
@@ -246,7 +230,7 @@ fn mkdir_in(
     };
     let args = mkdir::Args {
         where_,
-        attributes: attributes(0o700),
+        attributes: attributes(DIRECTORY_MODE),
     };
     let bytes = session.call(Procedure::Mkdir, path, &args)?;
     match mkdir::Reply::from_bytes(&bytes) {

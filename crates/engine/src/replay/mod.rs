@@ -17,10 +17,11 @@ pub(crate) mod time;
 mod watch;
 
 pub use crate::control::{Progress, ProgressPhase};
+pub use crate::workspace::Beside;
 pub use layer::{Cancellation, Layer, LayerLost, Reply};
 pub use local::{LocalLayer, LocalOptions, LocalSite};
 pub use nfs3::{Nfs3Layer, Nfs3Options, Nfs3Site};
 pub use open::{BuiltIn, replay};
 pub use run::replay_on;
-pub use site::{Beside, Site, Trees};
+pub use site::{Site, Trees};
 pub use tcp::{TcpOptions, TcpSite};

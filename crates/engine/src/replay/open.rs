@@ -4,13 +4,13 @@ use super::local::{self, LocalOptions, LocalSite};
 use super::nfs3::{self, Nfs3Options, Nfs3Site};
 use super::round_robin::RoundRobin;
 use super::run::replay_on;
-use super::site::Beside;
 use super::tcp::{self, TcpOptions, TcpSite};
 use crate::control::Observer;
 use crate::control::{Cancellation, cancel_on};
 use crate::error::RunError;
 use crate::prepare::mount::resolve;
 use crate::run::check_pin;
+use crate::workspace::Beside;
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
@@ -171,7 +171,7 @@ impl<'run> Opening<'run> {
                 let directory = Path::new(directory);
                 // A lock tells runs on this host apart from what they left.
                 if replay.left_over != LeftOverPolicy::Refuse {
-                    local::remove_left_over_beside(directory, options.beside)?;
+                    local::remove_left_over_beside(directory, replay.left_over, options.beside)?;
                 }
                 LocalSite::claim(directory, options)
             }

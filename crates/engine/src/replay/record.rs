@@ -115,7 +115,10 @@ impl Measured {
         }
         if let Some((client, reason)) = self.left_behind {
             record.caveats.push(Caveat::LeftBehind {
-                path: format!("{}/client{client}", super::site::CLIENTS),
+                path: format!(
+                    "{}/client{client}",
+                    crate::workspace::test_directory::CLIENTS
+                ),
                 reason,
             });
         }

@@ -69,7 +69,7 @@ pub fn replay_on<S: Site>(
             error => error.to_string(),
         };
         record.caveats.push(Caveat::LeftBehind {
-            path: super::site::CLIENTS.into(),
+            path: crate::workspace::test_directory::CLIENTS.into(),
             reason,
         });
     }

@@ -1,45 +1,12 @@
 //! The place that a replay works in, and how it is left as it was found.
 //!
-//! Every layer that keeps files has one directory under test, and in it one
-//! directory `clients`, which the run makes, marks as its own and takes away
-//! again. Client *i* lives in `clients/client<i>`. Whatever else is in the
-//! directory under test is never changed and never deleted; links are never
-//! followed while deleting. Where another program has a `clients` there, the run's own is in
-//! a directory `filestone` beside it.
+//! Every layer that keeps files claims a directory `clients` for the run
+//! (`workspace::test_directory`). Client *i* lives in `clients/client<i>`.
 
 use super::layer::{Layer, LayerLost};
 use crate::control::Cancellation;
 use crate::error::RunError;
 use filestone_model::measure::run_record::Target;
-
-/// The directory in the directory under test that belongs to the run.
-pub const CLIENTS: &str = "clients";
-
-/// The file in it that says so.
-pub const MARKER: &str = ".filestone";
-
-/// The directory in the directory under test in which a run makes its own `clients` where
-/// there is one of another program's.
-pub const BESIDE: &str = "filestone";
-
-/// When a run works beside a `clients` that filestone has not made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Beside {
-    /// If there is nothing in it: then there is nothing that the user could have meant.
-    #[default]
-    IfEmpty,
-    /// Whatever it is: dbench leaves it behind, and runs there again.
-    Always,
-}
-
-/// What whoever asked should know of a run that works beside a `clients`.
-pub(super) fn beside_remark(under_test: &str) -> String {
-    let under_test = under_test.trim_end_matches('/');
-    format!(
-        "{under_test}/{CLIENTS} was not made by filestone and stays as it is; \
-         working beside it, in {under_test}/{BESIDE}"
-    )
-}
 
 /// A place to replay in, claimed for one run.
 pub trait Site: Sync {

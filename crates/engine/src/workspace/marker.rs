@@ -66,9 +66,11 @@ impl Marker<'_> {
     }
 }
 
-/// A marker's text with blanks after it, which make it as long as all others.
-pub(crate) fn padded(text: &str) -> String {
-    let blanks = PADDED_BYTES.saturating_sub(text.len());
+/// A marker's text with blanks after it, which make it as long as all others, and as the one of
+/// `old_len` bytes that it is written over: what a user has added there must not go on being read.
+pub(crate) fn padded(text: &str, old_len: u64) -> String {
+    let old_len = usize::try_from(old_len.min(MARKER_MAX_BYTES.into())).unwrap_or_default();
+    let blanks = PADDED_BYTES.max(old_len).saturating_sub(text.len());
     let mut padded = String::from(text);
     if blanks > 0 {
         padded.extend(std::iter::repeat_n(' ', blanks - 1));
@@ -133,6 +135,15 @@ impl Owner {
             is_given_up: text.lines().any(|line| line == GIVEN_UP),
             has_locked: text.lines().any(|line| line == LOCKED),
         })
+    }
+
+    /// One that is not known, because it has not written its marker yet.
+    pub(crate) fn unknown(path: &str) -> Self {
+        let path = path.into();
+        Self {
+            path,
+            ..Self::default()
+        }
     }
 
     /// Whether its run still lives.
@@ -230,12 +241,14 @@ mod tests {
     #[test]
     fn one_text_fits_into_the_place_of_another() {
         let texts = [of_process("1"), of_process("4194304") + "given up\n"];
-        let padded = texts.map(|text| padded(&text));
+        let padded = texts.map(|text| padded(&text, 0));
         assert_eq!(padded.each_ref().map(String::len), [PADDED_BYTES; 2]);
         assert!(read(&padded[1]).is_given_up && !read(&padded[0]).is_given_up);
-        assert_eq!(super::padded("").len(), PADDED_BYTES);
+        assert_eq!(super::padded("", 0).len(), PADDED_BYTES);
         let long = "x".repeat(3000);
-        assert_eq!(super::padded(&long), long);
+        assert_eq!(super::padded(&long, 0), long);
+        assert_eq!(super::padded("", 3000).len(), 3000);
+        assert_eq!(super::padded("", u64::MAX).len(), MARKER_MAX_BYTES as usize);
         // What a user adds with an editor.
         assert!(read(&format!("{}given up\n", padded[0])).is_given_up);
     }

@@ -1,9 +1,26 @@
-//! The directories that runs make for themselves on the target, and leave as they found it.
+//! The directories that runs make for themselves on the target, and leave as they found it:
+//! `clients` of a replay, and the file set of a mix.
 //!
 //! | module | what is there |
 //! |---|---|
 //! | `marker` | the file that names a directory's owner, and whether that still runs |
+//! | `tree`, `local`, `nfs` | what is needed of a tree of files, on this host and on a server |
+//! | `test_directory` | `clients`: claimed, given up, removed |
+//! | `set_directory` | the directory of a file set, likewise, and taken over from another run |
+//! | `emptying` | an end to directories that never become empty |
+//! | `error` | why not |
+//!
+//! Why it is so: docs/design/workspace.md.
 
+pub(crate) mod emptying;
+pub(crate) mod error;
+pub(crate) mod local;
 pub(crate) mod marker;
+pub(crate) mod nfs;
+pub(crate) mod set_directory;
+pub(crate) mod test_directory;
+pub(crate) mod tree;
 
+pub use error::{ClaimError, Purpose};
 pub use marker::Owner;
+pub use test_directory::Beside;

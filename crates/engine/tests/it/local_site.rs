@@ -9,6 +9,7 @@ use filestone_engine::replay::{Beside, Layer, Site, Trees};
 use filestone_engine::{Guilt, RunError};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};
+use filestone_model::plan::LeftOverPolicy;
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -172,7 +173,8 @@ fn who_asks_for_it_works_beside_whatever_is_called_clients() {
         // What is left over there is known again.
         claim().release(Trees::Keep).unwrap();
         assert!(place.join("clients").exists());
-        let left_over = remove_left_over_beside(directory.path(), Beside::Always).unwrap();
+        let policy = LeftOverPolicy::RemoveIfOver;
+        let left_over = remove_left_over_beside(directory.path(), policy, Beside::Always).unwrap();
         assert_eq!(left_over.unwrap().process, Some(std::process::id()));
         assert!(!place.join("clients").exists());
         assert_eq!(fs::read(place.join("mine")).unwrap(), b"mine");

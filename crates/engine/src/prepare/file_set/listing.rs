@@ -1,7 +1,7 @@
 //! What is in a directory, with the kind, the length and the handle of each object.
 
 use crate::replay::nfs3::calls::{Nfs, Outcome};
-use crate::replay::nfs3::listing::Position;
+use crate::workspace::nfs::listing::Position;
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure, Status};
 
 /// Bytes of a page.
@@ -30,15 +30,8 @@ impl Object {
 
 /// The object of this name; `None` if there is none.
 pub fn find(nfs: &mut Nfs, directory: &Handle, name: &[u8]) -> Outcome<Option<Object>> {
-    let found = match nfs.lookup(directory, name) {
-        Err(failure) if failure.is(Status::NOENT) => return Ok(None),
-        found => found?,
-    };
-    let attributes = match found.attributes {
-        Some(attributes) => attributes,
-        None => nfs.attributes(&found.handle)?,
-    };
-    Ok(Some(Object::new(found.handle, &attributes)))
+    let found = nfs.find_object(directory, name)?;
+    Ok(found.map(|(handle, attributes)| Object::new(handle, &attributes)))
 }
 
 /// Shows `each` what is in `directory`, until it has seen enough and says so.

@@ -8,6 +8,7 @@ use crate::error::RunError;
 use crate::prepare::pipeline::{WINDOW, Work, WorkError};
 use crate::prepare::session::failed;
 use crate::replay::nfs3::calls::permissions;
+use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE};
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
 use filestone_wire::nfs3::create::CreateHow;
@@ -201,7 +202,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
             }
             Changing::SymbolicLinks => make_link(where_, SPARE_TARGET, out),
             Changing::Nodes => {
-                let what = MknodData::Fifo(permissions(0o644));
+                let what = MknodData::Fifo(permissions(FILE_MODE));
                 mknod::Args { where_, what }.encode(out);
             }
             Changing::Directories => make_directory(where_, out),
@@ -419,12 +420,12 @@ fn named<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
 }
 
 fn make_directory(where_: DirOpArgs<'_>, out: &mut Writer<'_>) {
-    let attributes = permissions(0o755);
+    let attributes = permissions(DIRECTORY_MODE);
     mkdir::Args { where_, attributes }.encode(out);
 }
 
 fn make_file(where_: DirOpArgs<'_>, out: &mut Writer<'_>) {
-    let how = CreateHow::Guarded(permissions(0o644));
+    let how = CreateHow::Guarded(permissions(FILE_MODE));
     create::Args { where_, how }.encode(out);
 }
 

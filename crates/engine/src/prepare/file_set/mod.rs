@@ -2,7 +2,6 @@
 //!
 //! | module | what is there |
 //! |---|---|
-//! | `claim` | whose the set's directory is, and which run works in it |
 //! | `places` | where each object is in the file table and on the server |
 //! | `listing`, `survey` | what is there already, and right |
 //! | `making`, `writing` | the calls that make the rest |
@@ -11,7 +10,6 @@
 //! What a set consists of is `filestone_model::file_set`'s. The layout of the tree, and what
 //! is checked of it, is in docs/reference/file-set.md.
 
-mod claim;
 mod listing;
 mod making;
 mod names;
@@ -29,7 +27,7 @@ use crate::replay::nfs3::calls::Nfs;
 use crate::replay::nfs3::connection::{Connection, Program};
 use crate::transport::Dial;
 use crate::transport::retry::Retry;
-use claim::{Before, Home};
+use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
 use filestone_model::file_set::{Changing, ClientSet, Layout, Recipe, file_name};
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::operation::OpKind;
@@ -84,7 +82,7 @@ pub struct FileSet {
 /// The directories that this process has claimed.
 #[derive(Debug, Default)]
 struct Claims {
-    homes: Vec<Home>,
+    homes: Vec<SetDirectory<Nfs>>,
 }
 
 /// Finds, checks and completes the file set, or makes it.
@@ -275,16 +273,15 @@ impl Claims {
                 home_of_root.push(home);
                 continue;
             }
-            let place = (path.as_str(), *root);
-            let name = &order.plan.name;
-            let claimed = Home::claim(remover.nfs, place, name, &recipe)?;
-            let (home, before) = claimed;
-            self.homes.push(home.clone());
+            let (nfs, name) = (&mut *remover.nfs, &order.plan.name);
+            let other = OtherRecipe::TakeOver;
+            let (home, has_other) = SetDirectory::claim(nfs, *root, path, name, &recipe, other)?;
             seen.push(*root);
-            home_of_root.push(self.homes.len() - 1);
-            if before == Before::Other {
+            home_of_root.push(self.homes.len());
+            self.homes.push(home);
+            if let Some(home) = self.homes.last().filter(|_| has_other) {
                 observer.preparing(&format!("removing another file set in {}", home.path));
-                remover.empty(&home.path, &home.handle)?;
+                remover.empty(&home.path, &home.directory)?;
                 home.enter_recipe(remover.nfs, &recipe)?;
             }
         }
@@ -312,7 +309,7 @@ impl Claims {
             // One that fails does not keep the others.
             let mut result = Ok(());
             for home in &self.homes {
-                result = result.and(home.release(&mut nfs));
+                result = result.and(home.give_up(&mut nfs));
             }
             result
         })
@@ -478,22 +475,14 @@ impl Claims {
     fn remove_all(&mut self, session: &Session, sign: &Cancellation) -> Result<(), RunError> {
         let mut nfs = connect(session, sign)?;
         let mut pipeline = pipeline(session, sign)?;
-        while let Some(home) = self.homes.last() {
-            if !home.is_ours(&mut nfs)? {
-                return Err(RunError::Unsuitable(
-                    format!(
-                        "{}: is not ours any more: it has not been removed",
-                        home.path
-                    ),
-                    Some("did somebody change the file made-by-filestone in it?".into()),
-                ));
-            }
+        while let Some(home) = self.homes.last_mut() {
+            home.check_ours(&mut nfs)?;
             let mut remover = Remover {
                 nfs: &mut nfs,
                 pipeline: &mut pipeline,
                 sign,
             };
-            remover.empty(&home.path, &home.handle)?;
+            remover.empty(&home.path, &home.directory)?;
             home.remove(&mut nfs)?;
             self.homes.pop();
         }

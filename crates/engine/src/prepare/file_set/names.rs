@@ -1,9 +1,9 @@
 //! Names taken away, many at a time.
 
 use crate::error::RunError;
-use crate::prepare::own_directory::join;
 use crate::prepare::pipeline::{Work, WorkError};
 use crate::prepare::session::failed;
+use crate::workspace::tree::join;
 use filestone_wire::nfs3::{DirOpArgs, Handle, Procedure, Status, remove, rmdir};
 use filestone_wire::xdr::{Decode, Encode, Writer};
 

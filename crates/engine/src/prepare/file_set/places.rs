@@ -4,8 +4,9 @@
 //! directories of its data files, those in which names come and go, the data files, the
 //! symbolic links. Names that come and go have no place in it.
 
-use super::claim::Home;
-use crate::prepare::own_directory::join;
+use crate::replay::nfs3::calls::Nfs;
+use crate::workspace::set_directory::SetDirectory;
+use crate::workspace::tree::join;
 use filestone_model::file_set::{
     Changing, ChangingDirectories, ClientSet, FILES_PER_DIRECTORY, Layout, client_directory,
     file_name, files_directory, link_name,
@@ -37,7 +38,7 @@ pub struct Places<'a> {
     pub changing: Vec<Changing>,
     /// Those of them in which names come and go.
     pub changed: Vec<Changing>,
-    pub homes: &'a [Home],
+    pub homes: &'a [SetDirectory<Nfs>],
     /// Which home each of the given directories has.
     pub home_of_root: &'a [usize],
     links: u32,
@@ -48,7 +49,7 @@ impl<'a> Places<'a> {
     pub fn new(
         layout: &'a Layout,
         kinds: &[OpKind],
-        homes: &'a [Home],
+        homes: &'a [SetDirectory<Nfs>],
         home_of_root: &'a [usize],
     ) -> Self {
         let all = Changing::ALL.into_iter();
@@ -173,7 +174,9 @@ impl<'a> Places<'a> {
     pub fn parent(&self, index: u32) -> Handle {
         let (client, part) = self.part(index);
         match self.parent_part(part) {
-            None => self.home(client).map_or(Handle::EMPTY, |home| home.handle),
+            None => self
+                .home(client)
+                .map_or(Handle::EMPTY, |home| home.directory),
             Some(parent) => self.handle(self.index(client, parent)),
         }
     }
@@ -223,7 +226,7 @@ impl<'a> Places<'a> {
         home.copied().unwrap_or_default()
     }
 
-    fn home(&self, client: u32) -> Option<&Home> {
+    fn home(&self, client: u32) -> Option<&SetDirectory<Nfs>> {
         self.homes.get(self.home_index(client))
     }
 

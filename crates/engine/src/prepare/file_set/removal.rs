@@ -1,15 +1,15 @@
 //! A file set taken away: what is in its directories and has a name that we give, and the
 //! directories. What has another name stays, and so do the directories that it is in.
 
-use super::claim::error_at;
 use super::listing;
 use super::names::{Doomed, Removal};
 use crate::control::Cancellation;
 use crate::error::RunError;
-use crate::prepare::own_directory::{join, never_empty};
 use crate::prepare::pipeline::Pipeline;
-use crate::replay::nfs3::calls::Nfs;
-use crate::replay::nfs3::emptying::Emptying;
+use crate::replay::nfs3::calls::{Failure, Nfs};
+use crate::workspace::emptying::Emptying;
+use crate::workspace::error::{Purpose, never_empty};
+use crate::workspace::tree::{At, Step, join};
 use filestone_model::file_set::{Part, client_of};
 use filestone_wire::nfs3::{FileType, Handle};
 
@@ -24,8 +24,14 @@ pub fn check_end<'n>(
 ) -> Result<(), RunError> {
     match emptying.may_end(listed) {
         true => Ok(()),
-        false => Err(never_empty(path)),
+        false => Err(never_empty(path).into()),
     }
+}
+
+/// The error of a directory that cannot be listed.
+pub fn not_listed(path: &str) -> impl Fn(Failure) -> RunError {
+    let purpose = Purpose::FileSet;
+    At { path, purpose }.failed::<Nfs>(Step::List)
 }
 
 /// Directories with their names and handles.
@@ -87,7 +93,7 @@ impl Remover<'_> {
             }
             directories.len() >= BATCH
         })
-        .map_err(|failure| error_at(path, "READDIRPLUS", failure))?;
+        .map_err(not_listed(path))?;
         Ok(directories)
     }
 
@@ -129,7 +135,7 @@ impl Remover<'_> {
             }
             has_more
         })
-        .map_err(|failure| error_at(path, "READDIRPLUS", failure))?;
+        .map_err(not_listed(path))?;
         Ok(has_more)
     }
 

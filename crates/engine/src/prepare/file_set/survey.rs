@@ -1,13 +1,12 @@
 //! What of a set is there already, and right.
 
-use super::claim::error_at;
 use super::listing::{self, Object};
 use super::names::Doomed;
 use super::places::{Part, Places};
-use super::removal::{BATCH, Remover, check_end};
+use super::removal::{BATCH, Remover, check_end, not_listed};
 use crate::error::RunError;
-use crate::prepare::own_directory::join;
-use crate::replay::nfs3::emptying::Emptying;
+use crate::workspace::emptying::Emptying;
+use crate::workspace::tree::join;
 use filestone_model::file_set::{
     Changing, FILES_PER_DIRECTORY, client_of, file_of, files_directory_of, link_of,
 };
@@ -64,7 +63,7 @@ pub fn find_clients(
         list(
             remover,
             &home.path,
-            &home.handle,
+            &home.directory,
             |name| client_of(name).is_some_and(|client| client < clients),
             |name, object| {
                 // A name is only once in a directory, unless the server lists it twice.
@@ -304,7 +303,7 @@ fn list(
         each(name, object);
         false
     })
-    .map_err(|failure| error_at(path, "READDIRPLUS", failure))
+    .map_err(not_listed(path))
 }
 
 impl Spare {

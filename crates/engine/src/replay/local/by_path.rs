@@ -3,11 +3,12 @@
 //! the network. Names mean exactly what they say, case included, and links are
 //! not followed.
 
+use super::LocalLayer;
 use super::answer::{Answer, Done};
 use super::locks::Range;
 use super::names::LOOK;
 use super::territory::must_be_ours;
-use super::{LocalLayer, nfs_mount};
+use crate::workspace::local::nfs_mount;
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;
 use rustix::fd::AsFd;

@@ -19,24 +19,18 @@
 
 mod answer;
 mod by_path;
-mod claim;
-pub(crate) mod deletion;
 mod dos_attributes;
 mod handles;
-pub(crate) mod listing;
 mod locks;
-pub(crate) mod marked_directory;
 mod names;
-pub(crate) mod nfs_mount;
 mod options;
 mod site;
 mod territory;
 mod transfer;
 mod verbs;
 
-pub use claim::{remove_left_over, remove_left_over_beside};
 pub use options::LocalOptions;
-pub use site::LocalSite;
+pub use site::{LocalSite, remove_left_over, remove_left_over_beside};
 
 use super::layer::{Cancellation, Layer, LayerLost, Reply};
 use answer::{Answer, Refusal, reply};

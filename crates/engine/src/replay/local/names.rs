@@ -10,7 +10,8 @@
 //! searched for a name that differs in case only, component by component if the
 //! parent is not there either. Case is that of A to Z.
 
-use super::listing::Listing;
+use crate::workspace::local::DIRECTORY;
+use crate::workspace::local::listing::{Listing, is_dot};
 use filestone_model::load::wildcard;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
@@ -20,12 +21,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// How a directory is opened to be read.
-pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 /// How a file is opened that may be somebody else's: a pipe among those must not
 /// keep us waiting.
@@ -312,7 +307,7 @@ impl Names {
         let directory = self.open(path, DIRECTORY, Mode::empty())?;
         let mut more = false;
         self.listing.read(directory.as_fd(), |entry, _| {
-            if entry == but || super::listing::is_dot(entry) {
+            if entry == but || is_dot(entry) {
                 return ControlFlow::Continue(());
             }
             more = true;

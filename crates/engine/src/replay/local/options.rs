@@ -1,6 +1,6 @@
 //! How the local layer works.
 
-use crate::replay::site::Beside;
+use crate::workspace::Beside;
 
 /// How the local layer works. Each field is an option of dbench's, or what that
 /// option lacked.

@@ -1,15 +1,19 @@
 //! A directory of this host as the place of a replay.
 
-use super::claim::{self, Claim, Ground, UnderTest, open_directory, refused, unsuitable};
 use super::dos_attributes::{self, DosAttributes};
 use super::names::Names;
 use super::transfer::Transfers;
-use super::{LocalLayer, LocalOptions, deletion, nfs_mount};
+use super::{LocalLayer, LocalOptions};
 use crate::error::RunError;
-use crate::replay::site::{CLIENTS, MARKER, Site, Trees, beside_remark};
+use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::transport::connect::allow_open_files;
+use crate::workspace::local::{self, LocalTree, deletion};
+use crate::workspace::test_directory::{self, BESIDE, CLIENTS, MARKER, TestDirectory};
+use crate::workspace::tree::At;
+use crate::workspace::{Beside, ClaimError, Owner, Purpose};
 use filestone_model::measure::run_record::Target;
+use filestone_model::plan::LeftOverPolicy;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
@@ -33,10 +37,9 @@ const STATX_DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 #[derive(Debug)]
 pub struct LocalSite {
     directory: PathBuf,
-    root: OwnedFd,
-    claim: Claim,
-    /// If the run works in a place of its own in it, the directory under test.
-    beside: Option<UnderTest>,
+    claim: TestDirectory<LocalTree>,
+    /// The file system that it is on.
+    device: u64,
     options: LocalOptions,
     /// With O_DIRECT, what offsets and lengths must be multiples of.
     direct_unit: Option<u64>,
@@ -46,27 +49,52 @@ pub struct LocalSite {
     is_held: bool,
 }
 
+/// Removes what a run has left over in `directory`: only a `clients` with our
+/// marker in it, and only if no run holds it. `None` if there is no `clients`, or nothing
+/// but an empty one.
+pub fn remove_left_over(directory: &Path) -> Result<Option<Owner>, RunError> {
+    remove_left_over_beside(directory, LeftOverPolicy::Remove, Beside::IfEmpty)
+}
+
+/// The same by the policy; of a run that worked beside another program's `clients`, too.
+pub fn remove_left_over_beside(
+    directory: &Path,
+    policy: LeftOverPolicy,
+    beside: Beside,
+) -> Result<Option<Owner>, RunError> {
+    let path = directory.to_string_lossy();
+    let root = local::open(directory, &at(&path))?;
+    test_directory::remove_left_over(&mut LocalTree, &root, &path, policy, beside)
+}
+
+fn at(path: &str) -> At<'_> {
+    let purpose = Purpose::Replay;
+    At { path, purpose }
+}
+
+fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
+    local::refused(&at(&path.to_string_lossy()), errno, doing)
+}
+
 impl LocalSite {
     /// Claims `directory`: makes `clients` in it, or beside one of another program's, and
     /// sees whether the file system can do what the options ask for.
     pub fn claim(directory: &Path, options: LocalOptions) -> Result<Self, RunError> {
-        let root = open_directory(directory)?;
+        let root = local::open(directory, &at(&directory.to_string_lossy()))?;
         // Extended attributes are read by absolute path.
         let directory = std::fs::canonicalize(directory).map_err(|source| RunError::System {
             what: format!("find out where {} is", directory.display()),
             source,
         })?;
-        let Ground {
-            root,
-            directory,
-            claim,
-            beside,
-        } = Ground::claim(root, directory, options.beside)?;
+        let path = directory.to_string_lossy();
+        let claim = TestDirectory::claim(&mut LocalTree, root, &path, options.beside)?;
         let mut site = Self {
-            directory,
-            root,
+            directory: match claim.is_beside() {
+                true => directory.join(BESIDE),
+                false => directory,
+            },
+            device: 0,
             claim,
-            beside,
             options,
             direct_unit: None,
             links: Arc::new(AtomicBool::new(false)),
@@ -119,25 +147,28 @@ impl LocalSite {
     }
 
     fn probe(&mut self) -> Result<(), RunError> {
-        if self.options.xattr {
-            let probed = match &self.claim.marker {
-                Some(marker) => dos_attributes::probe(marker),
-                None => Ok(()),
-            };
-            probed.map_err(|errno| no_attributes(&self.directory, errno))?;
+        self.device = rustix::fs::fstat(&self.claim.clients)
+            .map_err(|errno| refused(&self.directory, errno, "looking at it"))?
+            .st_dev;
+        let path = || self.directory.to_string_lossy().into_owned();
+        if let Some(marker) = self.claim.lock.as_ref().filter(|_| self.options.xattr) {
+            let probed = dos_attributes::probe(marker);
+            probed.map_err(|errno| ClaimError::NoAttributes {
+                path: path(),
+                name: dos_attributes::NAME,
+                errno,
+            })?;
         }
         if self.options.direct {
-            let unit = direct_unit(&self.claim);
-            self.direct_unit = Some(unit.map_err(|errno| no_direct(&self.directory, errno))?);
+            let unit = direct_unit(&self.claim.clients);
+            let path = path();
+            self.direct_unit = Some(unit.map_err(|errno| ClaimError::NoDirect { path, errno })?);
         }
         Ok(())
     }
 
     fn remove(&mut self) -> Result<(), RunError> {
-        claim::remove(&mut self.claim, self.root.as_fd(), &self.directory)?;
-        if let Some(under_test) = &self.beside {
-            under_test.remove_place()?;
-        }
+        self.claim.remove(&mut LocalTree)?;
         if self.is_temporary {
             rustix::fs::rmdir(&self.directory)
                 .map_err(|errno| refused(&self.directory, errno, "removing it"))?;
@@ -146,29 +177,10 @@ impl LocalSite {
     }
 }
 
-fn no_attributes(directory: &Path, errno: Errno) -> RunError {
-    unsuitable(
-        directory,
-        &format!(
-            "the file system takes no extended attribute {}: {errno}",
-            dos_attributes::NAME
-        ),
-        "leave --xattr out, or use a file system that has user attributes",
-    )
-}
-
-fn no_direct(directory: &Path, errno: Errno) -> RunError {
-    unsuitable(
-        directory,
-        &format!("the file system opens no file with O_DIRECT: {errno}"),
-        "leave --direct out, or use a file system on a device",
-    )
-}
-
 /// Opens the marker with O_DIRECT and asks what transfers must look like.
-fn direct_unit(claim: &Claim) -> Result<u64, Errno> {
+fn direct_unit(clients: &OwnedFd) -> Result<u64, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let file = rustix::fs::openat(&claim.clients, MARKER, flags, Mode::empty())?;
+    let file = rustix::fs::openat(clients, MARKER, flags, Mode::empty())?;
     let told = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, STATX_DIOALIGN)
         .map(|answer| u64::from(answer.stx_dio_offset_align))
         .unwrap_or_default();
@@ -193,20 +205,19 @@ impl Site for LocalSite {
     }
 
     fn remark(&self) -> Option<String> {
-        let under_test = self.beside.as_ref()?;
-        Some(beside_remark(&under_test.path().to_string_lossy()))
+        self.claim.remark()
     }
 
     fn layer(&self, client: u32) -> Result<LocalLayer, RunError> {
         // A descriptor of its own: clients that share one share its reference
         // count, and with it a cache line.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::openat(&self.root, c".", flags, Mode::empty())
+        let root = rustix::fs::openat(&self.claim.root, c".", flags, Mode::empty())
             .map_err(|errno| refused(&self.directory, errno, "opening it"))?;
         Ok(LocalLayer {
             client,
             options: self.options,
-            device: self.claim.device,
+            device: self.device,
             names: Names::new(
                 root,
                 &self.directory,
@@ -223,69 +234,31 @@ impl Site for LocalSite {
     fn clean_up(&self, client: u32, layer: &mut LocalLayer) -> Result<(), LayerLost> {
         layer.end_pass()?;
         let name = format!("client{client}");
-        deletion::remove_tree(
-            self.claim.clients.as_fd(),
-            name.as_bytes(),
-            self.claim.device,
+        deletion::remove_tree(self.claim.clients.as_fd(), name.as_bytes(), self.device).map_err(
+            |error| LayerLost {
+                what: format!(
+                    "{}: {error}",
+                    self.directory.join(CLIENTS).join(name).display()
+                ),
+            },
         )
-        .map_err(|error| LayerLost {
-            what: format!(
-                "{}: {error}",
-                self.directory.join(CLIENTS).join(name).display()
-            ),
-        })
     }
 
     fn release(mut self, trees: Trees) -> Result<(), RunError> {
         self.is_held = false;
         match trees {
             Trees::Remove => self.remove(),
-            Trees::Keep => self
-                .claim
-                .marker
-                .iter()
-                .try_for_each(nfs_mount::unlock)
-                .map_err(|errno| refused(&self.directory, errno, "giving up its marker")),
+            Trees::Keep => self.claim.give_up(&mut LocalTree),
         }
     }
 }
 
-/// Nobody releases it when a thread of the run panics: then there is nobody left
-/// to tell of an error, either.
+/// It is not released when a thread of the run panics: then there is nothing left that could
+/// report an error, either.
 impl Drop for LocalSite {
     fn drop(&mut self) {
         if self.is_held {
             self.remove().ok();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Guilt;
-
-    #[test]
-    fn what_a_file_system_cannot_do_is_said_with_the_option_to_leave_out() {
-        let directory = Path::new("/srv/test");
-        for (error, option) in [
-            (no_direct(directory, Errno::INVAL), "--direct"),
-            (no_attributes(directory, Errno::OPNOTSUPP), "--xattr"),
-        ] {
-            assert_eq!(error.guilt(), Guilt::Usage);
-            assert!(
-                error.to_string().starts_with("/srv/test: the file system"),
-                "{error}"
-            );
-            assert!(error.help().is_some_and(|help| help.contains(option)));
-        }
-    }
-
-    #[test]
-    fn a_full_file_system_and_a_read_only_one_are_told_apart() {
-        let say = |errno| refused(Path::new("/d"), errno, "making a directory in it").to_string();
-        assert!(say(Errno::NOSPC).contains("the file system is full"));
-        assert!(say(Errno::ROFS).contains("mounted read-only"));
-        assert!(say(Errno::ACCESS).contains("is not allowed"));
     }
 }

@@ -6,7 +6,7 @@
 //! one aimed at the marker.
 
 use super::answer::Refusal;
-use crate::replay::site::{CLIENTS, MARKER};
+use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::Cause;
 
 /// Whether it is the directory `clients` itself.

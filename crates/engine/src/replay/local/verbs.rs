@@ -1,12 +1,13 @@
 //! The verbs of CIFS-style loads, and the system calls that they become.
 
+use super::LocalLayer;
 use super::answer::{Answer, Done, Refusal};
 use super::handles::Handle;
 use super::locks::{self, Range};
-use super::names::{DIRECTORY, LOOK, Resolved, split};
+use super::names::{LOOK, Resolved, split};
 use super::territory::{is_clients, is_ours, must_be_ours};
-use super::{LocalLayer, deletion, nfs_mount};
-use crate::replay::site::{CLIENTS, MARKER};
+use crate::workspace::local::{DIRECTORY, deletion, nfs_mount};
+use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
 use rustix::fd::{AsFd, OwnedFd};

@@ -8,7 +8,7 @@ use super::calls::{Failure, Object, Outcome, permissions, times_of_server};
 use super::layer::{Found, Nfs3Layer, check_own, is_clients};
 use super::names::split;
 use super::open_files::OpenFile;
-use crate::replay::site::{CLIENTS, MARKER};
+use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
 use filestone_wire::nfs3::create::CreateHow;

@@ -4,31 +4,24 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `site` | the place on the server: claimed, left as it was found |
-//! | `claim`, `marker_file` | the marker that says whose the directory `clients` is |
 //! | `layer` | which verb becomes what; paths to handles |
 //! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
 //! | `transfer` | file data in pieces of the server's size |
 //! | `names`, `open_files` | what a client remembers |
-//! | `listing`, `remove`, `emptying` | directories to their end, trees to theirs |
 //! | `locks` | NLM |
 //! | `calls`, `connection`, `incoming` | one call at a time over TCP |
 //!
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
 pub(crate) mod calls;
-mod claim;
 pub(crate) mod connection;
-pub(crate) mod emptying;
 mod incoming;
 mod layer;
-pub(crate) mod listing;
 mod locks;
 mod lowering;
-mod marker_file;
 mod names;
 mod open_files;
 mod options;
-pub(crate) mod remove;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod site;

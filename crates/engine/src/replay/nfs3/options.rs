@@ -1,8 +1,8 @@
 //! How a load is replayed on an NFS server.
 
 use crate::control::Cancellation;
-use crate::replay::site::Beside;
 use crate::transport::retry::Retry;
+use crate::workspace::Beside;
 use filestone_model::load::Generation;
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! A directory on an NFS server as the place of a replay.
 
 use super::calls::{Failure, Nfs};
-use super::claim::{Ground, NEVER_EMPTY};
 use super::connection::{Connection, Program};
 use super::layer::{Nfs3Layer, Place, Transfers};
 use super::locks::Locks;
@@ -9,11 +8,14 @@ use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
 use crate::error::RunError;
 use crate::prepare::mount::{self, Caller, Mounted};
-use crate::replay::site::{CLIENTS, Site, Trees, beside_remark};
+use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::transport::Dial;
 use crate::transport::retry::Retry;
-use crate::workspace::Owner as LeftOver;
+use crate::workspace::error::NEVER_EMPTY;
+use crate::workspace::test_directory::{self, CLIENTS, TestDirectory};
+use crate::workspace::tree::{At, Step, Tree};
+use crate::workspace::{Owner, Purpose};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
@@ -47,34 +49,13 @@ pub struct Nfs3Site {
     lock_manager: Option<Dial>,
     credentials: Credentials,
     options: Nfs3Options,
-    place: Place,
-    path: String,
-    /// If the run works in a place of its own in it, the directory under test.
-    under_test: Option<UnderTest>,
+    claim: TestDirectory<Nfs>,
+    transfers: Transfers,
     target: Target,
     /// Ends what is still being prepared.
     sign: Cancellation,
     /// Ends the clean-up.
     clean_up_sign: Cancellation,
-}
-
-/// The directory under test, where the run's own place is in it.
-#[derive(Debug)]
-struct UnderTest {
-    path: String,
-    root: Handle,
-    /// Whether the place was made for this run, and goes with it.
-    has_made_place: bool,
-}
-
-impl UnderTest {
-    fn ground<'a>(&'a self, host: &'a str) -> Ground<'a> {
-        Ground {
-            path: &self.path,
-            root: self.root,
-            host,
-        }
-    }
 }
 
 /// What is known when the directory under test has been mounted.
@@ -149,12 +130,12 @@ fn connect(
 }
 
 /// What the server takes at once, as FSINFO says.
-fn transfers(nfs: &mut Nfs, ground: &Ground<'_>) -> Result<Transfers, RunError> {
+fn transfers(nfs: &mut Nfs, root: &Handle, path: &str) -> Result<Transfers, RunError> {
     let told = |bytes: u32| match bytes {
         0 => TRANSFER_UNKNOWN,
         bytes => bytes.min(TRANSFER_MAX),
     };
-    match nfs.file_system_info(&ground.root) {
+    match nfs.file_system_info(root) {
         Ok(info) => Ok(Transfers {
             read: told(info.rtmax),
             write: told(info.wtmax),
@@ -163,7 +144,7 @@ fn transfers(nfs: &mut Nfs, ground: &Ground<'_>) -> Result<Transfers, RunError> 
             read: TRANSFER_UNKNOWN,
             write: TRANSFER_UNKNOWN,
         }),
-        Err(failure) => Err(ground.error("FSINFO", failure)),
+        Err(failure) => Err(Nfs::refused(failure, Step::Find, &at(path))),
     }
 }
 
@@ -221,29 +202,12 @@ impl Nfs3Site {
         let mut reached = reach(target, built_in, options.timeout, &retry)?;
         let lock_manager = lock_manager(target, &options, &reached.dial, sign)?;
         sign.go_on()?;
-        let ground = Ground {
-            path: &target.path,
-            root: reached.mounted.handle,
-            host: &reached.credentials.machine_name,
-        };
-        let transfers = transfers(&mut reached.nfs, &ground)?;
-        let claimed = ground.claim(&mut reached.nfs, options.beside)?;
-        let place = claimed.place;
-        let (path, root) = match place {
-            Some(place) => (ground.place_path(), place.root),
-            None => (target.path.clone(), ground.root),
-        };
+        let (root, path) = (reached.mounted.handle, target.path.as_str());
+        let transfers = transfers(&mut reached.nfs, &root, path)?;
+        let claim = TestDirectory::claim(&mut reached.nfs, root, path, options.beside)?;
         Ok(Self {
-            under_test: place.map(|place| UnderTest {
-                path: target.path.clone(),
-                root: ground.root,
-                has_made_place: place.has_made,
-            }),
-            place: Place {
-                root,
-                clients: claimed.clients,
-                transfers,
-            },
+            claim,
+            transfers,
             target: Target {
                 address: reached.dial.address.to_string(),
                 built_in: built_in.is_some(),
@@ -258,19 +222,10 @@ impl Nfs3Site {
             dial: reached.dial,
             lock_manager,
             credentials: reached.credentials,
-            path,
             options,
             sign: Cancellation::default(),
             clean_up_sign: Cancellation::default(),
         })
-    }
-
-    fn ground(&self) -> Ground<'_> {
-        Ground {
-            path: &self.path,
-            root: self.place.root,
-            host: &self.credentials.machine_name,
-        }
     }
 }
 
@@ -282,7 +237,7 @@ pub fn remove_left_over(
     built_in: Option<SocketAddr>,
     timeout: Duration,
     policy: LeftOverPolicy,
-) -> Result<Option<LeftOver>, RunError> {
+) -> Result<Option<Owner>, RunError> {
     let options = Nfs3Options {
         timeout,
         ..Nfs3Options::new(Vec::new())
@@ -297,15 +252,11 @@ pub(crate) fn remove_left_over_until(
     options: &Nfs3Options,
     policy: LeftOverPolicy,
     sign: &Cancellation,
-) -> Result<Option<LeftOver>, RunError> {
+) -> Result<Option<Owner>, RunError> {
     let retry = options.retry(sign);
     let mut reached = reach(target, built_in, options.timeout, &retry)?;
-    let ground = Ground {
-        path: &target.path,
-        root: reached.mounted.handle,
-        host: &reached.credentials.machine_name,
-    };
-    ground.remove_left_over(&mut reached.nfs, policy, options.beside)
+    let (nfs, root) = (&mut reached.nfs, reached.mounted.handle);
+    test_directory::remove_left_over(nfs, &root, &target.path, policy, options.beside)
 }
 
 impl Site for Nfs3Site {
@@ -316,9 +267,7 @@ impl Site for Nfs3Site {
     }
 
     fn remark(&self) -> Option<String> {
-        self.under_test
-            .as_ref()
-            .map(|under_test| beside_remark(&under_test.path))
+        self.claim.remark()
     }
 
     fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
@@ -333,7 +282,12 @@ impl Site for Nfs3Site {
             Some(dial) => Some(Locks::new(open(dial, NLM, &credentials, waiting)?, client)),
         };
         let options = self.options.of_client(client);
-        Ok(Nfs3Layer::new(client, nfs, locks, self.place, options))
+        let place = Place {
+            root: self.claim.root,
+            clients: self.claim.clients,
+            transfers: self.transfers,
+        };
+        Ok(Nfs3Layer::new(client, nfs, locks, place, options))
     }
 
     fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {
@@ -350,14 +304,14 @@ impl Site for Nfs3Site {
                 what: format!(
                     "{}:{}/{CLIENTS}/client{client}: {}",
                     self.dial.address,
-                    self.path.trim_end_matches('/'),
+                    self.claim.path.trim_end_matches('/'),
                     in_words(status)
                 ),
             },
         })
     }
 
-    fn release(self, trees: Trees) -> Result<(), RunError> {
+    fn release(mut self, trees: Trees) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
         let retry = self.options.retry(&self.clean_up_sign);
         let mut nfs = connect(
@@ -365,20 +319,16 @@ impl Site for Nfs3Site {
             &self.credentials,
             (self.options.timeout, &retry),
         )?;
-        let ground = self.ground();
         match trees {
-            Trees::Remove => {
-                ground.remove(&mut nfs, &self.place.clients)?;
-                match &self.under_test {
-                    Some(under_test) if under_test.has_made_place => {
-                        under_test.ground(ground.host).remove_place(&mut nfs)
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Trees::Keep => ground.give_up(&mut nfs, &self.place.clients),
+            Trees::Remove => self.claim.remove(&mut nfs),
+            Trees::Keep => self.claim.give_up(&mut nfs),
         }
     }
+}
+
+fn at(path: &str) -> At<'_> {
+    let purpose = Purpose::Replay;
+    At { path, purpose }
 }
 
 fn in_words(status: Status) -> String {

@@ -1,9 +1,9 @@
 //! A server, file sets on it, and calls that look at them and damage them.
 
-use filestone_engine::RunError;
 use filestone_engine::prepare::file_set::{FileSet, Order, prepare};
 use filestone_engine::prepare::{Session, mount};
 use filestone_engine::run::{Observer, Unobserved};
+use filestone_engine::{Guilt, RunError};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{FileSetPlan, NfsTarget, Popularity, TransportKind};
@@ -248,6 +248,6 @@ fn named<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
 
 /// What a refusal says, and its help.
 pub fn refusal(error: &RunError) -> (String, String) {
-    assert!(matches!(error, RunError::Unsuitable(..)), "{error:?}");
+    assert_eq!(error.guilt(), Guilt::Usage, "{error:?}");
     (error.to_string(), error.help().unwrap_or_default())
 }

@@ -6,8 +6,8 @@
 //! descriptors: a directory that is not empty is moved up to the top of the tree
 //! before it is emptied, so that three directories at most are open at a time.
 
+use super::DIRECTORY;
 use super::listing::{Listing, is_dot};
-use super::names::DIRECTORY;
 use super::nfs_mount;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, SeekFrom};
@@ -111,7 +111,7 @@ impl NotRemoved {
 
 /// Removes `name` in `parent` with all that is in it, on the file system `device`
 /// only. Well done too if there is none.
-pub(super) fn remove_tree(
+pub(crate) fn remove_tree(
     parent: BorrowedFd<'_>,
     name: &[u8],
     device: u64,

@@ -52,15 +52,6 @@ pub(crate) fn lock(marker: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-/// Gives the lock up.
-pub(crate) fn unlock(marker: &OwnedFd) -> Result<(), Errno> {
-    match rustix::fs::flock(marker, FlockOperation::Unlock) {
-        // Where there are no locks there is none to give up.
-        Err(errno) if is_without_locks(errno) => Ok(()),
-        unlocked => unlocked,
-    }
-}
-
 fn is_without_locks(errno: Errno) -> bool {
     matches!(
         errno,

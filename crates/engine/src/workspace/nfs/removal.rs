@@ -6,8 +6,8 @@
 //! links are removed and never followed, and what is mounted from another file
 //! system is left alone.
 
-use super::calls::{Nfs, Outcome};
-use super::emptying::Emptying;
+use crate::replay::nfs3::calls::{Nfs, Outcome};
+use crate::workspace::emptying::Emptying;
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 
 /// Directories within each other at most.
@@ -108,13 +108,8 @@ impl Nfs {
 
     /// Goes into a directory; removes what is none.
     fn enter(&mut self, parent: &Handle, name: &[u8], walk: &mut Walk) -> Outcome<()> {
-        let found = match self.lookup(parent, name) {
-            Err(failure) if failure.is(Status::NOENT) => return Ok(()),
-            found => found?,
-        };
-        let attributes = match found.attributes {
-            Some(attributes) => attributes,
-            None => self.attributes(&found.handle)?,
+        let Some((handle, attributes)) = self.find_object(parent, name)? else {
+            return Ok(());
         };
         if attributes.file_type != FileType::Directory {
             return gone(self.remove(parent, name));
@@ -131,7 +126,7 @@ impl Nfs {
         if walk.levels.len() >= DEPTH_MAX {
             return Err(self.violated(Procedure::Lookup, "directories without end in each other"));
         }
-        walk.levels.push(Level::new(found.handle, name));
+        walk.levels.push(Level::new(handle, name));
         Ok(())
     }
 

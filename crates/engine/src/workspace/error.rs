@@ -1,0 +1,299 @@
+//! Why a directory cannot be claimed, populated or removed.
+
+use super::marker::Owner;
+use rustix::io::Errno;
+
+/// What a directory is claimed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A load is replayed in it.
+    Replay,
+    /// A mix keeps its file set in it.
+    FileSet,
+}
+
+/// Why a directory cannot be claimed, populated or removed. All of it is for the user to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// Its owner runs.
+    #[error("{}: another run is using {} ({})", .owner.path, used(*.purpose), .owner.process_in_words())]
+    InUse {
+        /// Whose it is.
+        owner: Owner,
+        /// What for.
+        purpose: Purpose,
+    },
+    /// Its owner does not run any more.
+    #[error("{}: was left over by {}, whose run began {}", .owner.path, .owner.process_in_words(), .owner.started_in_words())]
+    Stale {
+        /// Whose it was.
+        owner: Owner,
+    },
+    /// It is not known whether its owner still runs.
+    #[error("{}: {}left over, or in use, by {}, whose run began {}", .owner.path, unknown(*.purpose), .owner.process_in_words(), .owner.started_in_words())]
+    Unknown {
+        /// Whose it is.
+        owner: Owner,
+        /// What for.
+        purpose: Purpose,
+    },
+    /// What has its name has no marker of ours.
+    #[error("{path}: {}: nothing has been touched", if *.is_directory { "was not made by filestone" } else { "is no directory" })]
+    Foreign {
+        /// Where.
+        path: String,
+        /// What for.
+        purpose: Purpose,
+        /// Whether it is a directory at all.
+        is_directory: bool,
+    },
+    /// Something in a file set is not of our making.
+    #[error("{path}: was not made by filestone: it has not been touched")]
+    ForeignContent {
+        /// What.
+        path: String,
+    },
+    /// A directory of a file set keeps something that is not of our making.
+    #[error("{path}: there is something in it that filestone has not made{}", .name.as_ref().map(|name| format!(": {name}")).unwrap_or_default())]
+    NotEmpty {
+        /// The directory.
+        path: String,
+        /// The path of what is in it, if it is still there.
+        name: Option<String>,
+    },
+    /// A file set of another recipe.
+    #[error("{path}: is a file set of another recipe")]
+    OtherRecipe {
+        /// Where.
+        path: String,
+    },
+    /// Another run claimed it at the same moment.
+    #[error("{path}: another run was faster")]
+    Overtaken {
+        /// Where.
+        path: String,
+    },
+    /// Another run has taken it over.
+    #[error("{path}: is not ours any more: it has not been removed")]
+    NotOwned {
+        /// Where.
+        path: String,
+    },
+    /// A listing that does not end.
+    #[error("{path}: {NEVER_EMPTY}")]
+    NeverEmpty {
+        /// The directory.
+        path: String,
+        /// What for.
+        purpose: Purpose,
+    },
+    /// The server did not answer any more.
+    #[error("{what}")]
+    Lost {
+        /// What was said of it.
+        what: String,
+    },
+    /// The operating system refused.
+    #[error("{path}: {}", in_words(*.errno, .doing, *.purpose))]
+    System {
+        /// What it refused to touch.
+        path: String,
+        /// What was tried.
+        doing: &'static str,
+        /// What it said.
+        errno: Errno,
+        /// What for.
+        purpose: Purpose,
+    },
+    /// It was opened, and yet nothing can be made in it: so do file systems that keep no files
+    /// of users, such as /proc.
+    #[error("{path}: no directory can be made in it")]
+    NoFiles {
+        /// Where.
+        path: String,
+    },
+    /// The file system takes no extended attributes.
+    #[error("{path}: the file system takes no extended attribute {name}: {errno}")]
+    NoAttributes {
+        /// Where.
+        path: String,
+        /// Which attribute.
+        name: &'static str,
+        /// What the operating system said.
+        errno: Errno,
+    },
+    /// The file system opens no file with O_DIRECT.
+    #[error("{path}: the file system opens no file with O_DIRECT: {errno}")]
+    NoDirect {
+        /// Where.
+        path: String,
+        /// What the operating system said.
+        errno: Errno,
+    },
+    /// What is in it cannot be removed.
+    #[error("{path}: {why}")]
+    NotRemoved {
+        /// The directory.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What is said of a directory that has been emptied too often.
+pub(crate) const NEVER_EMPTY: &str = "never becomes empty: the server lists what it has removed, \
+     or somebody else makes files in it";
+
+/// Of the directory of a file set.
+pub(crate) fn never_empty(path: &str) -> ClaimError {
+    ClaimError::NeverEmpty {
+        path: path.into(),
+        purpose: Purpose::FileSet,
+    }
+}
+
+fn used(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Replay => "it",
+        Purpose::FileSet => "this file set",
+    }
+}
+
+fn unknown(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Replay => "",
+        Purpose::FileSet => "this file set is ",
+    }
+}
+
+fn in_words(errno: Errno, doing: &str, purpose: Purpose) -> String {
+    match (errno, purpose) {
+        (Errno::NOENT, Purpose::Replay) => "there is no such directory".into(),
+        (Errno::NOTDIR, Purpose::Replay) => "is not a directory".into(),
+        (Errno::ACCESS | Errno::PERM, _) => format!("{doing} is not allowed"),
+        (Errno::ROFS, _) => "the file system is mounted read-only".into(),
+        (Errno::NOSPC | Errno::DQUOT, _) => {
+            format!("{doing} failed: the file system is full ({errno})")
+        }
+        _ => format!("{doing} failed: {errno}"),
+    }
+}
+
+impl ClaimError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        use Purpose::{FileSet, Replay};
+        match self {
+            Self::InUse {
+                purpose: Replay, ..
+            } => "wait for its end, or use another directory",
+            Self::InUse {
+                purpose: FileSet, ..
+            } => "wait for its end, or give the file set another name (--set) or directory",
+            Self::Stale { .. } => "remove it with --remove-leftover, which takes nothing else away",
+            Self::Unknown {
+                purpose: Replay, ..
+            } => "if that run is not going on, remove it with --remove-leftover",
+            Self::Unknown {
+                purpose: FileSet, ..
+            } => {
+                "if that run is over, add a line \"given up\" to made-by-filestone in it; \
+                 or give the file set another name (--set) or directory"
+            }
+            Self::Foreign {
+                purpose: Replay, ..
+            } => "move it away, or use another directory",
+            Self::Foreign {
+                purpose: FileSet, ..
+            } => "move it away, or give the file set another name (--set) or directory",
+            Self::ForeignContent { .. } | Self::NotEmpty { .. } => {
+                "move it away; the rest of the file set can be removed then"
+            }
+            Self::OtherRecipe { .. } => {
+                "give this one a name of its own (--set), or remove that one with --remove-set \
+                 and the options that made it"
+            }
+            Self::Overtaken { .. } => {
+                "try again, or give the file set another name (--set) or directory"
+            }
+            Self::NotOwned { .. } => "did somebody change the file made-by-filestone in it?",
+            Self::NeverEmpty {
+                purpose: Replay, ..
+            } => "remove it with --remove-leftover, or by hand",
+            Self::NeverEmpty { .. } | Self::NotRemoved { .. } => "remove it by hand",
+            Self::NoFiles { .. } => {
+                "use a directory of a file system that keeps files, and that nobody is removing"
+            }
+            Self::NoAttributes { .. } => {
+                "leave --xattr out, or use a file system that has user attributes"
+            }
+            Self::NoDirect { .. } => "leave --direct out, or use a file system on a device",
+            Self::Lost { .. } => "is the server still there?",
+            Self::System { errno, purpose, .. } => help_with(*errno, *purpose),
+        }
+    }
+}
+
+fn help_with(errno: Errno, purpose: Purpose) -> &'static str {
+    match (errno, purpose) {
+        (Errno::NOENT, Purpose::Replay) => {
+            "make it first; without a target, a fresh temporary directory is used"
+        }
+        (Errno::NOTDIR, Purpose::Replay) => "a load is replayed in a directory",
+        (Errno::NOENT | Errno::NOTDIR, Purpose::FileSet) => {
+            "the target of a mix is a directory that is there"
+        }
+        (Errno::ACCESS | Errno::PERM, _) => "the directory must be writable for who runs filestone",
+        (Errno::ROFS, Purpose::Replay) => "a load changes files; mount it read-write",
+        (Errno::ROFS, Purpose::FileSet) => "a mix changes files; mount it read-write",
+        (Errno::NOSPC | Errno::DQUOT, Purpose::Replay) => "make room, or use another directory",
+        (Errno::NOSPC | Errno::DQUOT, Purpose::FileSet) => {
+            "make room, or ask for a smaller set (--files, --file-size)"
+        }
+        _ => "use another directory, or see what is wrong with this one",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_system_cannot_do_is_said_with_the_option_to_leave_out() {
+        let path = || "/srv/test".into();
+        let errno = Errno::INVAL;
+        let name = "user.DosAttrib";
+        for (error, option) in [
+            (
+                ClaimError::NoDirect {
+                    path: path(),
+                    errno,
+                },
+                "--direct",
+            ),
+            (
+                ClaimError::NoAttributes {
+                    path: path(),
+                    name,
+                    errno,
+                },
+                "--xattr",
+            ),
+        ] {
+            let said = error.to_string();
+            assert!(said.starts_with("/srv/test: the file system"), "{said}");
+            assert!(error.help().contains(option));
+        }
+    }
+
+    #[test]
+    fn a_run_of_which_it_is_not_known_whether_it_lives_is_left_to_the_user() {
+        let owner = Owner::read("/d/clients", "made by filestone 0\nprocess: 1\n");
+        let owner = owner.expect("a marker");
+        let purpose = Purpose::Replay;
+        let error = ClaimError::Unknown { owner, purpose };
+        let said = error.to_string();
+        assert!(said.contains("left over, or in use, by process"), "{said}");
+        assert!(error.help().contains("--remove-leftover"));
+    }
+}
