@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::Live;
-use crate::options::{CalibrateOptions, RunFormat};
+use crate::options::CalibrateOptions;
+use crate::options::run_report::RunFormat;
 use crate::planning::Surroundings;
 use crate::quantity::{bytes_text, grouped};
 use crate::report::json;

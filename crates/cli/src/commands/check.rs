@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::inputs::load_source::{load_source, read_load};
 use crate::inputs::mix_source;
 use crate::inputs::mix_source::STANDARD_INPUT;
-use crate::options::{CheckFormat, CheckOptions};
+use crate::options::check::{CheckFormat, CheckOptions};
 use crate::report::census::{self, CheckedLoad, LayerVerdict};
 use crate::report::json;
 use crate::report::mixes::{self, CheckedMix};

@@ -3,7 +3,7 @@
 use crate::Exit;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Presentation, execute};
-use crate::options::ProbeOptions;
+use crate::options::probe::ProbeOptions;
 use crate::planning::{self, Surroundings};
 use crate::report::parts::page::Detail;
 

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::execution::interruption;
-use crate::options::ServeOptions;
+use crate::options::serve::ServeOptions;
 use crate::planning::Surroundings;
 use crate::quantity::{bytes_text, grouped};
 use crate::{Exit, built_in, console};

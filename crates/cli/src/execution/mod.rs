@@ -12,7 +12,7 @@ use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{Existing, LayersPicture, OutputDirectory};
 use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::inputs::loads::{self, Named};
-use crate::options::{RunFormat, RunReportOptions};
+use crate::options::run_report::{RunFormat, RunReportOptions};
 use crate::planning::Surroundings;
 use crate::report::mix::file_set;
 use crate::report::parts::page::Detail;

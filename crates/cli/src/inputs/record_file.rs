@@ -5,8 +5,10 @@ mod wrong_mix;
 use crate::error::Error;
 use crate::execution::output_directory::RECORD_FILE;
 use crate::inputs::loads::LOADS_MAX;
+use crate::options::limits::{
+    CLIENTS_MAX, CLIENTS_OF_REPLAY_MAX, IN_FLIGHT_MAX, MARK_MAX_NANOS, SIZE_MAX,
+};
 use crate::options::values::is_speed;
-use crate::options::{CLIENTS_MAX, CLIENTS_OF_REPLAY_MAX, IN_FLIGHT_MAX, MARK_MAX_NANOS, SIZE_MAX};
 use crate::quantity::PROCESSORS_MAX;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::FORMAT;

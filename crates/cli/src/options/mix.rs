@@ -1,15 +1,16 @@
 //! The options of `filestone mix`; those that other commands have, too, mean the same here.
 
+use crate::options::data::{ReadDataOption, Stable};
+use crate::options::generator::GeneratorOptions;
 use crate::options::layer_targets::{self, LayerList};
+use crate::options::limits::{CLIENTS_MAX, IN_FLIGHT_MAX};
 use crate::options::mix_values::{
     file_sizes, objective, percent, popularity, server_directory, set_name,
 };
+use crate::options::nfs::{NfsOptions, Transport};
+use crate::options::run_report::{CalibrationOptions, RunReportOptions};
 use crate::options::target::Target;
 use crate::options::values::{count, file_size, size, within};
-use crate::options::{
-    CLIENTS_MAX, CalibrationOptions, GeneratorOptions, IN_FLIGHT_MAX, NfsOptions, ReadDataOption,
-    RunReportOptions, Stable, Transport,
-};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_model::plan::{Access, FileSizes, Objective, Popularity};

@@ -1,10 +1,12 @@
 //! The options of `filestone replay`, named as dbench's where dbench has them.
 
 use crate::options::layer_targets::{self, LayerList};
+use crate::options::limits::CLIENTS_OF_REPLAY_MAX;
+use crate::options::nfs::NfsOptions;
+use crate::options::run_report::RunReportOptions;
 use crate::options::values::{
     Processors, clients_of_replay, per_second, port, processors, seed, speed, truncated_io, within,
 };
-use crate::options::{CLIENTS_OF_REPLAY_MAX, NfsOptions, RunReportOptions};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_model::plan::OnMismatch;

@@ -1,6 +1,6 @@
 //! Values of single options: parsers that say what would have been right.
 
-use crate::options::{CLIENTS_OF_REPLAY_MAX, MARK_MAX_NANOS, SIZE_MAX};
+use crate::options::limits::{CLIENTS_OF_REPLAY_MAX, MARK_MAX_NANOS, SIZE_MAX};
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use filestone_model::operation::OpKind;

@@ -6,11 +6,11 @@ mod refusals;
 pub use refusals::refuse_strangers;
 
 use crate::error::Error;
-use crate::options::Transport;
 use crate::options::layer_targets::LayerTargets;
 use crate::options::mix::{
     FileSetOptions, MixArrivals, MixLoadOptions, MixOptions, SteeringOptions,
 };
+use crate::options::nfs::Transport;
 use crate::planning::{
     DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
     open_loop_in_flight, with_read_data, workers_of,

@@ -4,11 +4,10 @@ pub mod mix;
 pub mod replay;
 
 use crate::error::Error;
+use crate::options::data::ReadDataOption;
+use crate::options::nfs::{NfsOptions, Transport};
+use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::target::Target;
-use crate::options::{
-    ArrivalProcess, LoadOptions, NfsOptions, ProbeOptions, ReadDataOption, Transport,
-    WorkloadOptions,
-};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     ArrivalsPlan, NfsTarget, Plan, ProbePlan, ReadData, TargetPlan, TransportKind, WorkloadPlan,

@@ -9,7 +9,7 @@ use crate::execution::live::{Live, RowStream};
 use crate::execution::verdict::succeeded_in_nothing;
 use crate::execution::{Calibration, Job, measure};
 use crate::inputs::loads::{self, Named};
-use crate::options::CLIENTS_OF_REPLAY_MAX;
+use crate::options::limits::CLIENTS_OF_REPLAY_MAX;
 use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
 use crate::planning::{RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target};
@@ -324,7 +324,7 @@ fn targets(run: &Run, here: &Surroundings) -> Result<(TargetPlan, Vec<TargetPlan
             Ok((TargetPlan::Tcp(target), vec![]))
         }
         Backend::Nfs(servers) => {
-            let options = crate::options::NfsOptions::default();
+            let options = crate::options::nfs::NfsOptions::default();
             let mut targets = Vec::new();
             for server in servers {
                 let how = (TransportKind::Tcp, BUILT_IN_PATH);

@@ -6,7 +6,7 @@
 //! behind the digits, which is refused here, as is what it divided by zero for.
 
 use crate::ancestors::getopt::{Argument, Known, Order, Program, flag, valued};
-use crate::options::CLIENTS_MAX;
+use crate::options::limits::CLIENTS_MAX;
 use crate::options::target::{self, Target};
 use crate::report::nhfsstone::PROCEDURES_OF_NFSV2;
 use filestone_model::operation::OpKind;

@@ -8,8 +8,8 @@ use crate::execution::live::Live;
 use crate::execution::verdict::succeeded_in_nothing;
 use crate::execution::{Calibration, Job, measure};
 use crate::inputs::mix_source;
-use crate::options::NfsOptions;
 use crate::options::mix::FileSetOptions;
+use crate::options::nfs::NfsOptions;
 use crate::planning::{
     RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target, open_loop_in_flight,
     workers_of,

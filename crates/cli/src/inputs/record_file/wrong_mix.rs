@@ -1,8 +1,8 @@
 //! What no mix could follow: plans that no option makes, but a file can hold.
 
+use crate::options::limits::{CLIENTS_OF_REPLAY_MAX, SIZE_MAX};
 use crate::options::mix::{FILES_OF_ALL_MAX, POINTS_MAX};
 use crate::options::mix_values::PRECISION_RANGE;
-use crate::options::{CLIENTS_OF_REPLAY_MAX, SIZE_MAX};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{

@@ -1,10 +1,10 @@
 //! What does not go together on the command line of `filestone mix`, and why.
 
 use crate::error::Error;
-use crate::options::Transport;
 use crate::options::mix::{
     FILES_OF_ALL_MAX, MixArrivals, MixLoadOptions, MixOptions, MixTargetOptions, SteeringOptions,
 };
+use crate::options::nfs::Transport;
 use crate::quantity::grouped;
 use filestone_model::file_set::Layout;
 use filestone_model::plan::{FileSetPlan, TargetPlan};

@@ -1,0 +1,130 @@
+//! The options of `filestone probe`.
+
+use super::data::{ReadDataOption, Stable};
+use super::generator::GeneratorOptions;
+use super::limits::{CLIENTS_MAX, IN_FLIGHT_MAX};
+use super::nfs::{NfsOptions, Transport};
+use super::run_report::{CalibrationOptions, RunReportOptions};
+use super::target::{self, Target};
+use super::values::{count, file_size, operation_parser, size, within};
+use crate::quantity;
+use clap::{Args, ValueEnum};
+use filestone_model::operation::OpKind;
+
+/// `filestone probe`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filestone probe null
+  filestone probe getattr nfs://server/export --in-flight 32
+  filestone probe read server:/export/file --size 128K -j 8 -m 1
+  filestone probe lookup server:/export/dir --offered 10k --random
+  filestone probe write nfs://server/export --clients 16 --output result
+
+Operations that change things work in a directory of their own below TARGET and clean up.")]
+pub struct ProbeOptions {
+    /// Any NFSv3 procedure, in lower case
+    #[arg(value_name = "OP", value_parser = operation_parser(), ignore_case = true, hide_possible_values = true)]
+    pub operation: OpKind,
+    #[command(flatten)]
+    pub target: TargetOptions,
+    #[command(flatten)]
+    pub workload: WorkloadOptions,
+    #[command(flatten)]
+    pub load: LoadOptions,
+    #[command(flatten)]
+    pub report: RunReportOptions,
+    #[command(flatten)]
+    pub calibration: CalibrationOptions,
+    /// Also print nct's table: MIN, AVG, MAX and TOTAL of bytes, latency and requests. MIN and MAX
+    /// of rates are those of the rows that -m prints, of 1 s without it
+    #[arg(short, long, help_heading = "Report")]
+    pub verbose: bool,
+}
+
+/// Where the operations go.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Target")]
+pub struct TargetOptions {
+    /// nfs://host[:port]/path or host:/path; without it, the built-in server
+    #[arg(value_name = "TARGET", value_parser = target::parse, help_heading = None::<&str>)]
+    pub target: Option<Target>,
+    /// How operations travel
+    #[arg(long, value_name = "PROTOCOL", default_value = "tcp")]
+    pub transport: Transport,
+    #[command(flatten)]
+    pub nfs: NfsOptions,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Operation")]
+pub struct WorkloadOptions {
+    /// Bytes per read, write, commit or page of a listing; 64K is 65,536, 64kB 64,000 [default:
+    /// 4096; listings 32K]
+    #[arg(short, long, value_name = "BYTES", value_parser = size)]
+    pub size: Option<u32>,
+    /// Choose offsets and files at random instead of one after the other
+    #[arg(long)]
+    pub random: bool,
+    /// What becomes of the data read [default: discard, where calls are of 16K or more and go by
+    /// TCP; else deliver]
+    #[arg(long, value_name = "HOW")]
+    pub data: Option<ReadDataOption>,
+    /// Compare the data read with what they should be: the same as --data verify
+    #[arg(long, conflicts_with = "data")]
+    pub verify: bool,
+    /// How safely the server must have stored written data before it answers
+    #[arg(long, value_name = "HOW")]
+    pub stable: Option<Stable>,
+    /// Length of the file that write and commit work on, one per client; 64M are 64 MiB [default:
+    /// 64M]
+    #[arg(long, value_name = "BYTES", value_parser = file_size)]
+    pub file_size: Option<u64>,
+    /// Visit at most N entries of a directory; 0 visits the directory itself [default: 10000]
+    #[arg(long, value_name = "N", value_parser = within::<0, 10_000_000>)]
+    pub files: Option<u32>,
+}
+
+/// How much is asked, when, for how long and by whom.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Load")]
+pub struct LoadOptions {
+    /// Calls in flight per client at most [default: 1; with --offered 1024 shared by all
+    /// clients, 16 each at least]
+    #[arg(short = 'j', long, value_name = "N", value_parser = within::<1, { IN_FLIGHT_MAX }>)]
+    pub in_flight: Option<u32>,
+    /// Simulated clients, each with its own connection [default: 1]
+    #[arg(short, long, value_name = "N", value_parser = within::<1, { CLIENTS_MAX }>)]
+    pub clients: Option<u32>,
+    /// Threads of the load generator [default: one per processor, but not more than clients; half
+    /// the processors for the built-in server]
+    #[arg(short, long, value_name = "N", value_parser = within::<1, 1024>)]
+    pub workers: Option<u32>,
+    /// How long to measure [default: 10 s; with --count, until all are done]
+    #[arg(short, long, value_name = "TIME", value_parser = quantity::positive_duration)]
+    pub duration: Option<u64>,
+    /// Measure N operations, of all clients together
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub count: Option<u64>,
+    /// Operations due per second, of all clients together, whatever the server does (open loop)
+    #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
+    pub offered: Option<f64>,
+    /// Distances between operations of an open loop [default: constant]
+    #[arg(long, value_name = "PROCESS", requires = "offered")]
+    pub arrivals: Option<ArrivalProcess>,
+    /// Run this long before measuring [default: 0]
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
+    pub warm_up: Option<u64>,
+    #[command(flatten)]
+    pub generator: GeneratorOptions,
+}
+
+/// When operations of an open loop are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalProcess {
+    /// At equal distances
+    Constant,
+    /// At exponentially distributed distances
+    Poisson,
+}

@@ -1,0 +1,46 @@
+//! What becomes of the result of a run; what is measured before it.
+
+use super::values::mark;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What becomes of the result of a run.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub struct RunReportOptions {
+    /// Print a row per TIME, a multiple of 100 ms, 0 prints none; TXMB and RXMB are 10^6 bytes
+    #[arg(short, long, value_name = "TIME", value_parser = mark)]
+    pub mark: Option<u64>,
+    /// Write the full record into this directory: run.json, raw, histograms, plots
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// What to print on standard output; json is the run record
+    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    pub format: RunFormat,
+    /// Print the plan as JSON instead of carrying it out
+    #[arg(hide_short_help = true, long)]
+    pub dry_run: bool,
+    /// Exit with 1 if the result has a caveat: any, or one of these kinds, such as
+    /// generator-was-the-limit,dispatch-delay
+    #[arg(hide_short_help = true, long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
+    pub fail_on_caveat: Option<String>,
+}
+
+/// What is measured before the run.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub struct CalibrationOptions {
+    /// Do not measure first, for half a second, what filestone itself can do on this host
+    #[arg(hide_short_help = true, long)]
+    pub no_calibrate: bool,
+}
+
+/// Reports that a run can print itself; `filestone report` makes the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum RunFormat {
+    /// Tables for people
+    #[default]
+    Text,
+    /// The run record
+    Json,
+}
