@@ -56,9 +56,10 @@ fn option(known: &'static Known) -> Arg {
         "" => arg,
         long => arg.long(long),
     };
-    match known.takes_value() {
-        true => arg.value_name(known.value).action(ArgAction::Set),
-        false => arg.action(ArgAction::SetTrue),
+    if known.takes_value() {
+        arg.value_name(known.value).action(ArgAction::Set)
+    } else {
+        arg.action(ArgAction::SetTrue)
     }
 }
 

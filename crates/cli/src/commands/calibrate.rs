@@ -21,9 +21,10 @@ use std::sync::atomic::Ordering;
 pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     let stop = interruption::stop_flag()?;
     let server = built_in::start_for_measurement(Surroundings::here().processors)?;
-    let effort = match options.quick {
-        true => Effort::Quick { in_flight: 32 },
-        false => Effort::Thorough,
+    let effort = if options.quick {
+        Effort::Quick { in_flight: 32 }
+    } else {
+        Effort::Thorough
     };
     let mut live = Live::of_calibration(&stop);
     let calibration = calibrate(

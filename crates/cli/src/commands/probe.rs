@@ -13,9 +13,10 @@ pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::unless(options.calibration.no_calibrate),
-        detail: match options.verbose {
-            true => Detail::Clients,
-            false => Detail::Whole,
+        detail: if options.verbose {
+            Detail::Clients
+        } else {
+            Detail::Whole
         },
     };
     execute(&[Job::new(plan)?], &show)

@@ -5,7 +5,7 @@
 
 use crate::console;
 use crate::error::Error;
-use crate::inputs::record_file;
+use crate::inputs::record_file::{self, RECORD_FILE};
 use crate::report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
 use crate::report::mix::found;
 use crate::report::picture::render;
@@ -17,8 +17,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The record.
-pub const RECORD_FILE: &str = "run.json";
 /// The record while it is being written.
 const PART_FILE: &str = "run.json.part";
 /// The picture of several replays.
@@ -289,9 +287,10 @@ fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Resu
 fn refusal_of_any(names: &[String]) -> Option<String> {
     let mut others = names.iter().filter(|name| *name != PART_FILE);
     let first = others.next()?;
-    Some(match names.iter().any(|name| name == RECORD_FILE) {
-        true => format!("it already holds a record ({RECORD_FILE})"),
-        false => format!("it already holds other things, such as {first}"),
+    Some(if names.iter().any(|name| name == RECORD_FILE) {
+        format!("it already holds a record ({RECORD_FILE})")
+    } else {
+        format!("it already holds other things, such as {first}")
     })
 }
 

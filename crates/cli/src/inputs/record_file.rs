@@ -3,7 +3,6 @@
 mod wrong_mix;
 
 use crate::error::Error;
-use crate::execution::output_directory::RECORD_FILE;
 use crate::inputs::loads::LOADS_MAX;
 use crate::options::limits::{
     CLIENTS_MAX, CLIENTS_OF_REPLAY_MAX, IN_FLIGHT_MAX, MARK_MAX_NANOS, SIZE_MAX,
@@ -18,6 +17,9 @@ use filestone_model::plan::{
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The record in the directory of a run.
+pub const RECORD_FILE: &str = "run.json";
 
 /// The records in a file, or in a directory that `--output` wrote.
 pub fn read_records(path: &Path) -> Result<Vec<RunRecord>, Error> {

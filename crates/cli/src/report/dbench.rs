@@ -159,9 +159,10 @@ pub fn throughput(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String
 
 /// What dbench 1 put behind its MB/sec, for its loads.
 fn netbench_note(record: &RunRecord, replay: &ReplayPlan) -> String {
-    match is_of_dbench_1(replay) {
-        true => format!(" ({})", netbench_scale(megabytes_per_second(record))),
-        false => String::new(),
+    if is_of_dbench_1(replay) {
+        format!(" ({})", netbench_scale(megabytes_per_second(record)))
+    } else {
+        String::new()
     }
 }
 
@@ -255,9 +256,12 @@ pub fn general(number: f64) -> String {
         return scientific.to_lowercase();
     };
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let without_zeros = |text: &str| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text.to_string(),
+    let without_zeros = |text: &str| {
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_string()
+        } else {
+            text.to_string()
+        }
     };
     if (-4..DIGITS).contains(&exponent) {
         let decimals = (DIGITS - 1 - exponent) as usize;

@@ -428,10 +428,12 @@ fn side_by_side(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
         let mut weights = vec![0.0; layers.len()];
         (weights[0], weights[number - 1]) = (-1.0, 1.0);
         let difference = Estimate::new(time - first, chance(&weights));
-        let said = match difference.may_be_chance() {
-            true => format!("{difference}, which {}", difference.doubt()),
-            false if difference.value < 0.0 => format!("{:.1} less", -difference.value),
-            false => format!("{:.1} more", difference.value),
+        let said = if difference.may_be_chance() {
+            format!("{difference}, which {}", difference.doubt())
+        } else if difference.value < 0.0 {
+            format!("{:.1} less", -difference.value)
+        } else {
+            format!("{:.1} more", difference.value)
         };
         text.push_str(&format!(", {time:.1} on {layer} {number} ({said})"));
     }

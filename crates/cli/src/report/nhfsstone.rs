@@ -50,9 +50,10 @@ pub fn report(program: &str, record: &RunRecord, is_verbose: bool) -> String {
         return String::new();
     };
     let invalid = invalid(program, mix);
-    let table = match is_verbose || invalid.is_some() {
-        true => table(record, mix),
-        false => String::new(),
+    let table = if is_verbose || invalid.is_some() {
+        table(record, mix)
+    } else {
+        String::new()
     };
     format!(
         "{}{table}{}",
@@ -96,9 +97,12 @@ pub fn table(record: &RunRecord, mix: &MixRecord) -> String {
         } else {
             0.0
         };
-        let time = |value: f64| match row.is_timed {
-            true => format!("{value:>7.2}"),
-            false => format!("{:>7}", "-"),
+        let time = |value: f64| {
+            if row.is_timed {
+                format!("{value:>7.2}")
+            } else {
+                format!("{:>7}", "-")
+            }
         };
         text.push_str(&format!(
             "{}    {:>5.2}%   {:>6}   {}    {}    {share:>5.2}%\n",

@@ -61,13 +61,12 @@ fn loads(record: &RunRecord) -> Vec<Line> {
         .map(|interval| rate(interval, unsuccessful(interval)))
         .filter(|point| point.y > 0.0)
         .collect();
-    let name = match errors.is_empty() {
-        true => "no errors".into(),
-        false => {
-            let intervals = record.intervals.iter();
-            let count: u64 = intervals.map(unsuccessful).fold(0, u64::saturating_add);
-            format!("errors ({} in all), per {each}", grouped(count))
-        }
+    let name = if errors.is_empty() {
+        "no errors".into()
+    } else {
+        let intervals = record.intervals.iter();
+        let count: u64 = intervals.map(unsuccessful).fold(0, u64::saturating_add);
+        format!("errors ({} in all), per {each}", grouped(count))
     };
     let succeeded = rated(record).map(|interval| rate(interval, interval.ledger.ok));
     let succeeded = thinned(succeeded.collect(), Keep::Both);

@@ -65,13 +65,14 @@ fn line(name: &str, style: Style, points: Vec<Point>) -> Line {
 /// The percentiles of a distribution; none if it is empty.
 fn points(times: &DistributionRecord) -> Vec<Point> {
     let ranks = Ranks::of(times);
-    let places = match ranks.is_whole {
-        true => places(times.count),
-        false => ranks
+    let places = if ranks.is_whole {
+        places(times.count)
+    } else {
+        ranks
             .steps
             .iter()
             .map(|step| place_of(step.0, times.count))
-            .collect(),
+            .collect()
     };
     let points = places.into_iter().map(|place| point(&ranks, times, place));
     points.collect()
@@ -83,9 +84,10 @@ fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
     // Exact where count/place is: p × count would not be.
     let beyond = (count / place + 1e-9).floor() as u64;
     let is_last = place >= count;
-    let value = match is_last {
-        true => times.max,
-        false => ranks.value(times.count - beyond.min(times.count)),
+    let value = if is_last {
+        times.max
+    } else {
+        ranks.value(times.count - beyond.min(times.count))
     };
     let mut point = Point::new(place, seconds(value));
     // The left end is dense however few are the fastest: nobody asks for the tail there.

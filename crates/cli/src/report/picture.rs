@@ -277,9 +277,12 @@ impl Panel {
         let marks = self.marks.iter().map(|mark| mark.x);
         let spans = self.spans.iter().flat_map(|span| [span.from, span.to]);
         let reach = spans.chain(self.reach.iter().copied());
-        let across = points().flat_map(|point| match is_named {
-            true => point.extent(point.x),
-            false => [point.x, point.x],
+        let across = points().flat_map(|point| {
+            if is_named {
+                point.extent(point.x)
+            } else {
+                [point.x, point.x]
+            }
         });
         let x = Scale::of(self.x.quantity, across.chain(marks).chain(reach))?;
         if is_named {

@@ -136,11 +136,13 @@ fn limit(record: &RunRecord, busy_percent: f64) -> &'static str {
 pub fn headroom(record: &RunRecord, headroom: &Headroom) -> String {
     let can = headroom.engine_ops_per_s;
     let did = record.totals.achieved_load_ops_per_s;
-    let times = match did > 0.0 {
+    let times = if did <= 0.0 {
+        String::new()
+    } else if can < 0.9 * did {
         // This load is the proof that it can do more: the measurement was disturbed.
-        true if can < 0.9 * did => ", less than this load: disturbed when it was measured".into(),
-        true => format!(", {:.1} times this load", can / did),
-        false => String::new(),
+        ", less than this load: disturbed when it was measured".into()
+    } else {
+        format!(", {:.1} times this load", can / did)
     };
     format!(
         "{} NULL operations/s by one worker on this host with {} in flight{times}",

@@ -83,9 +83,10 @@ fn is_target(word: &str) -> bool {
 
 /// `nfs://host/path` of `host:/path`.
 fn as_url(target: &str) -> String {
-    match target.starts_with("nfs://") {
-        true => target.into(),
-        false => format!("nfs://{}", target.replacen(":/", "/", 1)),
+    if target.starts_with("nfs://") {
+        target.into()
+    } else {
+        format!("nfs://{}", target.replacen(":/", "/", 1))
     }
 }
 
@@ -163,17 +164,14 @@ impl Attempt {
             .words
             .get(1)
             .is_some_and(|operation| operation.contains("write"));
-        match is_write {
-            true => {
-                let why = "--size is bytes per call, --file-size how long a file is";
-                self.reasons.push(why.into());
-                self.replace(place, count, &["--file-size", &value]);
-            }
-            false => {
-                let why = "--size is bytes per call; a file that is read is as long as it is";
-                self.reasons.push(why.into());
-                self.replace(place, count, &[]);
-            }
+        if is_write {
+            let why = "--size is bytes per call, --file-size how long a file is";
+            self.reasons.push(why.into());
+            self.replace(place, count, &["--file-size", &value]);
+        } else {
+            let why = "--size is bytes per call; a file that is read is as long as it is";
+            self.reasons.push(why.into());
+            self.replace(place, count, &[]);
         }
         Some(self)
     }
@@ -227,9 +225,10 @@ impl Attempt {
             Ours::Words(words) => {
                 let ours = words.join(" ");
                 let is_load = words.is_empty();
-                self.reasons.push(match is_load {
-                    true => format!("{word}: {}", option.reason),
-                    false => format!("{word} is {ours} here: {}", option.reason),
+                self.reasons.push(if is_load {
+                    format!("{word}: {}", option.reason)
+                } else {
+                    format!("{word} is {ours} here: {}", option.reason)
                 });
                 let value = value.filter(|_| is_load);
                 let words: Vec<&str> = words.iter().copied().chain(value.as_deref()).collect();

@@ -46,9 +46,10 @@ impl<'record> Batches<'record> {
         let count = layers.first().map_or(0, |runs| runs.len());
         let are_rounds = count >= ROUNDS_MIN && layers.iter().all(|runs| runs.len() == count);
         let layers = layers.iter().map(|runs| runs.to_vec()).collect();
-        match are_rounds {
-            true => Batches::Rounds(layers),
-            false => Batches::Intervals(layers),
+        if are_rounds {
+            Batches::Rounds(layers)
+        } else {
+            Batches::Intervals(layers)
         }
     }
 

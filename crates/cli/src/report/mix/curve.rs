@@ -129,13 +129,12 @@ fn of_leg(curve: &CurveRecord, leg: CurveLeg) -> impl Iterator<Item = &CurvePoin
 
 /// What the points come to.
 fn facts(record: &RunRecord, curve: &CurveRecord) -> Vec<Fact> {
-    let peak = match curve.peak_ops_per_s > 0.0 {
-        true => format!(
-            "{} operations/s",
-            load_text(curve.peak_ops_per_s, chance_of_peak(curve))
-        ),
+    let peak = if curve.peak_ops_per_s > 0.0 {
+        let peak = load_text(curve.peak_ops_per_s, chance_of_peak(curve));
+        format!("{peak} operations/s")
+    } else {
         // Nothing was kept up with, or the search did not come so far.
-        false => "not known".into(),
+        "not known".into()
     };
     let mut facts = vec![("peak", format!("{peak}: {}", curve.peak_method))];
     facts.extend(overall(curve));
@@ -164,9 +163,10 @@ fn chance_of_peak(curve: &CurveRecord) -> f64 {
 /// Half of the 95 % interval of a point's load, a Poisson count over its time.
 fn chance_of_load(point: &CurvePointRecord) -> f64 {
     let seconds = point.end_ns.saturating_sub(point.start_ns) as f64 / 1e9;
-    match seconds > 0.0 {
-        true => STANDARD_ERRORS * (point.achieved_load_ops_per_s / seconds).sqrt(),
-        false => 0.0,
+    if seconds > 0.0 {
+        STANDARD_ERRORS * (point.achieved_load_ops_per_s / seconds).sqrt()
+    } else {
+        0.0
     }
 }
 
@@ -334,9 +334,10 @@ fn line(
 ) -> Line {
     let timed = of_leg(curve, leg).filter(|point| point.response_time_ns.count > 0);
     let points = timed.map(|point| Point {
-        symbol: match point.is_steady {
-            true => Symbol::Full,
-            false => Symbol::Hollow,
+        symbol: if point.is_steady {
+            Symbol::Full
+        } else {
+            Symbol::Hollow
         },
         ..figure(point)
     });

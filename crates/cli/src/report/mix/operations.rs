@@ -19,9 +19,10 @@ pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
     if is_by_calls {
         columns.extend(["WANT %", "GOT %"].map(Column::figure));
     }
-    columns.extend(columns_of_times(match is_by_calls {
-        true => ["CALLS", "CALLS/S"],
-        false => ["OPS", "OPS/S"],
+    columns.extend(columns_of_times(if is_by_calls {
+        ["CALLS", "CALLS/S"]
+    } else {
+        ["OPS", "OPS/S"]
     }));
     let mut table = Table::new(columns);
     let seconds = record.window_ns.max(1) as f64 / 1e9;

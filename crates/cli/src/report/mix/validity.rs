@@ -170,9 +170,10 @@ fn what(record: &RunRecord, check: &Check) -> String {
             most,
         } => {
             let (least, most) = (format!("{least:.3}"), format!("{most:.3}"));
-            let law = match least == most {
-                true => least,
-                false => format!("{least} to {most}"),
+            let law = if least == most {
+                least
+            } else {
+                format!("{least} to {most}")
             };
             format!("outside of Little's law: {counted:.3} counted, {law} by the law")
         }

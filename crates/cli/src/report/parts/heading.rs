@@ -94,9 +94,12 @@ fn listed(names: &[String]) -> String {
 fn load(plan: &Plan) -> String {
     let clients = counted(plan.clients.into(), "client");
     // A number that was asked for, and no rounded one.
-    let offered = |load: f64| match load < 10_000.0 {
-        true => format!("{load} operations/s offered"),
-        false => format!("{} operations/s offered", grouped(load.round() as u64)),
+    let offered = |load: f64| {
+        if load < 10_000.0 {
+            format!("{load} operations/s offered")
+        } else {
+            format!("{} operations/s offered", grouped(load.round() as u64))
+        }
     };
     match plan.arrivals {
         _ if plan.steering.is_some() => format!("{clients}, load by load"),

@@ -27,20 +27,14 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
                 Some(cause) => because(cause).to_string(),
                 None => above(left_over),
             };
-            let [achieved, due] = [achieved_ops_per_s, due_ops_per_s];
+            let achieved = achieved_ops_per_s;
             let rates = two_rates(record, achieved);
-            let of = match is_in_calls(record) {
-                true => format!(
-                    "{} of {}",
-                    calls_per_second(achieved),
-                    calls_per_second(due)
-                ),
-                false => format!(
-                    "{} of {}",
-                    operations_per_second(achieved),
-                    operations_per_second(due)
-                ),
+            let rate = if is_in_calls(record) {
+                calls_per_second
+            } else {
+                operations_per_second
             };
+            let of = format!("{} of {}", rate(achieved), rate(due_ops_per_s));
             Some(format!("{who}: {of} ({:.1} %){rates}", check.figure))
         }
         _ => None,

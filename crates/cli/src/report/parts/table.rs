@@ -182,16 +182,18 @@ impl Layout {
             }
             last = count(&line);
             let width = kept.width;
-            line.push_str(&match kept.column.is_text {
-                true => format!("{cell:<width$}"),
-                false => format!("{cell:>width$}"),
+            line.push_str(&if kept.column.is_text {
+                format!("{cell:<width$}")
+            } else {
+                format!("{cell:>width$}")
             });
         }
         let is_words = self.kept.last().is_some_and(|kept| kept.column.is_text);
         let line = line.trim_end();
-        match is_words && count(line) > self.columns {
-            true => wrapped(line, self.columns, last, last),
-            false => format!("{line}\n"),
+        if is_words && count(line) > self.columns {
+            wrapped(line, self.columns, last, last)
+        } else {
+            format!("{line}\n")
         }
     }
 

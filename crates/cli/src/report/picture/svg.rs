@@ -3,7 +3,7 @@
 
 mod shapes;
 
-use super::layout::{Frame, MARGIN, Placed, WIDTH, rows_of_labels, without_overlaps};
+use super::layout::{Frame, MARGIN, Pixel, Placed, WIDTH, rows_of_labels, without_overlaps};
 use super::lettering::{SIZE, escaped, fitted, width, wrapped};
 use super::{Axis, Panel, Picture, Quantity, Scale};
 use core::fmt::Write;
@@ -51,7 +51,13 @@ impl Sheet {
         let room = RIGHT - MARGIN;
         let title = fitted(&picture.title, room, TITLE_SIZE);
         let look = format!("font-size=\"{TITLE_SIZE}\"");
-        text(&mut self.svg, (MARGIN, self.y), "start", &look, &title);
+        text(
+            &mut self.svg,
+            Pixel::at(MARGIN, self.y),
+            "start",
+            &look,
+            &title,
+        );
         self.y += 4.0;
         for line in &picture.circumstances {
             self.lines(line, QUIET, SIZE);
@@ -69,7 +75,13 @@ impl Sheet {
     fn lines(&mut self, words: &str, look: &str, size: f64) {
         for line in wrapped(words, RIGHT - MARGIN, size, LINES_MAX) {
             self.y += LEADING;
-            text(&mut self.svg, (MARGIN, self.y), "start", look, &line);
+            text(
+                &mut self.svg,
+                Pixel::at(MARGIN, self.y),
+                "start",
+                look,
+                &line,
+            );
         }
     }
 
@@ -105,18 +117,26 @@ impl Sheet {
             right: RIGHT,
             top,
             bottom: top + panel.height,
+            x,
+            y,
         };
-        self.spans(panel, &frame, &x);
-        self.grid(panel, &frame, &x, &y);
-        self.marks(panel, &frame, &x);
+        self.spans(panel, &frame);
+        self.grid(panel, &frame);
+        self.marks(panel, &frame);
         self.labels(&labels, &frame);
-        shapes::draw(&mut self.svg, panel, &frame, (&x, &y));
+        shapes::draw(&mut self.svg, panel, &frame);
         self.y = frame.bottom + 20.0;
-        let label = label_of(&panel.x, &x);
+        let label = label_of(&panel.x, &frame.x);
         if !label.is_empty() {
             self.y += 20.0;
             let middle = (frame.left + frame.right) / 2.0;
-            text(&mut self.svg, (middle, self.y), "middle", "", &label);
+            text(
+                &mut self.svg,
+                Pixel::at(middle, self.y),
+                "middle",
+                "",
+                &label,
+            );
         }
     }
 
@@ -124,7 +144,7 @@ impl Sheet {
         self.lines(&panel.y.label, "", SIZE);
         self.y += 24.0;
         let words = "nothing was measured";
-        text(&mut self.svg, (MARGIN, self.y), "start", "", words);
+        text(&mut self.svg, Pixel::at(MARGIN, self.y), "start", "", words);
     }
 
     /// The names of the lines, as many in a row as fit.
@@ -137,84 +157,96 @@ impl Sheet {
                 x = left;
                 self.y += LEADING + 2.0;
             }
-            shapes::sample(&mut self.svg, line, (x, self.y - 4.0), SAMPLE);
-            let place = (x + SAMPLE + 6.0, self.y);
+            shapes::sample(&mut self.svg, line, Pixel::at(x, self.y - 4.0), SAMPLE);
+            let place = Pixel::at(x + SAMPLE + 6.0, self.y);
             text(&mut self.svg, place, "start", "", &name);
             x += room + 12.0;
         }
     }
 
-    fn spans(&mut self, panel: &Panel, frame: &Frame, x: &Scale) {
+    fn spans(&mut self, panel: &Panel, frame: &Frame) {
         for span in panel.spans.iter().filter(|span| span.is_shaded) {
-            let (from, to) = (frame.across(x, span.from), frame.across(x, span.to));
+            let (from, to) = (frame.across(span.from), frame.across(span.to));
             let _ = writeln!(
                 self.svg,
                 "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#f0f0f0\"/>",
                 frame.top,
                 (to - from).max(0.0),
-                frame.bottom - frame.top
+                frame.height()
             );
         }
     }
 
-    fn grid(&mut self, panel: &Panel, frame: &Frame, x: &Scale, y: &Scale) {
-        let ticks = x.ticks();
+    fn grid(&mut self, panel: &Panel, frame: &Frame) {
+        let ticks = frame.x.ticks();
         let numbers: Vec<(f64, f64, &str)> = ticks
             .iter()
             .filter_map(|tick| {
                 let words = tick.text.as_deref()?;
-                let at = frame.left + tick.place * (frame.right - frame.left);
+                let at = frame.left + tick.place * frame.width();
                 Some((at, width(words, SIZE), words))
             })
             .collect();
         for tick in &ticks {
-            let at = frame.left + tick.place * (frame.right - frame.left);
+            let at = frame.left + tick.place * frame.width();
             let look = grid_look(tick.text.is_some());
-            stroke(&mut self.svg, (at, frame.top), (at, frame.bottom), look);
+            self.upright(frame, at, look);
         }
         let sizes: Vec<(f64, f64)> = numbers.iter().map(|number| (number.0, number.1)).collect();
         for ((at, _, words), is_free) in numbers.iter().zip(without_overlaps(&sizes)) {
             if is_free {
                 let half = width(words, SIZE) / 2.0;
-                let place = (at.min(WIDTH - half), frame.bottom + 18.0);
+                let place = Pixel::at(at.min(WIDTH - half), frame.bottom + 18.0);
                 text(&mut self.svg, place, "middle", "", words);
             }
         }
-        self.grid_up(panel, frame, y);
+        self.grid_up(panel, frame);
         let _ = writeln!(
             self.svg,
             "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"none\" stroke=\"#333\"/>",
             frame.left,
             frame.top,
-            frame.right - frame.left,
-            frame.bottom - frame.top
+            frame.width(),
+            frame.height()
         );
     }
 
-    fn grid_up(&mut self, panel: &Panel, frame: &Frame, y: &Scale) {
+    fn grid_up(&mut self, panel: &Panel, frame: &Frame) {
         let end = frame.left - 8.0;
-        for tick in y.ticks() {
-            let at = frame.bottom - tick.place * (frame.bottom - frame.top);
+        for tick in frame.y.ticks() {
+            let at = frame.bottom - tick.place * frame.height();
             let look = grid_look(tick.text.is_some());
-            stroke(&mut self.svg, (frame.left, at), (frame.right, at), look);
+            self.level(frame, at, look);
             if let Some(words) = &tick.text {
-                text(&mut self.svg, (end, at + 4.0), "end", "", words);
+                text(&mut self.svg, Pixel::at(end, at + 4.0), "end", "", words);
             }
         }
         for (index, name) in panel.y.names.iter().enumerate() {
-            let at = frame.up(y, index as f64 + 0.5);
+            let at = frame.up(index as f64 + 0.5);
             let name = fitted(name, NAMES_MAX - 8.0, SIZE);
-            text(&mut self.svg, (end, at + 4.0), "end", "", &name);
-            let edge = frame.up(y, index as f64 + 1.0);
-            stroke(&mut self.svg, (frame.left, edge), (frame.right, edge), GRID);
+            text(&mut self.svg, Pixel::at(end, at + 4.0), "end", "", &name);
+            let edge = frame.up(index as f64 + 1.0);
+            self.level(frame, edge, GRID);
         }
     }
 
-    fn marks(&mut self, panel: &Panel, frame: &Frame, x: &Scale) {
+    /// A line from the top of the diagram to its bottom.
+    fn upright(&mut self, frame: &Frame, x: f64, look: &str) {
+        let (from, to) = (Pixel::at(x, frame.top), Pixel::at(x, frame.bottom));
+        stroke(&mut self.svg, from, to, look);
+    }
+
+    /// A line from the left of the diagram to its right.
+    fn level(&mut self, frame: &Frame, y: f64, look: &str) {
+        let (from, to) = (Pixel::at(frame.left, y), Pixel::at(frame.right, y));
+        stroke(&mut self.svg, from, to, look);
+    }
+
+    fn marks(&mut self, panel: &Panel, frame: &Frame) {
         const LOOK: &str = "stroke=\"#555\" stroke-dasharray=\"2 4\"";
         for mark in &panel.marks {
-            let at = frame.across(x, mark.x);
-            stroke(&mut self.svg, (at, frame.top), (at, frame.bottom), LOOK);
+            let at = frame.across(mark.x);
+            self.upright(frame, at, LOOK);
         }
     }
 
@@ -222,7 +254,13 @@ impl Sheet {
     fn labels(&mut self, labels: &[Placed], frame: &Frame) {
         for label in labels {
             let y = frame.top - 6.0 - LEADING * label.row as f64;
-            text(&mut self.svg, (label.x, y), "middle", QUIET, &label.text);
+            text(
+                &mut self.svg,
+                Pixel::at(label.x, y),
+                "middle",
+                QUIET,
+                &label.text,
+            );
         }
     }
 }
@@ -261,10 +299,11 @@ fn labels_of(panel: &Panel, x: &Scale, left: f64) -> Vec<Placed> {
     let spans = spans.map(|span| ((at(span.from) + at(span.to)) / 2.0, span.text.clone()));
     let marks = panel.marks.iter();
     let marks = marks.map(|mark| (at(mark.x), format!("{} {}", mark.text, x.text(mark.x))));
-    rows_of_labels(spans.chain(marks).collect(), (left, RIGHT), SIZE)
+    rows_of_labels(spans.chain(marks).collect(), [left, RIGHT], SIZE)
 }
 
-fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, look: &str, words: &str) {
+fn text(svg: &mut String, at: Pixel, anchor: &str, look: &str, words: &str) {
+    let Pixel { x, y } = at;
     // A String takes everything that is written into it.
     let _ = writeln!(
         svg,
@@ -273,11 +312,11 @@ fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, look: &str, words: &
     );
 }
 
-fn stroke(svg: &mut String, from: (f64, f64), to: (f64, f64), look: &str) {
+fn stroke(svg: &mut String, from: Pixel, to: Pixel, look: &str) {
     let _ = writeln!(
         svg,
         "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" {look}/>",
-        from.0, from.1, to.0, to.1
+        from.x, from.y, to.x, to.y
     );
 }
 

@@ -91,12 +91,11 @@ fn every_foreign_word_is_corrected_to_what_can_be_read() {
                 ("probe", _) => "probe read",
                 (command, _) => command,
             };
-            match option.has_value {
-                true => {
-                    lines.push(format!("{begin} {word} {}", value(option)));
-                    lines.push(format!("{begin} {word}={}", value(option)));
-                }
-                false => lines.push(format!("{begin} {word}")),
+            if option.has_value {
+                lines.push(format!("{begin} {word} {}", value(option)));
+                lines.push(format!("{begin} {word}={}", value(option)));
+            } else {
+                lines.push(format!("{begin} {word}"))
             }
         }
     }

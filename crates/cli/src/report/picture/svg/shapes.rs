@@ -4,9 +4,9 @@
 //! dashes and symbols tell the lines apart on paper without colour.
 
 use super::{SMALL, stroke, text};
-use crate::report::picture::layout::Frame;
+use crate::report::picture::layout::{Frame, Pixel};
 use crate::report::picture::lettering::width;
-use crate::report::picture::{Form, Line, Panel, Point, Quantity, Scale, Style, Symbol};
+use crate::report::picture::{Form, Line, Panel, Point, Quantity, Style, Symbol};
 use core::fmt::Write;
 
 /// Half of the end of an interval's bar.
@@ -53,32 +53,34 @@ const fn look(style: Style) -> Look {
 }
 
 /// The lines of a panel, the later ones in front, but what is only background behind.
-pub fn draw(svg: &mut String, panel: &Panel, frame: &Frame, scales: (&Scale, &Scale)) {
+pub fn draw(svg: &mut String, panel: &Panel, frame: &Frame) {
     let is_behind = |line: &&Line| matches!(line.style, Style::Fine | Style::Bound);
     for line in panel.lines.iter().filter(is_behind) {
-        way(svg, line, frame, scales);
+        way(svg, line, frame);
     }
     for (index, line) in panel.lines.iter().enumerate() {
         if is_behind(&line) {
             continue;
         }
         match line.form {
-            Form::Joined => way(svg, line, frame, scales),
-            Form::Bars => bars(svg, panel, index, frame, scales),
+            Form::Joined => way(svg, line, frame),
+            Form::Bars => bars(svg, panel, index, frame),
             Form::Scattered => {}
         }
-        intervals(svg, panel, line, frame, scales);
-        symbols(svg, line, frame, scales);
+        intervals(svg, panel, line, frame);
+        symbols(svg, line, frame);
     }
 }
 
 /// A line and its symbol, as in the legend.
-pub fn sample(svg: &mut String, line: &Line, (x, y): (f64, f64), length: f64) {
+pub fn sample(svg: &mut String, line: &Line, from: Pixel, length: f64) {
     let look = look(line.style);
     if line.form == Form::Joined && look.symbol != Outline::Cross {
-        stroke(svg, (x, y), (x + length, y), &stroke_look(&look, look.dash));
+        let to = Pixel::at(from.x + length, from.y);
+        stroke(svg, from, to, &stroke_look(&look, look.dash));
     }
-    symbol(svg, &look, (x + length / 2.0, y), Symbol::Full);
+    let middle = Pixel::at(from.x + length / 2.0, from.y);
+    symbol(svg, &look, middle, Symbol::Full);
 }
 
 fn stroke_look(look: &Look, dash: &str) -> String {
@@ -89,7 +91,7 @@ fn stroke_look(look: &Look, dash: &str) -> String {
 }
 
 /// The way from point to point: dotted where its samples are too few.
-fn way(svg: &mut String, line: &Line, frame: &Frame, (x, y): (&Scale, &Scale)) {
+fn way(svg: &mut String, line: &Line, frame: &Frame) {
     let look = look(line.style);
     let mut pieces: Vec<(bool, Vec<&Point>)> = Vec::new();
     let mut before: Option<&Point> = None;
@@ -110,7 +112,7 @@ fn way(svg: &mut String, line: &Line, frame: &Frame, (x, y): (&Scale, &Scale)) {
     for (is_sparse, piece) in pieces.iter().filter(|(_, piece)| piece.len() > 1) {
         let dash = if *is_sparse { DOTS } else { look.dash };
         let places = piece.iter().map(|point| {
-            let (x, y) = (frame.across(x, point.x), frame.up(y, point.y));
+            let Pixel { x, y } = frame.pixel(point);
             format!("{x:.1},{y:.1}")
         });
         let _ = writeln!(
@@ -123,7 +125,7 @@ fn way(svg: &mut String, line: &Line, frame: &Frame, (x, y): (&Scale, &Scale)) {
 }
 
 /// The symbols that were asked for, and one of each point that would not be seen without.
-fn symbols(svg: &mut String, line: &Line, frame: &Frame, (x, y): (&Scale, &Scale)) {
+fn symbols(svg: &mut String, line: &Line, frame: &Frame) {
     let look = look(line.style);
     for (index, point) in line.points.iter().enumerate() {
         let next = line.points.get(index + 1);
@@ -133,12 +135,12 @@ fn symbols(svg: &mut String, line: &Line, frame: &Frame, (x, y): (&Scale, &Scale
             Symbol::None if is_alone => Symbol::Full,
             kind => kind,
         };
-        let place = (frame.across(x, point.x), frame.up(y, point.y));
-        symbol(svg, &look, place, kind);
+        symbol(svg, &look, frame.pixel(point), kind);
     }
 }
 
-fn symbol(svg: &mut String, look: &Look, (x, y): (f64, f64), kind: Symbol) {
+fn symbol(svg: &mut String, look: &Look, at: Pixel, kind: Symbol) {
+    let Pixel { x, y } = at;
     let fill = match kind {
         Symbol::None => return,
         Symbol::Full => look.colour,
@@ -172,73 +174,66 @@ fn symbol(svg: &mut String, look: &Look, (x, y): (f64, f64), kind: Symbol) {
 }
 
 /// The intervals as bars with ends, along the axis that the figure is measured on.
-fn intervals(
-    svg: &mut String,
-    panel: &Panel,
-    line: &Line,
-    frame: &Frame,
-    (x, y): (&Scale, &Scale),
-) {
+fn intervals(svg: &mut String, panel: &Panel, line: &Line, frame: &Frame) {
     let look = stroke_look(&look(line.style), "none");
     for point in &line.points {
         let Some((low, high)) = point.interval else {
             continue;
         };
-        let [bar, start, end] = match panel.y.quantity {
-            Quantity::Name => {
-                let up = frame.up(y, point.y);
-                let (low, high) = (frame.across(x, low), frame.across(x, high));
-                let across = |x: f64| ((x, up - CAP), (x, up + CAP));
-                [((low, up), (high, up)), across(low), across(high)]
-            }
-            _ => {
-                let at = frame.across(x, point.x);
-                let (low, high) = (frame.up(y, low), frame.up(y, high));
-                let up = |y: f64| ((at - CAP, y), (at + CAP, y));
-                [((at, low), (at, high)), up(low), up(high)]
-            }
+        let Pixel { x, y } = frame.pixel(point);
+        let upright = |x: f64, from: f64, to: f64| [Pixel::at(x, from), Pixel::at(x, to)];
+        let level = |y: f64, from: f64, to: f64| [Pixel::at(from, y), Pixel::at(to, y)];
+        let strokes = if panel.y.quantity == Quantity::Name {
+            let (low, high) = (frame.across(low), frame.across(high));
+            let end = |x: f64| upright(x, y - CAP, y + CAP);
+            [level(y, low, high), end(low), end(high)]
+        } else {
+            let (low, high) = (frame.up(low), frame.up(high));
+            let end = |y: f64| level(y, x - CAP, x + CAP);
+            [upright(x, low, high), end(low), end(high)]
         };
-        for (from, to) in [bar, start, end] {
+        for [from, to] in strokes {
             stroke(svg, from, to, &look);
         }
     }
 }
 
 /// Bars of the names, those of all lines below each other, with their values.
-fn bars(svg: &mut String, panel: &Panel, index: usize, frame: &Frame, (x, y): (&Scale, &Scale)) {
+fn bars(svg: &mut String, panel: &Panel, index: usize, frame: &Frame) {
     let Some(line) = panel.lines.get(index) else {
         return;
     };
     let colour = look(line.style).colour;
-    let row = (frame.bottom - frame.top) / panel.y.names.len().max(1) as f64;
+    let row = frame.height() / panel.y.names.len().max(1) as f64;
     let height = (row * BARS_SHARE / panel.lines.len() as f64 - 2.0).max(2.0);
     for point in &line.points {
-        let (at, middle) = (frame.across(x, point.x), frame.up(y, point.y));
-        if !x.is_logarithmic() {
+        let at = frame.pixel(point);
+        if !frame.x.is_logarithmic() {
             let _ = writeln!(
                 svg,
                 "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\" \
                  fill=\"{colour}\" fill-opacity=\"0.35\" stroke=\"{colour}\"/>",
                 frame.left,
-                middle - height / 2.0,
-                at - frame.left,
+                at.y - height / 2.0,
+                at.x - frame.left,
             );
         }
-        value_beside(svg, point, (x, middle), frame);
+        value_beside(svg, point, frame);
     }
 }
 
 /// The figure in words, on the right of what is drawn of it, or on the left at the edge.
-fn value_beside(svg: &mut String, point: &Point, (x, middle): (&Scale, f64), frame: &Frame) {
+fn value_beside(svg: &mut String, point: &Point, frame: &Frame) {
     let words = crate::quantity::time_text(point.x * 1e9);
     let end = point.interval.map_or(point.x, |interval| interval.1);
-    let at = frame.across(x, end) + 8.0;
     let look = format!("font-size=\"{SMALL}\"");
-    if at + width(&words, SMALL) < frame.right {
-        text(svg, (at, middle + 4.0), "start", &look, &words);
+    let y = frame.up(point.y) + 4.0;
+    let on_the_right = frame.across(end) + 8.0;
+    if on_the_right + width(&words, SMALL) < frame.right {
+        text(svg, Pixel::at(on_the_right, y), "start", &look, &words);
     } else {
         let start = point.interval.map_or(point.x, |interval| interval.0);
-        let at = frame.across(x, start) - 8.0;
-        text(svg, (at, middle + 4.0), "end", &look, &words);
+        let at = Pixel::at(frame.across(start) - 8.0, y);
+        text(svg, at, "end", &look, &words);
     }
 }
