@@ -45,6 +45,15 @@ pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
     })
 }
 
+/// Starts a server of one thread, bound to this processor.
+pub fn start_on(processor: u32) -> Result<Running, Error> {
+    start(Options {
+        threads: 1,
+        pin: vec![processor as usize],
+        ..Options::default()
+    })
+}
+
 /// Starts a server; an address that cannot be bound is named by the error.
 pub fn start(options: Options) -> Result<Running, Error> {
     Server::start(options).map_err(|error| explained(&error))
