@@ -1,8 +1,8 @@
 //! Why a run could not be made, sorted by whose fault it is.
 
 use crate::backend::BackendError;
+use crate::driver::CallError;
 use crate::replay::tcp::TcpError;
-use crate::transport::rpc::CallError;
 use crate::workspace::ClaimError;
 use filestone_model::operation::OpKind;
 use filestone_wire::mount::MountStatus;

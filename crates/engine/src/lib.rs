@@ -9,15 +9,16 @@ pub mod backend;
 pub mod calibrate;
 pub mod clock;
 pub mod control;
+pub mod driver;
 pub mod error;
 pub mod host;
 pub mod load_file;
 pub mod mix_local;
+pub mod nfs3;
 pub mod prepare;
 mod processors;
 pub mod replay;
 pub mod run;
-pub mod transport;
 pub mod worker;
 pub mod workspace;
 

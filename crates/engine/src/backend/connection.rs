@@ -2,7 +2,7 @@
 
 use crate::backend::transmit;
 use crate::clock::Clock;
-use crate::transport::Pending;
+use crate::driver::Pending;
 use filestone_model::client::{Client, Output, ProtocolError};
 use filestone_model::completions::Completions;
 use filestone_model::plan::TransportKind;

@@ -7,8 +7,9 @@
 use crate::backend::connection::{Connection, Link, Loss, Patience};
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
+use crate::driver::Dial;
+use crate::driver::retry::Pauses;
 use crate::processors;
-use crate::transport::Dial;
 use filestone_model::client::Client;
 use filestone_model::completions::Completions;
 use filestone_model::operation::{Operation, Ticket};
@@ -36,11 +37,6 @@ const _: () = assert!(RECEIVE_MARGIN_NANOS as u128 > 2 * RECEIVE_TIMEOUT.as_nano
 const BUFFER_LEN: usize = 1 << 20;
 /// Ready connections taken from the kernel at a time.
 const EVENTS_MAX: usize = 256;
-/// First pause before connecting again, doubled with each failure.
-const RECONNECT_FIRST_NANOS: u64 = 10_000_000;
-/// The longest such pause.
-const RECONNECT_MAX_NANOS: u64 = 500_000_000;
-
 /// What the sockets of one worker have in common.
 #[derive(Debug, Clone)]
 pub struct SocketOptions {
@@ -434,7 +430,7 @@ impl<C: Client> Sockets<C> {
         }
         connection.down_at = now;
         let in_flight = connection.client.in_flight();
-        connection.link = Link::Down(now.after_nanos(pause_nanos(connection.attempts)));
+        connection.link = Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
         connection.clear_output();
         connection.client.disconnected(now, completed);
         let since = connection.lost_at;
@@ -538,18 +534,12 @@ impl<C: Client> Sockets<C> {
                 Ok(false)
             }
             Err(error) => {
-                connection.link = Link::Down(now.after_nanos(pause_nanos(connection.attempts)));
+                connection.link =
+                    Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
                 self.last_loss = Some(Loss::Refused(error));
                 Ok(false)
             }
         }
-    }
-}
-
-fn pause_nanos(attempts: u32) -> u64 {
-    match attempts {
-        0 => 0,
-        attempts => (RECONNECT_FIRST_NANOS << (attempts - 1).min(10)).min(RECONNECT_MAX_NANOS),
     }
 }
 

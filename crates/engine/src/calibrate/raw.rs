@@ -3,11 +3,11 @@
 
 use super::Rate;
 use crate::control::{Context, Unobserved};
+use crate::driver::first_xid;
 use crate::error::RunError;
-use crate::prepare::mount::Caller;
-use crate::prepare::{mount, prepare};
+use crate::nfs3::mount::{self, Caller};
+use crate::prepare::prepare;
 use crate::run::probe_run;
-use crate::transport::first_xid;
 use filestone_model::client::nfs3::procedures::procedure_of;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{Plan, ProbeRun};

@@ -1,9 +1,9 @@
 //! What is in a directory, before the run: names, and handles with attributes.
 
 use super::entry_of;
-use super::session::{Session, failed, owned};
 use crate::control::Cancellation;
 use crate::error::RunError;
+use crate::nfs3::session::{Session, failed, owned};
 use crate::workspace::nfs::listing::Position;
 use crate::workspace::tree::join;
 use filestone_model::workload::FileEntry;

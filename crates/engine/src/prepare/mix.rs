@@ -1,10 +1,10 @@
 //! What a mix needs of its server: the directories that clients use, and the file set in them.
 
 use super::file_set::{self, Order, Remains, Unfinished};
-use super::mount::{self, Caller, Mounted};
 use super::{Prepared, Session, kind_of};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
+use crate::nfs3::mount::{self, Caller, Mounted};
 use filestone_model::file_set::Layout;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;

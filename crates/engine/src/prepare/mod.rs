@@ -5,24 +5,21 @@
 pub mod file_set;
 mod listing;
 mod mix;
-pub mod mount;
 mod own_directory;
-mod pipeline;
-mod session;
 
+pub use crate::nfs3::Session;
 pub use mix::prepare_mix;
-pub use session::Session;
 
 use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
+use crate::driver::Dial;
 use crate::error::RunError;
-use crate::transport::Dial;
+use crate::nfs3::mount::{self, Caller};
 use file_set::FileSet;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::ProbeRun;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle};
-use mount::Caller;
 use own_directory::OwnDirectory;
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -4,8 +4,8 @@
 //! Only what is in it is ever removed, and then the directory itself.
 
 use super::listing;
-use super::session::{Session, failed, owned};
 use crate::error::RunError;
+use crate::nfs3::session::{Session, failed, owned};
 use crate::workspace::emptying::Emptying;
 use crate::workspace::error::never_empty;
 use crate::workspace::set_directory::MARKER;

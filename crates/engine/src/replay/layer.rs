@@ -6,10 +6,11 @@
 //! has nothing between the call and its end. Layers measure nothing and decide
 //! nothing; they say what was answered and what it took.
 
+use crate::driver::CallFailed;
 use filestone_model::load::{Action, Status};
-use std::time::Duration;
 
 pub use crate::control::Cancellation;
+pub use crate::driver::Repeats;
 
 /// What one action came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,47 +40,6 @@ impl Reply {
     }
 }
 
-/// What a layer did more than once because of its server, and how long that took. The time is
-/// in the response times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Repeats {
-    /// Calls sent again after the loss of a connection.
-    pub retransmissions: u32,
-    /// Connections made again.
-    pub reconnections: u64,
-    /// How long there was none.
-    pub unusable: Duration,
-    /// Calls made again because the server asked for patience (NFS3ERR_JUKEBOX).
-    pub patience: u64,
-    /// Pauses before them.
-    pub patience_pauses: Duration,
-}
-
-impl Repeats {
-    /// One connection made again.
-    pub fn note_reconnection(&mut self, unusable: Duration) {
-        self.reconnections += 1;
-        self.unusable += unusable;
-    }
-
-    /// One pause before a call is made again.
-    pub fn note_patience(&mut self, pause: Duration) {
-        self.patience += 1;
-        self.patience_pauses += pause;
-    }
-
-    /// Both together.
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            retransmissions: self.retransmissions.saturating_add(other.retransmissions),
-            reconnections: self.reconnections + other.reconnections,
-            unusable: self.unusable + other.unusable,
-            patience: self.patience + other.patience,
-            patience_pauses: self.patience_pauses + other.patience_pauses,
-        }
-    }
-}
-
 /// Why a client cannot go on: its connection is gone, its directory vanished.
 /// It costs that client, not the run.
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +64,17 @@ impl LayerLost {
     /// Whether that is all that happened.
     pub fn is_stop(&self) -> bool {
         self.what == Self::STOPPED
+    }
+}
+
+impl From<CallFailed> for LayerLost {
+    fn from(failed: CallFailed) -> Self {
+        if failed.is_stop() {
+            return Self::stopped();
+        }
+        Self {
+            what: failed.to_string(),
+        }
     }
 }
 

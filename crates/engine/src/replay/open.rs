@@ -8,7 +8,7 @@ use super::tcp::{self, TcpOptions, TcpSite};
 use crate::control::Observer;
 use crate::control::{Cancellation, cancel_on};
 use crate::error::RunError;
-use crate::prepare::mount::resolve;
+use crate::nfs3::mount::resolve;
 use crate::run::check_pin;
 use crate::workspace::Beside;
 use filestone_model::load::{Generation, Load};

@@ -1,7 +1,7 @@
 //! What a plan must be, before anything is sent.
 
+use crate::driver::allow_open_files;
 use crate::error::RunError;
-use crate::transport::allow_open_files;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Asked, NfsRun, Plan, TransportKind};
 use filestone_wire::pattern;

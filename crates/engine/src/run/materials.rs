@@ -3,10 +3,10 @@
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::control::go_on;
+use crate::driver::first_xid;
 use crate::error::RunError;
-use crate::prepare::mount::Caller;
-use crate::prepare::{Prepared, mount};
-use crate::transport::first_xid;
+use crate::nfs3::mount::{self, Caller};
+use crate::prepare::Prepared;
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
 use filestone_model::file_set::ClientSet;

@@ -1,6 +1,6 @@
 //! What is in a directory, with the kind, the length and the handle of each object.
 
-use crate::replay::nfs3::calls::{Nfs, Outcome};
+use crate::nfs3::calls::{Nfs, Outcome};
 use crate::workspace::nfs::listing::Position;
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure, Status};
 

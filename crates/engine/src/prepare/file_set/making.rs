@@ -4,10 +4,11 @@ use super::places::{Part, Places};
 use super::survey::Spare;
 use super::writing::{After, Stretch, Writings};
 use crate::control::Observer;
+use crate::driver::window::{WINDOW, Work, WorkError};
+use crate::driver::{CallFailed, RpcProcedure};
 use crate::error::RunError;
-use crate::prepare::pipeline::{WINDOW, Work, WorkError};
-use crate::prepare::session::failed;
-use crate::replay::nfs3::calls::permissions;
+use crate::nfs3::calls::{called, permissions};
+use crate::nfs3::session::{failed, without_results};
 use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE};
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
@@ -144,7 +145,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         }
     }
 
-    fn go_on(&mut self, file: u32, after: After) -> Result<(), WorkError> {
+    fn go_on(&mut self, file: u32, after: After) -> Result<(), WorkError<RunError>> {
         match after {
             After::More => Ok(()),
             After::Commit => {
@@ -209,8 +210,38 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         }
     }
 
-    fn fail(&self, call: &Call, status: Status) -> WorkError {
-        let procedure = match self.procedure(call) {
+    fn nfs_procedure(&self, call: &Call) -> Procedure {
+        match call {
+            Call::Make(index) => match self.places.part(*index).1 {
+                Part::Root | Part::Files(_) | Part::Changing(_) => Procedure::Mkdir,
+                Part::File(_) => Procedure::Create,
+                Part::Link(_) => Procedure::Symlink,
+            },
+            Call::MakeSpare(spare) => match spare.changing {
+                Changing::Created => Procedure::Create,
+                Changing::Links => Procedure::Link,
+                Changing::SymbolicLinks => Procedure::Symlink,
+                Changing::Nodes => Procedure::Mknod,
+                Changing::Directories => Procedure::Mkdir,
+            },
+            Call::LookUp(_) => Procedure::Lookup,
+            Call::Truncate(_) => Procedure::Setattr,
+            Call::Write(_) => Procedure::Write,
+            Call::Commit(_) => Procedure::Commit,
+        }
+    }
+
+    fn about(&self, call: &Call) -> String {
+        match call {
+            Call::MakeSpare(spare) => spare.path(self.places),
+            Call::Make(index) | Call::LookUp(index) => self.places.path(*index),
+            Call::Truncate(file) | Call::Commit(file) => self.places.path(*file),
+            Call::Write(stretch) => self.places.path(stretch.file),
+        }
+    }
+
+    fn fail(&self, call: &Call, status: Status) -> WorkError<RunError> {
+        let procedure = match self.nfs_procedure(call) {
             Procedure::Mkdir => "MKDIR",
             Procedure::Create => "CREATE",
             Procedure::Symlink => "SYMLINK",
@@ -241,8 +272,8 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         call: Call,
         results: &[u8],
         was_resent: bool,
-    ) -> Result<(), WorkError> {
-        let made = match self.procedure(&call) {
+    ) -> Result<(), WorkError<RunError>> {
+        let made = match self.nfs_procedure(&call) {
             Procedure::Mkdir => mkdir::Reply::from_bytes(results)?
                 .map(|ok| ok.obj)
                 .map_err(|fail| fail.status),
@@ -274,7 +305,11 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         Ok(())
     }
 
-    fn answered_write(&mut self, stretch: Stretch, results: &[u8]) -> Result<(), WorkError> {
+    fn answered_write(
+        &mut self,
+        stretch: Stretch,
+        results: &[u8],
+    ) -> Result<(), WorkError<RunError>> {
         let call = Call::Write(stretch);
         let ok =
             write::Reply::from_bytes(results)?.map_err(|fail| self.fail(&call, fail.status))?;
@@ -299,6 +334,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
 
 impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
     type Call = Call;
+    type Error = RunError;
 
     fn next(&mut self) -> Option<Call> {
         if let Some(call) = self.follow_up.pop_front() {
@@ -318,25 +354,8 @@ impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
         })
     }
 
-    fn procedure(&self, call: &Call) -> Procedure {
-        match call {
-            Call::Make(index) => match self.places.part(*index).1 {
-                Part::Root | Part::Files(_) | Part::Changing(_) => Procedure::Mkdir,
-                Part::File(_) => Procedure::Create,
-                Part::Link(_) => Procedure::Symlink,
-            },
-            Call::MakeSpare(spare) => match spare.changing {
-                Changing::Created => Procedure::Create,
-                Changing::Links => Procedure::Link,
-                Changing::SymbolicLinks => Procedure::Symlink,
-                Changing::Nodes => Procedure::Mknod,
-                Changing::Directories => Procedure::Mkdir,
-            },
-            Call::LookUp(_) => Procedure::Lookup,
-            Call::Truncate(_) => Procedure::Setattr,
-            Call::Write(_) => Procedure::Write,
-            Call::Commit(_) => Procedure::Commit,
-        }
+    fn procedure(&self, call: &Call) -> RpcProcedure {
+        called(self.nfs_procedure(call))
     }
 
     fn encode(&self, call: &Call, out: &mut Writer<'_>) {
@@ -380,16 +399,16 @@ impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
         }
     }
 
-    fn about(&self, call: &Call) -> String {
-        match call {
-            Call::MakeSpare(spare) => spare.path(self.places),
-            Call::Make(index) | Call::LookUp(index) => self.places.path(*index),
-            Call::Truncate(file) | Call::Commit(file) => self.places.path(*file),
-            Call::Write(stretch) => self.places.path(stretch.file),
-        }
+    fn failed(&self, call: &Call, failed: CallFailed) -> RunError {
+        without_results(failed, &self.about(call))
     }
 
-    fn answered(&mut self, call: Call, results: &[u8], was_resent: bool) -> Result<(), WorkError> {
+    fn answered(
+        &mut self,
+        call: Call,
+        results: &[u8],
+        was_resent: bool,
+    ) -> Result<(), WorkError<RunError>> {
         self.progress.tell();
         match call {
             Call::Make(_) | Call::MakeSpare(_) | Call::LookUp(_) => {

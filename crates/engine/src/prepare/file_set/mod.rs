@@ -18,22 +18,18 @@ mod removal;
 mod survey;
 mod writing;
 
-use super::Session;
-use super::pipeline::Pipeline;
-use crate::control::Observer;
-use crate::control::{Cancellation, cancel_clean_up_on, cancel_on};
+use crate::control::{Cancellation, Observer, cancel_clean_up_on, cancel_on};
+use crate::driver::Endpoint;
+use crate::driver::window::Window;
 use crate::error::RunError;
-use crate::replay::nfs3::calls::Nfs;
-use crate::replay::nfs3::connection::{Connection, Program};
-use crate::transport::Dial;
-use crate::transport::retry::Retry;
+use crate::nfs3::{Nfs, Session};
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
 use filestone_model::file_set::{Changing, ClientSet, Layout, Recipe, file_name};
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{FileSetPlan, TransportKind};
 use filestone_model::workload::FileTable;
-use filestone_wire::nfs3::{Handle, PROGRAM, VERSION};
+use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
 use making::{Making, Progress, Step};
 use places::{Part, Places};
@@ -170,34 +166,25 @@ impl Unfinished {
     }
 }
 
-/// How a connection goes on.
-fn retry(session: &Session, sign: &Cancellation) -> Retry {
-    Retry {
-        reconnect: session.retry().reconnect,
-        sign: sign.clone(),
-    }
+/// The server of `session`, called by TCP and until `sign` is raised.
+fn endpoint(session: &Session, sign: &Cancellation) -> Endpoint {
+    let mut endpoint = session.endpoint().clone();
+    endpoint.dial.transport = TransportKind::Tcp;
+    endpoint.retry.sign = sign.clone();
+    endpoint
 }
 
 /// A connection for calls one at a time, by TCP.
 fn connect(session: &Session, sign: &Cancellation) -> Result<Nfs, RunError> {
-    let dial = Dial {
-        transport: TransportKind::Tcp,
-        ..*session.dial()
-    };
-    let program = Program {
-        number: PROGRAM,
-        version: VERSION,
-    };
-    let credentials = session.credentials().clone();
-    let waiting = (session.timeout(), retry(session, sign));
-    Connection::open(&dial, program, credentials, waiting, RECORD_MAX)
-        .map(Nfs)
-        .map_err(|error| RunError::connecting(dial.address, error))
+    let address = session.dial().address;
+    Nfs::connect(endpoint(session, sign), RECORD_MAX)
+        .map_err(|error| RunError::connecting(address, error))
 }
 
-fn pipeline(session: &Session, sign: &Cancellation) -> Result<Pipeline, RunError> {
-    let (dial, credentials) = (session.dial(), session.credentials());
-    Pipeline::connect(dial, credentials, session.timeout(), retry(session, sign))
+/// A connection for many calls at a time.
+fn window(session: &Session, sign: &Cancellation) -> Result<Window, RunError> {
+    let address = session.dial().address;
+    Window::connect(endpoint(session, sign)).map_err(|error| RunError::connecting(address, error))
 }
 
 type Completed = (FileTable, Vec<ClientSet>, FileSetRecord);
@@ -210,10 +197,10 @@ fn complete(
 ) -> Result<Completed, RunError> {
     sign.go_on()?;
     let mut nfs = connect(session, sign)?;
-    let mut pipeline = pipeline(session, sign)?;
+    let mut window = window(session, sign)?;
     let mut remover = Remover {
         nfs: &mut nfs,
-        pipeline: &mut pipeline,
+        window: &mut window,
         sign,
     };
     let home_of_root = claims.claim(&mut remover, order, observer)?;
@@ -422,7 +409,7 @@ impl Builder<'_> {
         };
         let data = (self.pattern.as_slice(), self.transfer);
         let mut making = Making::new(&mut self.places, steps, data, progress);
-        let result = self.remover.pipeline.run(&mut making);
+        let result = self.remover.window.run(&mut making);
         self.made += making.made;
         result
     }
@@ -474,12 +461,12 @@ impl Claims {
 
     fn remove_all(&mut self, session: &Session, sign: &Cancellation) -> Result<(), RunError> {
         let mut nfs = connect(session, sign)?;
-        let mut pipeline = pipeline(session, sign)?;
+        let mut window = window(session, sign)?;
         while let Some(home) = self.homes.last_mut() {
             home.check_ours(&mut nfs)?;
             let mut remover = Remover {
                 nfs: &mut nfs,
-                pipeline: &mut pipeline,
+                window: &mut window,
                 sign,
             };
             remover.empty(&home.path, &home.directory)?;

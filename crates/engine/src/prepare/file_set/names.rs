@@ -1,8 +1,10 @@
 //! Names taken away, many at a time.
 
+use crate::driver::window::{Work, WorkError};
+use crate::driver::{CallFailed, RpcProcedure};
 use crate::error::RunError;
-use crate::prepare::pipeline::{Work, WorkError};
-use crate::prepare::session::failed;
+use crate::nfs3::calls::called;
+use crate::nfs3::session::{failed, without_results};
 use crate::workspace::tree::join;
 use filestone_wire::nfs3::{DirOpArgs, Handle, Procedure, Status, remove, rmdir};
 use filestone_wire::xdr::{Decode, Encode, Writer};
@@ -33,10 +35,24 @@ impl<'a> Removal<'a> {
     fn doomed(&self, call: usize) -> Option<&'a Doomed> {
         self.names.get(call)
     }
+
+    fn nfs_procedure(&self, call: &usize) -> Procedure {
+        match self.doomed(*call) {
+            Some(doomed) if doomed.is_directory => Procedure::Rmdir,
+            _ => Procedure::Remove,
+        }
+    }
+
+    fn about(&self, call: &usize) -> String {
+        self.doomed(*call)
+            .map(|doomed| join(&doomed.path, &doomed.name))
+            .unwrap_or_default()
+    }
 }
 
 impl Work for Removal<'_> {
     type Call = usize;
+    type Error = RunError;
 
     fn next(&mut self) -> Option<usize> {
         let call = self.next;
@@ -45,11 +61,8 @@ impl Work for Removal<'_> {
         Some(call)
     }
 
-    fn procedure(&self, call: &usize) -> Procedure {
-        match self.doomed(*call) {
-            Some(doomed) if doomed.is_directory => Procedure::Rmdir,
-            _ => Procedure::Remove,
-        }
+    fn procedure(&self, call: &usize) -> RpcProcedure {
+        called(self.nfs_procedure(call))
     }
 
     fn encode(&self, call: &usize, out: &mut Writer<'_>) {
@@ -66,14 +79,17 @@ impl Work for Removal<'_> {
         }
     }
 
-    fn about(&self, call: &usize) -> String {
-        self.doomed(*call)
-            .map(|doomed| join(&doomed.path, &doomed.name))
-            .unwrap_or_default()
+    fn failed(&self, call: &usize, failed: CallFailed) -> RunError {
+        without_results(failed, &self.about(call))
     }
 
-    fn answered(&mut self, call: usize, results: &[u8], _: bool) -> Result<(), WorkError> {
-        let (procedure, status) = match self.procedure(&call) {
+    fn answered(
+        &mut self,
+        call: usize,
+        results: &[u8],
+        _: bool,
+    ) -> Result<(), WorkError<RunError>> {
+        let (procedure, status) = match self.nfs_procedure(&call) {
             Procedure::Rmdir => {
                 let reply = rmdir::Reply::from_bytes(results)?;
                 ("RMDIR", reply.err().map(|fail| fail.status))

@@ -4,7 +4,7 @@
 //! directories of its data files, those in which names come and go, the data files, the
 //! symbolic links. Names that come and go have no place in it.
 
-use crate::replay::nfs3::calls::Nfs;
+use crate::nfs3::calls::Nfs;
 use crate::workspace::set_directory::SetDirectory;
 use crate::workspace::tree::join;
 use filestone_model::file_set::{

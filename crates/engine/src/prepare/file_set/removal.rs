@@ -4,9 +4,9 @@
 use super::listing;
 use super::names::{Doomed, Removal};
 use crate::control::Cancellation;
+use crate::driver::window::Window;
 use crate::error::RunError;
-use crate::prepare::pipeline::Pipeline;
-use crate::replay::nfs3::calls::{Failure, Nfs};
+use crate::nfs3::calls::{Failure, Nfs};
 use crate::workspace::emptying::Emptying;
 use crate::workspace::error::{Purpose, never_empty};
 use crate::workspace::tree::{At, Step, join};
@@ -40,7 +40,7 @@ type Directories = Vec<(Box<[u8]>, Handle)>;
 /// What takes a set away.
 pub struct Remover<'a> {
     pub nfs: &'a mut Nfs,
-    pub pipeline: &'a mut Pipeline,
+    pub window: &'a mut Window,
     /// Raised, it ends the removal.
     pub sign: &'a Cancellation,
 }
@@ -141,7 +141,7 @@ impl Remover<'_> {
 
     /// Takes names away.
     pub fn remove(&mut self, doomed: &mut Vec<Doomed>) -> Result<(), RunError> {
-        self.pipeline.run(&mut Removal::new(doomed))?;
+        self.window.run(&mut Removal::new(doomed))?;
         doomed.clear();
         Ok(())
     }

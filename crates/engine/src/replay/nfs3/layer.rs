@@ -3,12 +3,13 @@
 //! The NFS verbs are in `verbs`, the CIFS verbs in `lowering`; the table of both
 //! is docs/reference/lowering.md.
 
-use super::calls::{Failure, Nfs, Object, Outcome};
-use super::connection::Traffic;
 use super::locks::Locks;
 use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use super::options::ClientOptions;
+use super::transfer::Extent;
+use crate::driver::Traffic;
+use crate::nfs3::calls::{Failure, Nfs, Object, Outcome};
 use crate::replay::layer::Repeats;
 use crate::replay::{Cancellation, Layer, LayerLost, Reply};
 use crate::workspace::test_directory::{CLIENTS, MARKER};
@@ -85,7 +86,7 @@ impl Layer for Nfs3Layer {
         let traffic = self.take_traffic();
         let status = match answer {
             Ok(status) | Err(Failure::Answered(status)) => status,
-            Err(Failure::Lost(lost)) => return Err(lost),
+            Err(Failure::Lost(lost)) => return Err(lost.into()),
         };
         if is_stale(status) {
             // Somebody else changed the tree; what else they changed is not known.
@@ -131,7 +132,7 @@ fn is_stale(status: Status) -> bool {
 fn unless_lost(failure: Failure) -> Result<(), LayerLost> {
     match failure {
         Failure::Answered(_) => Ok(()),
-        Failure::Lost(lost) => Err(lost),
+        Failure::Lost(lost) => Err(lost.into()),
     }
 }
 
@@ -173,7 +174,7 @@ impl Nfs3Layer {
             Action::Close { handle } => self.close(handle),
             Action::ReadX { handle, offset, len, expected_len } => self.read_x(handle, offset, len, expected_len),
             Action::WriteX { handle, offset, len, expected_len } => {
-                self.write_x(handle, (offset, len), expected_len, data)
+                self.write_x(handle, Extent { offset, len }, expected_len, data)
             }
             Action::Flush { handle } => self.flush(handle),
             Action::LockX { handle, offset, len } => self.lock_x(handle, offset, len),
@@ -195,7 +196,7 @@ impl Nfs3Layer {
             Action::Access { path, wanted, granted } => self.access(path, wanted, granted),
             Action::ReadLink { path } => self.read_link(path),
             Action::Read { path, offset, len } => self.read(path, offset, len),
-            Action::Write { path, offset, len, stability } => self.write(path, (offset, len), stability, data),
+            Action::Write { path, offset, len, stability } => self.write(path, Extent { offset, len }, stability, data),
             Action::Create { path } => self.create(path),
             Action::Symlink { path, target } => self.symlink(path, target),
             Action::Link { path, existing } => self.link(path, existing),

@@ -3,11 +3,9 @@
 //! Locks are exclusive and do not offer to wait. The lock manager has a connection of
 //! its own, because it may listen elsewhere.
 
-use super::calls::{Failure, Outcome};
-use super::connection::{Connection, Procedure as Called, Traffic};
 use crate::control::Cancellation;
-use crate::replay::layer::Repeats;
-use crate::transport::retry::Backoff;
+use crate::driver::{Backoff, Program, Repeats, RpcConnection, RpcProcedure, Traffic};
+use crate::nfs3::calls::{Failure, Outcome};
 use filestone_model::load::Status;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
@@ -18,28 +16,32 @@ use std::collections::BTreeSet;
 /// Whom a lock belongs to, together with the number of the client.
 const OWNER: &[u8] = b"filestone";
 
+/// The program.
+const NLM: Program = Program {
+    number: nlm::PROGRAM,
+    version: nlm::VERSION,
+};
+
 /// One client's locks.
 #[derive(Debug)]
 pub struct Locks {
-    connection: Connection,
+    connection: RpcConnection,
     client: i32,
     cookie: u32,
     /// Files on which a lock may be held.
     held: BTreeSet<Handle>,
 }
 
-const fn called(procedure: Procedure) -> Called {
-    Called {
-        number: procedure.number(),
-        name: match procedure {
-            Procedure::Null => "nlm null",
-            Procedure::Test => "nlm test",
-            Procedure::Lock => "nlm lock",
-            Procedure::Cancel => "nlm cancel",
-            Procedure::Unlock => "nlm unlock",
-            Procedure::Granted => "nlm granted",
-        },
-    }
+const fn called(procedure: Procedure) -> RpcProcedure {
+    let name = match procedure {
+        Procedure::Null => "nlm null",
+        Procedure::Test => "nlm test",
+        Procedure::Lock => "nlm lock",
+        Procedure::Cancel => "nlm cancel",
+        Procedure::Unlock => "nlm unlock",
+        Procedure::Granted => "nlm granted",
+    };
+    NLM.procedure(procedure.number(), name)
 }
 
 fn granted(stat: nlm::Status) -> Outcome<()> {
@@ -51,7 +53,7 @@ fn granted(stat: nlm::Status) -> Outcome<()> {
 
 impl Locks {
     /// Locks of client `client` over a connection to NLM.
-    pub fn new(connection: Connection, client: u32) -> Self {
+    pub fn new(connection: RpcConnection, client: u32) -> Self {
         Self {
             connection,
             client: client as i32,
@@ -97,7 +99,7 @@ impl Locks {
     /// the lock manager of this host, which is not ours; so it is asked again, for as long as a
     /// call may take.
     pub fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
-        let mut patience = Backoff::lock(self.connection.timeout());
+        let mut patience = Backoff::lock(self.connection.endpoint().timeout);
         loop {
             match self.ask(file, offset, len)? {
                 nlm::Status::BLOCKED => {}
@@ -177,10 +179,10 @@ impl Locks {
     /// Frees what is held on a file that is closed: all of it, as closing a file
     /// does on every system.
     pub fn close(&mut self, file: &Handle) -> Outcome<()> {
-        match self.held.remove(file) {
-            true => self.unlock(file, 0, 0),
-            false => Ok(()),
+        if !self.held.remove(file) {
+            return Ok(());
         }
+        self.unlock(file, 0, 0)
     }
 
     /// Frees everything, whatever the server says to it.
@@ -198,20 +200,15 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::nfs3::connection::Program;
-    use crate::replay::nfs3::scripted::{self, reply};
+    use crate::nfs3::scripted::{self, reply};
     use filestone_wire::nfs3::FileHandle;
     use std::io::Write;
 
     /// A lock that a server answers with these, the last again and again; what became of it, and
     /// which procedures were called.
     fn answered(stats: &'static [nlm::Status]) -> (Outcome<()>, Vec<u32>) {
-        let program = Program {
-            number: nlm::PROGRAM,
-            version: nlm::VERSION,
-        };
         let mut next = 0;
-        let (connection, server) = scripted::connection(program, move |call, out| {
+        let (connection, server) = scripted::connection(move |call, out| {
             let stat = stats.get(next).or(stats.last()).expect("an answer");
             next += 1;
             let results = [&[0; 4][..], &stat.0.to_be_bytes()].concat();

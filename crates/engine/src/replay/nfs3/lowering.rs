@@ -4,10 +4,11 @@
 //! Handles of directories are remembered, as every NFS client does; the last
 //! component of a path is always asked for, because it is what the load asks.
 
-use super::calls::{Failure, Object, Outcome, permissions, times_of_server};
 use super::layer::{Found, Nfs3Layer, check_own, is_clients};
 use super::names::split;
 use super::open_files::OpenFile;
+use super::transfer::Extent;
+use crate::nfs3::calls::{Failure, Object, Outcome, permissions, times_of_server};
 use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
@@ -156,7 +157,10 @@ impl Nfs3Layer {
         } else if size < len {
             check_own(path)?;
             let stable = self.stable_how();
-            let missing = (size, len - size);
+            let missing = Extent {
+                offset: size,
+                len: len - size,
+            };
             self.write_out(&handle, missing, data, stable, |written| file.note(written))?;
         }
         self.open.insert(number, file);
@@ -164,9 +168,10 @@ impl Nfs3Layer {
     }
 
     fn stable_how(&self) -> StableHow {
-        match self.options.stable {
-            true => StableHow::FileSync,
-            false => StableHow::Unstable,
+        if self.options.stable {
+            StableHow::FileSync
+        } else {
+            StableHow::Unstable
         }
     }
 
@@ -198,14 +203,14 @@ impl Nfs3Layer {
         expected: u64,
     ) -> Outcome<Status> {
         let file = self.open.find(number)?.handle;
-        let got = self.read_in(&file, (offset, len))?;
+        let got = self.read_in(&file, Extent { offset, len })?;
         Ok(length(expected, got))
     }
 
     pub(super) fn write_x(
         &mut self,
         number: u64,
-        (offset, len): (u64, u64),
+        extent: Extent,
         expected: u64,
         data: &[u8],
     ) -> Outcome<Status> {
@@ -213,12 +218,12 @@ impl Nfs3Layer {
         // the pieces before one that failed.
         let mut file = *self.open.find_own(number)?;
         let (handle, stable) = (file.handle, self.stable_how());
-        let done = self.write_out(&handle, (offset, len), data, stable, |written| {
+        let done = self.write_out(&handle, extent, data, stable, |written| {
             file.note(written);
         });
         self.open.insert(number, file);
         done?;
-        Ok(length(expected, len))
+        Ok(length(expected, extent.len))
     }
 
     /// Without the lock manager locks are granted here: nobody else of the run
@@ -281,10 +286,10 @@ impl Nfs3Layer {
             let clients = self.place.clients;
             let is_of_a_client =
                 |name: &[u8]| !matches!(name, b"." | b"..") && name != MARKER.as_bytes();
-            return match self.nfs.find_name(&clients, PAGE, is_of_a_client)? {
-                true => Err(nfs3::Status::NOTEMPTY.into()),
-                false => Ok(Status::Ok),
-            };
+            if self.nfs.find_name(&clients, PAGE, is_of_a_client)? {
+                return Err(nfs3::Status::NOTEMPTY.into());
+            }
+            return Ok(Status::Ok);
         }
         check_own(path)?;
         if self.options.has_nfs_verbs {
@@ -388,8 +393,9 @@ fn is_directory(attributes: Option<Fattr3>) -> bool {
 }
 
 fn length(expected: u64, got: u64) -> Status {
-    match expected == got {
-        true => Status::Ok,
-        false => Status::WrongLength { expected, got },
+    if expected == got {
+        Status::Ok
+    } else {
+        Status::WrongLength { expected, got }
     }
 }

@@ -9,21 +9,15 @@
 //! | `transfer` | file data in pieces of the server's size |
 //! | `names`, `open_files` | what a client remembers |
 //! | `locks` | NLM |
-//! | `calls`, `connection`, `incoming` | one call at a time over TCP |
 //!
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
-pub(crate) mod calls;
-pub(crate) mod connection;
-mod incoming;
 mod layer;
 mod locks;
 mod lowering;
 mod names;
 mod open_files;
 mod options;
-#[cfg(test)]
-pub(crate) mod scripted;
 mod site;
 mod transfer;
 mod verbs;

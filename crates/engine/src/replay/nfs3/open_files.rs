@@ -1,6 +1,6 @@
 //! What a load file's open handles stand for on an NFS server, which knows none.
 
-use super::calls::{Failure, Outcome, Written};
+use crate::nfs3::calls::{Failure, Outcome, Written};
 use filestone_model::load::Cause;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{Handle, Verifier};
@@ -77,9 +77,10 @@ impl OpenFiles {
     /// An open file that the run may change.
     pub fn find_own(&mut self, number: u64) -> Outcome<&mut OpenFile> {
         let file = self.find(number)?;
-        match file.is_own {
-            true => Ok(file),
-            false => Err(Failure::refused(Cause::Denied)),
+        if file.is_own {
+            Ok(file)
+        } else {
+            Err(Failure::refused(Cause::Denied))
         }
     }
 

@@ -1,7 +1,7 @@
 //! How a load is replayed on an NFS server.
 
 use crate::control::Cancellation;
-use crate::transport::retry::Retry;
+use crate::driver::retry::Retry;
 use crate::workspace::Beside;
 use filestone_model::load::Generation;
 use std::time::Duration;

@@ -1,17 +1,15 @@
 //! A directory on an NFS server as the place of a replay.
 
-use super::calls::{Failure, Nfs};
-use super::connection::{Connection, Program};
 use super::layer::{Nfs3Layer, Place, Transfers};
 use super::locks::Locks;
 use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
+use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
 use crate::error::RunError;
-use crate::prepare::mount::{self, Caller, Mounted};
+use crate::nfs3::calls::{Failure, Nfs};
+use crate::nfs3::mount::{self, Caller, Mounted};
 use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
-use crate::transport::Dial;
-use crate::transport::retry::Retry;
 use crate::workspace::error::NEVER_EMPTY;
 use crate::workspace::test_directory::{self, CLIENTS, TestDirectory};
 use crate::workspace::tree::{At, Step, Tree};
@@ -21,19 +19,9 @@ use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
 use filestone_wire::nfs3::{self, FileType, Handle};
-use filestone_wire::nlm;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-const NFS: Program = Program {
-    number: nfs3::PROGRAM,
-    version: nfs3::VERSION,
-};
-const NLM: Program = Program {
-    number: nlm::PROGRAM,
-    version: nlm::VERSION,
-};
 
 /// Most bytes of one READ or WRITE, whatever the server offers.
 const TRANSFER_MAX: u32 = 1 << 20;
@@ -90,7 +78,13 @@ fn reach(
     }
     let dial = *session.dial();
     let is_local = session.is_local();
-    let nfs = connect(&dial, &credentials, (timeout, retry))?;
+    let nfs = open(Endpoint {
+        dial,
+        credentials: credentials.clone(),
+        timeout,
+        retry: retry.clone(),
+    });
+    let nfs = nfs.map(Nfs)?;
     Ok(Reached {
         dial,
         mounted,
@@ -109,24 +103,11 @@ fn caller(target: &NfsTarget, timeout: Duration) -> Caller<'_> {
     }
 }
 
-fn open(
-    dial: &Dial,
-    program: Program,
-    credentials: &Credentials,
-    (timeout, retry): (Duration, &Retry),
-) -> Result<Connection, RunError> {
+fn open(endpoint: Endpoint) -> Result<RpcConnection, RunError> {
     let record_max = TRANSFER_MAX as usize + REPLY_MARGIN;
-    let waiting = (timeout, retry.clone());
-    Connection::open(dial, program, credentials.clone(), waiting, record_max)
-        .map_err(|error| RunError::connecting(dial.address, error))
-}
-
-fn connect(
-    dial: &Dial,
-    credentials: &Credentials,
-    waiting: (Duration, &Retry),
-) -> Result<Nfs, RunError> {
-    open(dial, NFS, credentials, waiting).map(Nfs)
+    let address = endpoint.dial.address;
+    RpcConnection::connect(endpoint, record_max)
+        .map_err(|error| RunError::connecting(address, error))
 }
 
 /// What the server takes at once, as FSINFO says.
@@ -176,6 +157,19 @@ fn lock_manager(
 }
 
 impl Nfs3Site {
+    /// The server, called by `machine_name` until `sign` is raised.
+    fn endpoint(&self, machine_name: String, sign: &Cancellation) -> Endpoint {
+        Endpoint {
+            dial: self.dial,
+            credentials: Credentials {
+                machine_name,
+                ..self.credentials.clone()
+            },
+            timeout: self.options.timeout,
+            retry: self.options.retry(sign),
+        }
+    }
+
     /// Mounts the target's path and claims it: makes `clients` in it, or beside one of
     /// another program's. `built_in` is where the built-in server listens, for
     /// targets without a host.
@@ -271,16 +265,18 @@ impl Site for Nfs3Site {
     }
 
     fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
-        let waiting = (self.options.timeout, &self.options.retry(&self.sign));
-        let credentials = Credentials {
-            machine_name: format!("filestone-{client}"),
-            ..self.credentials.clone()
-        };
-        let nfs = connect(&self.dial, &credentials, waiting)?;
-        let locks = match &self.lock_manager {
+        let endpoint = self.endpoint(format!("filestone-{client}"), &self.sign);
+        let locks = match self.lock_manager {
             None => None,
-            Some(dial) => Some(Locks::new(open(dial, NLM, &credentials, waiting)?, client)),
+            Some(dial) => {
+                let lock_manager = open(Endpoint {
+                    dial,
+                    ..endpoint.clone()
+                })?;
+                Some(Locks::new(lock_manager, client))
+            }
         };
+        let nfs = open(endpoint).map(Nfs)?;
         let options = self.options.of_client(client);
         let place = Place {
             root: self.claim.root,
@@ -299,7 +295,7 @@ impl Site for Nfs3Site {
         layer.cancel_with(&self.clean_up_sign);
         layer.end_pass()?;
         layer.remove_own_tree().map_err(|failure| match failure {
-            Failure::Lost(lost) => lost,
+            Failure::Lost(lost) => lost.into(),
             Failure::Answered(status) => LayerLost {
                 what: format!(
                     "{}:{}/{CLIENTS}/client{client}: {}",
@@ -313,12 +309,8 @@ impl Site for Nfs3Site {
 
     fn release(mut self, trees: Trees) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
-        let retry = self.options.retry(&self.clean_up_sign);
-        let mut nfs = connect(
-            &self.dial,
-            &self.credentials,
-            (self.options.timeout, &retry),
-        )?;
+        let host = self.credentials.machine_name.clone();
+        let mut nfs = open(self.endpoint(host, &self.clean_up_sign)).map(Nfs)?;
         match trees {
             Trees::Remove => self.claim.remove(&mut nfs),
             Trees::Keep => self.claim.give_up(&mut nfs),

@@ -1,14 +1,22 @@
 //! File data in pieces of the size that the server takes.
 
-use super::calls::{Failure, Outcome, Written};
 use super::layer::Nfs3Layer;
-use crate::replay::LayerLost;
+use crate::nfs3::calls::{Failure, Outcome, Written};
 use filestone_model::load::Cause;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
 
-/// Refuses ranges that end beyond what a file can have.
-fn check_range(offset: u64, len: u64) -> Outcome<()> {
+/// A stretch of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// Where it begins.
+    pub offset: u64,
+    /// Bytes of it.
+    pub len: u64,
+}
+
+/// Refuses what ends beyond what a file can have.
+fn check_range(Extent { offset, len }: Extent) -> Outcome<()> {
     match offset.checked_add(len) {
         Some(_) => Ok(()),
         None => Err(Failure::refused(Cause::Other)),
@@ -23,16 +31,14 @@ fn piece(len: u64, done: u64, most: u32) -> u32 {
 impl Nfs3Layer {
     /// Asked between two pieces of a transfer.
     fn go_on(&self) -> Outcome<()> {
-        match self.sign.is_cancelled() {
-            true => Err(Failure::Lost(LayerLost::stopped())),
-            false => Ok(()),
-        }
+        Ok(self.nfs.0.go_on()?)
     }
 
     /// Reads until there is no more; how many bytes came. A length of 0 is a call
     /// too.
-    pub(super) fn read_in(&mut self, file: &Handle, (offset, len): (u64, u64)) -> Outcome<u64> {
-        check_range(offset, len)?;
+    pub(super) fn read_in(&mut self, file: &Handle, extent: Extent) -> Outcome<u64> {
+        let Extent { offset, len } = extent;
+        check_range(extent)?;
         let mut done = 0;
         loop {
             let asked = piece(len, done, self.place.transfers.read);
@@ -52,12 +58,13 @@ impl Nfs3Layer {
     pub(super) fn write_out(
         &mut self,
         file: &Handle,
-        (offset, len): (u64, u64),
+        extent: Extent,
         data: &[u8],
         stable: StableHow,
         mut note: impl FnMut(Written),
     ) -> Outcome<()> {
-        check_range(offset, len)?;
+        let Extent { offset, len } = extent;
+        check_range(extent)?;
         let mut done = 0;
         loop {
             let asked = piece(len, done, self.place.transfers.write) as usize;

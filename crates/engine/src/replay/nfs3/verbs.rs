@@ -1,10 +1,11 @@
 //! The verbs of NFS loads, as they are written: one call each, besides the
 //! LOOKUPs of a path whose handle is not known (docs/reference/lowering.md).
 
-use super::calls::{Failure, Object, Outcome, permissions};
 use super::layer::{Nfs3Layer, check_own, is_clients};
 use super::locks::Locks;
 use super::names::split;
+use super::transfer::Extent;
+use crate::nfs3::calls::{Failure, Object, Outcome, permissions};
 use filestone_model::load::{Cause, Status};
 use filestone_model::operation::Stability;
 use filestone_wire::nfs3::create::CreateHow;
@@ -94,21 +95,21 @@ impl Nfs3Layer {
     /// the file is.
     pub(super) fn read(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
         let file = self.walk(path)?;
-        self.read_in(&file, (offset, len))?;
+        self.read_in(&file, Extent { offset, len })?;
         Ok(Status::Ok)
     }
 
     pub(super) fn write(
         &mut self,
         path: &[u8],
-        (offset, len): (u64, u64),
+        extent: Extent,
         stability: Stability,
         data: &[u8],
     ) -> Outcome<Status> {
         check_own(path)?;
         let file = self.walk(path)?;
         let stable = stable_how(stability);
-        self.write_out(&file, (offset, len), data, stable, |_| {})?;
+        self.write_out(&file, extent, data, stable, |_| {})?;
         Ok(Status::Ok)
     }
 

@@ -3,7 +3,7 @@
 //! A server decides where a page ends and what its cookies are; a listing that
 //! leads in a circle, or does not lead anywhere, is broken off.
 
-use crate::replay::nfs3::calls::{Nfs, Outcome};
+use crate::nfs3::calls::{Nfs, Outcome};
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Verifier};
 
 /// Pages of one listing at most; at 8 KB a page, some hundred million names.

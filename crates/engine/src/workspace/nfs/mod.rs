@@ -19,7 +19,7 @@ use super::error::ClaimError;
 use super::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use super::tree::{At, DIRECTORY_MODE, FILE_MODE, Found, FoundMarker, Step, Tree};
 use crate::error::RunError;
-use crate::replay::nfs3::calls::{Failure, Nfs, Outcome, permissions};
+use crate::nfs3::calls::{Failure, Nfs, Outcome, permissions};
 use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -231,7 +231,10 @@ impl Tree for Nfs {
     fn refused(failure: Failure, step: Step, at: &At<'_>) -> RunError {
         match failure {
             Failure::Lost(lost) if lost.is_stop() => RunError::Interrupted,
-            Failure::Lost(lost) => ClaimError::Lost { what: lost.what }.into(),
+            Failure::Lost(lost) => ClaimError::Lost {
+                what: lost.to_string(),
+            }
+            .into(),
             Failure::Answered(LoadStatus::Nfs(number))
                 if step == Step::Empty && Status(number) == Status::NOTEMPTY =>
             {

@@ -6,7 +6,7 @@
 //! links are removed and never followed, and what is mounted from another file
 //! system is left alone.
 
-use crate::replay::nfs3::calls::{Nfs, Outcome};
+use crate::nfs3::calls::{Nfs, Outcome};
 use crate::workspace::emptying::Emptying;
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 
@@ -176,7 +176,7 @@ pub fn gone(answer: Outcome<()>) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::nfs3::scripted::{self, reply};
+    use crate::nfs3::scripted::{self, reply};
     use filestone_wire::nfs3::{FileHandle, WccData, getattr, lookup, readdirplus, remove};
     use filestone_wire::xdr::Encode;
     use std::io::Write;

@@ -1,7 +1,7 @@
 //! A server, file sets on it, and calls that look at them and damage them.
 
+use filestone_engine::nfs3::{Session, mount};
 use filestone_engine::prepare::file_set::{FileSet, Order, prepare};
-use filestone_engine::prepare::{Session, mount};
 use filestone_engine::run::{Observer, Unobserved};
 use filestone_engine::{Guilt, RunError};
 use filestone_model::file_set::Layout;
@@ -233,8 +233,8 @@ impl Bench {
 /// Arguments that have been encoded.
 struct Raw(Vec<u8>);
 
-impl filestone_engine::transport::rpc::EncodeArgs for Raw {
-    fn encode_args(&self, out: &mut filestone_wire::xdr::Writer<'_>) {
+impl filestone_wire::xdr::Encode for Raw {
+    fn encode(&self, out: &mut filestone_wire::xdr::Writer<'_>) {
         out.fixed(&self.0);
     }
 }

@@ -61,10 +61,10 @@ pub fn check_written(asked: u32, count: u32) -> Result<(), ReplyFault> {
         return Ok(());
     }
     // A success of nothing would make a client send it for ever.
-    match count > asked || count == 0 {
-        true => Err(ReplyFault::Inconsistent),
-        false => Err(ReplyFault::Short),
+    if count > asked || count == 0 {
+        return Err(ReplyFault::Inconsistent);
     }
+    Err(ReplyFault::Short)
 }
 
 /// What these checks say to a caller that asks for the rest of a short transfer.

@@ -1,6 +1,6 @@
 //! From received bytes to completions: each reply against the operation that it answers.
 
-use super::replies::{self, Checked};
+use super::replies::{self, AskedRead, Checked};
 use super::{Asked, Nfs3Client, Reading, bad_reply};
 use crate::completions::Completions;
 use crate::failure::{Failure, ReplyFault, StatusSpace, accept_number};
@@ -141,7 +141,8 @@ impl Asked {
             return None;
         };
         let table = &self.shared.table;
-        let head = replies::check_read_head(results, results_len, (file, offset, len), table);
+        let head =
+            replies::check_read_head(results, results_len, AskedRead { file, offset, len }, table);
         let (checked, head_len) = head.filter(|(_, head_len)| *head_len <= results.len())?;
         if let Reading::Verify(verify) = &mut self.reading {
             if !checked.data_bytes.is_multiple_of(4) {

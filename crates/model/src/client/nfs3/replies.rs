@@ -68,7 +68,7 @@ pub fn check(
         }
         Operation::Read { file, offset, len } => match read::Reply::from_bytes(results) {
             Ok(Ok(ok)) => {
-                let checked = check_read(&ok, (file, offset, len), table);
+                let checked = check_read(&ok, AskedRead { file, offset, len }, table);
                 if let (Some(verify), Outcome::Ok) = (verify, checked.outcome)
                     && !verify.is_right(file, offset, ok.data)
                 {
@@ -118,11 +118,16 @@ fn conditional<T, F>(
     }
 }
 
-/// File, offset and length of a READ.
-type Asked = (FileId, u64, u32);
+/// What a READ asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AskedRead {
+    pub file: FileId,
+    pub offset: u64,
+    pub len: u32,
+}
 
-fn check_read(ok: &read::ReplyOk<'_>, asked: Asked, table: &FileTable) -> Checked {
-    if ok.data.len() > asked.2 as usize {
+fn check_read(ok: &read::ReplyOk<'_>, asked: AskedRead, table: &FileTable) -> Checked {
+    if ok.data.len() > asked.len as usize {
         return bad_reply(ReplyFault::TooMuchData);
     }
     // `count` says how long the data are.
@@ -130,7 +135,8 @@ fn check_read(ok: &read::ReplyOk<'_>, asked: Asked, table: &FileTable) -> Checke
         return bad_reply(ReplyFault::Inconsistent);
     }
     let file_len = ok.file_attributes.as_ref().map(|file| file.size);
-    match read_amount(asked, (ok.count, ok.eof), file_len, table).check() {
+    let amount = asked.answered(ok.count, ok.eof, file_len, table);
+    match amount.check() {
         Ok(()) => Checked {
             data_bytes: ok.count,
             ..OK
@@ -139,30 +145,34 @@ fn check_read(ok: &read::ReplyOk<'_>, asked: Asked, table: &FileTable) -> Checke
     }
 }
 
-/// What a reply to READ says, beside the length of the file: as the reply has it, or as
-/// it was when the file was looked up.
-fn read_amount(
-    (file, offset, asked): Asked,
-    (count, eof): (u32, bool),
-    file_len: Option<u64>,
-    table: &FileTable,
-) -> ReadAmount {
-    ReadAmount {
-        offset,
-        asked,
-        count,
-        eof,
-        file_len: file_len.or_else(|| table.file(file).map(|file| file.len)),
+impl AskedRead {
+    /// What a reply says, beside the length of the file: as the reply has it, or as it was
+    /// when the file was looked up.
+    #[inline]
+    fn answered(
+        self,
+        count: u32,
+        eof: bool,
+        file_len: Option<u64>,
+        table: &FileTable,
+    ) -> ReadAmount {
+        ReadAmount {
+            offset: self.offset,
+            asked: self.len,
+            count,
+            eof,
+            file_len: file_len.or_else(|| table.file(self.file).map(|file| file.len)),
+        }
     }
 }
 
 /// Checks a READ reply of which only the head is here, and says how long the head is;
 /// `results_len` is the length of all of it. `None` if anything is unusual: the whole
 /// reply is looked at then.
-pub fn check_read_head(
+pub(super) fn check_read_head(
     head: &[u8],
     results_len: usize,
-    asked: Asked,
+    asked: AskedRead,
     table: &FileTable,
 ) -> Option<(Checked, usize)> {
     let mut reader = Reader::new(head);
@@ -175,7 +185,8 @@ pub fn check_read_head(
     let is_usual = count == data_len
         && count > 0
         && eof <= 1
-        && read_amount(asked, (count, eof == 1), file_len, table)
+        && asked
+            .answered(count, eof == 1, file_len, table)
             .check()
             .is_ok()
         && reader.position().checked_add(padded)? == results_len;

@@ -132,9 +132,10 @@ impl Verify {
             .table
             .file(file)
             .is_none_or(|entry| entry.has_pattern);
-        let block = match has_pattern {
-            true => None,
-            false => self.known.block(file, offset),
+        let block = if has_pattern {
+            None
+        } else {
+            self.known.block(file, offset)
         };
         let seen = |block| Some((block, self.seen.get(block).copied()?));
         let block = block.and_then(seen);
@@ -177,9 +178,10 @@ impl Verify {
         let Some((block, was)) = self.now.block else {
             return true;
         };
-        let is = match self.now.is_pattern {
-            true => PATTERN,
-            false => self.now.checksum.sum().max(PATTERN + 1),
+        let is = if self.now.is_pattern {
+            PATTERN
+        } else {
+            self.now.checksum.sum().max(PATTERN + 1)
         };
         if was == UNREAD
             && let Some(seen) = self.seen.get_mut(block)

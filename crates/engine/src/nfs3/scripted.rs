@@ -1,12 +1,10 @@
 //! A server for one connection that answers as a test says, rightly or not.
 
 use super::calls::Nfs;
-use super::connection::{Connection, Program};
-use crate::transport::Dial;
-use crate::transport::retry::Retry;
+use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::TransportKind;
-use filestone_wire::nfs3::{self, Fattr3, FileType, Nfstime3, Specdata3};
+use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
@@ -30,19 +28,14 @@ pub struct Call {
 pub fn nfs(
     answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
 ) -> (Nfs, JoinHandle<Vec<u32>>) {
-    let program = Program {
-        number: nfs3::PROGRAM,
-        version: nfs3::VERSION,
-    };
-    let (connection, server) = connection(program, answer);
+    let (connection, server) = connection(answer);
     (Nfs(connection), server)
 }
 
-/// The same of any program.
+/// The same of a connection to any program.
 pub fn connection(
-    program: Program,
     answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
-) -> (Connection, JoinHandle<Vec<u32>>) {
+) -> (RpcConnection, JoinHandle<Vec<u32>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let dial = Dial {
         address: listener.local_addr().expect("it listens"),
@@ -59,9 +52,13 @@ pub fn connection(
         gid: 0,
         stamp: 0,
     };
-    let timeout = Duration::from_millis(200);
-    let waiting = (timeout, Retry::default());
-    let connection = Connection::open(&dial, program, credentials, waiting, 1 << 20);
+    let endpoint = Endpoint {
+        dial,
+        credentials,
+        timeout: Duration::from_millis(200),
+        retry: Retry::default(),
+    };
+    let connection = RpcConnection::connect(endpoint, 1 << 20);
     (connection.expect("it is there"), server)
 }
 

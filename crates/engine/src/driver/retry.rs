@@ -10,64 +10,84 @@
 //! The measured calls of `probe` and `mix` never come here: in them, such an answer is an
 //! answer, and a lost connection is `backend`'s.
 
-use super::rpc::CallError;
+use super::call::CallError;
 use crate::control::Cancellation;
 use filestone_wire::nfs3::Status;
-use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-/// The first pause after NFS3ERR_JUKEBOX; each further one is twice as long, up to the longest.
-const PATIENCE_MIN: Duration = Duration::from_millis(100);
-const PATIENCE_MAX: Duration = Duration::from_secs(1);
-/// The first pause before a lock is asked for again.
-const LOCK_MIN: Duration = Duration::from_millis(1);
-/// The first attempt to connect again comes at once; the pauses after it, likewise.
-const RECONNECT_MIN: Duration = Duration::from_millis(10);
-const RECONNECT_MAX: Duration = Duration::from_millis(500);
+/// Pauses that double up to a bound.
+#[derive(Debug, Clone, Copy)]
+pub struct Pauses {
+    first: Duration,
+    max: Duration,
+    /// Whether the first attempt comes without a pause.
+    is_at_once: bool,
+}
 
-/// Pauses that grow, for a limited time.
+impl Pauses {
+    /// After NFS3ERR_JUKEBOX.
+    const PATIENCE: Self = Self {
+        first: Duration::from_millis(100),
+        max: Duration::from_secs(1),
+        is_at_once: false,
+    };
+    /// Before a lock is asked for again.
+    const LOCK: Self = Self {
+        first: Duration::from_millis(1),
+        ..Self::PATIENCE
+    };
+    /// Before attempts to connect again, here and in `backend`.
+    pub const RECONNECTION: Self = Self {
+        first: Duration::from_millis(10),
+        max: Duration::from_millis(500),
+        is_at_once: true,
+    };
+
+    /// The pause before an attempt, counted from 0.
+    pub fn before(&self, attempt: u32) -> Duration {
+        match attempt.checked_sub(u32::from(self.is_at_once)) {
+            None => Duration::ZERO,
+            Some(doubled) => self.max.min(self.first * (1 << doubled.min(10))),
+        }
+    }
+}
+
+/// Pauses for a limited time.
 #[derive(Debug, Clone, Copy)]
 pub struct Backoff {
     end: Instant,
-    next: Duration,
-    min: Duration,
-    max: Duration,
+    pauses: Pauses,
+    attempt: u32,
 }
 
 impl Backoff {
-    /// From now on: the pauses before a call is made again that was answered with JUKEBOX.
-    pub fn patience(timeout: Duration) -> Self {
+    fn new(pauses: Pauses, timeout: Duration) -> Self {
         Self {
             end: Instant::now() + timeout,
-            next: PATIENCE_MIN,
-            min: PATIENCE_MIN,
-            max: PATIENCE_MAX,
+            pauses,
+            attempt: 0,
         }
+    }
+
+    /// From now on: the pauses before a call is made again that was answered with JUKEBOX.
+    pub fn patience(timeout: Duration) -> Self {
+        Self::new(Pauses::PATIENCE, timeout)
     }
 
     /// From now on: the pauses before a lock is asked for again that another client has.
     pub fn lock(timeout: Duration) -> Self {
-        Self {
-            next: LOCK_MIN,
-            min: LOCK_MIN,
-            ..Self::patience(timeout)
-        }
+        Self::new(Pauses::LOCK, timeout)
     }
 
     /// From now on: the pauses before attempts to connect again.
     pub fn reconnection(timeout: Duration) -> Self {
-        Self {
-            end: Instant::now() + timeout,
-            next: Duration::ZERO,
-            min: RECONNECT_MIN,
-            max: RECONNECT_MAX,
-        }
+        Self::new(Pauses::RECONNECTION, timeout)
     }
 
     /// How long to wait before the next attempt; `None` if there is no time left for it.
     pub fn next_pause(&mut self) -> Option<Duration> {
-        let pause = self.next;
-        self.next = self.max.min(2 * pause).max(self.min);
+        let pause = self.pauses.before(self.attempt);
+        self.attempt = self.attempt.saturating_add(1);
         (Instant::now() + pause < self.end).then_some(pause)
     }
 }
@@ -75,28 +95,6 @@ impl Backoff {
 /// Whether these results ask for patience. All procedures but NULL have a status first.
 pub fn asks_for_patience(results: &[u8]) -> bool {
     results.starts_with(&Status::JUKEBOX.0.to_be_bytes())
-}
-
-impl CallError {
-    /// Whether the connection is gone, so that the call may go out again over another.
-    pub fn is_loss(&self) -> bool {
-        match self {
-            CallError::Closed => true,
-            CallError::System(error) => matches!(
-                error.kind(),
-                ErrorKind::ConnectionReset
-                    | ErrorKind::ConnectionAborted
-                    | ErrorKind::ConnectionRefused
-                    | ErrorKind::NotConnected
-                    | ErrorKind::BrokenPipe
-                    | ErrorKind::TimedOut
-                    | ErrorKind::HostUnreachable
-                    | ErrorKind::NetworkUnreachable
-                    | ErrorKind::NetworkDown
-            ),
-            _ => false,
-        }
-    }
 }
 
 /// For how long a lost connection is made again, and what ends that early.
@@ -150,12 +148,12 @@ impl Retry {
     }
 
     fn given_up(&self, loss: CallError) -> CallError {
-        match self.reconnect.is_zero() {
-            true => loss,
-            false => CallError::Gone {
-                loss: Box::new(loss),
-                tried: self.reconnect,
-            },
+        if self.reconnect.is_zero() {
+            return loss;
+        }
+        CallError::Gone {
+            loss: Box::new(loss),
+            tried: self.reconnect,
         }
     }
 }
@@ -163,6 +161,7 @@ impl Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::ErrorKind;
 
     const HOUR: Duration = Duration::from_secs(3600);
 

@@ -3,24 +3,42 @@
 //! Some servers mount only exports themselves and only directories. So the path
 //! is tried as it is, then the longest parent that works, and the rest is walked.
 
-use super::session::Session;
+use super::session::{Session, owned};
 use crate::control::Cancellation;
+use crate::driver::{
+    CallError, CallFailed, Dial, Endpoint, Program, Retry, RpcConnection, RpcProcedure,
+};
 use crate::error::RunError;
-use crate::transport::Dial;
-use crate::transport::retry::Retry;
-use crate::transport::rpc::{CallError, RpcChannel};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::{NfsTarget, Plan, TransportKind};
 use filestone_wire::mount::{self, DirPath, MountStatus};
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle};
 use filestone_wire::nlm;
 use filestone_wire::portmap::{self, Mapping};
-use filestone_wire::xdr::Decode;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 /// How long one call may take before and after the run, at most.
 const CALL_MAX: Duration = Duration::from_secs(10);
+const MOUNT: Program = Program {
+    number: mount::PROGRAM,
+    version: mount::VERSION,
+};
+const NLM: Program = Program {
+    number: nlm::PROGRAM,
+    version: nlm::VERSION,
+};
+const PORTMAPPER: Program = Program {
+    number: portmap::PROGRAM,
+    version: portmap::VERSION,
+};
+/// The largest reply taken: a list of exports has no bound of its own.
+const REPLY_MAX: usize = 4 << 20;
+
+const fn mount_procedure(procedure: mount::Procedure) -> RpcProcedure {
+    MOUNT.procedure(procedure.number(), "mount")
+}
+
 /// Exports named in an error at most.
 const EXPORTS_SHOWN: usize = 16;
 
@@ -148,20 +166,14 @@ pub fn find_lock_manager(
         portmapper: portmap::PORT,
         sign,
     };
-    let channel = finder.channel(finder.dial(server), finder.timeout);
-    let answers = |mut channel: RpcChannel| {
-        channel.call(
-            nlm::PROGRAM,
-            nlm::VERSION,
-            nlm::Procedure::Null.number(),
-            &(),
-        )
-    };
-    if channel.is_ok_and(|channel| answers(channel).is_ok()) {
+    let connection = finder.connect(finder.dial(server), finder.timeout);
+    let null = NLM.procedure(nlm::Procedure::Null.number(), "nlm null");
+    let answers = |mut connection: RpcConnection| connection.call_raw(null, &()).is_ok();
+    if connection.is_ok_and(answers) {
         return Ok(server);
     }
     finder
-        .ask_portmapper(server, nlm::PROGRAM, nlm::VERSION)
+        .ask_portmapper(server, NLM)
         .map(|port| SocketAddr::new(server.ip(), port))
 }
 
@@ -190,7 +202,7 @@ struct Finder<'p> {
 
 /// The MOUNT service of a server.
 struct MountService {
-    channel: RpcChannel,
+    connection: RpcConnection,
     /// Whether the port mapper has named its port.
     is_mapped: bool,
 }
@@ -212,24 +224,29 @@ impl Finder<'_> {
         }
     }
 
-    fn channel(&self, dial: Dial, timeout: Duration) -> Result<RpcChannel, CallError> {
-        RpcChannel::connect(dial, self.credentials.clone(), timeout, self.retry())
+    fn endpoint(&self, dial: Dial, timeout: Duration) -> Endpoint {
+        Endpoint {
+            dial,
+            credentials: self.credentials.clone(),
+            timeout,
+            retry: self.retry(),
+        }
+    }
+
+    fn connect(&self, dial: Dial, timeout: Duration) -> Result<RpcConnection, CallError> {
+        RpcConnection::connect(self.endpoint(dial, timeout), REPLY_MAX)
     }
 
     fn try_address(&mut self, mut address: SocketAddr) -> Result<(Session, Mounted), RunError> {
         if self.target.port.is_none() && self.built_in.is_none() {
             // No port given: the portmapper knows, and the well-known port is the
             // answer if there is no portmapper.
-            if let Ok(port) = self.ask_portmapper(address, nfs3::PROGRAM, nfs3::VERSION) {
+            if let Ok(port) = self.ask_portmapper(address, Program::NFS) {
                 address.set_port(port);
             }
         }
-        let mut session = Session::connect(
-            self.dial(address),
-            &self.credentials,
-            self.timeout,
-            self.retry(),
-        )?;
+        let endpoint = self.endpoint(self.dial(address), self.timeout);
+        let mut session = Session::connect(endpoint)?;
         session.null()?;
         let mounted = self.find_and_mount(address, &mut session)?;
         Ok((session, mounted))
@@ -242,9 +259,11 @@ impl Finder<'_> {
     ) -> Result<Mounted, RunError> {
         let mut service = self.find_mount_service(server)?;
         let mounted = self.mounted(&mut service, session);
-        mounted.map_err(|error| match service.is_mapped {
-            true => self.elsewhere(error, server, service.channel.dial().address),
-            false => error,
+        mounted.map_err(|error| {
+            if !service.is_mapped {
+                return error;
+            }
+            self.elsewhere(error, server, service.connection.dial().address)
         })
     }
 
@@ -278,12 +297,7 @@ impl Finder<'_> {
     }
 
     /// The port of a program, if the portmapper is there and knows.
-    fn ask_portmapper(
-        &self,
-        server: SocketAddr,
-        program: u32,
-        version: u32,
-    ) -> Result<u16, Unknown> {
+    fn ask_portmapper(&self, server: SocketAddr, program: Program) -> Result<u16, Unknown> {
         let address = SocketAddr::new(server.ip(), self.portmapper);
         let dial = Dial {
             address,
@@ -291,31 +305,28 @@ impl Finder<'_> {
             reserved_port: false,
         };
         let timeout = self.timeout.min(Duration::from_secs(3));
-        let mut channel = self
-            .channel(dial, timeout)
-            .map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
+        let unreachable = Unknown::NoPortmapper(self.portmapper);
+        let connected = self.connect(dial, timeout);
+        let mut connection = connected.map_err(|_| unreachable)?;
         let is_tcp = self.target.transport == TransportKind::Tcp;
         if server.is_ipv6()
-            && let Some(port) = ask_rpcbind(&mut channel, address, program, version, is_tcp)
+            && let Some(port) = ask_rpcbind(&mut connection, address, program, is_tcp)
         {
             return Ok(port);
         }
-        let protocol = if is_tcp {
-            portmap::IPPROTO_TCP
-        } else {
-            portmap::IPPROTO_UDP
-        };
         let mapping = Mapping {
-            program,
-            version,
-            protocol,
+            program: program.number,
+            version: program.version,
+            protocol: if is_tcp {
+                portmap::IPPROTO_TCP
+            } else {
+                portmap::IPPROTO_UDP
+            },
             port: 0,
         };
-        let number = portmap::Procedure::Getport.number();
-        let bytes = channel
-            .call(portmap::PROGRAM, portmap::VERSION, number, &mapping)
-            .map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
-        let port = u32::from_bytes(&bytes).map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
+        let getport = PORTMAPPER.procedure(portmap::Procedure::Getport.number(), "getport");
+        let port: Result<u32, CallFailed> = connection.call(getport, &mapping);
+        let port = port.map_err(|_| unreachable)?;
         let port = u16::try_from(port).ok().filter(|port| *port != 0);
         port.ok_or(Unknown::NotRegistered(self.portmapper))
     }
@@ -330,7 +341,7 @@ impl Finder<'_> {
         if same.is_ok() || self.built_in.is_some() || self.sign.is_cancelled() {
             return same;
         }
-        match self.ask_portmapper(server, mount::PROGRAM, mount::VERSION) {
+        match self.ask_portmapper(server, MOUNT) {
             Ok(port) => {
                 let address = SocketAddr::new(server.ip(), port);
                 let service = self.try_mount_service(address);
@@ -352,19 +363,14 @@ impl Finder<'_> {
     }
 
     fn try_mount_service(&self, address: SocketAddr) -> Result<MountService, RunError> {
-        let mut channel = self
-            .channel(self.dial(address), self.timeout)
+        let mut connection = self
+            .connect(self.dial(address), self.timeout)
             .map_err(|error| RunError::connecting(address, error))?;
-        channel
-            .call(
-                mount::PROGRAM,
-                mount::VERSION,
-                mount::Procedure::Null.number(),
-                &(),
-            )
-            .map_err(|source| RunError::calling(address, "MOUNT NULL".into(), source))?;
+        connection
+            .call_raw(mount_procedure(mount::Procedure::Null), &())
+            .map_err(|failed| RunError::calling(address, "MOUNT NULL".into(), failed.source))?;
         Ok(MountService {
-            channel,
+            connection,
             is_mapped: false,
         })
     }
@@ -422,52 +428,30 @@ impl Finder<'_> {
 
 /// rpcbind version 4, which knows IPv6.
 fn ask_rpcbind(
-    channel: &mut RpcChannel,
+    connection: &mut RpcConnection,
     server: SocketAddr,
-    program: u32,
-    version: u32,
+    program: Program,
     is_tcp: bool,
 ) -> Option<u16> {
     use filestone_wire::portmap::UniversalAddress;
     use filestone_wire::portmap::rpcbind;
     let address = UniversalAddress(server);
+    let text = address.text();
     let rpcb = rpcbind::Rpcb {
-        program,
-        version,
+        program: program.number,
+        version: program.version,
         netid: address.netid(is_tcp).as_bytes(),
-        address: address.text().as_bytes(),
+        address: text.as_bytes(),
         owner: b"",
-    }
-    .to_owned_bytes();
-    let number = rpcbind::Procedure::Getaddr.number();
-    let bytes = channel
-        .call(portmap::PROGRAM, rpcbind::VERSION_4, number, &Raw(rpcb))
-        .ok()?;
-    let text = <&[u8]>::from_bytes(&bytes).ok()?;
-    UniversalAddress::parse(text)
-        .ok()
-        .map(|address| address.port())
-        .filter(|port| *port != 0)
-}
-
-/// Arguments that are encoded already.
-struct Raw(Vec<u8>);
-
-impl filestone_wire::xdr::Encode for Raw {
-    fn encode(&self, out: &mut filestone_wire::xdr::Writer<'_>) {
-        out.fixed(&self.0);
-    }
-}
-
-/// Encoding of what borrows from temporaries.
-trait ToOwnedBytes {
-    fn to_owned_bytes(&self) -> Vec<u8>;
-}
-
-impl<T: filestone_wire::xdr::Encode> ToOwnedBytes for T {
-    fn to_owned_bytes(&self) -> Vec<u8> {
-        self.to_bytes()
-    }
+    };
+    let rpcbind = Program {
+        version: rpcbind::VERSION_4,
+        ..PORTMAPPER
+    };
+    let getaddr = rpcbind.procedure(rpcbind::Procedure::Getaddr.number(), "getaddr");
+    let text: &[u8] = connection.call(getaddr, &rpcb).ok()?;
+    let address = UniversalAddress::parse(text).ok()?;
+    Some(address.port()).filter(|port| *port != 0)
 }
 
 /// A path and its parents, the longest first, each with what is left below it.
@@ -508,51 +492,32 @@ fn walk(
 }
 
 impl MountService {
-    fn error(&self, call: String, source: CallError) -> RunError {
-        RunError::calling(self.channel.dial().address, call, source)
-    }
-
     /// MNT: a handle, or why not.
     fn mnt(&mut self, path: &str) -> Result<Result<Handle, MountStatus>, RunError> {
-        let call = format!("MOUNT {path}");
-        let number = mount::Procedure::Mnt.number();
-        let bytes = self
-            .channel
-            .call(
-                mount::PROGRAM,
-                mount::VERSION,
-                number,
-                &DirPath(path.as_bytes()),
-            )
-            .map_err(|source| self.error(call.clone(), source))?;
-        match mount::MntReply::from_bytes(&bytes) {
-            Ok(Ok(ok)) => Ok(Ok(super::session::owned(ok.fhandle))),
-            Ok(Err(fail)) => Ok(Err(fail.status)),
-            Err(error) => Err(self.error(call, CallError::Decode(error))),
-        }
+        let address = self.connection.dial().address;
+        let arguments = DirPath(path.as_bytes());
+        let reply: Result<mount::MntReply<'_>, _> = self
+            .connection
+            .call(mount_procedure(mount::Procedure::Mnt), &arguments);
+        let reply = reply
+            .map_err(|failed| RunError::calling(address, format!("MOUNT {path}"), failed.source))?;
+        Ok(match reply {
+            Ok(ok) => Ok(owned(ok.fhandle)),
+            Err(fail) => Err(fail.status),
+        })
     }
 
-    /// UMNT, so that the server's list of mounts stays true. Nobody waits for
-    /// more than its reply, and a server that has no list does not matter.
+    /// UMNT, so that the server's list of mounts stays true. No more is waited for than its
+    /// reply, and a server that has no list does not matter.
     fn umnt(&mut self, path: &str) {
-        let _ = self.channel.call(
-            mount::PROGRAM,
-            mount::VERSION,
-            mount::Procedure::Umnt.number(),
-            &DirPath(path.as_bytes()),
-        );
+        let umnt = mount_procedure(mount::Procedure::Umnt);
+        let _ = self.connection.call_raw(umnt, &DirPath(path.as_bytes()));
     }
 
     /// What the server exports, as far as it says.
     fn exports(&mut self) -> Vec<String> {
-        let number = mount::Procedure::Export.number();
-        let Ok(bytes) = self
-            .channel
-            .call(mount::PROGRAM, mount::VERSION, number, &())
-        else {
-            return Vec::new();
-        };
-        let Ok(exports) = mount::ExportReply::from_bytes(&bytes) else {
+        let export = mount_procedure(mount::Procedure::Export);
+        let Ok(exports) = self.connection.call::<mount::ExportReply<'_>>(export, &()) else {
             return Vec::new();
         };
         exports
@@ -566,7 +531,7 @@ impl MountService {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::nfs3::scripted;
+    use crate::nfs3::scripted;
     use filestone_wire::rpc::AcceptStatus;
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};
@@ -643,13 +608,8 @@ mod tests {
             portmapper,
             sign: &Cancellation::default(),
         };
-        let mut session = Session::connect(
-            finder.dial(server),
-            &finder.credentials,
-            finder.timeout,
-            finder.retry(),
-        )
-        .expect("it listens");
+        let endpoint = finder.endpoint(finder.dial(server), finder.timeout);
+        let mut session = Session::connect(endpoint).expect("it listens");
         let found = finder.find_and_mount(server, &mut session);
         let error = found.err().expect("nothing that can be mounted");
         let hide = |text: String| text.replace(&server.port().to_string(), "2049");

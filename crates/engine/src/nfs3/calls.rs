@@ -1,8 +1,7 @@
 //! The procedures of NFSv3 as functions: arguments in, what a client needs of
 //! the results out.
 
-use super::connection::{Connection, Procedure as Called};
-use crate::replay::LayerLost;
+use crate::driver::{CallError, CallFailed, Endpoint, Program, RpcConnection, RpcProcedure};
 use filestone_model::client::nfs3::amounts::{ReadAmount, check_written, go_on_after};
 use filestone_model::load::{Cause, Status};
 use filestone_wire::nfs3::create::CreateHow;
@@ -18,10 +17,10 @@ use filestone_wire::xdr::{Decode, Encode, Writer};
 /// Why an action is not done.
 #[derive(Debug)]
 pub enum Failure {
-    /// The server, or this layer in its place, says no.
+    /// The server, or the caller in its place, says no.
     Answered(Status),
     /// There is no way to the server any more.
-    Lost(LayerLost),
+    Lost(CallFailed),
 }
 
 impl Failure {
@@ -36,8 +35,8 @@ impl Failure {
     }
 }
 
-impl From<LayerLost> for Failure {
-    fn from(lost: LayerLost) -> Self {
+impl From<CallFailed> for Failure {
+    fn from(lost: CallFailed) -> Self {
         Failure::Lost(lost)
     }
 }
@@ -97,11 +96,9 @@ pub fn times_of_server() -> Sattr3 {
     }
 }
 
-const fn called(procedure: Procedure) -> Called {
-    Called {
-        number: procedure.number(),
-        name: procedure.name(),
-    }
+/// A procedure, as errors name it.
+pub const fn called(procedure: Procedure) -> RpcProcedure {
+    Program::NFS.procedure(procedure.number(), procedure.name())
 }
 
 fn named<'a>(dir: &'a Handle, name: &'a [u8]) -> DirOpArgs<'a> {
@@ -120,20 +117,26 @@ impl Encode for WriteHead<'_> {
 
 /// A connection to an NFS server.
 #[derive(Debug)]
-pub struct Nfs(pub Connection);
+pub struct Nfs(pub RpcConnection);
 
 impl Nfs {
+    /// Connects. Replies over `record_max` bytes are refused.
+    pub fn connect(endpoint: Endpoint, record_max: usize) -> Result<Self, CallError> {
+        RpcConnection::connect(endpoint, record_max).map(Self)
+    }
+
     fn call<'c, R: Decode<'c>>(
         &'c mut self,
         procedure: Procedure,
         arguments: &impl Encode,
-    ) -> Result<R, LayerLost> {
+    ) -> Result<R, CallFailed> {
         self.0.call(called(procedure), arguments)
     }
 
     /// The server did what the standard forbids.
     pub fn violated(&self, procedure: Procedure, what: &str) -> Failure {
-        Failure::Lost(self.0.violated(called(procedure), what))
+        let violation = CallError::Violation(what.into());
+        Failure::Lost(self.0.failed(called(procedure), violation))
     }
 
     /// GETATTR.

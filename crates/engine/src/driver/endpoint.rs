@@ -1,0 +1,94 @@
+//! A server, and what all calls to it have in common.
+
+use super::call::{CallError, RpcProcedure};
+use super::connect::Dial;
+use super::retry::{Backoff, Retry};
+use crate::control::LOOK_EVERY;
+use filestone_model::client::nfs3::Credentials;
+use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
+use filestone_wire::xdr::{Encode, Writer};
+use rustix::net::sockopt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// A server, and how it is called.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Where it is.
+    pub dial: Dial,
+    /// Whose calls these are.
+    pub credentials: Credentials,
+    /// How long a call may stay unanswered.
+    pub timeout: Duration,
+    /// For how long a lost connection is made again, and what ends that.
+    pub retry: Retry,
+}
+
+impl Endpoint {
+    /// Connects. What `retry` says goes for connecting, too.
+    pub fn connect(&self) -> Result<OwnedFd, CallError> {
+        self.retry
+            .connect_first(|| self.limited(self.dial.connect_until(self.timeout, &self.retry.sign)))
+    }
+
+    /// Connects after the loss of `lost`, which closes it, with the pauses of `backoff`.
+    pub fn connect_again(
+        &self,
+        backoff: &mut Backoff,
+        loss: CallError,
+        lost: Option<OwnedFd>,
+    ) -> Result<OwnedFd, CallError> {
+        let (dial, timeout, sign) = (self.dial, self.timeout, &self.retry.sign);
+        let mut lost = lost;
+        self.retry.connect(backoff, loss, || {
+            self.limited(match lost.take() {
+                Some(lost) => dial.connect_again(lost, timeout, sign),
+                None => dial.connect_until(timeout, sign),
+            })
+        })
+    }
+
+    /// Lets calls of the system return in time to look at the sign.
+    fn limited(&self, connected: io::Result<OwnedFd>) -> Result<OwnedFd, CallError> {
+        let socket = connected?;
+        // A timeout of zero would be none at all.
+        let limit = Some(self.timeout.clamp(Duration::from_millis(1), LOOK_EVERY));
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, limit)?;
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, limit)?;
+        Ok(socket)
+    }
+
+    /// Appends a call to `out`, led by its record mark, of which `data_len` bytes at the end
+    /// are sent from elsewhere. Its length, with these.
+    pub fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        xid: u32,
+        procedure: RpcProcedure,
+        arguments: impl FnOnce(&mut Writer<'_>),
+        data_len: usize,
+    ) -> u32 {
+        let start = RecordMark::open(out);
+        let credential = match procedure.number {
+            // As every client calls NULL.
+            0 => Credential::None,
+            _ => self.credentials.to_auth(),
+        };
+        let header = CallHeader {
+            xid,
+            program: procedure.program.number,
+            version: procedure.program.version,
+            procedure: procedure.number,
+            credential,
+            verifier: OpaqueAuth::NONE,
+        };
+        let mut writer = Writer::new(out);
+        header.encode(&mut writer);
+        arguments(&mut writer);
+        let data_len = data_len.next_multiple_of(4);
+        RecordMark::close(out, start, data_len);
+        u32::try_from(out.len() - start + data_len).unwrap_or(u32::MAX)
+    }
+}

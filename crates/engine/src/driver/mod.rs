@@ -1,0 +1,28 @@
+//! How an RPC session meets a socket, where nothing is measured or one call at a time is.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `connect` | making connections, at once or in the background |
+//! | `retry` | pauses: after a loss, and when a server asks for patience |
+//! | `call` | what is called, and how a call fails |
+//! | `endpoint` | a server, and what all calls to it have in common |
+//! | `blocking` | one call at a time |
+//! | `window` | many in flight |
+//! | `xid` | where a connection's transaction ids begin |
+//!
+//! The calls that a load generator measures by the thousand go through `backend::sockets`.
+
+pub mod blocking;
+pub mod call;
+pub mod connect;
+pub mod endpoint;
+pub mod retry;
+pub mod window;
+mod xid;
+
+pub use blocking::{Repeats, RpcConnection, Traffic};
+pub use call::{CallError, CallFailed, Program, RpcProcedure};
+pub use connect::{Dial, Pending, allow_open_files};
+pub use endpoint::Endpoint;
+pub use retry::{Backoff, Retry};
+pub use xid::first_xid;

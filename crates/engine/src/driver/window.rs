@@ -1,0 +1,415 @@
+//! Many RPC calls in flight on one connection, before and after the measured run.
+//!
+//! Which calls, and what their answers mean, is a [`Work`]'s. Nothing here is measured.
+//!
+//! After the loss of the connection, all calls without an answer go out again over another
+//! one, as they were. So a call may be executed twice, and its `Work` is told.
+
+use super::call::{CallError, CallFailed, Program, RpcProcedure, UNASKED_CALL};
+use super::endpoint::Endpoint;
+use super::first_xid;
+use super::retry::{Backoff, asks_for_patience};
+use crate::control::LOOK_EVERY;
+use filestone_model::plan::TransportKind;
+use filestone_model::session::rpc::{
+    Retransmission, RpcEvent, RpcExchange, RpcOptions, RpcSession,
+};
+use filestone_model::time::Moment;
+use filestone_wire::rpc::ReplyBody;
+use filestone_wire::xdr::{DecodeError, Writer};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Calls in flight at most.
+pub const WINDOW: usize = 64;
+/// No further call is encoded while so many bytes wait to be sent.
+const UNSENT_MAX: usize = 256 << 10;
+/// The largest reply taken: none has file data in it.
+const RECORD_MAX: usize = 64 << 10;
+/// Bytes received at once.
+const RECEIVED_MAX: usize = 64 << 10;
+
+/// Calls to be made, in an order that may depend on the answers.
+pub trait Work {
+    /// What is remembered of a call until its answer is here.
+    type Call: Copy;
+    /// Why the work cannot go on.
+    type Error;
+
+    /// The next call; `None` if there is none before another answer, or none at all.
+    fn next(&mut self) -> Option<Self::Call>;
+
+    /// Which procedure it calls.
+    fn procedure(&self, call: &Self::Call) -> RpcProcedure;
+
+    /// Its arguments.
+    fn encode(&self, call: &Self::Call, out: &mut Writer<'_>);
+
+    /// What came of it: the results, undecoded, and whether it was sent more than once. Then
+    /// "it is there already" may be the answer to what it did itself.
+    fn answered(
+        &mut self,
+        call: Self::Call,
+        results: &[u8],
+        was_resent: bool,
+    ) -> Result<(), WorkError<Self::Error>>;
+
+    /// The error of a call without results.
+    fn failed(&self, call: &Self::Call, failed: CallFailed) -> Self::Error;
+}
+
+/// Why work cannot go on.
+#[derive(Debug)]
+pub enum WorkError<E> {
+    /// The results cannot be decoded.
+    Undecodable(DecodeError),
+    /// What the server answered is no good.
+    Failed(E),
+}
+
+impl<E> From<DecodeError> for WorkError<E> {
+    fn from(error: DecodeError) -> Self {
+        WorkError::Undecodable(error)
+    }
+}
+
+/// A call in a slot: under way, or to be made again at its time.
+#[derive(Debug, Clone, Copy)]
+struct Pending<C> {
+    call: C,
+    due: Option<Instant>,
+    /// What is left of it, of a call that the server has asked for some with.
+    patience: Option<Backoff>,
+    was_resent: bool,
+}
+
+impl<C> Pending<C> {
+    fn new(call: C) -> Self {
+        Self {
+            call,
+            due: None,
+            patience: None,
+            was_resent: false,
+        }
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    /// Makes a call again after a pause; `false` if there have been enough.
+    fn postpone(&mut self, timeout: Duration) -> bool {
+        let patience = self
+            .patience
+            .get_or_insert_with(|| Backoff::patience(timeout));
+        let pause = patience.next_pause();
+        self.due = pause.map(|pause| Instant::now() + pause);
+        pause.is_some()
+    }
+}
+
+/// The calls of one work.
+struct Pendings<C> {
+    slots: Vec<Option<Pending<C>>>,
+    last_answer: Instant,
+    /// The attempts to connect since the last answer.
+    losses: Option<Backoff>,
+}
+
+impl<C: Copy> Pendings<C> {
+    fn new() -> Self {
+        Self {
+            slots: vec![None; WINDOW],
+            last_answer: Instant::now(),
+            losses: None,
+        }
+    }
+
+    /// A call that an error may name: one under way if there is one.
+    fn any(&self) -> Option<&Pending<C>> {
+        let all = self.slots.iter().flatten();
+        all.min_by_key(|pending| pending.due.is_some())
+    }
+
+    fn get_mut(&mut self, slot: u32) -> Option<&mut Pending<C>> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// What came of a call.
+    fn answered<W: Work<Call = C>>(
+        &mut self,
+        work: &mut W,
+        exchange: &RpcExchange<()>,
+        results: Result<&[u8], ReplyBody>,
+        timeout: Duration,
+    ) -> Result<(), Failure<W>> {
+        let Some(place) = self.slots.get_mut(exchange.slot as usize) else {
+            return Ok(());
+        };
+        let Some(mut pending) = *place else {
+            return Ok(());
+        };
+        self.last_answer = Instant::now();
+        self.losses = None;
+        pending.was_resent |= exchange.retransmissions > 0;
+        let call = pending.call;
+        let results = results.map_err(|refusal| Failure::Call(call, refusal.into()))?;
+        let is_nfs = work.procedure(&call).program == Program::NFS;
+        if is_nfs && asks_for_patience(results) && pending.postpone(timeout) {
+            *place = Some(pending);
+            return Ok(());
+        }
+        *place = None;
+        let answered = work.answered(call, results, pending.was_resent);
+        answered.map_err(|error| match error {
+            WorkError::Undecodable(error) => Failure::Call(call, error.into()),
+            WorkError::Failed(error) => Failure::Work(error),
+        })
+    }
+}
+
+/// A connection with many calls in flight. After an error it is of no use any more.
+#[derive(Debug)]
+pub struct Window {
+    endpoint: Endpoint,
+    socket: Option<OwnedFd>,
+    session: RpcSession<()>,
+    out: Vec<u8>,
+    sent: usize,
+    input: Box<[u8]>,
+}
+
+impl Window {
+    /// Connects by TCP, whatever the measured calls travel by: what is lost of a datagram
+    /// that makes something cannot be told from what was executed.
+    pub fn connect(mut endpoint: Endpoint) -> Result<Self, CallError> {
+        endpoint.dial.transport = TransportKind::Tcp;
+        let options = RpcOptions {
+            transport: TransportKind::Tcp,
+            slots: WINDOW as u32,
+            first_xid: first_xid(),
+            // No call is late while others are answered.
+            timeout_nanos: u64::MAX,
+            retransmission: Retransmission::LINUX,
+            record_max: RECORD_MAX,
+            streamed_min: None,
+            head_len: 0,
+        };
+        let mut session = RpcSession::new(&options, ());
+        session.connected(Moment::ZERO, |_| 0);
+        Ok(Self {
+            socket: Some(endpoint.connect()?),
+            endpoint,
+            session,
+            out: Vec::new(),
+            sent: 0,
+            input: vec![0; RECEIVED_MAX].into(),
+        })
+    }
+
+    /// Makes all calls of `work`, up to [`WINDOW`] at a time, and waits for their answers.
+    pub fn run<W: Work>(&mut self, work: &mut W) -> Result<(), W::Error> {
+        let mut pendings = Pendings::new();
+        loop {
+            self.fill(work, &mut pendings);
+            let Some(any) = pendings.any().copied() else {
+                return Ok(());
+            };
+            let exchanged = match self.exchange(work, &mut pendings) {
+                Err(Failure::Connection(loss)) => self
+                    .connect_again(loss, work, &mut pendings)
+                    .map_err(|source| Failure::Call(any.call, source)),
+                exchanged => exchanged,
+            };
+            let going_on = exchanged.and_then(|()| self.look_at_time(&any, &mut pendings));
+            going_on.map_err(|failure| match failure {
+                Failure::Work(error) => error,
+                Failure::Call(call, source) => self.failed(work, &call, source),
+                Failure::Connection(source) => self.failed(work, &any.call, source),
+            })?;
+        }
+    }
+
+    fn failed<W: Work>(&self, work: &W, call: &W::Call, source: CallError) -> W::Error {
+        let failed = CallFailed {
+            address: self.endpoint.dial.address,
+            procedure: work.procedure(call),
+            source,
+        };
+        work.failed(call, failed)
+    }
+
+    /// Whether to go on, while `any` is waited for.
+    fn look_at_time<W: Work>(
+        &self,
+        any: &Pending<W::Call>,
+        pendings: &mut Pendings<W::Call>,
+    ) -> Result<(), Failure<W>> {
+        let timeout = self.endpoint.timeout;
+        if self.endpoint.retry.sign.is_cancelled() {
+            return Err(Failure::Call(any.call, CallError::Stopped));
+        }
+        if any.due.is_some() {
+            // While nothing is asked, no answer is late.
+            pendings.last_answer = Instant::now();
+        } else if pendings.last_answer.elapsed() >= timeout {
+            return Err(Failure::Call(any.call, CallError::TimedOut(timeout)));
+        }
+        Ok(())
+    }
+
+    /// After the loss of the connection: another one, over which all that has no answer goes
+    /// out again.
+    fn connect_again<W: Work>(
+        &mut self,
+        loss: CallError,
+        work: &W,
+        pendings: &mut Pendings<W::Call>,
+    ) -> Result<(), CallError> {
+        if !loss.is_loss() {
+            return Err(loss);
+        }
+        let backoff = pendings
+            .losses
+            .get_or_insert_with(|| self.endpoint.retry.backoff());
+        let socket = self
+            .endpoint
+            .connect_again(backoff, loss, self.socket.take())?;
+        self.socket = Some(socket);
+        self.out.clear();
+        self.sent = 0;
+        self.session.take_back();
+        let (endpoint, out) = (&self.endpoint, &mut self.out);
+        self.session.connected(Moment::ZERO, |call| {
+            let pending = pendings.get_mut(call.slot);
+            pending.map_or(0, |pending| {
+                encode(endpoint, work, &pending.call, call.xid, out)
+            })
+        });
+        pendings.last_answer = Instant::now();
+        Ok(())
+    }
+
+    /// Encodes calls while there is room for them.
+    fn fill<W: Work>(&mut self, work: &mut W, pendings: &mut Pendings<W::Call>) {
+        // What is sent goes, even if some of the rest always waits: otherwise everything ever
+        // written to a slow server would be kept.
+        if self.sent == self.out.len() || self.sent >= UNSENT_MAX {
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
+        let now = Instant::now();
+        for (slot, place) in (0..).zip(&mut pendings.slots) {
+            if self.out.len() - self.sent >= UNSENT_MAX {
+                break;
+            }
+            match place {
+                Some(pending) if pending.is_due(now) => pending.due = None,
+                Some(_) => continue,
+                None => *place = work.next().map(Pending::new),
+            }
+            let Some(pending) = place else {
+                continue;
+            };
+            let Some(xid) = self.session.begin(slot, ()) else {
+                continue;
+            };
+            let len = encode(&self.endpoint, work, &pending.call, xid, &mut self.out);
+            self.session.enqueued(slot, len);
+        }
+        self.session.transmitted(Moment::ZERO);
+    }
+
+    /// Sends and receives what is possible, after waiting for it a while.
+    fn exchange<W: Work>(
+        &mut self,
+        work: &mut W,
+        pendings: &mut Pendings<W::Call>,
+    ) -> Result<(), Failure<W>> {
+        self.wait().map_err(Failure::Connection)?;
+        self.send().map_err(Failure::Connection)?;
+        self.receive(work, pendings)
+    }
+
+    fn wait(&self) -> Result<(), CallError> {
+        let socket = self.socket.as_ref().ok_or(CallError::Closed)?;
+        let mut wanted = PollFlags::IN;
+        if self.sent < self.out.len() {
+            wanted |= PollFlags::OUT;
+        }
+        let most = LOOK_EVERY.min(self.endpoint.timeout);
+        let most = Timespec {
+            tv_sec: 0,
+            tv_nsec: i64::from(most.subsec_nanos()),
+        };
+        match poll(&mut [PollFd::new(socket, wanted)], Some(&most)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn send(&mut self) -> Result<(), CallError> {
+        let socket = self.socket.as_ref().ok_or(CallError::Closed)?;
+        while let Some(rest) = self.out.get(self.sent..).filter(|rest| !rest.is_empty()) {
+            match send(socket, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(len) => self.sent += len,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive<W: Work>(
+        &mut self,
+        work: &mut W,
+        pendings: &mut Pendings<W::Call>,
+    ) -> Result<(), Failure<W>> {
+        let lost = Failure::Connection;
+        let socket = self.socket.as_ref().ok_or(lost(CallError::Closed))?;
+        let received = match recv(socket, &mut self.input[..], RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => return Err(lost(CallError::Closed)),
+            Ok((_, len)) => self.input.get(..len).unwrap_or_default(),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(error) => return Err(lost(error.into())),
+        };
+        let mut input = received;
+        let not_rpc = |error| lost(CallError::not_rpc(error, received));
+        while let Some(event) = self.session.next(&mut input).map_err(not_rpc)? {
+            match event {
+                RpcEvent::Reply { exchange, results } => {
+                    pendings.answered(work, &exchange, results, self.endpoint.timeout)?;
+                }
+                // A reply that was not asked for is not ours to judge, and no sign of life.
+                RpcEvent::Late | RpcEvent::Head { .. } | RpcEvent::Data { .. } => {}
+                RpcEvent::Call(_) => return Err(lost(UNASKED_CALL.into())),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How an exchange failed.
+enum Failure<W: Work> {
+    /// For all calls alike.
+    Connection(CallError),
+    /// For one of them.
+    Call(W::Call, CallError),
+    /// For the work.
+    Work(W::Error),
+}
+
+fn encode<W: Work>(
+    endpoint: &Endpoint,
+    work: &W,
+    call: &W::Call,
+    xid: u32,
+    out: &mut Vec<u8>,
+) -> u32 {
+    let arguments = |out: &mut Writer<'_>| work.encode(call, out);
+    endpoint.encode(out, xid, work.procedure(call), arguments, 0)
+}

@@ -1,0 +1,18 @@
+//! NFSv3 one call at a time: for preparing a run, and for a load's clients.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `calls` | the procedures as functions |
+//! | `session` | the same with paths in their errors |
+//! | `mount` | from a host and a path to a file handle |
+//!
+//! How calls travel is `driver`'s.
+
+pub mod calls;
+pub mod mount;
+#[cfg(test)]
+pub(crate) mod scripted;
+pub mod session;
+
+pub use calls::{Failure, Nfs, Outcome};
+pub use session::Session;
