@@ -8,8 +8,8 @@ use super::fresh::is_made_here;
 use super::place::{Place, refused};
 use crate::control::go_on;
 use crate::error::RunError;
-use crate::workspace::local::DIRECTORY;
-use crate::workspace::local::listing::Listing;
+use crate::workspace::local::{DIRECTORY, LocalTree};
+use crate::workspace::set_removal::{self, Located};
 use crate::workspace::tree;
 use filestone_model::file_set::{Changing, FILES_PER_DIRECTORY, Layout, file_name, link_name};
 use filestone_model::operation::OpKind;
@@ -18,7 +18,6 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 pub(super) const FILE_MODE: Mode = Mode::from_raw_mode(tree::FILE_MODE);
@@ -89,13 +88,9 @@ pub(super) fn settle(
     kinds: &[OpKind],
     furnished: &mut Furnished,
 ) -> Result<(), RunError> {
-    for changing in Changing::ALL {
-        if changing.is_needed_by(kinds) {
-            settle_one(place, layout, (changing, kinds), furnished).map_err(|errno| {
-                let path = place.path.join(changing.directory());
-                refused(&path, errno, "putting its names right")
-            })?;
-        }
+    let needed = Changing::ALL.into_iter();
+    for changing in needed.filter(|changing| changing.is_needed_by(kinds)) {
+        settle_one(place, layout, changing, kinds, furnished)?;
     }
     Ok(())
 }
@@ -103,10 +98,12 @@ pub(super) fn settle(
 fn settle_one(
     place: &Place,
     layout: &Layout,
-    (changing, kinds): (Changing, &[OpKind]),
+    changing: Changing,
+    kinds: &[OpKind],
     furnished: &mut Furnished,
-) -> Result<(), Errno> {
-    let directory = place.changing(changing)?;
+) -> Result<(), RunError> {
+    let path = place.path.join(changing.directory());
+    let failed = |errno| refused(&path, errno, "putting its names right");
     let is_changed = changing.is_changed_by(kinds);
     let spare = if is_changed { layout.spare_names() } else { 0 };
     let mut wanted: HashSet<u64> = (0..u64::from(spare)).collect();
@@ -114,37 +111,29 @@ fn settle_one(
         wanted.insert(RENAMED[0]);
     }
     let mut there = HashSet::new();
-    let mut names = Vec::new();
-    let fresh = rustix::fs::openat(directory, c".", DIRECTORY, Mode::empty())?;
-    Listing::new().read(fresh.as_fd(), |name, _| {
-        if let Some(number) = changing.number_of(name) {
-            if wanted.contains(&number) {
-                there.insert(number);
-            } else if is_changed || is_made_here(number) {
-                names.push(name.to_owned());
-            }
+    let directory = place.changing(changing).map_err(failed)?;
+    let fresh = rustix::fs::openat(directory, c".", DIRECTORY, Mode::empty()).map_err(failed)?;
+    let at = Located {
+        directory: &fresh,
+        path: &path.to_string_lossy(),
+    };
+    let is_ours = |name: &[u8]| changing.number_of(name).is_some();
+    set_removal::remove_each(&mut LocalTree, &at, &is_ours, |name, _| {
+        let number = changing.number_of(name).unwrap_or_default();
+        if wanted.contains(&number) {
+            there.insert(number);
+            return false;
         }
-        ControlFlow::Continue(())
+        is_changed || is_made_here(number)
     })?;
-    for name in names {
-        unlink(directory, changing, name.as_slice())?;
-    }
     for number in wanted {
         let was_there = there.contains(&number);
         if !was_there {
-            make(place, changing, number)?;
+            make(place, changing, number).map_err(failed)?;
         }
         furnished.count(was_there);
     }
     Ok(())
-}
-
-fn unlink(directory: BorrowedFd<'_>, changing: Changing, name: &[u8]) -> Result<(), Errno> {
-    let flags = match changing {
-        Changing::Directories => AtFlags::REMOVEDIR,
-        _ => AtFlags::empty(),
-    };
-    rustix::fs::unlinkat(directory, name, flags)
 }
 
 /// Makes one name that comes and goes.

@@ -54,12 +54,12 @@ pub enum ClaimError {
         path: String,
     },
     /// A directory of a file set keeps something that is not of our making.
-    #[error("{path}: there is something in it that filestone has not made{}", .name.as_ref().map(|name| format!(": {name}")).unwrap_or_default())]
+    #[error("{path}: {}", kept(.inside.as_deref()))]
     NotEmpty {
         /// The directory.
         path: String,
         /// The path of what is in it, if it is still there.
-        name: Option<String>,
+        inside: Option<String>,
     },
     /// A file set of another recipe.
     #[error("{path}: is a file set of another recipe")]
@@ -149,6 +149,13 @@ pub(crate) fn never_empty(path: &str) -> ClaimError {
     ClaimError::NeverEmpty {
         path: path.into(),
         purpose: Purpose::FileSet,
+    }
+}
+
+fn kept(inside: Option<&str>) -> String {
+    match inside {
+        Some(path) => format!("there is something in it that filestone has not made: {path}"),
+        None => "is not empty, and nothing is listed in it: a file in it is in use".into(),
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `tree`, `local`, `nfs` | what is needed of a tree of files, on this host and on a server |
 //! | `test_directory` | `clients`: claimed, given up, removed |
 //! | `set_directory` | the directory of a file set, likewise, and taken over from another run |
+//! | `set_removal` | what is in a file set, removed |
 //! | `emptying` | an end to directories that never become empty |
 //! | `error` | why not |
 //!
@@ -18,6 +19,7 @@ pub(crate) mod local;
 pub(crate) mod marker;
 pub(crate) mod nfs;
 pub(crate) mod set_directory;
+pub(crate) mod set_removal;
 pub(crate) mod test_directory;
 pub(crate) mod tree;
 

@@ -3,16 +3,14 @@
 //! | module | what is there |
 //! |---|---|
 //! | `places` | where each object is in the file table and on the server |
-//! | `listing`, `survey` | what is there already, and right |
+//! | `survey` | what is there already, and right |
 //! | `making`, `writing` | the calls that make the rest |
-//! | `names`, `removal` | taking names, and whole sets, away |
+//! | `removal` | how names are removed |
 //!
 //! What a set consists of is `filestone_model::file_set`'s. The layout of the tree, and what
 //! is checked of it, is in docs/reference/file-set.md.
 
-mod listing;
 mod making;
-mod names;
 mod places;
 mod removal;
 mod survey;

@@ -1,32 +1,18 @@
-//! A file set taken away: what is in its directories and has a name that we give, and the
-//! directories. What has another name stays, and so do the directories that it is in.
+//! A file set on a server as a tree that is removed: listed one call at a time, and names taken
+//! away with many calls in flight.
 
-use super::listing;
-use super::names::{Doomed, Removal};
 use crate::control::Cancellation;
-use crate::driver::window::Window;
+use crate::driver::window::{Window, Work, WorkError};
+use crate::driver::{CallFailed, RpcProcedure};
 use crate::error::RunError;
-use crate::nfs3::calls::{Failure, Nfs};
-use crate::workspace::emptying::Emptying;
-use crate::workspace::error::{Purpose, never_empty};
+use crate::nfs3::calls::{Failure, Nfs, called};
+use crate::nfs3::session::{failed, without_results};
+use crate::workspace::Purpose;
+use crate::workspace::nfs::listing::Object;
+use crate::workspace::set_removal::{self, Located, Name, SetTree};
 use crate::workspace::tree::{At, Step, join};
-use filestone_model::file_set::{Part, client_of};
-use filestone_wire::nfs3::{FileType, Handle};
-
-/// Names kept in memory before they are removed.
-pub const BATCH: usize = 100_000;
-
-/// An error if a directory lists again and again what has been removed from it.
-pub fn check_end<'n>(
-    emptying: &mut Emptying,
-    listed: impl Iterator<Item = &'n [u8]>,
-    path: &str,
-) -> Result<(), RunError> {
-    match emptying.may_end(listed) {
-        true => Ok(()),
-        false => Err(never_empty(path).into()),
-    }
-}
+use filestone_wire::nfs3::{DirOpArgs, FileType, Handle, Procedure, Status, remove, rmdir};
+use filestone_wire::xdr::{Decode, Encode, Writer};
 
 /// The error of a directory that cannot be listed.
 pub fn not_listed(path: &str) -> impl Fn(Failure) -> RunError {
@@ -34,115 +20,149 @@ pub fn not_listed(path: &str) -> impl Fn(Failure) -> RunError {
     At { path, purpose }.failed::<Nfs>(Step::List)
 }
 
-/// Directories with their names and handles.
-type Directories = Vec<(Box<[u8]>, Handle)>;
-
-/// What takes a set away.
+/// What removes a set.
 pub struct Remover<'a> {
     pub nfs: &'a mut Nfs,
     pub window: &'a mut Window,
-    /// Raised, it ends the removal.
+    /// Ends the removal.
     pub sign: &'a Cancellation,
 }
 
 impl Remover<'_> {
-    /// Takes away the directories of all clients, in the set's directory.
-    pub fn empty(&mut self, path: &str, home: &Handle) -> Result<(), RunError> {
-        let mut emptying = Emptying::default();
-        loop {
-            let clients = self.directories(path, home, |name| client_of(name).is_some())?;
-            if clients.is_empty() {
-                return Ok(());
-            }
-            check_end(&mut emptying, clients.iter().map(|(name, _)| &**name), path)?;
-            for (name, handle) in &clients {
-                self.empty_client(&join(path, name), handle)?;
-            }
-            self.remove_directories(path, home, clients)?;
-        }
+    /// Removes the directories of all clients, in the set's directory.
+    pub fn empty(&mut self, path: &str, directory: &Handle) -> Result<(), RunError> {
+        set_removal::empty(self, &Located { directory, path })
+    }
+}
+
+impl SetTree for Remover<'_> {
+    type Directory = Handle;
+    type Tree = Nfs;
+    type Entry = Object;
+
+    fn tree(&mut self) -> &mut Nfs {
+        self.nfs
     }
 
-    fn empty_client(&mut self, path: &str, client: &Handle) -> Result<(), RunError> {
-        let directories = self.directories(path, client, |name| Part::of(name).is_some())?;
-        let mut doomed = Vec::new();
-        for (name, handle) in &directories {
-            let Some(part) = Part::of(name) else { continue };
-            let path = join(path, name);
-            // A directory may have more names than are kept in memory at once.
-            let mut emptying = Emptying::default();
-            while self.collect(&path, handle, |name| part.gives(name), &mut doomed)? {
-                check_end(&mut emptying, doomed.iter().map(|one| &*one.name), &path)?;
-                self.remove(&mut doomed)?;
-            }
-        }
-        self.remove(&mut doomed)?;
-        self.remove_directories(path, client, directories)
-    }
-
-    fn directories(
+    fn list(
         &mut self,
-        path: &str,
-        handle: &Handle,
-        is_ours: impl Fn(&[u8]) -> bool,
-    ) -> Result<Directories, RunError> {
-        self.sign.go_on()?;
-        let mut directories = Directories::new();
-        listing::list(self.nfs, handle, is_ours, |name, object| {
-            if object.file_type == FileType::Directory {
-                directories.push((name.into(), object.handle));
-            }
-            directories.len() >= BATCH
-        })
-        .map_err(not_listed(path))?;
-        Ok(directories)
-    }
-
-    fn remove_directories(
-        &mut self,
-        path: &str,
-        parent: &Handle,
-        directories: Directories,
+        at: &Located<'_, Handle>,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+        each: &mut dyn FnMut(&[u8], Object) -> bool,
     ) -> Result<(), RunError> {
-        let doomed = directories.into_iter().map(|(name, _)| Doomed {
-            directory: *parent,
-            path: path.into(),
-            name,
-            is_directory: true,
-        });
-        self.remove(&mut doomed.collect())
-    }
-
-    /// Adds the names of a directory to those that shall go; whether there may be more of
-    /// them than that.
-    fn collect(
-        &mut self,
-        path: &str,
-        handle: &Handle,
-        is_doomed: impl Fn(&[u8]) -> bool,
-        doomed: &mut Vec<Doomed>,
-    ) -> Result<bool, RunError> {
         self.sign.go_on()?;
-        let mut has_more = false;
-        listing::list(self.nfs, handle, is_doomed, |name, object| {
-            has_more = doomed.len() >= BATCH;
-            if !has_more {
-                doomed.push(Doomed {
-                    directory: *handle,
-                    path: path.into(),
-                    name: name.into(),
-                    is_directory: object.file_type == FileType::Directory,
-                });
-            }
-            has_more
-        })
-        .map_err(not_listed(path))?;
-        Ok(has_more)
+        self.nfs
+            .each_object(at.directory, is_wanted, |name, object| each(name, *object))
+            .map_err(not_listed(at.path))
     }
 
-    /// Takes names away.
-    pub fn remove(&mut self, doomed: &mut Vec<Doomed>) -> Result<(), RunError> {
-        self.window.run(&mut Removal::new(doomed))?;
-        doomed.clear();
-        Ok(())
+    fn is_directory(entry: Object) -> bool {
+        entry.attributes.file_type == FileType::Directory
+    }
+
+    fn enter(
+        &mut self,
+        _: &Located<'_, Handle>,
+        _: &[u8],
+        entry: Object,
+    ) -> Result<Option<Handle>, RunError> {
+        Ok(Some(entry.handle))
+    }
+
+    fn remove_names(
+        &mut self,
+        parent: &Located<'_, Handle>,
+        names: &[Name],
+    ) -> Result<Option<usize>, RunError> {
+        let mut removal = Removal {
+            parent,
+            names,
+            next: 0,
+            not_empty: None,
+        };
+        self.window.run(&mut removal)?;
+        Ok(removal.not_empty)
+    }
+}
+
+/// Names of a directory to be removed.
+struct Removal<'a> {
+    parent: &'a Located<'a, Handle>,
+    names: &'a [Name],
+    next: usize,
+    /// One that is a directory's with something in it.
+    not_empty: Option<usize>,
+}
+
+impl Removal<'_> {
+    fn is_directory(&self, call: usize) -> bool {
+        self.names.get(call).is_some_and(|name| name.is_directory)
+    }
+
+    fn about(&self, call: usize) -> String {
+        let name = self.names.get(call);
+        name.map_or_else(String::new, |name| join(self.parent.path, &name.name))
+    }
+}
+
+impl Work for Removal<'_> {
+    type Call = usize;
+    type Error = RunError;
+
+    fn next(&mut self) -> Option<usize> {
+        let call = self.next;
+        self.names.get(call)?;
+        self.next += 1;
+        Some(call)
+    }
+
+    fn procedure(&self, call: &usize) -> RpcProcedure {
+        called(if self.is_directory(*call) {
+            Procedure::Rmdir
+        } else {
+            Procedure::Remove
+        })
+    }
+
+    fn encode(&self, call: &usize, out: &mut Writer<'_>) {
+        let Some(Name { name, is_directory }) = self.names.get(*call) else {
+            return;
+        };
+        let object = DirOpArgs {
+            dir: self.parent.directory.borrow(),
+            name,
+        };
+        if *is_directory {
+            rmdir::Args { object }.encode(out);
+        } else {
+            remove::Args { object }.encode(out);
+        }
+    }
+
+    fn failed(&self, call: &usize, failed: CallFailed) -> RunError {
+        without_results(failed, &self.about(*call))
+    }
+
+    fn answered(
+        &mut self,
+        call: usize,
+        results: &[u8],
+        _: bool,
+    ) -> Result<(), WorkError<RunError>> {
+        let (procedure, status) = if self.is_directory(call) {
+            let reply = rmdir::Reply::from_bytes(results)?;
+            ("RMDIR", reply.err().map(|fail| fail.status))
+        } else {
+            let reply = remove::Reply::from_bytes(results)?;
+            ("REMOVE", reply.err().map(|fail| fail.status))
+        };
+        match status {
+            None | Some(Status::NOENT) => Ok(()),
+            Some(Status::NOTEMPTY | Status::EXIST) => {
+                self.not_empty.get_or_insert(call);
+                Ok(())
+            }
+            Some(status) => Err(failed(&self.about(call), procedure, status).into()),
+        }
     }
 }

@@ -1,11 +1,10 @@
 //! What of a set is there already, and right.
 
-use super::listing::{self, Object};
-use super::names::Doomed;
 use super::places::{Part, Places};
-use super::removal::{BATCH, Remover, check_end, not_listed};
+use super::removal::{Remover, not_listed};
 use crate::error::RunError;
-use crate::workspace::emptying::Emptying;
+use crate::workspace::nfs::listing::Object;
+use crate::workspace::set_removal::{self, Located};
 use crate::workspace::tree::join;
 use filestone_model::file_set::{
     Changing, FILES_PER_DIRECTORY, client_of, file_of, files_directory_of, link_of,
@@ -44,7 +43,7 @@ fn expect(object: &Object, file_type: FileType, path: impl Fn() -> String) -> Re
         FileType::Symlink => "symbolic link",
         _ => "file",
     };
-    match object.file_type == file_type {
+    match object.attributes.file_type == file_type {
         true => Ok(()),
         false => Err(unexpected(path(), word)),
     }
@@ -201,7 +200,7 @@ fn learn(
         return Ok(());
     }
     places.learn(index, object.handle);
-    match file_type == FileType::Regular && object.len != places.len_of(index) {
+    match file_type == FileType::Regular && object.attributes.size != places.len_of(index) {
         true => findings.wrong.push(index),
         false => findings.found += 1,
     }
@@ -228,40 +227,22 @@ fn find_spares(
     let (path, handle) = (places.path(index), places.handle(index));
     let wanted = places.layout.spare_names();
     let mut is_there = vec![false; wanted as usize];
-    let mut emptying = Emptying::default();
-    loop {
-        let mut surplus: Vec<Doomed> = Vec::new();
-        let mut has_more = false;
-        list(
-            remover,
-            &path,
-            &handle,
-            |name| changing.number_of(name).is_some(),
-            |name, object| {
-                let number = changing
-                    .number_of(name)
-                    .and_then(|n| usize::try_from(n).ok());
-                let spare = number.and_then(|number| is_there.get_mut(number));
-                match spare {
-                    Some(is_there) if object.file_type == file_type_of(changing) => {
-                        *is_there = true;
-                    }
-                    _ if surplus.len() >= BATCH => has_more = true,
-                    _ => surplus.push(Doomed {
-                        directory: handle,
-                        path: path.clone(),
-                        name: name.into(),
-                        is_directory: object.file_type == FileType::Directory,
-                    }),
-                }
-            },
-        )?;
-        check_end(&mut emptying, surplus.iter().map(|one| &*one.name), &path)?;
-        remover.remove(&mut surplus)?;
-        if !has_more {
-            break;
+    let at = Located {
+        directory: &handle,
+        path: &path,
+    };
+    let is_ours = |name: &[u8]| changing.number_of(name).is_some();
+    set_removal::remove_each(remover, &at, &is_ours, |name, object| {
+        let number = changing.number_of(name);
+        let number = number.and_then(|number| usize::try_from(number).ok());
+        let spare = number.and_then(|number| is_there.get_mut(number));
+        let spare = spare.filter(|_| object.attributes.file_type == file_type_of(changing));
+        let is_wanted = spare.is_some();
+        if let Some(is_there) = spare {
+            *is_there = true;
         }
-    }
+        !is_wanted
+    })?;
     for (number, is_there) in (0..wanted).zip(is_there) {
         match is_there {
             true => findings.found += 1,
@@ -299,7 +280,8 @@ fn list(
     mut each: impl FnMut(&[u8], &Object),
 ) -> Result<(), RunError> {
     remover.sign.go_on()?;
-    listing::list(remover.nfs, handle, is_ours, |name, object| {
+    let nfs = &mut remover.nfs;
+    nfs.each_object(handle, is_ours, |name, object| {
         each(name, object);
         false
     })

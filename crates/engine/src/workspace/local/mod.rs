@@ -7,14 +7,15 @@ pub(crate) mod deletion;
 pub(crate) mod listing;
 pub(crate) mod nfs_mount;
 
-use super::error::ClaimError;
+use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
+use super::set_removal::{Located, Name, SetTree};
 use super::tree::{At, DIRECTORY_MODE, FILE_MODE, Found, FoundMarker, Step, Tree};
 use crate::error::RunError;
 use deletion::NotRemoved;
 use listing::{Listing, is_dot};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -274,6 +275,86 @@ impl Tree for LocalTree {
     }
 }
 
+/// What an entry is, of a file system too that does not say so in its listings.
+fn kind(directory: &OwnedFd, name: &[u8], listed: FileType) -> FileType {
+    if listed != FileType::Unknown {
+        return listed;
+    }
+    let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    status.map_or(listed, |status| FileType::from_raw_mode(status.st_mode))
+}
+
+fn of_set(path: &str) -> At<'_> {
+    let purpose = Purpose::FileSet;
+    At { path, purpose }
+}
+
+impl SetTree for LocalTree {
+    type Directory = OwnedFd;
+    type Tree = Self;
+    type Entry = FileType;
+
+    fn tree(&mut self) -> &mut Self {
+        self
+    }
+
+    fn list(
+        &mut self,
+        at: &Located<'_, OwnedFd>,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+        each: &mut dyn FnMut(&[u8], FileType) -> bool,
+    ) -> Result<(), RunError> {
+        rustix::fs::seek(at.directory, SeekFrom::Start(0))
+            .and_then(|_| {
+                Listing::new().read(at.directory.as_fd(), |name, listed| {
+                    let is_wanted = !is_dot(name) && is_wanted(name);
+                    if is_wanted && each(name, kind(at.directory, name, listed)) {
+                        return ControlFlow::Break(());
+                    }
+                    ControlFlow::Continue(())
+                })
+            })
+            .map_err(|errno| refused(&of_set(at.path), errno, doing(Step::List)))
+    }
+
+    fn is_directory(entry: FileType) -> bool {
+        entry == FileType::Directory
+    }
+
+    fn enter(
+        &mut self,
+        parent: &Located<'_, OwnedFd>,
+        name: &[u8],
+        _: FileType,
+    ) -> Result<Option<OwnedFd>, RunError> {
+        let failed = of_set(parent.path).failed::<Self>(Step::Empty);
+        let device = rustix::fs::fstat(parent.directory).map(|status| status.st_dev);
+        let device = device.map_err(|errno| failed(errno.into()))?;
+        deletion::enter(parent.directory.as_fd(), name, device)
+            .map_err(|error| failed(LocalError::NotRemoved(error)))
+    }
+
+    fn remove_names(
+        &mut self,
+        parent: &Located<'_, OwnedFd>,
+        names: &[Name],
+    ) -> Result<Option<usize>, RunError> {
+        let failed = of_set(parent.path).failed::<Self>(Step::Empty);
+        for (index, Name { name, is_directory }) in names.iter().enumerate() {
+            let kind = if *is_directory {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            };
+            let removed = deletion::take_away(parent.directory.as_fd(), name, kind);
+            if !removed.map_err(|error| failed(LocalError::NotRemoved(error)))? {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// Why a directory was not made: what is wrong is wrong with the one that it was to be in.
 fn not_made(at: &At<'_>, errno: Errno) -> RunError {
     let path = Path::new(at.path).parent().unwrap_or(Path::new("/"));
@@ -299,7 +380,6 @@ fn doing(step: Step) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::error::Purpose;
 
     #[test]
     fn a_full_file_system_and_a_read_only_one_are_told_apart() {

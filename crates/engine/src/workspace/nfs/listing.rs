@@ -4,7 +4,7 @@
 //! leads in a circle, or does not lead anywhere, is broken off.
 
 use crate::nfs3::calls::{Nfs, Outcome};
-use filestone_wire::nfs3::{FileType, Handle, Procedure, Verifier};
+use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure, Status, Verifier};
 
 /// Pages of one listing at most; at 8 KB a page, some hundred million names.
 const PAGES_MAX: u64 = 1 << 20;
@@ -46,7 +46,45 @@ impl Position {
     }
 }
 
+/// What comes after a page.
+enum After {
+    /// Nothing: the listing ends there, or enough has been seen.
+    End,
+    /// The page behind this cookie, unless there was no entry in this one.
+    Page(Option<u64>, Verifier),
+}
+
+/// An object of the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Object {
+    /// Its handle.
+    pub handle: Handle,
+    /// Its attributes.
+    pub attributes: Fattr3,
+}
+
+/// Names of a page, with what is told of the objects.
+type Named = Vec<(Box<[u8]>, Option<Object>)>;
+
+/// Bytes of a page with handles.
+const PAGE: u32 = 32 << 10;
+
 impl Nfs {
+    /// Goes through the pages of a directory.
+    fn each_page(
+        &mut self,
+        procedure: Procedure,
+        mut page: impl FnMut(&mut Self, &Position) -> Outcome<After>,
+    ) -> Outcome<()> {
+        let mut at = Position::default();
+        while let After::Page(last_cookie, cookieverf) = page(self, &at)? {
+            let moved = at.advance(last_cookie, cookieverf);
+            moved.map_err(|what| self.violated(procedure, what))?;
+            self.0.go_on()?;
+        }
+        Ok(())
+    }
+
     /// READDIR until `wanted` says yes to a name; whether it did.
     pub fn find_name(
         &mut self,
@@ -54,20 +92,14 @@ impl Nfs {
         count: u32,
         mut wanted: impl FnMut(&[u8]) -> bool,
     ) -> Outcome<bool> {
-        let mut at = Position::default();
-        loop {
-            let page = self.names_page(directory, (at.cookie, at.cookieverf), count)?;
-            if page.entries.iter().any(|entry| wanted(entry.name)) {
-                return Ok(true);
-            }
-            if page.eof {
-                return Ok(false);
-            }
+        let mut is_found = false;
+        self.each_page(Procedure::Readdir, |nfs, at| {
+            let page = nfs.names_page(directory, (at.cookie, at.cookieverf), count)?;
+            is_found = page.entries.iter().any(|entry| wanted(entry.name));
             let last = page.entries.last().map(|entry| entry.cookie);
-            let moved = at.advance(last, page.cookieverf);
-            moved.map_err(|what| self.violated(Procedure::Readdir, what))?;
-            self.0.go_on()?;
-        }
+            Ok(After::page(page.eof || is_found, last, page.cookieverf))
+        })?;
+        Ok(is_found)
     }
 
     /// READDIRPLUS to the end, or until `wanted` has enough and says so.
@@ -77,22 +109,110 @@ impl Nfs {
         count: u32,
         mut has_enough: impl FnMut(&[u8], Option<FileType>) -> bool,
     ) -> Outcome<()> {
-        let mut at = Position::default();
-        loop {
-            let page = self.entries_page(directory, (at.cookie, at.cookieverf), count)?;
-            for entry in &page.entries {
+        self.each_page(Procedure::Readdirplus, |nfs, at| {
+            let page = nfs.entries_page(directory, (at.cookie, at.cookieverf), count)?;
+            let is_enough = page.entries.iter().any(|entry| {
                 let file_type = entry.name_attributes.map(|attributes| attributes.file_type);
-                if has_enough(entry.name, file_type) {
-                    return Ok(());
+                has_enough(entry.name, file_type)
+            });
+            let last = page.entries.last().map(|entry| entry.cookie);
+            Ok(After::page(page.eof || is_enough, last, page.cookieverf))
+        })
+    }
+
+    /// An object with its attributes; `None` if there is none.
+    pub(crate) fn find_object(
+        &mut self,
+        directory: &Handle,
+        name: &[u8],
+    ) -> Outcome<Option<Object>> {
+        let found = match self.lookup(directory, name) {
+            Err(failure) if failure.is(Status::NOENT) => return Ok(None),
+            found => found?,
+        };
+        let handle = found.handle;
+        let attributes = match found.attributes {
+            Some(attributes) => attributes,
+            None => self.attributes(&handle)?,
+        };
+        Ok(Some(Object { handle, attributes }))
+    }
+
+    /// Shows the objects in a directory whose names are wanted, until `each` has seen enough and
+    /// says so.
+    ///
+    /// A server may leave out what READDIRPLUS asks for, or not know that procedure (RFC 1813,
+    /// section 3.3.17): then each wanted name is looked up.
+    pub(crate) fn each_object(
+        &mut self,
+        directory: &Handle,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        mut each: impl FnMut(&[u8], &Object) -> bool,
+    ) -> Outcome<()> {
+        self.each_page(Procedure::Readdirplus, |nfs, at| {
+            let (page, after) = match nfs.plus_page(directory, at, &is_wanted) {
+                Err(failure) if failure.is(Status::NOTSUPP) => {
+                    nfs.plain_page(directory, at, &is_wanted)?
+                }
+                page => page?,
+            };
+            for (name, object) in page {
+                nfs.0.go_on()?;
+                let object = match object {
+                    Some(object) => Some(object),
+                    None => nfs.find_object(directory, &name)?,
+                };
+                if object.is_some_and(|object| each(&name, &object)) {
+                    return Ok(After::End);
                 }
             }
-            if page.eof {
-                return Ok(());
-            }
-            let last = page.entries.last().map(|entry| entry.cookie);
-            let moved = at.advance(last, page.cookieverf);
-            moved.map_err(|what| self.violated(Procedure::Readdirplus, what))?;
-            self.0.go_on()?;
+            Ok(after)
+        })
+    }
+
+    fn plus_page(
+        &mut self,
+        directory: &Handle,
+        at: &Position,
+        is_wanted: &impl Fn(&[u8]) -> bool,
+    ) -> Outcome<(Named, After)> {
+        let page = self.entries_page(directory, (at.cookie, at.cookieverf), PAGE)?;
+        let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
+        let names = wanted.map(|entry| {
+            let told = entry.name_handle.zip(entry.name_attributes);
+            let object = told.map(|(handle, attributes)| Object {
+                handle: handle.into(),
+                attributes,
+            });
+            (entry.name.into(), object)
+        });
+        let last = page.entries.last().map(|entry| entry.cookie);
+        Ok((
+            names.collect(),
+            After::page(page.eof, last, page.cookieverf),
+        ))
+    }
+
+    fn plain_page(
+        &mut self,
+        directory: &Handle,
+        at: &Position,
+        is_wanted: &impl Fn(&[u8]) -> bool,
+    ) -> Outcome<(Named, After)> {
+        let page = self.names_page(directory, (at.cookie, at.cookieverf), PAGE)?;
+        let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
+        let names = wanted.map(|entry| (entry.name.into(), None)).collect();
+        let last = page.entries.last().map(|entry| entry.cookie);
+        Ok((names, After::page(page.eof, last, page.cookieverf)))
+    }
+}
+
+impl After {
+    fn page(is_end: bool, last_cookie: Option<u64>, cookieverf: Verifier) -> Self {
+        if is_end {
+            After::End
+        } else {
+            After::Page(last_cookie, cookieverf)
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::nfs3::calls::{Failure, Nfs, Outcome, permissions};
 use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
-use filestone_wire::nfs3::{Fattr3, FileType, Handle, Status};
+use filestone_wire::nfs3::{FileType, Handle, Status};
 use removal::gone;
 use std::time::Duration;
 
@@ -31,23 +31,6 @@ use std::time::Duration;
 const PAGE: u32 = 8 << 10;
 
 impl Nfs {
-    /// An object with its attributes; `None` if there is none.
-    pub(crate) fn find_object(
-        &mut self,
-        directory: &Handle,
-        name: &[u8],
-    ) -> Outcome<Option<(Handle, Fattr3)>> {
-        let found = match self.lookup(directory, name) {
-            Err(failure) if failure.is(Status::NOENT) => return Ok(None),
-            found => found?,
-        };
-        let attributes = match found.attributes {
-            Some(attributes) => attributes,
-            None => self.attributes(&found.handle)?,
-        };
-        Ok(Some((found.handle, attributes)))
-    }
-
     /// MKDIR of a directory of the run's own; NFS3ERR_EXIST if it was there before.
     fn make_own_directory(&mut self, parent: &Handle, name: &[u8]) -> Outcome<Handle> {
         match self.make_directory(parent, name, DIRECTORY_MODE) {
@@ -129,8 +112,8 @@ impl Tree for Nfs {
     fn find(&mut self, parent: &Handle, name: &str) -> Outcome<Found<Handle>> {
         Ok(match self.find_object(parent, name.as_bytes())? {
             None => Found::Nothing,
-            Some((handle, found)) if found.file_type == FileType::Directory => {
-                Found::Directory(handle)
+            Some(found) if found.attributes.file_type == FileType::Directory => {
+                Found::Directory(found.handle)
             }
             Some(_) => Found::Other,
         })
@@ -158,12 +141,12 @@ impl Tree for Nfs {
     }
 
     fn read_marker(&mut self, directory: &Handle, name: &str) -> Outcome<Option<FoundMarker<()>>> {
-        let Some((marker, found)) = self.find_object(directory, name.as_bytes())? else {
+        let Some(marker) = self.find_object(directory, name.as_bytes())? else {
             return Ok(None);
         };
-        let text = match found.file_type {
-            FileType::Regular => self.read_text(&marker, MARKER_MAX_BYTES)?,
-            FileType::Symlink => self.link_text(&marker)?,
+        let text = match marker.attributes.file_type {
+            FileType::Regular => self.read_text(&marker.handle, MARKER_MAX_BYTES)?,
+            FileType::Symlink => self.link_text(&marker.handle)?,
             _ => return Ok(None),
         };
         Ok(Some(FoundMarker {
@@ -183,11 +166,12 @@ impl Tree for Nfs {
     ) -> Outcome<()> {
         let text = marker.text(false);
         let found = self.find_object(directory, name.as_bytes())?;
-        let (file, found) = found.ok_or(Failure::from(Status::NOENT))?;
-        if found.file_type == FileType::Symlink {
+        let marker = found.ok_or(Failure::from(Status::NOENT))?;
+        if marker.attributes.file_type == FileType::Symlink {
             return self.replace_link(directory, name.as_bytes(), &text);
         }
-        self.write_text(&file, &padded(&text, found.size))
+        let text = padded(&text, marker.attributes.size);
+        self.write_text(&marker.handle, &text)
     }
 
     fn replace_marker(

@@ -108,9 +108,10 @@ impl Nfs {
 
     /// Goes into a directory; removes what is none.
     fn enter(&mut self, parent: &Handle, name: &[u8], walk: &mut Walk) -> Outcome<()> {
-        let Some((handle, attributes)) = self.find_object(parent, name)? else {
+        let Some(found) = self.find_object(parent, name)? else {
             return Ok(());
         };
+        let attributes = found.attributes;
         if attributes.file_type != FileType::Directory {
             return gone(self.remove(parent, name));
         }
@@ -126,7 +127,7 @@ impl Nfs {
         if walk.levels.len() >= DEPTH_MAX {
             return Err(self.violated(Procedure::Lookup, "directories without end in each other"));
         }
-        walk.levels.push(Level::new(handle, name));
+        walk.levels.push(Level::new(found.handle, name));
         Ok(())
     }
 
