@@ -3,6 +3,8 @@
 
 use crate::error::{Error, reason};
 use filestone_engine::replay::tcp::SocketOptions;
+use filestone_engine::target::BuiltIn;
+use filestone_model::plan::{Interface, Plan};
 use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
 use filestone_server::{Options, QueueOptions, Running, Server};
 use std::io;
@@ -79,6 +81,37 @@ pub fn start_tbench(
 /// Starts the other end of bare TCP for a run that names none: on any free port.
 pub fn start_peer_for_measurement() -> Result<TbenchServer, Error> {
     start_tbench(&[], 0, SocketOptions::default())
+}
+
+/// The peers that a run needs whose targets name no host.
+pub struct Peers {
+    server: Option<Running>,
+    tbench: Option<TbenchServer>,
+}
+
+impl Peers {
+    /// Starts those that the targets of `plan` mean.
+    pub fn of(plan: &Plan, processors: u32) -> Result<Self, Error> {
+        let more = plan.replay().map_or(&[][..], |replay| &replay.more_targets);
+        let targets = || std::iter::once(&plan.target).chain(more);
+        let needs = |interface| {
+            targets().any(|target| target.is_built_in() && target.interface() == interface)
+        };
+        let server = needs(Interface::Calls).then(|| start_for_measurement(processors));
+        let tbench = needs(Interface::Bytes).then(start_peer_for_measurement);
+        Ok(Self {
+            server: server.transpose()?,
+            tbench: tbench.transpose()?,
+        })
+    }
+
+    /// Where they listen.
+    pub fn addresses(&self) -> BuiltIn {
+        BuiltIn {
+            nfs3: self.server.as_ref().map(Running::address),
+            tcp: self.tbench.as_ref().map(TbenchServer::address),
+        }
+    }
 }
 
 fn explained(error: &io::Error) -> Error {

@@ -16,6 +16,7 @@ mod inputs;
 mod manual;
 mod options;
 mod planning;
+mod protocols;
 mod quantity;
 mod report;
 mod shell;
@@ -27,7 +28,7 @@ use ancestors::dbench::command_line::Program;
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, exit_code_of};
 use execution::interruption;
-use filestone_engine::Guilt;
+use filestone_engine::{Guilt, Protocols};
 use options::{Ancestor, Command, CommandLine};
 use std::ffi::OsString;
 use std::path::Path;
@@ -75,6 +76,12 @@ pub fn command() -> clap::Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs a command line of a program that brings protocols of its own, and gives the exit code.
+pub fn run_with(protocols: Protocols, arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    protocols::know(protocols);
+    run(arguments)
 }
 
 fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {

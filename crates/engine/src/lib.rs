@@ -19,7 +19,10 @@ pub mod prepare;
 mod processors;
 pub mod replay;
 pub mod run;
+pub mod target;
 pub mod worker;
 pub mod workspace;
+
+pub use target::{Job, Protocol, Protocols, run};
 
 pub use error::{Guilt, RunError};

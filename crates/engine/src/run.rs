@@ -1,4 +1,4 @@
-//! One run: prepare, warm up, measure, drain, clean up.
+//! One run of calls: prepare, warm up, measure, drain, clean up.
 //!
 //! The coordinator is the calling thread. It starts the workers, merges the
 //! intervals that they hand over, and makes the record.
@@ -6,65 +6,51 @@
 mod check;
 mod coordinator;
 mod course;
-mod materials;
 mod steered;
+mod subject;
 
+pub use crate::control::{Observer, Unobserved};
 pub(crate) use check::check_pin;
 pub(crate) use course::Course;
-
-use crate::backend::sockets::Sockets;
-pub use crate::control::{Observer, Unobserved};
+pub use subject::{OpenTarget, WorkerBody, WorkerThread};
 
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
-use crate::prepare::{Prepared, prepare, prepare_mix};
 use crate::processors::Meter;
-use crate::worker::{Offer, Signals, Worker};
+use crate::worker::{Offer, Signals};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker};
-use filestone_model::client::Nfs3Client;
 use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
-use filestone_model::plan::{ArrivalsPlan, Asked, NfsRun, Plan, ProbeRun, SteeringPlan};
+use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
-use materials::Materials;
-use std::net::SocketAddr;
+use filestone_model::workload::of_client;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::SystemTime;
 use steered::Steered;
 
-/// Makes the run of `plan`. `built_in` is where the built-in server listens, for
-/// a plan without a host.
-///
-/// An interrupted run, and one whose server was lost in the middle, give a
-/// record that says so.
-pub fn run(
-    plan: &Plan,
-    built_in: Option<SocketAddr>,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<RunRecord, RunError> {
-    run_within(None, plan, built_in, stop, observer)
-}
+/// Finds the target of a plan, and prepares what its operations are about.
+pub type Open<'a> = dyn for<'plan> Fn(&'plan Plan, &mut Context<'_>) -> Result<Box<dyn OpenTarget + 'plan>, RunError>
+    + 'a;
 
-/// Makes the run of `plan`. `headroom` is what the load generator can do here, if that
-/// was measured: a steered run looks no further.
-pub fn run_within(
-    headroom: Option<&Headroom>,
+/// Makes the run of `plan` on what `open` opens. `headroom` is what the load generator can do
+/// here, if that was measured: a steered run looks no further.
+///
+/// An interrupted run, and one whose server was lost in the middle, give a record that says so.
+pub fn by_calls(
     plan: &Plan,
-    built_in: Option<SocketAddr>,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
+    headroom: Option<&Headroom>,
+    open: &Open<'_>,
+    context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
     let limit = headroom.map(|headroom| headroom.engine_ops_per_s);
-    let mut steer = |steering| run_steered(plan, built_in, stop, observer, steering);
     match &plan.steering {
-        None => steer(None),
+        None => run_steered(plan, open, context, None),
         Some(SteeringPlan::Curve(curve)) => {
             let mut steering = CurveSteering::new(curve, limit);
-            let mut record = steer(Some(&mut steering))?;
+            let mut record = run_steered(plan, open, context, Some(&mut steering))?;
             let curve = steering.conclude();
             record.caveats.extend(curve.doubts());
             record.curve = Some(curve);
@@ -77,7 +63,7 @@ pub fn run_within(
                 ..default
             };
             let mut steering = ObjectiveSearch::new(objective, range);
-            let mut record = steer(Some(&mut steering))?;
+            let mut record = run_steered(plan, open, context, Some(&mut steering))?;
             record.objective = Some(steering.conclude());
             Ok(record)
         }
@@ -88,47 +74,42 @@ pub fn run_within(
 /// interval.
 pub fn run_steered(
     plan: &Plan,
-    built_in: Option<SocketAddr>,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-    steering: Option<&mut dyn Steering>,
+    open: &Open<'_>,
+    context: &mut Context<'_>,
+    mut steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
-    let mut steering = steering;
     let mut begun = plan.clone();
     if let Some(steering) = &mut steering {
         begun.arrivals = offering(&plan.arrivals, steering.first())?;
     }
-    let asked = plan;
-    let plan = &nfs_run(&begun)?;
-    check::check(plan)?;
-    let context = &mut Context::new(stop, observer);
-    let mut prepared = match plan.asked {
-        Asked::Probe(_) => prepare(&probe_run(plan)?, built_in, context)?,
-        Asked::Mix(mix) => prepare_mix(plan, mix, built_in, context)?,
-    };
-    context.observer.prepared(&prepared.target);
-    let measured = measure(plan, &mut prepared, context, steering);
-    let own_path = prepared.own_path().unwrap_or_default().to_string();
-    let cleaned = prepared.clean_up(context);
+    check::check(&begun)?;
+    let mut target = open(&begun, context)?;
+    context.observer.prepared(target.describe());
+    let measured = measure(&begun, &mut *target, context, steering);
+    let path = target.own_path().unwrap_or_default().to_string();
+    let cleaned = target.clean_up(context);
     let mut record = measured?;
-    record.plan = asked.clone();
-    if let (Some(mix), Some(set)) = (&mut record.mix, prepared.file_set()) {
-        mix.file_set.removed = set.record.removed;
+    record.plan = plan.clone();
+    if let (Some(mix), Some(set)) = (&mut record.mix, target.file_set()) {
+        mix.file_set.removed = set.removed;
     }
     if let Err(error) = cleaned {
-        let reason = match error {
-            RunError::Interrupted => "interrupted before that was done".into(),
-            error => error.to_string(),
-        };
-        let path = own_path;
-        let stays = plan.mix().is_some_and(|mix| !mix.remove_set);
-        record.caveats.push(if stays {
-            Caveat::FileSetStillClaimed { path, reason }
-        } else {
-            Caveat::LeftBehind { path, reason }
-        });
+        record.caveats.push(left(plan, path, error));
     }
     Ok(record)
+}
+
+/// What is said of a clean-up that was not done.
+fn left(plan: &Plan, path: String, error: RunError) -> Caveat {
+    let reason = match error {
+        RunError::Interrupted => "interrupted before that was done".into(),
+        error => error.to_string(),
+    };
+    if plan.mix().is_some_and(|mix| !mix.remove_set) {
+        Caveat::FileSetStillClaimed { path, reason }
+    } else {
+        Caveat::LeftBehind { path, reason }
+    }
 }
 
 /// The same arrivals at another load.
@@ -150,55 +131,19 @@ fn offering(
     }
 }
 
-/// The plan as what the event loop runs.
-fn nfs_run(plan: &Plan) -> Result<NfsRun<'_>, RunError> {
-    plan.as_nfs_run().ok_or_else(|| {
-        RunError::Unsuitable(
-            "only NFS servers are loaded call by call".into(),
-            Some(
-                "load files are replayed on other targets, and mixes on local: directories".into(),
-            ),
-        )
-    })
-}
-
-/// The plan as a probe of an NFS server.
-pub(crate) fn probe_run(plan: &Plan) -> Result<ProbeRun<'_>, RunError> {
-    plan.as_probe_run().ok_or_else(|| {
-        RunError::Unsuitable(
-            "only load files are replayed against targets other than NFS servers".into(),
-            Some("a probe takes a target of protocol nfs3".into()),
-        )
-    })
-}
-
-/// The workers' clients, connected.
-fn connect(
-    plan: &NfsRun<'_>,
-    materials: &Materials,
-    clock: &Clock,
-    context: &mut Context<'_>,
-) -> Result<Vec<Sockets<Nfs3Client>>, RunError> {
-    if plan.clients > 1 {
-        context.preparing(&format!("connecting {} clients", plan.clients));
-    }
-    (0..plan.workers)
-        .map(|worker| materials.backend(plan, worker, clock, context.stop))
-        .collect()
-}
-
 fn measure(
-    plan: &NfsRun<'_>,
-    prepared: &mut Prepared,
+    plan: &Plan,
+    target: &mut dyn OpenTarget,
     context: &mut Context<'_>,
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
-    let materials = &Materials::of(plan, prepared);
     let clock = Clock::start();
-    let backends = connect(plan, materials, &clock, context)?;
-    let driver = backends.first().map_or("none", Sockets::driver);
+    let bodies = target.connect(&clock, context)?;
+    let driver = bodies.first().map_or("none", |body| body.driver());
     context.preparing("running");
-    let workers = backends.len();
+    let (table, sets) = (target.table(), target.client_sets());
+    let workload = &|client| of_client(plan, &table, sets, client);
+    let workers = bodies.len();
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let mut coordinator = Coordinator::new(plan);
     let halt = &AtomicBool::new(false);
@@ -215,24 +160,27 @@ fn measure(
         // others must not wait for ever.
         let (ready, all_ready) = sync_channel(workers);
         let mut starts = Vec::with_capacity(workers);
-        for (index, backend) in backends.into_iter().enumerate() {
-            let sink = coordinator.exchange(plan, index, full.clone());
+        for (index, body) in bodies.into_iter().enumerate() {
             let (start, started) = sync_channel::<Clock>(1);
             starts.push(start);
-            let (ready, full) = (ready.clone(), full.clone());
-            let body = move || {
+            let thread = WorkerThread {
+                plan,
+                index: index as u32,
+                sink: coordinator.exchange(plan, index, full.clone()),
+                signals,
+                workload,
+                ready: ready.clone(),
+                started,
+            };
+            let full = full.clone();
+            let run = move || {
                 settle(plan, index);
-                let make = |client| materials.workload(plan, client);
-                let mut worker = Worker::new(plan, index as u32, backend, sink, signals, make);
-                let _ = ready.send(());
-                drop(ready);
-                let Ok(clock) = started.recv() else { return };
-                worker.backend_mut().start(clock);
-                let _ = full.send(FromWorker::Done(index, worker.run()));
+                let Some(end) = body.run(thread) else { return };
+                let _ = full.send(FromWorker::Done(index, end));
             };
             std::thread::Builder::new()
                 .name(format!("filestone-w{index}"))
-                .spawn_scoped(scope, body)
+                .spawn_scoped(scope, run)
                 .map_err(|source| RunError::System {
                     what: "start a thread".into(),
                     source,
@@ -250,8 +198,7 @@ fn measure(
         coordinator.collect(&from_workers, workers, steering, context.observer);
         Ok((started_at, meter.used()))
     })?;
-    let set = prepared.file_set().map(|set| set.record.clone());
-    let (found, of_set) = ((&prepared.target, driver), (set, used));
+    let (found, of_set) = ((target.describe(), driver), (target.file_set(), used));
     Ok(coordinator.into_record(plan, found, of_set, &clock, started_at))
 }
 

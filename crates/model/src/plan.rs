@@ -12,7 +12,7 @@ pub use mix::{
 pub use objective::ObjectiveError;
 pub use read_data::ReadData;
 pub use target::{
-    Interface, LocalTarget, NfsTarget, TargetPlan, TcpTarget, TransportKind, bracketed,
+    Interface, LocalTarget, NfsTarget, OtherTarget, TargetPlan, TcpTarget, TransportKind, bracketed,
 };
 
 use crate::load::Generation;
@@ -378,16 +378,20 @@ impl Plan {
         })
     }
 
-    /// This plan as what the event loop runs, if that is what it is.
+    /// What a run of calls asks; `None` for a load file.
+    pub fn asked(&self) -> Option<Asked<'_>> {
+        match &self.workload {
+            WorkloadPlan::Probe(probe) => Some(Asked::Probe(probe)),
+            WorkloadPlan::Mix(mix) => Some(Asked::Mix(mix)),
+            WorkloadPlan::LoadFile(_) => None,
+        }
+    }
+
+    /// This plan as a run of calls to an NFS server, if that is what it is.
     pub fn as_nfs_run(&self) -> Option<NfsRun<'_>> {
-        let asked = match &self.workload {
-            WorkloadPlan::Probe(probe) => Asked::Probe(probe),
-            WorkloadPlan::Mix(mix) => Asked::Mix(mix),
-            WorkloadPlan::LoadFile(_) => return None,
-        };
         Some(NfsRun {
             plan: self,
-            asked,
+            asked: self.asked()?,
             target: self.target.nfs3()?,
         })
     }
@@ -412,7 +416,7 @@ impl Plan {
     }
 }
 
-/// What a run of the event loop asks.
+/// What a run of calls asks.
 #[derive(Debug, Clone, Copy)]
 pub enum Asked<'plan> {
     /// One operation, repeated.

@@ -15,8 +15,10 @@ use crate::report::layers::differences::Estimate;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
-use crate::{Exit, built_in};
-use filestone_engine::control::Observer;
+use crate::{Exit, built_in, protocols};
+use filestone_engine::Job;
+use filestone_engine::control::{Context, Observer};
+use filestone_engine::target::BuiltIn;
 use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::caveat::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
@@ -102,7 +104,15 @@ pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
         let doing = format!("round {round} of {ROUNDS}, {}", name_of(step));
         live.steering(&doing, Some(TimeLeft::About(left)));
         let plan = plan(step, duration, processor, &here);
-        let record = filestone_engine::run::run(&plan, Some(server.address()), &stop, &mut live);
+        let job = Job {
+            built_in: BuiltIn {
+                nfs3: Some(server.address()),
+                tcp: None,
+            },
+            ..Job::new(&plan)
+        };
+        let context = &mut Context::new(&stop, &mut live);
+        let record = filestone_engine::run(&job, protocols::known(), context);
         records.push(record.inspect_err(|_| live.finish())?);
         if stop.load(Ordering::Relaxed) {
             break;

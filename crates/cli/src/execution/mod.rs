@@ -18,15 +18,13 @@ use crate::report::mix::file_set;
 use crate::report::parts::page::Detail;
 use crate::report::rows::Columns;
 use crate::report::{dbench, json, layers, replay, text};
-use crate::{Exit, built_in};
+use crate::{Exit, built_in, protocols};
 use filestone_engine::calibrate::{Effort, calibrate};
 use filestone_engine::control::{Context, Observer, Unobserved};
-use filestone_engine::mix_local::run_local;
-use filestone_engine::replay::BuiltIn;
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
-use filestone_model::plan::{Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::Plan;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -237,69 +235,25 @@ pub fn measure(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
-    match &job.plan.workload {
-        WorkloadPlan::Mix(_) if job.plan.target.is_directory() => {
-            Ok(run_local(&job.plan, stop, observer)?)
-        }
-        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => {
-            measure_calls(&job.plan, calibration, stop, observer)
-        }
-        WorkloadPlan::LoadFile(replay) => measure_replay(job, replay, stop, observer),
-    }
-}
-
-/// Probes and mixes: the event loop's runs, call by call.
-fn measure_calls(
-    plan: &Plan,
-    calibration: Calibration,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<RunRecord, Error> {
+    let plan = &job.plan;
+    let is_by_calls = plan.asked().is_some() && !plan.target.is_directory();
     let headroom = match calibration {
-        Calibration::First => {
+        Calibration::First if is_by_calls => {
             observer.preparing("measuring what filestone itself can do here");
             headroom(plan, stop)?
         }
-        Calibration::Omit => None,
+        Calibration::First | Calibration::Omit => None,
     };
-    let server = match plan.target.is_built_in() {
-        true => Some(built_in::start_for_measurement(
-            Surroundings::here().processors,
-        )?),
-        false => None,
+    let peers = built_in::Peers::of(plan, Surroundings::here().processors)?;
+    let job = filestone_engine::Job {
+        plan,
+        loads: &job.loads,
+        built_in: peers.addresses(),
+        headroom: headroom.as_ref(),
     };
-    let address = server.as_ref().map(|server| server.address());
-    let mut record =
-        filestone_engine::run::run_within(headroom.as_ref(), plan, address, stop, observer)?;
+    let context = &mut Context::new(stop, observer);
+    let mut record = filestone_engine::run(&job, protocols::known(), context)?;
     record.headroom = headroom;
-    Ok(record)
-}
-
-fn measure_replay(
-    job: &Job,
-    replay: &ReplayPlan,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<RunRecord, Error> {
-    let needs = |is_one: fn(&TargetPlan) -> bool| {
-        let mut targets = std::iter::once(&job.plan.target).chain(&replay.more_targets);
-        targets.any(|target| target.is_built_in() && is_one(target))
-    };
-    let server = match needs(|target| matches!(target, TargetPlan::Nfs3(_))) {
-        true => Some(built_in::start_for_measurement(
-            Surroundings::here().processors,
-        )?),
-        false => None,
-    };
-    let peer = match needs(|target| matches!(target, TargetPlan::Tcp(_))) {
-        true => Some(built_in::start_peer_for_measurement()?),
-        false => None,
-    };
-    let built_in = BuiltIn {
-        nfs3: server.as_ref().map(|server| server.address()),
-        tcp: peer.as_ref().map(|peer| peer.address()),
-    };
-    let record = filestone_engine::replay::replay(&job.plan, &job.loads, built_in, stop, observer)?;
     Ok(record)
 }
 

@@ -171,6 +171,7 @@ mod tests {
 
     fn nfs(host: &str, port: Option<u16>, path: &str) -> Option<Target> {
         Some(Target {
+            scheme: None,
             host: host.into(),
             port,
             path: path.into(),

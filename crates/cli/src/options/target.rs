@@ -1,9 +1,13 @@
 //! Where the operations go, as the command line says it:
 //! `nfs://host[:port]/path`, or nct's and mount's `[user@]host:/path`.
 
+use crate::protocols;
+
 /// A parsed TARGET.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
+    /// What stands before `://`, of a protocol that is not NFS.
+    pub scheme: Option<String>,
     /// Name or address, without brackets.
     pub host: String,
     /// Port of the NFS server, if it was given.
@@ -19,8 +23,14 @@ const EXPECTED: &str = "expected nfs://host[:port]/path or host:/path, \
 pub fn parse(text: &str) -> Result<Target, String> {
     match text.strip_prefix("nfs://") {
         Some(rest) => parse_url(rest),
-        None if text.contains("://") => Err(EXPECTED.into()),
-        None => parse_mount_style(text, None),
+        None => match text.split_once("://") {
+            Some((scheme, rest)) if protocols::known().brings(scheme) => Ok(Target {
+                scheme: Some(scheme.into()),
+                ..parse_url(rest)?
+            }),
+            Some(_) => Err(EXPECTED.into()),
+            None => parse_mount_style(text, None),
+        },
     }
 }
 
@@ -40,6 +50,7 @@ fn parse_url(rest: &str) -> Result<Target, String> {
         _ => Some(parse_port(after.strip_prefix(':').ok_or(EXPECTED)?)?),
     };
     Ok(Target {
+        scheme: None,
         host: host.into(),
         port,
         path: path.into(),
@@ -55,6 +66,7 @@ fn parse_mount_style(text: &str, default_path: Option<&str>) -> Result<Target, S
         (None, _) => return Err(EXPECTED.into()),
     };
     Ok(Target {
+        scheme: None,
         host: host.into(),
         port: None,
         path: path.into(),
@@ -98,6 +110,7 @@ mod tests {
 
     fn target(host: &str, port: Option<u16>, path: &str) -> Result<Target, String> {
         Ok(Target {
+            scheme: None,
             host: host.into(),
             port,
             path: path.into(),

@@ -12,7 +12,7 @@ use crate::options::mix::{
 };
 use crate::options::nfs::Transport;
 use crate::planning::{
-    DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
+    DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, call_target, interval,
     open_loop_in_flight, with_read_data, workers_of,
 };
 use filestone_model::mix::Mix;
@@ -118,14 +118,13 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
 fn targets(options: &MixOptions, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
     let at = &options.target;
     let transport: TransportKind = at.transport.unwrap_or(Transport::Tcp).into();
-    let nfs = |target| nfs_target(target, &at.nfs, (transport, BUILT_IN_PATH), here);
+    let calls = |target| call_target(target, &at.nfs, (transport, BUILT_IN_PATH), here);
     let targets: Vec<TargetPlan> = match &at.on {
         Some(list) => layers(list.0.as_slice())?,
-        None if at.targets.is_empty() => vec![TargetPlan::Nfs3(nfs(None)?)],
+        None if at.targets.is_empty() => vec![calls(None)?],
         None => {
-            let each = at.targets.iter().map(|target| nfs(Some(target)));
-            each.map(|target| target.map(TargetPlan::Nfs3))
-                .collect::<Result<_, _>>()?
+            let each = at.targets.iter().map(|target| calls(Some(target)));
+            each.collect::<Result<_, _>>()?
         }
     };
     refusals::refuse_strangers(&targets)?;

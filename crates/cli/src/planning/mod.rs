@@ -10,7 +10,8 @@ use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadO
 use crate::options::target::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, ReadData, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, NfsTarget, OtherTarget, Plan, ProbePlan, ReadData, TargetPlan, TransportKind,
+    WorkloadPlan,
 };
 use std::hash::{BuildHasher, Hasher};
 
@@ -58,7 +59,7 @@ impl Surroundings {
 /// The plan of `filestone probe`.
 pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error> {
     let operation = options.operation;
-    let target = nfs_target(
+    let target = call_target(
         options.target.target.as_ref(),
         &options.target.nfs,
         (options.target.transport.into(), built_in_path(operation)),
@@ -80,7 +81,7 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
         } else {
             1
         }),
-        workers: workers_of(load.workers, clients, target.host.is_none(), here)?,
+        workers: workers_of(load.workers, clients, target.is_built_in(), here)?,
         warm_up_ns: load.warm_up.unwrap_or(0),
         duration_ns: match (load.duration, load.count) {
             (None, Some(_)) => None,
@@ -99,7 +100,7 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
             .map_or_else(Vec::new, |list| list.0),
         read_data: None,
         steering: None,
-        target: TargetPlan::Nfs3(target),
+        target,
     };
     with_read_data(plan, options.workload.data, options.workload.verify)
 }
@@ -124,6 +125,30 @@ pub fn with_read_data(
 /// Length of an interval: the row's, or one second.
 pub fn interval(mark: Option<u64>) -> u64 {
     mark.filter(|nanos| *nanos > 0).unwrap_or(SECOND)
+}
+
+/// The target of calls that a TARGET and the options beside it mean: an NFS server, unless
+/// another protocol is named.
+pub fn call_target(
+    target: Option<&Target>,
+    options: &NfsOptions,
+    how: (TransportKind, &str),
+    here: &Surroundings,
+) -> Result<TargetPlan, Error> {
+    let Some((target, scheme)) = target.and_then(|target| Some((target, target.scheme.as_ref()?)))
+    else {
+        return nfs_target(target, options, how, here).map(TargetPlan::Nfs3);
+    };
+    let port = target.port.ok_or_else(|| {
+        Error::usage(format!("a target of {scheme} needs a port"))
+            .with_help(format!("{scheme}://host:port/path"))
+    })?;
+    Ok(TargetPlan::Other(OtherTarget {
+        name: scheme.clone(),
+        host: target.host.clone(),
+        port,
+        path: target.path.clone(),
+    }))
 }
 
 /// The NFS server that a target and the options beside it mean; without a target

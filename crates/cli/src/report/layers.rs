@@ -30,7 +30,7 @@ use filestone_model::plan::ReplayPlan;
 struct Layer<'record> {
     name: String,
     /// `local`, `tcp` or `nfs`.
-    layer: &'static str,
+    layer: &'record str,
     /// Its runs: one per round.
     runs: Vec<&'record RunRecord>,
 }

@@ -12,7 +12,7 @@ use crate::clock::{Clock, ClockPrecision};
 use crate::control::{Context, Observer, Unobserved};
 use crate::error::RunError;
 use crate::processors::{Meter, ThreadMark};
-use crate::run::run;
+use crate::target::{BuiltIn, Job, Protocols, run};
 use crate::worker::{IntervalSink, Signals, Worker};
 use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::Headroom;
@@ -279,7 +279,16 @@ fn exchange(
 ) -> Result<(Exchange, ThreadTime), RunError> {
     let time = Duration::from_nanos(plan.duration_ns.unwrap_or_default());
     let raw = raw::measure(plan, server, time, stop)?;
-    let record = run(plan, Some(server), stop, &mut Unobserved)?;
+    let job = Job {
+        built_in: BuiltIn {
+            nfs3: Some(server),
+            tcp: None,
+        },
+        ..Job::new(plan)
+    };
+    let mut observer = Unobserved;
+    let context = &mut Context::new(stop, &mut observer);
+    let record = run(&job, &Protocols::default(), context)?;
     let workers = record.totals.workers.iter();
     let worker = workers.map(|worker| worker.time(record.window_ns)).next();
     let engine = Rate {

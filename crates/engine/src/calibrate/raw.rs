@@ -7,7 +7,7 @@ use crate::driver::first_xid;
 use crate::error::RunError;
 use crate::nfs3::mount::{self, Caller};
 use crate::prepare::prepare;
-use crate::run::probe_run;
+use crate::target::TargetError;
 use filestone_model::client::nfs3::procedures::procedure_of;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{Plan, ProbeRun};
@@ -34,7 +34,7 @@ pub fn measure(
     time: Duration,
     stop: &AtomicBool,
 ) -> Result<Rate, RunError> {
-    let plan = &probe_run(plan)?;
+    let plan = &plan.as_probe_run().ok_or(TargetError::NoCalls)?;
     let mut observer = Unobserved;
     let prepared = prepare(plan, Some(server), &mut Context::new(stop, &mut observer))?;
     let handle = prepared

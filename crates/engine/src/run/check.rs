@@ -3,7 +3,7 @@
 use crate::driver::allow_open_files;
 use crate::error::RunError;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{Asked, NfsRun, Plan, TransportKind};
+use filestone_model::plan::{Asked, Plan};
 use filestone_wire::pattern;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -17,7 +17,7 @@ const SLOTS_MAX: u64 = 16 << 20;
 const OFFERED_MAX: f64 = 1e9;
 
 /// What a plan must be, whatever the target.
-pub fn check(plan: &NfsRun<'_>) -> Result<(), RunError> {
+pub fn check(plan: &Plan) -> Result<(), RunError> {
     check_counts(plan)?;
     check_transfer(plan)?;
     check_read_data(plan)?;
@@ -74,8 +74,11 @@ fn check_counts(plan: &Plan) -> Result<(), RunError> {
 }
 
 /// Bytes per call.
-fn check_transfer(plan: &NfsRun<'_>) -> Result<(), RunError> {
-    let (option, size, moves_data) = match plan.asked {
+fn check_transfer(plan: &Plan) -> Result<(), RunError> {
+    let Some(asked) = plan.asked() else {
+        return Ok(());
+    };
+    let (option, size, moves_data) = match asked {
         Asked::Probe(probe) => {
             let moves_data = [OpKind::Read, OpKind::Write, OpKind::Commit];
             let moves_data = moves_data.contains(&probe.operation);
@@ -89,7 +92,7 @@ fn check_transfer(plan: &NfsRun<'_>) -> Result<(), RunError> {
             "the largest transfer that servers take is usually 1 MiB",
         );
     }
-    if plan.target.transport == TransportKind::Udp && moves_data && size > 63 * 1024 {
+    if plan.target.is_udp() && moves_data && size > 63 * 1024 {
         return refuse(
             format!("{option} {size}: a datagram holds at most 63 KiB of file data"),
             "use a smaller one, or --transport tcp",

@@ -3,8 +3,8 @@
 
 use crate::support::scratch::Scratch;
 use crate::support::{SECOND, mixes, scratch};
+use filestone_engine::control::{Observer, Unobserved};
 use filestone_engine::mix_local::run_local;
-use filestone_engine::run::{Observer, Unobserved};
 use filestone_engine::{Guilt, RunError};
 use filestone_model::measure::run_record::{IntervalRecord, RunEnd, RunRecord};
 use filestone_model::measure::{Caveat, Role};

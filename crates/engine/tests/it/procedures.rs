@@ -131,11 +131,11 @@ fn ipv6_works_as_ipv4_does() {
         .expect("an IPv6 address");
     let plan = probe(OpKind::GetAttr, TransportKind::Tcp, 100);
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let record = filestone_engine::run::run(
+    let record = crate::support::entry::run(
         &plan,
         Some(address),
         &stop,
-        &mut filestone_engine::run::Unobserved,
+        &mut filestone_engine::control::Unobserved,
     )
     .expect("the run is made");
     assert_eq!(record.totals.ledger.ok, 100);
@@ -146,11 +146,11 @@ fn a_run_that_is_stopped_while_it_is_prepared_leaves_nothing_behind() {
     let server = serve(|_| {});
     let plan = probe(OpKind::Write, TransportKind::Tcp, 10);
     let stop = std::sync::atomic::AtomicBool::new(true);
-    let result = filestone_engine::run::run(
+    let result = crate::support::entry::run(
         &plan,
         Some(server.address()),
         &stop,
-        &mut filestone_engine::run::Unobserved,
+        &mut filestone_engine::control::Unobserved,
     );
     assert!(matches!(
         result,

@@ -1,9 +1,11 @@
 //! Whole replays: a load through a layer, from claiming the place to the record.
 
+use crate::support::entry::replay;
 use crate::support::replays;
 use crate::support::scratch::{Scratch, local};
-use filestone_engine::replay::{BuiltIn, Progress, ProgressPhase, replay};
-use filestone_engine::run::Observer;
+use filestone_engine::control::Observer;
+use filestone_engine::control::{Progress, ProgressPhase};
+use filestone_engine::target::BuiltIn;
 use filestone_engine::{Guilt, RunError};
 use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};

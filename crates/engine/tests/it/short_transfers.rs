@@ -1,10 +1,11 @@
 //! Servers that answer READ and WRITE with success and move less than was asked, or
 //! nothing: no operation that did not do what was asked is counted as done.
 
+use crate::support::entry::run;
 use crate::support::live::{probe, serve};
 use crate::support::mixes::mix;
 use crate::support::relay::{Change, Relay, Seen};
-use filestone_engine::run::{Unobserved, run};
+use filestone_engine::control::Unobserved;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};

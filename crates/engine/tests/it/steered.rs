@@ -2,7 +2,10 @@
 //! the old one and never started is counted.
 
 use crate::support::live::{probe, serve};
-use filestone_engine::run::{Unobserved, run_steered};
+use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::run::run_steered;
+use filestone_engine::target::nfs3::Nfs3;
+use filestone_engine::target::{BuiltIn, Protocol};
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, TransportKind};
@@ -69,11 +72,15 @@ fn workers_follow_the_load_and_finish_when_the_answer_is_there() {
         whole: 0,
         seen: vec![],
     };
+    let built_in = BuiltIn {
+        nfs3: Some(server.address()),
+        tcp: None,
+    };
+    let stop = AtomicBool::new(false);
     let record = run_steered(
         &plan,
-        Some(server.address()),
-        &AtomicBool::new(false),
-        &mut Unobserved,
+        &|plan, context| Nfs3.open(plan, built_in, context),
+        &mut Context::new(&stop, &mut Unobserved),
         Some(&mut stairs),
     )
     .expect("the run goes to its end");

@@ -1,9 +1,10 @@
 //! Transaction ids begin somewhere else on each connection, of one run and of the next.
 
+use crate::support::entry::run;
 use crate::support::live::{probe, serve};
 use crate::support::mixes::{ALL_22, mix};
 use crate::support::relay::{Relay, Seen};
-use filestone_engine::run::{Unobserved, run};
+use filestone_engine::control::Unobserved;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::TransportKind;
 use filestone_wire::nfs3;

@@ -35,6 +35,9 @@ pub enum ProtocolError {
     /// It is not ONC RPC, or not what an RPC server sends.
     #[error(transparent)]
     Rpc(#[from] NotRpc),
+    /// It is no message of the protocol, for this reason.
+    #[error("sent what is no message of its protocol: {0}")]
+    Message(&'static str),
 }
 
 /// One simulated client's side of one connection.

@@ -27,6 +27,8 @@ pub enum TargetPlan {
     Local(LocalTarget),
     /// A peer that answers tbench's messages.
     Tcp(TcpTarget),
+    /// A target of a protocol that a program brings with it.
+    Other(OtherTarget),
 }
 
 /// In what a target takes operations.
@@ -42,7 +44,7 @@ pub enum Interface {
 
 /// What a type of target says of itself.
 trait Endpoint: fmt::Display {
-    fn layer(&self) -> &'static str;
+    fn layer(&self) -> &str;
     fn interface(&self) -> Interface;
     fn is_built_in(&self) -> bool;
     fn transport(&self) -> Option<TransportKind>;
@@ -54,11 +56,12 @@ impl TargetPlan {
             TargetPlan::Nfs3(target) => target,
             TargetPlan::Local(target) => target,
             TargetPlan::Tcp(target) => target,
+            TargetPlan::Other(target) => target,
         }
     }
 
     /// What `--on` calls the layer.
-    pub fn layer(&self) -> &'static str {
+    pub fn layer(&self) -> &str {
         self.endpoint().layer()
     }
 
@@ -106,6 +109,8 @@ impl TargetPlan {
             TargetPlan::Nfs3(_) => LayerKind::Nfs3 { nlm },
             TargetPlan::Local(_) => LayerKind::Local,
             TargetPlan::Tcp(_) => LayerKind::Tcp,
+            // No load is replayed on it, which its protocol says.
+            TargetPlan::Other(_) => LayerKind::Nfs3 { nlm: false },
         }
     }
 
@@ -113,7 +118,31 @@ impl TargetPlan {
     pub fn nfs3(&self) -> Option<&NfsTarget> {
         match self {
             TargetPlan::Nfs3(target) => Some(target),
-            TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
+            TargetPlan::Local(_) | TargetPlan::Tcp(_) | TargetPlan::Other(_) => None,
+        }
+    }
+
+    /// The directory of this host, if it is one.
+    pub fn local(&self) -> Option<&LocalTarget> {
+        match self {
+            TargetPlan::Local(target) => Some(target),
+            TargetPlan::Nfs3(_) | TargetPlan::Tcp(_) | TargetPlan::Other(_) => None,
+        }
+    }
+
+    /// The peer for tbench's messages, if it is one.
+    pub fn tcp(&self) -> Option<&TcpTarget> {
+        match self {
+            TargetPlan::Tcp(target) => Some(target),
+            TargetPlan::Nfs3(_) | TargetPlan::Local(_) | TargetPlan::Other(_) => None,
+        }
+    }
+
+    /// The target of another protocol, if it is one.
+    pub fn other(&self) -> Option<&OtherTarget> {
+        match self {
+            TargetPlan::Other(target) => Some(target),
+            TargetPlan::Nfs3(_) | TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
         }
     }
 
@@ -121,7 +150,7 @@ impl TargetPlan {
     pub fn nfs3_mut(&mut self) -> Option<&mut NfsTarget> {
         match self {
             TargetPlan::Nfs3(target) => Some(target),
-            TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
+            TargetPlan::Local(_) | TargetPlan::Tcp(_) | TargetPlan::Other(_) => None,
         }
     }
 }
@@ -141,7 +170,7 @@ pub struct LocalTarget {
 }
 
 impl Endpoint for LocalTarget {
-    fn layer(&self) -> &'static str {
+    fn layer(&self) -> &str {
         "local"
     }
 
@@ -177,7 +206,7 @@ pub struct TcpTarget {
 }
 
 impl Endpoint for TcpTarget {
-    fn layer(&self) -> &'static str {
+    fn layer(&self) -> &str {
         "tcp"
     }
 
@@ -225,7 +254,7 @@ pub struct NfsTarget {
 }
 
 impl Endpoint for NfsTarget {
-    fn layer(&self) -> &'static str {
+    fn layer(&self) -> &str {
         "nfs"
     }
 
@@ -252,6 +281,44 @@ impl fmt::Display for NfsTarget {
             TransportKind::Tcp => Ok(()),
             TransportKind::Udp => f.write_str(" over UDP"),
         }
+    }
+}
+
+/// A target of a protocol that a program brings with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherTarget {
+    /// What the protocol is called, also in front of `://`.
+    pub name: String,
+    /// Host name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Path of the object under test.
+    pub path: String,
+}
+
+impl Endpoint for OtherTarget {
+    fn layer(&self) -> &str {
+        &self.name
+    }
+
+    fn interface(&self) -> Interface {
+        Interface::Calls
+    }
+
+    fn is_built_in(&self) -> bool {
+        false
+    }
+
+    fn transport(&self) -> Option<TransportKind> {
+        None
+    }
+}
+
+impl fmt::Display for OtherTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let authority = Authority(&self.host, Some(self.port));
+        write!(f, "{}://{authority}{}", self.name, self.path)
     }
 }
 

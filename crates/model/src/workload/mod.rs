@@ -8,7 +8,10 @@ pub use file_table::{FileEntry, FileTable, ObjectKind};
 pub use mix::MixWorkload;
 pub use probe::Probe;
 
+use crate::file_set::ClientSet;
 use crate::operation::{Completion, OpKind, Operation};
+use crate::plan::{Asked, Plan};
+use std::sync::Arc;
 
 /// Says what a client asks next.
 ///
@@ -37,6 +40,44 @@ pub trait Workload: Send {
     /// The kind of the next measured operation, which was due and can no longer be started;
     /// `None` for the kind that the run is about.
     fn skip(&mut self) -> Option<OpKind> {
+        None
+    }
+}
+
+/// What client `client` of a run of calls asks. `sets` are the clients' parts of a mix's file
+/// set; a client without one asks nothing.
+pub fn of_client(
+    plan: &Plan,
+    table: &Arc<FileTable>,
+    sets: &[ClientSet],
+    client: u32,
+) -> Box<dyn Workload> {
+    let (table, slots, seed) = (Arc::clone(table), plan.in_flight, plan.seed);
+    match (plan.asked(), sets.get(client as usize)) {
+        (Some(Asked::Probe(probe)), _) => Box::new(Probe::new(probe, table, client, slots, seed)),
+        (Some(Asked::Mix(mix)), Some(set)) => {
+            let workload = MixWorkload::new(mix, table, set.clone(), client, slots, seed);
+            match plan.count {
+                // Operations of a warm-up are not counted, and how many there will be is not known.
+                Some(count) if plan.warm_up_ns == 0 => {
+                    Box::new(workload.counted(mix, (client, plan.clients), seed, count))
+                }
+                _ => Box::new(workload),
+            }
+        }
+        (Some(Asked::Mix(_)) | None, _) => Box::new(Nothing),
+    }
+}
+
+/// Asks nothing.
+struct Nothing;
+
+impl Workload for Nothing {
+    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
+        None
+    }
+
+    fn next(&mut self, _slot: u32) -> Option<Operation> {
         None
     }
 }

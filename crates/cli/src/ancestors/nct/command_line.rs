@@ -395,6 +395,7 @@ mod tests {
             Measure {
                 command: Command::Read,
                 target: Target {
+                    scheme: None,
                     host: "srv".into(),
                     port: None,
                     path: "/f".into(),

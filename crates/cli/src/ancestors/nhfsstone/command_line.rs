@@ -421,6 +421,7 @@ mod tests {
     fn a_directory_may_be_one_of_a_server() {
         let target = |host: &str, port, path: &str| {
             Directory::Server(Target {
+                scheme: None,
                 host: host.into(),
                 port,
                 path: path.into(),

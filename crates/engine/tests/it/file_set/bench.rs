@@ -1,8 +1,8 @@
 //! A server, file sets on it, and calls that look at them and damage them.
 
+use filestone_engine::control::{Observer, Unobserved};
 use filestone_engine::nfs3::{Session, mount};
 use filestone_engine::prepare::file_set::{FileSet, Order, prepare};
-use filestone_engine::run::{Observer, Unobserved};
 use filestone_engine::{Guilt, RunError};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;

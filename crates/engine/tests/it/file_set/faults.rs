@@ -4,7 +4,7 @@
 use super::bench::{ALL, Bench, plan, refusal};
 use crate::support::live::serve;
 use filestone_engine::RunError;
-use filestone_engine::run::{Observer, Unobserved};
+use filestone_engine::control::{Observer, Unobserved};
 use filestone_model::operation::OpKind;
 use filestone_server::Running;
 use filestone_wire::nfs3::Status;

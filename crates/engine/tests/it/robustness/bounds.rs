@@ -4,7 +4,7 @@
 use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::run::{Observer, Unobserved};
+use filestone_engine::control::{Observer, Unobserved};
 use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
 use filestone_model::operation::OpKind;

@@ -3,7 +3,7 @@
 use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::run::Unobserved;
+use filestone_engine::control::Unobserved;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::OpKind;

@@ -135,9 +135,13 @@ fn a_host_without_a_name_is_said_to_have_none() {
     plan.target.nfs3_mut().expect("an NFS target").host = Some("no such host".into());
     plan.target.nfs3_mut().expect("an NFS target").port = Some(1);
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let error =
-        filestone_engine::run::run(&plan, None, &stop, &mut filestone_engine::run::Unobserved)
-            .expect_err("there is no such host");
+    let error = crate::support::entry::run(
+        &plan,
+        None,
+        &stop,
+        &mut filestone_engine::control::Unobserved,
+    )
+    .expect_err("there is no such host");
     assert!(matches!(error, RunError::Resolve { .. }), "{error:?}");
     assert!(
         error
@@ -154,9 +158,13 @@ fn a_server_named_by_host_and_port_needs_no_portmapper() {
     plan.target.nfs3_mut().expect("an NFS target").port = Some(server.port());
     plan.timeout_ns = 10 * SECOND;
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let record =
-        filestone_engine::run::run(&plan, None, &stop, &mut filestone_engine::run::Unobserved)
-            .expect("the run is made");
+    let record = crate::support::entry::run(
+        &plan,
+        None,
+        &stop,
+        &mut filestone_engine::control::Unobserved,
+    )
+    .expect("the run is made");
     super::check(&record);
     assert!(!record.target.built_in);
     assert_eq!(record.totals.ledger.ok, 10);

@@ -11,7 +11,7 @@ mod restarts;
 mod targets;
 
 use filestone_engine::RunError;
-use filestone_engine::run::{Observer, Unobserved};
+use filestone_engine::control::{Observer, Unobserved};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::Plan;
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ pub fn run_at(
     observer: &mut dyn Observer,
 ) -> RunRecord {
     let record =
-        filestone_engine::run::run(plan, Some(address), stop, observer).expect("the run is made");
+        crate::support::entry::run(plan, Some(address), stop, observer).expect("the run is made");
     check(&record);
     record
 }
@@ -45,7 +45,7 @@ pub fn run_at(
 /// A run that cannot be made.
 pub fn error_at(plan: &Plan, address: SocketAddr) -> RunError {
     let stop = AtomicBool::new(false);
-    match filestone_engine::run::run(plan, Some(address), &stop, &mut Unobserved) {
+    match crate::support::entry::run(plan, Some(address), &stop, &mut Unobserved) {
         Ok(record) => unreachable!("there is no server to give {:?}", record.totals.ledger),
         Err(error) => error,
     }

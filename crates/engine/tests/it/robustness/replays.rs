@@ -2,11 +2,12 @@
 
 use super::MS;
 use crate::support::SECOND;
+use crate::support::entry::replay;
 use crate::support::live::serve;
 use crate::support::relay::{Fate, Relay, Seen, cut_at};
 use crate::support::replays::{self, load};
-use filestone_engine::replay::{BuiltIn, replay};
-use filestone_engine::run::Unobserved;
+use filestone_engine::control::Unobserved;
+use filestone_engine::target::BuiltIn;
 use filestone_model::load::Load;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::measure::{Caveat, RunRecord};

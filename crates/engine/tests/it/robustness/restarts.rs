@@ -3,7 +3,7 @@
 use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::run::Observer;
+use filestone_engine::control::Observer;
 use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
@@ -260,11 +260,11 @@ fn one_connection_that_is_gone_for_good_does_not_leave_the_run_waiting() {
     plan.duration_ns = None;
     plan.count = Some(u64::MAX >> 8);
     plan.reconnect_ns = 150 * MS;
-    let record = filestone_engine::run::run(
+    let record = crate::support::entry::run(
         &plan,
         None,
         &AtomicBool::new(false),
-        &mut filestone_engine::run::Unobserved,
+        &mut filestone_engine::control::Unobserved,
     )
     .expect("the run is made");
     super::check(&record);

@@ -1,7 +1,8 @@
 //! Runs against the built-in server over real sockets.
 
+use crate::support::entry::run;
 use filestone_engine::RunError;
-use filestone_engine::run::{Unobserved, run};
+use filestone_engine::control::Unobserved;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};

@@ -15,6 +15,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
+pub mod entry;
 pub mod live;
 pub mod local;
 pub mod mixes;

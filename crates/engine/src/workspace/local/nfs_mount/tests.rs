@@ -2,10 +2,11 @@
 
 use super::double::NfsMount;
 use super::{is_still_open, lock, unlink};
-use crate::control::Observer;
+use crate::control::{Context, Unobserved};
 use crate::load_file::read_text;
 use crate::replay::local::{LocalOptions, LocalSite, remove_left_over};
-use crate::replay::{BuiltIn, Layer, Site, Trees, replay};
+use crate::replay::{Layer, Site, Trees};
+use crate::target::{Job, Protocols};
 use crate::workspace::local::deletion;
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};
@@ -34,10 +35,6 @@ Mkdir "\clients\client0" *
 NTCreateX "\clients\client0\common" 0x40 0x2 11 *
 QUERY_PATH_INFORMATION "\clients\client1" 1004 NT_STATUS_OBJECT_NAME_NOT_FOUND
 "#;
-
-struct Silent;
-
-impl Observer for Silent {}
 
 fn run(mount: &NfsMount, clients: u32, clients_per_thread: u32) -> RunRecord {
     let load = read_text("test.load", LOAD).expect("the load is right");
@@ -86,14 +83,14 @@ fn run(mount: &NfsMount, clients: u32, clients_per_thread: u32) -> RunRecord {
         steering: None,
     };
     let stop = AtomicBool::new(false);
-    replay(
-        &plan,
-        &[Arc::new(load)],
-        BuiltIn::default(),
-        &stop,
-        &mut Silent,
-    )
-    .expect("a record")
+    let loads = [Arc::new(load)];
+    let job = Job {
+        loads: &loads,
+        ..Job::new(&plan)
+    };
+    let mut observer = Unobserved;
+    let context = &mut Context::new(&stop, &mut observer);
+    crate::run(&job, &Protocols::default(), context).expect("a record")
 }
 
 fn assert_clean(mount: &NfsMount, record: &RunRecord) {

@@ -1,0 +1,101 @@
+//! What a run of calls is made on: a target that has been found and prepared, and the
+//! connected clients of each worker.
+//!
+//! What the clients speak is not known here, but everything between due and done is still one
+//! loop for one type of backend: only a worker's beginning and end go through a `dyn`.
+
+use super::coordinator::Exchange;
+use crate::backend::sockets::Sockets;
+use crate::clock::Clock;
+use crate::control::Context;
+use crate::error::RunError;
+use crate::worker::{Signals, Worker, WorkerEnd};
+use filestone_model::client::Client;
+use filestone_model::file_set::ClientSet;
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::Plan;
+use filestone_model::workload::{FileTable, Workload};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+/// A target that has been found, and prepared for a run of calls.
+pub trait OpenTarget {
+    /// What the record says of it.
+    fn describe(&self) -> &Target;
+
+    /// The files and names that operations speak of.
+    fn table(&self) -> Arc<FileTable>;
+
+    /// The clients' parts of a mix's file set.
+    fn client_sets(&self) -> &[ClientSet] {
+        &[]
+    }
+
+    /// What the record of a mix says of its file set.
+    fn file_set(&self) -> Option<FileSetRecord> {
+        None
+    }
+
+    /// What the run has made there and takes away again.
+    fn own_path(&self) -> Option<&str> {
+        None
+    }
+
+    /// The clients of each worker, connected.
+    fn connect(
+        &mut self,
+        clock: &Clock,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<Box<dyn WorkerBody>>, RunError>;
+
+    /// Takes away what was prepared.
+    fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
+/// The connected clients of one worker.
+pub trait WorkerBody: Send {
+    /// What waits for completions, for the record.
+    fn driver(&self) -> &'static str;
+
+    /// Runs the worker to its end; `None` if the run never began.
+    fn run(self: Box<Self>, thread: WorkerThread<'_>) -> Option<WorkerEnd>;
+}
+
+/// What a worker's thread brings to the run.
+pub struct WorkerThread<'run> {
+    pub(super) plan: &'run Plan,
+    pub(super) index: u32,
+    pub(super) sink: Exchange,
+    pub(super) signals: Signals<'run>,
+    pub(super) workload: &'run (dyn Fn(u32) -> Box<dyn Workload> + Sync),
+    /// Told when the worker is set up.
+    pub(super) ready: SyncSender<()>,
+    /// Gives the clock when all of them are.
+    pub(super) started: Receiver<Clock>,
+}
+
+impl<C: Client + Send> WorkerBody for Sockets<C> {
+    fn driver(&self) -> &'static str {
+        Sockets::driver(self)
+    }
+
+    fn run(self: Box<Self>, thread: WorkerThread<'_>) -> Option<WorkerEnd> {
+        let (plan, index) = (thread.plan, thread.index);
+        let mut worker = Worker::new(
+            plan,
+            index,
+            *self,
+            thread.sink,
+            thread.signals,
+            thread.workload,
+        );
+        let _ = thread.ready.send(());
+        drop(thread.ready);
+        let clock = thread.started.recv().ok()?;
+        worker.backend_mut().start(clock);
+        Some(worker.run())
+    }
+}

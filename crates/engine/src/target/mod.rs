@@ -1,0 +1,175 @@
+//! Protocols as targets of runs: what each can do, and how a run on it is made.
+//!
+//! [`Protocols`] is the registry, and the one place of the engine that tells the variants of
+//! [`TargetPlan`] apart. Everything above a protocol goes through [`Protocol`]; a run of calls,
+//! through the [`OpenTarget`] that it opens (`run`).
+
+pub mod clients;
+mod error;
+mod local;
+pub mod nfs3;
+mod replaying;
+mod tbench;
+
+pub use error::TargetError;
+
+use crate::control::Context;
+use crate::error::RunError;
+use crate::run::{self, OpenTarget};
+use filestone_model::client::Unsupported;
+use filestone_model::load::Load;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::Headroom;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Plan, TargetPlan, WorkloadPlan};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Where built-in peers listen, for targets without a host.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BuiltIn {
+    /// The NFS server.
+    pub nfs3: Option<SocketAddr>,
+    /// The TCP peer.
+    pub tcp: Option<SocketAddr>,
+}
+
+/// A plan, and what its run needs besides.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'run> {
+    /// What is to be done.
+    pub plan: &'run Plan,
+    /// The loads that it names, read, in its order.
+    pub loads: &'run [Arc<Load>],
+    /// Where built-in peers listen.
+    pub built_in: BuiltIn,
+    /// What the load generator can do here, if that was measured: a steered run looks no further.
+    pub headroom: Option<&'run Headroom>,
+}
+
+impl<'run> Job<'run> {
+    /// A plan that needs nothing besides.
+    pub fn new(plan: &'run Plan) -> Self {
+        Self {
+            plan,
+            loads: &[],
+            built_in: BuiltIn::default(),
+            headroom: None,
+        }
+    }
+}
+
+/// A protocol that runs are made on. What it does not have, it refuses in words of its own.
+pub trait Protocol: Send + Sync {
+    /// What plans call it.
+    fn name(&self) -> &str;
+
+    /// Whether its clients have operations of this kind. Asked before anything is sent, and not
+    /// of load files, whose lines are lowered to what there is.
+    fn supports(&self, kind: OpKind) -> Result<(), Unsupported>;
+
+    /// Finds the target of a probe or a mix, and prepares what its operations are about.
+    fn open<'plan>(
+        &self,
+        _plan: &'plan Plan,
+        _built_in: BuiltIn,
+        _context: &mut Context<'_>,
+    ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
+        Err(TargetError::NoCalls.into())
+    }
+
+    /// Replays the loads of a job.
+    fn replay(&self, _job: &Job<'_>, _context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        Err(TargetError::NoReplay(self.name().into()).into())
+    }
+
+    /// Makes the run of a mix; call by call, unless the protocol has another way.
+    fn mix(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        self.calls(job, context)
+    }
+
+    /// Makes the run of a probe or a mix, call by call.
+    fn calls(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let built_in = job.built_in;
+        run::by_calls(
+            job.plan,
+            job.headroom,
+            &|plan, context| self.open(plan, built_in, context),
+            context,
+        )
+    }
+
+    /// Makes the run of a job.
+    fn run(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let kinds = job.plan.asked().map(|_| job.plan.kinds());
+        for (kind, _) in kinds.into_iter().flatten() {
+            self.supports(kind).map_err(TargetError::Unsupported)?;
+        }
+        match &job.plan.workload {
+            WorkloadPlan::LoadFile(_) => self.replay(job, context),
+            WorkloadPlan::Mix(_) => self.mix(job, context),
+            WorkloadPlan::Probe(_) => self.calls(job, context),
+        }
+    }
+}
+
+/// The protocols that a program knows.
+pub struct Protocols {
+    own: Vec<Box<dyn Protocol>>,
+    /// Those that the program brings: their targets are [`TargetPlan::Other`], and their name
+    /// stands before `://`.
+    brought: Vec<Box<dyn Protocol>>,
+}
+
+impl Default for Protocols {
+    fn default() -> Self {
+        Self {
+            own: vec![
+                Box::new(nfs3::Nfs3),
+                Box::new(local::Local),
+                Box::new(tbench::Tbench),
+            ],
+            brought: Vec::new(),
+        }
+    }
+}
+
+impl Protocols {
+    /// These, and another one.
+    #[must_use]
+    pub fn with(mut self, protocol: impl Protocol + 'static) -> Self {
+        self.brought.push(Box::new(protocol));
+        self
+    }
+
+    /// Whether the program brings a protocol of that name.
+    pub fn brings(&self, name: &str) -> bool {
+        self.brought.iter().any(|protocol| protocol.name() == name)
+    }
+
+    /// The protocol of a target.
+    fn of(&self, target: &TargetPlan) -> Result<&dyn Protocol, TargetError> {
+        let name = match target {
+            TargetPlan::Nfs3(_) => nfs3::NAME,
+            TargetPlan::Local(_) => local::NAME,
+            TargetPlan::Tcp(_) => tbench::NAME,
+            TargetPlan::Other(target) => &target.name,
+        };
+        let mut known = self.own.iter().chain(&self.brought);
+        let found = known.find(|protocol| protocol.name() == name);
+        found
+            .map(|protocol| &**protocol)
+            .ok_or_else(|| TargetError::UnknownProtocol(name.into()))
+    }
+}
+
+/// Makes the run of a job.
+///
+/// An interrupted run, and one whose target was lost in the middle, give a record that says so.
+pub fn run(
+    job: &Job<'_>,
+    protocols: &Protocols,
+    context: &mut Context<'_>,
+) -> Result<RunRecord, RunError> {
+    protocols.of(&job.plan.target)?.run(job, context)
+}

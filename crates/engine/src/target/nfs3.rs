@@ -1,0 +1,153 @@
+//! An NFSv3 server: calls of its procedures, and loads that are lowered to them.
+
+mod factory;
+
+use super::replaying::{Opening, beside};
+use super::{BuiltIn, Job, Protocol, TargetError, clients};
+use crate::clock::Clock;
+use crate::control::{Cancellation, Context, cancel_on};
+use crate::error::RunError;
+use crate::prepare::{Prepared, prepare, prepare_mix};
+use crate::replay::nfs3::{self, Nfs3Options, Nfs3Site};
+use crate::run::{OpenTarget, WorkerBody};
+use factory::ClientFactory;
+use filestone_model::client::Unsupported;
+use filestone_model::client::nfs3::procedures;
+use filestone_model::file_set::ClientSet;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::run_record::Target;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Asked, LeftOverPolicy, NfsRun, NfsTarget, Plan};
+use filestone_model::workload::FileTable;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What plans call it.
+pub const NAME: &str = "nfs3";
+
+/// NFSv3 over RPC.
+pub struct Nfs3;
+
+impl Protocol for Nfs3 {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, kind: OpKind) -> Result<(), Unsupported> {
+        procedures::supports(kind)
+    }
+
+    fn open<'plan>(
+        &self,
+        plan: &'plan Plan,
+        built_in: BuiltIn,
+        context: &mut Context<'_>,
+    ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
+        let whole = plan;
+        let plan = plan.as_nfs_run().ok_or(TargetError::NoCalls)?;
+        let server = built_in.nfs3;
+        let prepared = match plan.asked {
+            Asked::Probe(_) => {
+                let probe = whole.as_probe_run().ok_or(TargetError::NoCalls)?;
+                prepare(&probe, server, context)?
+            }
+            Asked::Mix(mix) => prepare_mix(&plan, mix, server, context)?,
+        };
+        Ok(Box::new(OpenNfs3::new(plan, prepared)))
+    }
+
+    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let opening = Opening::of(job)?;
+        let stop = context.stop;
+        opening.replay(context, |target| Some(open(&opening, target.nfs3()?, stop)))
+    }
+}
+
+/// A server that has been mounted, and what a run has prepared there.
+struct OpenNfs3<'run> {
+    plan: NfsRun<'run>,
+    prepared: Prepared,
+    table: Arc<FileTable>,
+    clients: Vec<ClientSet>,
+}
+
+impl<'run> OpenNfs3<'run> {
+    fn new(plan: NfsRun<'run>, mut prepared: Prepared) -> Self {
+        let clients = prepared.file_set().map(|set| set.clients.clone());
+        Self {
+            plan,
+            table: Arc::new(std::mem::take(&mut prepared.table)),
+            clients: clients.unwrap_or_default(),
+            prepared,
+        }
+    }
+}
+
+impl OpenTarget for OpenNfs3<'_> {
+    fn describe(&self) -> &Target {
+        &self.prepared.target
+    }
+
+    fn table(&self) -> Arc<FileTable> {
+        Arc::clone(&self.table)
+    }
+
+    fn client_sets(&self) -> &[ClientSet] {
+        &self.clients
+    }
+
+    fn file_set(&self) -> Option<FileSetRecord> {
+        self.prepared.file_set().map(|set| set.record.clone())
+    }
+
+    fn own_path(&self) -> Option<&str> {
+        self.prepared.own_path()
+    }
+
+    fn connect(
+        &mut self,
+        clock: &Clock,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
+        let factory = ClientFactory::new(&self.plan, &self.table, self.prepared.dial);
+        clients::connect(&self.plan, &factory.options, clock, context, || {
+            factory.client(&self.plan)
+        })
+    }
+
+    fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+        self.prepared.clean_up(context)
+    }
+}
+
+fn open(
+    opening: &Opening<'_>,
+    target: &NfsTarget,
+    stop: &AtomicBool,
+) -> Result<Nfs3Site, RunError> {
+    let (plan, replay) = (opening.plan, opening.replay);
+    let options = Nfs3Options {
+        resolve: replay.resolve,
+        stable: replay.nfs3.stable,
+        enable_nlm: replay.nfs3.enable_nlm,
+        nlm_port: replay.nfs3.nlm_port,
+        timeout: Duration::from_nanos(plan.timeout_ns),
+        reconnect: Duration::from_nanos(plan.reconnect_ns),
+        beside: beside(replay.left_over),
+        ..Nfs3Options::new(vec![opening.generation])
+    };
+    let built_in = match target.host {
+        Some(_) => None,
+        None => opening.built_in.nfs3,
+    };
+    let policy = replay.left_over;
+    if policy != LeftOverPolicy::Refuse {
+        let cancellation = Cancellation::default();
+        cancel_on(stop, &cancellation, || {
+            nfs3::remove_left_over_until(target, built_in, &options, policy, &cancellation)
+        })?;
+    }
+    Nfs3Site::claim(target, built_in, options, stop)
+}

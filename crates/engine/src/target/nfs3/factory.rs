@@ -1,0 +1,71 @@
+//! What makes the clients of a run, with what all of them share.
+
+use crate::backend::sockets::SocketOptions;
+use crate::driver::{Dial, first_xid};
+use crate::nfs3::mount::{self, Caller};
+use filestone_model::client::Nfs3Client;
+use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
+use filestone_model::plan::{Asked, NfsRun, ReadData};
+use filestone_model::workload::FileTable;
+use filestone_wire::pattern;
+use std::sync::Arc;
+
+/// What all clients need, made once.
+pub struct ClientFactory {
+    shared: Shared,
+    pub options: SocketOptions,
+    /// What is done with the data that are read.
+    read_data: Option<ReadData>,
+    /// What compares them, of which each client gets its own.
+    verify: Option<Verify>,
+}
+
+impl ClientFactory {
+    pub fn new(plan: &NfsRun<'_>, table: &Arc<FileTable>, dial: Dial) -> Self {
+        let pattern: Arc<[u8]> = pattern::table().into();
+        let shared = Shared {
+            templates: Arc::new(Templates::new(&mount::credentials(&Caller::new(
+                plan,
+                plan.target,
+            )))),
+            table: Arc::clone(table),
+            pattern: Arc::clone(&pattern),
+            timeout_nanos: plan.timeout_ns,
+            transport: plan.target.transport,
+        };
+        let options = SocketOptions {
+            dial,
+            pattern,
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+        };
+        // A plan from elsewhere may leave it open.
+        let read_data = plan.read_data.or_else(|| plan.usual_read_data());
+        let block_len = match plan.asked {
+            Asked::Probe(probe) => probe.size_bytes,
+            Asked::Mix(mix) => mix.transfer_bytes,
+        };
+        let verify = || Verify::new(Arc::clone(table), Arc::clone(&shared.pattern), block_len);
+        Self {
+            verify: (read_data == Some(ReadData::Verify)).then(verify),
+            read_data,
+            shared,
+            options,
+        }
+    }
+
+    /// One more client.
+    pub fn client(&self, plan: &NfsRun<'_>) -> Nfs3Client {
+        let shared = self.shared.clone();
+        Nfs3Client::new(shared, plan.in_flight, self.reading(), first_xid())
+    }
+
+    fn reading(&self) -> Reading {
+        match (self.read_data, &self.verify) {
+            (None, _) => Reading::Nothing,
+            (Some(ReadData::Discard), _) => Reading::Discard,
+            (Some(ReadData::Verify), Some(verify)) => Reading::Verify(Box::new(verify.again())),
+            (Some(ReadData::Deliver | ReadData::Verify), _) => Reading::Deliver,
+        }
+    }
+}

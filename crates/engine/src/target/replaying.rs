@@ -1,0 +1,91 @@
+//! From a plan to the places that its loads are replayed in, whatever the protocol.
+
+use super::{BuiltIn, Job, TargetError};
+use crate::control::Context;
+use crate::error::RunError;
+use crate::replay::round_robin::RoundRobin;
+use crate::replay::{Site, replay_on};
+use crate::run::check_pin;
+use crate::workspace::Beside;
+use filestone_model::load::{Generation, Load};
+use filestone_model::measure::RunRecord;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{LeftOverPolicy, Plan, ReplayPlan, TargetPlan};
+use std::sync::Arc;
+
+/// What opening a site takes.
+pub struct Opening<'run> {
+    pub plan: &'run Plan,
+    pub replay: &'run ReplayPlan,
+    pub loads: &'run [Arc<Load>],
+    pub generation: Generation,
+    /// Whether a load makes symbolic links.
+    pub makes_links: bool,
+    pub built_in: BuiltIn,
+}
+
+impl<'run> Opening<'run> {
+    /// Checks what every layer needs.
+    pub fn of(job: &Job<'run>) -> Result<Self, RunError> {
+        let (plan, loads) = (job.plan, job.loads);
+        let refused = |what, help| Err(TargetError::Loads { what, help }.into());
+        let Some(replay) = plan.replay() else {
+            return refused(
+                "there is no load in this plan",
+                "see filestone replay --help",
+            );
+        };
+        check_pin(plan)?;
+        let Some(load) = loads.first() else {
+            return refused("there is no load to replay", "name a load file");
+        };
+        let generation = load.generation();
+        if loads.iter().any(|other| other.generation() != generation) {
+            return refused(
+                "the loads are of different generations",
+                "replay NFS loads and CIFS-style loads in runs of their own",
+            );
+        }
+        if loads.iter().any(|load| load.operations() == 0) {
+            return refused("a load has no operation in it", "see filestone check");
+        }
+        if plan.clients == 0 {
+            return refused("a replay needs a client", "--clients 1 or more");
+        }
+        if plan.duration_ns.is_none() && !replay.run_once {
+            return refused("the run would never end", "--duration or --run-once");
+        }
+        Ok(Self {
+            plan,
+            replay,
+            loads,
+            generation,
+            makes_links: loads.iter().any(|load| load.lines_of(OpKind::SymLink) > 0),
+            built_in: job.built_in,
+        })
+    }
+
+    /// Replays on the plan's target and those that it has besides, which `open` opens if they
+    /// are of its protocol.
+    pub fn replay<S: Site>(
+        &self,
+        context: &mut Context<'_>,
+        open: impl Fn(&TargetPlan) -> Option<Result<S, RunError>>,
+    ) -> Result<RunRecord, RunError> {
+        let targets = std::iter::once(&self.plan.target).chain(&self.replay.more_targets);
+        let sites = targets
+            .map(|target| open(target).unwrap_or_else(|| Err(TargetError::DifferentLayers.into())));
+        let site = RoundRobin::claim(sites)?;
+        let (stop, observer) = (context.stop, &mut *context.observer);
+        replay_on(self.plan, self.replay, self.loads, site, stop, observer)
+    }
+}
+
+/// Who goes on where an earlier run has left something, as dbench does, also works beside
+/// what dbench has left.
+pub fn beside(policy: LeftOverPolicy) -> Beside {
+    match policy {
+        LeftOverPolicy::RemoveIfOver => Beside::Always,
+        LeftOverPolicy::Refuse | LeftOverPolicy::Remove => Beside::IfEmpty,
+    }
+}

@@ -1,0 +1,39 @@
+//! Runs through the engine's one entry.
+
+use filestone_engine::control::{Context, Observer};
+use filestone_engine::target::BuiltIn;
+use filestone_engine::{Job, Protocols, RunError};
+use filestone_model::load::Load;
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::Plan;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Makes the run of a probe or a mix, against the server at `nfs3` where its plan names none.
+pub fn run(
+    plan: &Plan,
+    nfs3: Option<SocketAddr>,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, RunError> {
+    let tcp = None;
+    replay(plan, &[], BuiltIn { nfs3, tcp }, stop, observer)
+}
+
+/// Replays loads.
+pub fn replay(
+    plan: &Plan,
+    loads: &[Arc<Load>],
+    built_in: BuiltIn,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, RunError> {
+    let job = Job {
+        loads,
+        built_in,
+        ..Job::new(plan)
+    };
+    let context = &mut Context::new(stop, observer);
+    filestone_engine::run(&job, &Protocols::default(), context)
+}
