@@ -6,7 +6,7 @@
 //! is not here.
 
 use super::error::MixError;
-use super::kernel;
+use super::kernel::{self, Mount};
 use super::name::{Meaning, Version};
 use super::section::{Entry, Section};
 use crate::kind::{OpKind, PerKind};
@@ -120,32 +120,6 @@ fn procedure(section: &Section<'_>, entry: &Entry<'_>) -> Option<OpKind> {
             Some(OpKind::Create)
         }
         Meaning::Unlike | Meaning::Refused(_) | Meaning::Compound => None,
-    }
-}
-
-/// A mount that mountstats lists.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
-    /// What is mounted: `server:/export`; empty without a device.
-    pub device: String,
-    /// Where.
-    pub mount_point: String,
-    /// `nfs`, `nfs4`, `ext4` …
-    pub fs_type: String,
-    /// Of an NFS mount, the version as the option `vers=` has it: `3`, `4.2`.
-    pub version: Option<String>,
-}
-
-impl Mount {
-    /// Whether the kernel's NFS client is behind it.
-    pub fn is_nfs(&self) -> bool {
-        self.fs_type == "nfs" || self.fs_type == "nfs4"
-    }
-
-    /// 2, 3 or 4.
-    pub fn major_version(&self) -> Option<u32> {
-        let version = self.version.as_deref()?;
-        version.split('.').next()?.parse().ok()
     }
 }
 

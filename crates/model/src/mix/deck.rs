@@ -74,12 +74,7 @@ impl Deck {
 
     /// The operations of client `client` of `clients` in a run of `count` operations in all: in a
     /// short run, clients take cards of common decks in turn.
-    pub fn counted(
-        counts: &[MixCount],
-        (client, clients): (u32, u32),
-        seed: u64,
-        count: u64,
-    ) -> Self {
+    pub fn counted(counts: &[MixCount], client: u32, clients: u32, seed: u64, count: u64) -> Self {
         let mut deck = Self::new(counts, client, seed);
         let clients = u64::from(clients.max(1));
         if count <= COMMON_MAX * CARDS as u64 * clients {
@@ -249,7 +244,7 @@ mod tests {
     fn a_hundred_operations_of_seven_clients_have_the_mix() {
         let mut drawn = [0; KINDS];
         for client in 0..7 {
-            let mut deck = Deck::counted(&nhfsstone(), (client, 7), 3, 100);
+            let mut deck = Deck::counted(&nhfsstone(), client, 7, 3, 100);
             let part = 100 / 7 + u64::from(u64::from(client) < 100 % 7);
             for (sum, of_client) in drawn.iter_mut().zip(count(&mut deck, part)) {
                 *sum += of_client;
@@ -261,11 +256,11 @@ mod tests {
         // A longer run draws as without a count; so does what comes after a short one.
         let first = |deck: &mut Deck| (0..40).map_while(|_| deck.draw()).collect::<Vec<_>>();
         let mut own = Deck::new(&nhfsstone(), 2, 3);
-        let mut long = Deck::counted(&nhfsstone(), (2, 7), 3, 5000);
+        let mut long = Deck::counted(&nhfsstone(), 2, 7, 3, 5000);
         assert_eq!(first(&mut long), first(&mut own));
-        let mut none = Deck::counted(&nhfsstone(), (9, 10), 3, 5);
+        let mut none = Deck::counted(&nhfsstone(), 9, 10, 3, 5);
         assert_eq!(first(&mut none).len(), 40);
-        let empty = Deck::counted(&mix(&[]), (0, 1), 3, 5).draw();
+        let empty = Deck::counted(&mix(&[]), 0, 1, 3, 5).draw();
         assert_eq!(empty, None);
     }
 

@@ -6,7 +6,6 @@
 //! `per-op statistics`, a line per operation: how often it was asked, transmissions,
 //! timeouts, bytes sent and received, and three times.
 
-use super::counters::Mount;
 use super::error::MixError;
 use super::line::{Line, Word, lines};
 use super::name::{V2, V4_CLIENT, V4_OPERATIONS, Version};
@@ -137,6 +136,32 @@ fn rpc_entries<'a>(
 pub(super) fn is_mount_line(line: Line<'_>) -> bool {
     let begins = line.text.starts_with("device ") || line.text.starts_with("no device ");
     begins && line.text.contains(" mounted on ")
+}
+
+/// A mount that mountstats lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// What is mounted: `server:/export`; empty without a device.
+    pub device: String,
+    /// Where.
+    pub mount_point: String,
+    /// `nfs`, `nfs4`, `ext4` …
+    pub fs_type: String,
+    /// Of an NFS mount, the version as the option `vers=` has it: `3`, `4.2`.
+    pub version: Option<String>,
+}
+
+impl Mount {
+    /// Whether the kernel's NFS client is behind it.
+    pub fn is_nfs(&self) -> bool {
+        self.fs_type == "nfs" || self.fs_type == "nfs4"
+    }
+
+    /// 2, 3 or 4.
+    pub fn major_version(&self) -> Option<u32> {
+        let version = self.version.as_deref()?;
+        version.split('.').next()?.parse().ok()
+    }
 }
 
 /// The mounts of mountstats, and what those that are NFS counted.

@@ -18,9 +18,10 @@ mod plain;
 mod section;
 
 pub use built_in::{BuiltInMix, DEFAULT, built_in, names};
-pub use counters::{Counters, Mount, UnlikeCalls};
+pub use counters::{Counters, UnlikeCalls};
 pub use deck::Deck;
 pub use error::MixError;
+pub use kernel::Mount;
 pub use parse::{parse, parse_mount};
 
 use crate::operation::OpKind;

@@ -114,8 +114,15 @@ impl MixWorkload {
     }
 
     /// The same in a run of so many operations of all `clients` together.
-    pub fn counted(mut self, plan: &MixPlan, clients: (u32, u32), seed: u64, count: u64) -> Self {
-        self.deck = Deck::counted(&plan.counts, clients, seed, count);
+    pub fn counted(
+        mut self,
+        plan: &MixPlan,
+        client: u32,
+        clients: u32,
+        seed: u64,
+        count: u64,
+    ) -> Self {
+        self.deck = Deck::counted(&plan.counts, client, clients, seed, count);
         self
     }
 

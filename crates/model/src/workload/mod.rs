@@ -60,7 +60,7 @@ pub fn of_client(
             match plan.count {
                 // Operations of a warm-up are not counted, and how many there will be is not known.
                 Some(count) if plan.warm_up_ns == 0 => {
-                    Box::new(workload.counted(mix, (client, plan.clients), seed, count))
+                    Box::new(workload.counted(mix, client, plan.clients, seed, count))
                 }
                 _ => Box::new(workload),
             }

@@ -101,14 +101,15 @@ pub fn mean_pause_ms(processes: u32, load: u32) -> i64 {
 /// The operation that follows from a random number: from operation (random mod 18) on round
 /// all of them, until (random mod 200) is used up by their weights.
 pub fn choose(random: u64, percents: &PerProcedure, calls: &PerProcedure) -> Option<usize> {
-    choose_among(random, percents, (percents, calls))
+    choose_among(random, percents, percents, calls)
 }
 
 /// The same among those operations only of which `askable` is not 0.
 fn choose_among(
     random: u64,
     askable: &PerProcedure,
-    (percents, calls): (&PerProcedure, &PerProcedure),
+    percents: &PerProcedure,
+    calls: &PerProcedure,
 ) -> Option<usize> {
     let total = sum(calls);
     let weight = |operation: usize| {
@@ -207,7 +208,7 @@ impl Process {
             }
         }
         let none = PerProcedure::default();
-        choose_among(random, &askable, (percents, &self.calls))
+        choose_among(random, &askable, percents, &self.calls)
             .or_else(|| choose(random, percents, &none))
             .and_then(|index| PROCEDURES[index])
     }
