@@ -6,6 +6,7 @@
 //! | `retry` | pauses: after a loss, and when a server asks for patience |
 //! | `call` | what is called, and how a call fails |
 //! | `endpoint` | a server, and what all calls to it have in common |
+//! | `traffic` | what was exchanged, and done more than once |
 //! | `blocking` | one call at a time |
 //! | `window` | many in flight |
 //! | `xid` | where a connection's transaction ids begin |
@@ -17,12 +18,14 @@ pub mod call;
 pub mod connect;
 pub mod endpoint;
 pub mod retry;
+pub mod traffic;
 pub mod window;
 mod xid;
 
-pub use blocking::{Repeats, RpcConnection, Traffic};
+pub use blocking::RpcConnection;
 pub use call::{CallError, CallFailed, Program, RpcProcedure};
 pub use connect::{Dial, Pending, allow_open_files};
 pub use endpoint::Endpoint;
 pub use retry::{Backoff, Retry};
+pub use traffic::{Repeats, Traffic};
 pub use xid::first_xid;

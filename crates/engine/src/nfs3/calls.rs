@@ -79,6 +79,15 @@ pub struct Written {
     pub verifier: Verifier,
 }
 
+/// Where a page of a listing begins.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PageStart {
+    /// The cookie of the entry before it; 0 for the first page.
+    pub cookie: u64,
+    /// What came with that cookie.
+    pub cookieverf: Verifier,
+}
+
 /// Attributes of what is made: only its permissions.
 pub fn permissions(mode: u32) -> Sattr3 {
     Sattr3 {
@@ -101,7 +110,8 @@ pub const fn called(procedure: Procedure) -> RpcProcedure {
     Program::NFS.procedure(procedure.number(), procedure.name())
 }
 
-fn named<'a>(dir: &'a Handle, name: &'a [u8]) -> DirOpArgs<'a> {
+/// A name in a directory.
+pub fn named<'a>(dir: &'a Handle, name: &'a [u8]) -> DirOpArgs<'a> {
     let dir = dir.borrow();
     DirOpArgs { dir, name }
 }
@@ -380,12 +390,8 @@ impl Nfs {
     }
 
     /// RENAME.
-    pub fn rename(&mut self, from: (&Handle, &[u8]), to: (&Handle, &[u8])) -> Outcome<()> {
-        let arguments = rename::Args {
-            from: named(from.0, from.1),
-            to: named(to.0, to.1),
-        };
-        let reply: rename::Reply = self.call(Procedure::Rename, &arguments)?;
+    pub fn rename(&mut self, from: DirOpArgs<'_>, to: DirOpArgs<'_>) -> Outcome<()> {
+        let reply: rename::Reply = self.call(Procedure::Rename, &rename::Args { from, to })?;
         reply.map(drop).map_err(|fail| fail.status.into())
     }
 
@@ -393,13 +399,13 @@ impl Nfs {
     pub fn names_page(
         &mut self,
         dir: &Handle,
-        (cookie, cookieverf): (u64, Verifier),
+        start: PageStart,
         count: u32,
     ) -> Outcome<readdir::ReplyOk<'_>> {
         let arguments = readdir::Args {
             dir: dir.borrow(),
-            cookie,
-            cookieverf,
+            cookie: start.cookie,
+            cookieverf: start.cookieverf,
             count,
         };
         let reply: readdir::Reply<'_> = self.call(Procedure::Readdir, &arguments)?;
@@ -410,13 +416,13 @@ impl Nfs {
     pub fn entries_page(
         &mut self,
         dir: &Handle,
-        (cookie, cookieverf): (u64, Verifier),
+        start: PageStart,
         count: u32,
     ) -> Outcome<readdirplus::ReplyOk<'_>> {
         let arguments = readdirplus::Args {
             dir: dir.borrow(),
-            cookie,
-            cookieverf,
+            cookie: start.cookie,
+            cookieverf: start.cookieverf,
             dircount: count,
             maxcount: count,
         };

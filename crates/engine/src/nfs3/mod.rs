@@ -5,11 +5,14 @@
 //! | `calls` | the procedures as functions |
 //! | `session` | the same with paths in their errors |
 //! | `mount` | from a host and a path to a file handle |
+//! | `mount_service`, `portmapper` | who is asked for that |
 //!
 //! How calls travel is `driver`'s.
 
 pub mod calls;
 pub mod mount;
+mod mount_service;
+pub mod portmapper;
 #[cfg(test)]
 pub(crate) mod scripted;
 pub mod session;

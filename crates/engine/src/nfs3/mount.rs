@@ -3,44 +3,30 @@
 //! Some servers mount only exports themselves and only directories. So the path
 //! is tried as it is, then the longest parent that works, and the rest is walked.
 
-use super::session::{Session, owned};
+use super::mount_service::{MOUNT, MountService};
+use super::portmapper::{self, Unknown, Wanted};
+use super::session::Session;
 use crate::control::Cancellation;
-use crate::driver::{
-    CallError, CallFailed, Dial, Endpoint, Program, Retry, RpcConnection, RpcProcedure,
-};
+use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection};
 use crate::error::RunError;
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::{NfsTarget, Plan, TransportKind};
-use filestone_wire::mount::{self, DirPath, MountStatus};
+use filestone_wire::mount::MountStatus;
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle};
 use filestone_wire::nlm;
-use filestone_wire::portmap::{self, Mapping};
+use filestone_wire::portmap;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 /// How long one call may take before and after the run, at most.
 const CALL_MAX: Duration = Duration::from_secs(10);
-const MOUNT: Program = Program {
-    number: mount::PROGRAM,
-    version: mount::VERSION,
-};
+/// The largest reply taken: a list of exports has no bound of its own.
+const REPLY_MAX: usize = 4 << 20;
+
 const NLM: Program = Program {
     number: nlm::PROGRAM,
     version: nlm::VERSION,
 };
-const PORTMAPPER: Program = Program {
-    number: portmap::PROGRAM,
-    version: portmap::VERSION,
-};
-/// The largest reply taken: a list of exports has no bound of its own.
-const REPLY_MAX: usize = 4 << 20;
-
-const fn mount_procedure(procedure: mount::Procedure) -> RpcProcedure {
-    MOUNT.procedure(procedure.number(), "mount")
-}
-
-/// Exports named in an error at most.
-const EXPORTS_SHOWN: usize = 16;
 
 /// The object under test.
 pub struct Mounted {
@@ -177,17 +163,6 @@ pub fn find_lock_manager(
         .map(|port| SocketAddr::new(server.ip(), port))
 }
 
-/// Why a port mapper names no port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unknown {
-    /// Nobody answers there.
-    #[error("no port mapper answers at port {0}")]
-    NoPortmapper(u16),
-    /// The program is not registered there.
-    #[error("the port mapper at port {0} does not know where it is")]
-    NotRegistered(u16),
-}
-
 struct Finder<'p> {
     target: &'p NfsTarget,
     credentials: Credentials,
@@ -200,9 +175,9 @@ struct Finder<'p> {
     sign: &'p Cancellation,
 }
 
-/// The MOUNT service of a server.
-struct MountService {
-    connection: RpcConnection,
+/// The MOUNT service of a server, and how it was found.
+struct FoundService {
+    service: MountService,
     /// Whether the port mapper has named its port.
     is_mapped: bool,
 }
@@ -257,13 +232,16 @@ impl Finder<'_> {
         server: SocketAddr,
         session: &mut Session,
     ) -> Result<Mounted, RunError> {
-        let mut service = self.find_mount_service(server)?;
+        let FoundService {
+            mut service,
+            is_mapped,
+        } = self.find_mount_service(server)?;
         let mounted = self.mounted(&mut service, session);
         mounted.map_err(|error| {
-            if !service.is_mapped {
+            if !is_mapped {
                 return error;
             }
-            self.elsewhere(error, server, service.connection.dial().address)
+            self.elsewhere(error, server, service.address())
         })
     }
 
@@ -298,42 +276,21 @@ impl Finder<'_> {
 
     /// The port of a program, if the portmapper is there and knows.
     fn ask_portmapper(&self, server: SocketAddr, program: Program) -> Result<u16, Unknown> {
-        let address = SocketAddr::new(server.ip(), self.portmapper);
         let dial = Dial {
-            address,
+            address: SocketAddr::new(server.ip(), self.portmapper),
             transport: TransportKind::Tcp,
             reserved_port: false,
         };
         let timeout = self.timeout.min(Duration::from_secs(3));
-        let unreachable = Unknown::NoPortmapper(self.portmapper);
         let connected = self.connect(dial, timeout);
-        let mut connection = connected.map_err(|_| unreachable)?;
+        let mut connection = connected.map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
         let is_tcp = self.target.transport == TransportKind::Tcp;
-        if server.is_ipv6()
-            && let Some(port) = ask_rpcbind(&mut connection, address, program, is_tcp)
-        {
-            return Ok(port);
-        }
-        let mapping = Mapping {
-            program: program.number,
-            version: program.version,
-            protocol: if is_tcp {
-                portmap::IPPROTO_TCP
-            } else {
-                portmap::IPPROTO_UDP
-            },
-            port: 0,
-        };
-        let getport = PORTMAPPER.procedure(portmap::Procedure::Getport.number(), "getport");
-        let port: Result<u32, CallFailed> = connection.call(getport, &mapping);
-        let port = port.map_err(|_| unreachable)?;
-        let port = u16::try_from(port).ok().filter(|port| *port != 0);
-        port.ok_or(Unknown::NotRegistered(self.portmapper))
+        portmapper::ask(&mut connection, Wanted { program, is_tcp })
     }
 
     /// MOUNT where the user says; else on the NFS port itself, as some servers
     /// (and ours) have it; else where the portmapper says.
-    fn find_mount_service(&self, server: SocketAddr) -> Result<MountService, RunError> {
+    fn find_mount_service(&self, server: SocketAddr) -> Result<FoundService, RunError> {
         if let Some(port) = self.target.mount_port {
             return self.try_mount_service(SocketAddr::new(server.ip(), port));
         }
@@ -346,7 +303,7 @@ impl Finder<'_> {
                 let address = SocketAddr::new(server.ip(), port);
                 let service = self.try_mount_service(address);
                 let service = service.map_err(|error| self.elsewhere(error, server, address))?;
-                Ok(MountService {
+                Ok(FoundService {
                     is_mapped: true,
                     ..service
                 })
@@ -362,15 +319,12 @@ impl Finder<'_> {
         }
     }
 
-    fn try_mount_service(&self, address: SocketAddr) -> Result<MountService, RunError> {
-        let mut connection = self
+    fn try_mount_service(&self, address: SocketAddr) -> Result<FoundService, RunError> {
+        let connection = self
             .connect(self.dial(address), self.timeout)
             .map_err(|error| RunError::connecting(address, error))?;
-        connection
-            .call_raw(mount_procedure(mount::Procedure::Null), &())
-            .map_err(|failed| RunError::calling(address, "MOUNT NULL".into(), failed.source))?;
-        Ok(MountService {
-            connection,
+        Ok(FoundService {
+            service: MountService::find(connection)?,
             is_mapped: false,
         })
     }
@@ -426,34 +380,6 @@ impl Finder<'_> {
     }
 }
 
-/// rpcbind version 4, which knows IPv6.
-fn ask_rpcbind(
-    connection: &mut RpcConnection,
-    server: SocketAddr,
-    program: Program,
-    is_tcp: bool,
-) -> Option<u16> {
-    use filestone_wire::portmap::UniversalAddress;
-    use filestone_wire::portmap::rpcbind;
-    let address = UniversalAddress(server);
-    let text = address.text();
-    let rpcb = rpcbind::Rpcb {
-        program: program.number,
-        version: program.version,
-        netid: address.netid(is_tcp).as_bytes(),
-        address: text.as_bytes(),
-        owner: b"",
-    };
-    let rpcbind = Program {
-        version: rpcbind::VERSION_4,
-        ..PORTMAPPER
-    };
-    let getaddr = rpcbind.procedure(rpcbind::Procedure::Getaddr.number(), "getaddr");
-    let text: &[u8] = connection.call(getaddr, &rpcb).ok()?;
-    let address = UniversalAddress::parse(text).ok()?;
-    Some(address.port()).filter(|port| *port != 0)
-}
-
 /// A path and its parents, the longest first, each with what is left below it.
 fn parents(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let path = if path.len() > 1 {
@@ -489,43 +415,6 @@ fn walk(
         handle = session.lookup(&path, &handle, name.as_bytes())?;
     }
     Ok(handle)
-}
-
-impl MountService {
-    /// MNT: a handle, or why not.
-    fn mnt(&mut self, path: &str) -> Result<Result<Handle, MountStatus>, RunError> {
-        let address = self.connection.dial().address;
-        let arguments = DirPath(path.as_bytes());
-        let reply: Result<mount::MntReply<'_>, _> = self
-            .connection
-            .call(mount_procedure(mount::Procedure::Mnt), &arguments);
-        let reply = reply
-            .map_err(|failed| RunError::calling(address, format!("MOUNT {path}"), failed.source))?;
-        Ok(match reply {
-            Ok(ok) => Ok(owned(ok.fhandle)),
-            Err(fail) => Err(fail.status),
-        })
-    }
-
-    /// UMNT, so that the server's list of mounts stays true. No more is waited for than its
-    /// reply, and a server that has no list does not matter.
-    fn umnt(&mut self, path: &str) {
-        let umnt = mount_procedure(mount::Procedure::Umnt);
-        let _ = self.connection.call_raw(umnt, &DirPath(path.as_bytes()));
-    }
-
-    /// What the server exports, as far as it says.
-    fn exports(&mut self) -> Vec<String> {
-        let export = mount_procedure(mount::Procedure::Export);
-        let Ok(exports) = self.connection.call::<mount::ExportReply<'_>>(export, &()) else {
-            return Vec::new();
-        };
-        exports
-            .iter()
-            .take(EXPORTS_SHOWN)
-            .map(|export| String::from_utf8_lossy(export.directory.0).into_owned())
-            .collect()
-    }
 }
 
 #[cfg(test)]

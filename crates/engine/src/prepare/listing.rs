@@ -76,8 +76,8 @@ pub fn names(
         sign.go_on()?;
         let args = readdir::Args {
             dir: directory.handle.borrow(),
-            cookie: walk.at.cookie,
-            cookieverf: walk.at.cookieverf,
+            cookie: walk.at.start.cookie,
+            cookieverf: walk.at.start.cookieverf,
             count: PAGE,
         };
         let bytes = session.call(Procedure::Readdir, path, &args)?;
@@ -117,8 +117,8 @@ pub fn files(
         sign.go_on()?;
         let args = readdirplus::Args {
             dir: directory.handle.borrow(),
-            cookie: walk.at.cookie,
-            cookieverf: walk.at.cookieverf,
+            cookie: walk.at.start.cookie,
+            cookieverf: walk.at.start.cookieverf,
             dircount: PAGE,
             maxcount: PAGE,
         };

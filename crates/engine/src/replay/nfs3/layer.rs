@@ -7,7 +7,6 @@ use super::locks::Locks;
 use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use super::options::ClientOptions;
-use super::transfer::Extent;
 use crate::driver::Traffic;
 use crate::nfs3::calls::{Failure, Nfs, Object, Outcome};
 use crate::replay::layer::Repeats;
@@ -114,6 +113,15 @@ impl Layer for Nfs3Layer {
         self.take_traffic();
         ended
     }
+}
+
+/// A stretch of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// Where it begins.
+    pub offset: u64,
+    /// Bytes of it.
+    pub len: u64,
 }
 
 /// Whether the server no longer knows the file of a handle.

@@ -4,11 +4,10 @@
 //! Handles of directories are remembered, as every NFS client does; the last
 //! component of a path is always asked for, because it is what the load asks.
 
-use super::layer::{Found, Nfs3Layer, check_own, is_clients};
+use super::layer::{Extent, Found, Nfs3Layer, check_own, is_clients};
 use super::names::split;
 use super::open_files::OpenFile;
-use super::transfer::Extent;
-use crate::nfs3::calls::{Failure, Object, Outcome, permissions, times_of_server};
+use crate::nfs3::calls::{Failure, Object, Outcome, named, permissions, times_of_server};
 use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
@@ -322,7 +321,7 @@ impl Nfs3Layer {
             (source, target)
         };
         self.nfs
-            .rename((&source.0, &source.1), (&target.0, &target.1))?;
+            .rename(named(&source.0, &source.1), named(&target.0, &target.1))?;
         let moved = self.names.find(from);
         self.names.forget(from);
         self.learn_made(to, moved);

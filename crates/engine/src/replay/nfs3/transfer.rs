@@ -1,19 +1,10 @@
 //! File data in pieces of the size that the server takes.
 
-use super::layer::Nfs3Layer;
+use super::layer::{Extent, Nfs3Layer};
 use crate::nfs3::calls::{Failure, Outcome, Written};
 use filestone_model::load::Cause;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
-
-/// A stretch of a file.
-#[derive(Debug, Clone, Copy)]
-pub struct Extent {
-    /// Where it begins.
-    pub offset: u64,
-    /// Bytes of it.
-    pub len: u64,
-}
 
 /// Refuses what ends beyond what a file can have.
 fn check_range(Extent { offset, len }: Extent) -> Outcome<()> {

@@ -1,10 +1,9 @@
 //! The verbs of NFS loads, as they are written: one call each, besides the
 //! LOOKUPs of a path whose handle is not known (docs/reference/lowering.md).
 
-use super::layer::{Nfs3Layer, check_own, is_clients};
+use super::layer::{Extent, Nfs3Layer, check_own, is_clients};
 use super::locks::Locks;
 use super::names::split;
-use super::transfer::Extent;
 use crate::nfs3::calls::{Failure, Object, Outcome, permissions};
 use filestone_model::load::{Cause, Status};
 use filestone_model::operation::Stability;

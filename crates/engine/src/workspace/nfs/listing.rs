@@ -3,7 +3,7 @@
 //! A server decides where a page ends and what its cookies are; a listing that
 //! leads in a circle, or does not lead anywhere, is broken off.
 
-use crate::nfs3::calls::{Nfs, Outcome};
+use crate::nfs3::calls::{Nfs, Outcome, PageStart};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure, Status, Verifier};
 
 /// Pages of one listing at most; at 8 KB a page, some hundred million names.
@@ -12,8 +12,7 @@ const PAGES_MAX: u64 = 1 << 20;
 /// Where a listing is.
 #[derive(Debug, Default)]
 pub(crate) struct Position {
-    pub cookie: u64,
-    pub cookieverf: Verifier,
+    pub start: PageStart,
     pages: u64,
     /// An earlier cookie; one that comes again means a circle. It is replaced at
     /// every power of two of pages, so that a circle of any length is met.
@@ -30,7 +29,7 @@ impl Position {
         let Some(cookie) = last_cookie else {
             return Err("a page without entries that is not the last");
         };
-        if cookie == self.remembered || cookie == self.cookie {
+        if cookie == self.remembered || cookie == self.start.cookie {
             return Err("the listing leads in a circle");
         }
         self.pages += 1;
@@ -40,8 +39,7 @@ impl Position {
         if self.pages.is_power_of_two() {
             self.remembered = cookie;
         }
-        self.cookie = cookie;
-        self.cookieverf = cookieverf;
+        self.start = PageStart { cookie, cookieverf };
         Ok(())
     }
 }
@@ -94,7 +92,7 @@ impl Nfs {
     ) -> Outcome<bool> {
         let mut is_found = false;
         self.each_page(Procedure::Readdir, |nfs, at| {
-            let page = nfs.names_page(directory, (at.cookie, at.cookieverf), count)?;
+            let page = nfs.names_page(directory, at.start, count)?;
             is_found = page.entries.iter().any(|entry| wanted(entry.name));
             let last = page.entries.last().map(|entry| entry.cookie);
             Ok(After::page(page.eof || is_found, last, page.cookieverf))
@@ -110,7 +108,7 @@ impl Nfs {
         mut has_enough: impl FnMut(&[u8], Option<FileType>) -> bool,
     ) -> Outcome<()> {
         self.each_page(Procedure::Readdirplus, |nfs, at| {
-            let page = nfs.entries_page(directory, (at.cookie, at.cookieverf), count)?;
+            let page = nfs.entries_page(directory, at.start, count)?;
             let is_enough = page.entries.iter().any(|entry| {
                 let file_type = entry.name_attributes.map(|attributes| attributes.file_type);
                 has_enough(entry.name, file_type)
@@ -176,7 +174,7 @@ impl Nfs {
         at: &Position,
         is_wanted: &impl Fn(&[u8]) -> bool,
     ) -> Outcome<(Named, After)> {
-        let page = self.entries_page(directory, (at.cookie, at.cookieverf), PAGE)?;
+        let page = self.entries_page(directory, at.start, PAGE)?;
         let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
         let names = wanted.map(|entry| {
             let told = entry.name_handle.zip(entry.name_attributes);
@@ -199,7 +197,7 @@ impl Nfs {
         at: &Position,
         is_wanted: &impl Fn(&[u8]) -> bool,
     ) -> Outcome<(Named, After)> {
-        let page = self.names_page(directory, (at.cookie, at.cookieverf), PAGE)?;
+        let page = self.names_page(directory, at.start, PAGE)?;
         let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
         let names = wanted.map(|entry| (entry.name.into(), None)).collect();
         let last = page.entries.last().map(|entry| entry.cookie);

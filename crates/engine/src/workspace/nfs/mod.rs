@@ -19,7 +19,7 @@ use super::error::ClaimError;
 use super::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use super::tree::{At, DIRECTORY_MODE, FILE_MODE, Found, FoundMarker, Step, Tree};
 use crate::error::RunError;
-use crate::nfs3::calls::{Failure, Nfs, Outcome, permissions};
+use crate::nfs3::calls::{Failure, Nfs, Outcome, named, permissions};
 use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -73,7 +73,7 @@ impl Nfs {
         let next = [name, b".link"].concat();
         gone(self.remove(directory, &next))?;
         self.symlink(directory, &next, text.as_bytes())?;
-        self.rename((directory, &next), (directory, name))
+        self.rename(named(directory, &next), named(directory, name))
     }
 
     /// Writes a small file from its beginning, with certainty.
@@ -181,7 +181,10 @@ impl Tree for Nfs {
         to: &str,
         (): &(),
     ) -> Outcome<bool> {
-        match self.rename((directory, from.as_bytes()), (directory, to.as_bytes())) {
+        match self.rename(
+            named(directory, from.as_bytes()),
+            named(directory, to.as_bytes()),
+        ) {
             // Sent twice, and done the first time.
             Err(failure) if failure.is(Status::NOENT) && self.0.was_resent() => Ok(true),
             renamed => renamed.map(|()| true),

@@ -1,0 +1,75 @@
+//! What a connection exchanged, and what it did more than once.
+
+use filestone_model::session::rpc::RpcExchange;
+use std::time::Duration;
+
+/// Exchanges and bytes, record marks included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Calls sent.
+    pub calls: u32,
+    /// Bytes of them.
+    pub bytes_sent: u32,
+    /// Bytes of the replies.
+    pub bytes_received: u32,
+}
+
+impl Traffic {
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            bytes_sent: self.bytes_sent.saturating_add(other.bytes_sent),
+            bytes_received: self.bytes_received.saturating_add(other.bytes_received),
+        }
+    }
+
+    pub(super) fn add(&mut self, exchange: &RpcExchange<()>) {
+        *self = self.and(Self {
+            calls: exchange.retransmissions.saturating_add(1),
+            bytes_sent: exchange.bytes_sent,
+            bytes_received: exchange.bytes_received,
+        });
+    }
+}
+
+/// What was done more than once because of the server, and how long that took. The time is
+/// in the response times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Repeats {
+    /// Calls sent again after the loss of a connection.
+    pub retransmissions: u32,
+    /// Connections made again.
+    pub reconnections: u64,
+    /// How long there was none.
+    pub unusable: Duration,
+    /// Calls made again because the server asked for patience (NFS3ERR_JUKEBOX).
+    pub patience: u64,
+    /// Pauses before them.
+    pub patience_pauses: Duration,
+}
+
+impl Repeats {
+    /// One connection made again.
+    pub fn note_reconnection(&mut self, unusable: Duration) {
+        self.reconnections += 1;
+        self.unusable += unusable;
+    }
+
+    /// One pause before a call is made again.
+    pub fn note_patience(&mut self, pause: Duration) {
+        self.patience += 1;
+        self.patience_pauses += pause;
+    }
+
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            retransmissions: self.retransmissions.saturating_add(other.retransmissions),
+            reconnections: self.reconnections + other.reconnections,
+            unusable: self.unusable + other.unusable,
+            patience: self.patience + other.patience,
+            patience_pauses: self.patience_pauses + other.patience_pauses,
+        }
+    }
+}
