@@ -39,15 +39,12 @@ fn page(own: &Command, program: &Program) -> Command {
     if !notes.is_empty() {
         page = page.after_help(notes.join("\n"));
     }
-    let options = program
-        .options
-        .iter()
-        .filter(|known| !known.help.is_empty());
+    let options = program.known().filter(|known| !known.help.is_empty());
     let arguments = program.arguments.iter();
     page.args(options.map(option)).args(arguments.map(argument))
 }
 
-fn option(known: &'static Known) -> Arg {
+fn option(known: Known) -> Arg {
     let short = known.short.map(String::from).unwrap_or_default();
     let arg = Arg::new(format!("{short}{}", known.long))
         .short(known.short)
@@ -80,7 +77,7 @@ mod tests {
         for own in ancestors.get_subcommands() {
             let program = ANCESTORS.iter().find(|one| one.name == own.get_name());
             let program = program.expect("an ancestor's table");
-            let known = program.options.iter().filter(|one| !one.help.is_empty());
+            let known = program.known().filter(|one| !one.help.is_empty());
             let known: Vec<_> = known.map(|one| (one.short, one.long)).collect();
             let listed = own.get_arguments().filter(|arg| !arg.is_positional());
             let listed: Vec<_> = listed
@@ -110,20 +107,17 @@ mod tests {
         for program in ANCESTORS {
             let named = options_named(&program.help());
             for option in &named {
-                let mut options = program.options.iter();
-                let is_known = options.any(|known| match option.strip_prefix("--") {
-                    Some(long) => known.long == long,
-                    None => known
-                        .short
-                        .is_some_and(|letter| option[1..] == letter.to_string()),
-                });
+                let is_known = program
+                    .known()
+                    .any(|known| match option.strip_prefix("--") {
+                        Some(long) => known.long == long,
+                        None => known
+                            .short
+                            .is_some_and(|letter| option[1..] == letter.to_string()),
+                    });
                 assert!(is_known, "{}: {option}", program.name);
             }
-            for known in program
-                .options
-                .iter()
-                .filter(|known| !known.help.is_empty())
-            {
+            for known in program.known().filter(|known| !known.help.is_empty()) {
                 let short = known.short.map(|letter| format!("-{letter}"));
                 let long = (!known.long.is_empty()).then(|| format!("--{}", known.long));
                 for option in short.into_iter().chain(long) {

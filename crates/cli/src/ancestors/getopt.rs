@@ -6,7 +6,7 @@
 //! What a value must be is said by the command whose option it is.
 
 /// One option of a program.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
     /// Its letter.
     pub short: Option<char>,
@@ -18,27 +18,32 @@ pub struct Known {
     pub help: &'static str,
 }
 
-/// An option that takes no value.
-pub const fn flag(short: Option<char>, long: &'static str, help: &'static str) -> Known {
-    valued(short, long, "", help)
-}
-
-/// An option that takes a value.
-pub const fn valued(
-    short: Option<char>,
-    long: &'static str,
-    value: &'static str,
-    help: &'static str,
-) -> Known {
-    Known {
-        short,
-        long,
-        value,
-        help,
-    }
-}
-
 impl Known {
+    /// Reads a line of a program's table.
+    fn of(line: &'static str) -> Self {
+        let (shown, help) = line.split_once("  ").unwrap_or((line, ""));
+        let (short, rest) = match shown.strip_prefix('-') {
+            Some(rest) if !rest.starts_with('-') => {
+                let mut letters = rest.chars();
+                (
+                    letters.next(),
+                    letters.as_str().trim_start_matches([',', ' ']),
+                )
+            }
+            _ => (None, shown),
+        };
+        let (long, value) = match rest.strip_prefix("--") {
+            Some(long) => long.split_once('=').unwrap_or((long, "")),
+            None => ("", rest),
+        };
+        Self {
+            short,
+            long,
+            value,
+            help: help.trim_start(),
+        }
+    }
+
     /// Whether a value follows.
     pub const fn takes_value(&self) -> bool {
         !self.value.is_empty()
@@ -88,8 +93,9 @@ pub struct Program {
     pub arguments: &'static [Argument],
     /// What else its help says.
     pub notes: &'static str,
-    /// Its options.
-    pub options: &'static [Known],
+    /// Its options, a line each, as help shows them: `-t, --time=SECONDS`, two blanks and what it
+    /// does, which is missing where help does not name it.
+    pub options: &'static str,
     /// Where they may stand.
     pub order: Order,
 }
@@ -98,7 +104,7 @@ pub struct Program {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given<'line> {
     /// Which.
-    pub option: &'static Known,
+    pub option: Known,
     /// How it was written, for messages.
     pub shown: String,
     /// Its value; empty if it takes none.
@@ -142,10 +148,16 @@ fn explained(what: &str, explanation: &str) -> String {
 }
 
 impl Program {
+    /// Its options.
+    pub fn known(&self) -> impl Iterator<Item = Known> + use<> {
+        let lines = self.options.lines().filter(|line| !line.is_empty());
+        lines.map(Known::of)
+    }
+
     /// Its help: every option that it has, and no other.
     pub fn help(&self) -> String {
         let usage = self.usage.iter().map(|line| format!("usage: {line}\n"));
-        let options = self.options.iter().filter(|known| !known.help.is_empty());
+        let options = self.known().filter(|known| !known.help.is_empty());
         let options = options.map(|known| explained(&known.shown(), known.help));
         let arguments = self.arguments.iter();
         let arguments = arguments.map(|argument| explained(argument.name, argument.help));
@@ -200,8 +212,8 @@ impl Program {
     }
 
     /// An option by its name, or by the beginning of one option's name.
-    fn named(&self, name: &str) -> Result<&'static Known, String> {
-        let options = || self.options.iter().filter(|known| !known.long.is_empty());
+    fn named(&self, name: &str) -> Result<Known, String> {
+        let options = || self.known().filter(|known| !known.long.is_empty());
         if let Some(known) = options().find(|known| known.long == name) {
             return Ok(known);
         }
@@ -225,8 +237,7 @@ impl Program {
     ) -> Result<(), String> {
         for (place, letter) in text.char_indices() {
             let shown = format!("-{letter}");
-            let mut options = self.options.iter();
-            let option = options.find(|known| known.short == Some(letter));
+            let option = self.known().find(|known| known.short == Some(letter));
             let option = option.ok_or_else(|| self.has_none(&shown))?;
             let value = match (option.takes_value(), &text[place + letter.len_utf8()..]) {
                 (false, _) => "",
@@ -280,17 +291,13 @@ pub fn number(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const OPTIONS: &[Known] = &[
-        valued(Some('t'), "time", "SECONDS", "how long it takes"),
-        valued(None, "tds_max", "N", "threads"),
-        flag(Some('s'), "sync", "synchronously"),
-        flag(
-            Some('q'),
-            "",
-            "quietly, so that nothing is said of what was done and what was not",
-        ),
-        flag(Some('z'), "", ""),
-    ];
+    const OPTIONS: &str = "
+-t, --time=SECONDS  how long it takes
+--tds_max=N         threads
+-s, --sync          synchronously
+-q                  quietly, so that nothing is said of what was done and what was not
+-z
+";
 
     const IT: Program = Program {
         name: "it",

@@ -1,6 +1,6 @@
 //! `filestone as tbench_srv`: its command line and what it prints.
 
-use crate::ancestors::getopt::{self, Order, flag, valued};
+use crate::ancestors::getopt::{self, Order};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::{Exit, built_in, console};
@@ -23,16 +23,11 @@ pub const PROGRAM: getopt::Program = getopt::Program {
     usage: &["tbench_srv [options]"],
     arguments: &[],
     notes: "",
-    options: &[
-        valued(
-            Some('t'),
-            "",
-            "LIST",
-            "socket options such as \"TCP_NODELAY SO_RCVBUF=65536\" (default: TCP_NODELAY \
-             SO_REUSEADDR)",
-        ),
-        flag(Some('h'), "help", "print this help"),
-    ],
+    options: "
+-t LIST     socket options such as \"TCP_NODELAY SO_RCVBUF=65536\" (default: TCP_NODELAY \
+    SO_REUSEADDR)
+-h, --help  print this help
+",
     order: Order::Anywhere,
 };
 

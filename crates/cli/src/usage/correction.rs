@@ -124,7 +124,7 @@ impl Attempt {
             ErrorKind::UnknownArgument => {
                 let word = argument?;
                 match foreign_option(&word, &command) {
-                    Some(option) => self.with_option(&word, option),
+                    Some(option) => self.with_option(&word, &option),
                     None => self.with_near(&word, error),
                 }
             }
@@ -189,7 +189,7 @@ impl Attempt {
             self.replace(0, 1, &["as", word]);
         } else if let Some(operation) = foreign_operation(word) {
             self.reasons.push(operation.reason.to_string());
-            self.replace(0, 1, operation.ours);
+            self.replace(0, 1, &operation.ours);
         } else {
             let near = near(error, word)?;
             self.replace(0, 1, &[&near]);
@@ -222,17 +222,19 @@ impl Attempt {
                     .push(format!("{word} is {ours} here: {}", option.reason));
                 self.replace(place, count, &[ours, &value?]);
             }
-            Ours::Words(words) => {
-                let ours = words.join(" ");
-                let is_load = words.is_empty();
-                self.reasons.push(if is_load {
-                    format!("{word}: {}", option.reason)
-                } else {
-                    format!("{word} is {ours} here: {}", option.reason)
-                });
-                let value = value.filter(|_| is_load);
-                let words: Vec<&str> = words.iter().copied().chain(value.as_deref()).collect();
+            Ours::Words(ours) => {
+                self.reasons
+                    .push(format!("{word} is {ours} here: {}", option.reason));
+                let words: Vec<&str> = ours.split(' ').collect();
                 self.replace(place, count, &words);
+            }
+            Ours::Load => {
+                self.reasons.push(format!("{word}: {}", option.reason));
+                self.replace(
+                    place,
+                    count,
+                    &value.as_deref().into_iter().collect::<Vec<_>>(),
+                );
             }
             Ours::Operation => {
                 let value = value?;

@@ -10,7 +10,9 @@ pub enum Ours {
     /// An option with the same value.
     Option(&'static str),
     /// These words; a value is dropped.
-    Words(&'static [&'static str]),
+    Words(&'static str),
+    /// The value is the load: it stands by itself.
+    Load,
     /// The value is an operation: fio's `--rw=randread`.
     Operation,
     /// The value is where operations go.
@@ -25,9 +27,9 @@ pub enum Ours {
 #[derive(Debug)]
 pub struct ForeignOption {
     /// As it is typed.
-    pub words: &'static [&'static str],
+    pub words: Vec<&'static str>,
     /// The commands for which this holds.
-    pub commands: &'static [&'static str],
+    pub commands: Vec<&'static str>,
     /// What it is there.
     pub ours: Ours,
     /// Whether it has a value.
@@ -36,380 +38,126 @@ pub struct ForeignOption {
     pub reason: &'static str,
 }
 
-const ALL: &[&str] = &["probe", "mix", "replay"];
-const CALLS: &[&str] = &["probe", "mix"];
-
-const fn option(
-    words: &'static [&'static str],
-    commands: &'static [&'static str],
-    ours: Ours,
-    reason: &'static str,
-) -> ForeignOption {
-    let has_value = true;
-    ForeignOption {
-        words,
-        commands,
-        ours,
-        has_value,
-        reason,
-    }
-}
-
-const fn flag(
-    words: &'static [&'static str],
-    commands: &'static [&'static str],
-    ours: Ours,
-    reason: &'static str,
-) -> ForeignOption {
-    let has_value = false;
-    ForeignOption {
-        words,
-        commands,
-        ours,
-        has_value,
-        reason,
-    }
-}
-
-/// Options, the first that fits counts.
-pub const OPTIONS: &[ForeignOption] = &[
-    option(
-        &["--bs", "--block-size", "--blocksize", "--block", "-b"],
-        &["probe"],
-        Ours::Option("--size"),
-        "bytes per call",
-    ),
-    option(
-        &[
-            "--bs",
-            "--block-size",
-            "--blocksize",
-            "--block",
-            "-b",
-            "--size",
-        ],
-        &["mix"],
-        Ours::Option("--transfer"),
-        "bytes per READ and WRITE at most",
-    ),
-    option(
-        &["--filesize"],
-        CALLS,
-        Ours::Option("--file-size"),
-        "how long a file is",
-    ),
-    option(
-        &["--nrfiles"],
-        CALLS,
-        Ours::Option("--files"),
-        "how many files there are",
-    ),
-    option(
-        &[
-            "--iodepth",
-            "--io-depth",
-            "--qd",
-            "--queue-depth",
-            "--depth",
-        ],
-        CALLS,
-        Ours::Option("--in-flight"),
-        "calls in flight per client",
-    ),
-    option(
-        &[
-            "--numjobs",
-            "--threads",
-            "--nprocs",
-            "--connections",
-            "--concurrency",
-            "--parallel",
-            "-P",
-        ],
-        ALL,
-        Ours::Option("--clients"),
-        "each client has a connection of its own",
-    ),
-    option(
-        &["--runtime", "--time", "--timelimit", "-t"],
-        ALL,
-        Ours::Option("--duration"),
-        "how long to measure",
-    ),
-    option(
-        &["--ramp_time", "--ramp-time", "--warmup", "--warmup-time"],
-        ALL,
-        Ours::Option("--warm-up"),
-        "how long to run before measuring",
-    ),
-    option(
-        &[
-            "--rate",
-            "--rate_iops",
-            "--rate-iops",
-            "--iops",
-            "--qps",
-            "-R",
-        ],
-        CALLS,
-        Ours::Option("--offered"),
-        "operations due per second, of all clients together, not bytes",
-    ),
-    option(
-        &["--requests", "--number_ios", "--number-ios", "-n"],
-        CALLS,
-        Ours::Option("--count"),
-        "operations, of all clients together",
-    ),
-    flag(
-        &["--json", "--json-output", "-J"],
-        ALL,
-        Ours::Words(&["--as", "json"]),
-        "the run record on standard output",
-    ),
-    option(
-        &["--format", "--output-format"],
-        ALL,
-        Ours::Option("--as"),
-        "what is printed; filestone report RECORD --as csv makes the other forms",
-    ),
-    option(
-        &["--repeat", "--repeats", "--loops", "--runs", "--iterations"],
-        ALL,
-        Ours::Repetitions,
-        "a run is one record, and repeating it is the shell's part",
-    ),
-    option(
-        &["--interval", "--livint", "--status-interval", "-i"],
-        ALL,
-        Ours::Option("--mark"),
-        "time between rows",
-    ),
-    option(
-        &["--rw", "--readwrite", "--operation", "--op"],
-        &["probe"],
-        Ours::Operation,
-        "the operation is the first word of probe",
-    ),
-    flag(
-        &["--rand", "--randrw", "--randread"],
-        &["probe"],
-        Ours::Words(&["--random"]),
-        "offsets and files at random",
-    ),
-    flag(
-        &["--rand", "--random", "--randrw", "--randread"],
-        &["mix"],
-        Ours::Words(&["--access", "random"]),
-        "any part of any file",
-    ),
-    option(
-        &["--fsync", "--fdatasync", "--end_fsync"],
-        CALLS,
-        Ours::Words(&["--stable", "file-sync"]),
-        "each WRITE is on stable storage before it is answered",
-    ),
-    flag(
-        &["--sync", "--osync"],
-        CALLS,
-        Ours::Words(&["--stable", "file-sync"]),
-        "each WRITE is on stable storage before it is answered",
-    ),
-    flag(
-        &["--verify"],
-        &["mix"],
-        Ours::Words(&["--data", "verify"]),
-        "data that are read are compared",
-    ),
-    flag(
-        &["--udp", "-u"],
-        CALLS,
-        Ours::Words(&["--transport", "udp"]),
-        "one datagram per message",
-    ),
-    option(
-        &["--loadfile", "-l"],
-        &["replay"],
-        Ours::Words(&[]),
-        "the load file is the first word of replay",
-    ),
-    option(
-        &[
-            "--filename",
-            "--directory",
-            "--path",
-            "--host",
-            "--hosts",
-            "-D",
-        ],
-        ALL,
-        Ours::Target,
-        "where operations go: nfs://host/path, host:/path, or local:DIR",
-    ),
-    option(
-        &["--ioengine"],
-        ALL,
-        Ours::Nothing,
-        "filestone speaks NFS itself, with no kernel's input and output between",
-    ),
-    option(
-        &[
-            "--name",
-            "--eta",
-            "--thread",
-            "--invalidate",
-            "--randrepeat",
-            "--norandommap",
-        ],
-        ALL,
-        Ours::Nothing,
-        "it has no sense here",
-    ),
-    option(
-        &["--direct"],
-        CALLS,
-        Ours::Nothing,
-        "no page cache of this host is between filestone and the server",
-    ),
-    flag(
-        &[
-            "--time_based",
-            "--time-based",
-            "--group_reporting",
-            "--group-reporting",
-        ],
-        ALL,
-        Ours::Nothing,
-        "it is always so",
-    ),
-];
+/// Options, of which the first that fits counts: the commands for which it holds; its words, with
+/// `=` if a value follows; what it is here; what a person should know.
+const OPTIONS: &str = "
+probe | --bs= --block-size= --blocksize= --block= -b= | --size= | bytes per call
+mix | --bs= --block-size= --blocksize= --block= -b= --size= | --transfer= | bytes per READ and WRITE at most
+probe mix | --filesize= | --file-size= | how long a file is
+probe mix | --nrfiles= | --files= | how many files there are
+probe mix | --iodepth= --io-depth= --qd= --queue-depth= --depth= | --in-flight= | calls in flight per client
+probe mix replay | --numjobs= --threads= --nprocs= --connections= --concurrency= --parallel= -P= | --clients= | each client has a connection of its own
+probe mix replay | --runtime= --time= --timelimit= -t= | --duration= | how long to measure
+probe mix replay | --ramp_time= --ramp-time= --warmup= --warmup-time= | --warm-up= | how long to run before measuring
+probe mix | --rate= --rate_iops= --rate-iops= --iops= --qps= -R= | --offered= | operations due per second, of all clients together, not bytes
+probe mix | --requests= --number_ios= --number-ios= -n= | --count= | operations, of all clients together
+probe mix replay | --json --json-output -J | --as json | the run record on standard output
+probe mix replay | --format= --output-format= | --as= | what is printed; filestone report RECORD --as csv makes the other forms
+probe mix replay | --repeat= --repeats= --loops= --runs= --iterations= | REPETITIONS | a run is one record, and repeating it is the shell's part
+probe mix replay | --interval= --livint= --status-interval= -i= | --mark= | time between rows
+probe | --rw= --readwrite= --operation= --op= | OPERATION | the operation is the first word of probe
+probe | --rand --randrw --randread | --random | offsets and files at random
+mix | --rand --random --randrw --randread | --access random | any part of any file
+probe mix | --fsync= --fdatasync= --end_fsync= | --stable file-sync | each WRITE is on stable storage before it is answered
+probe mix | --sync --osync | --stable file-sync | each WRITE is on stable storage before it is answered
+mix | --verify | --data verify | data that are read are compared
+probe mix | --udp -u | --transport udp | one datagram per message
+replay | --loadfile= -l= | LOAD | the load file is the first word of replay
+probe mix replay | --filename= --directory= --path= --host= --hosts= -D= | TARGET | where operations go: nfs://host/path, host:/path, or local:DIR
+probe mix replay | --ioengine= | NOTHING | filestone speaks NFS itself, with no kernel's input and output between
+probe mix replay | --name= --eta= --thread= --invalidate= --randrepeat= --norandommap= | NOTHING | it has no sense here
+probe mix | --direct= | NOTHING | no page cache of this host is between filestone and the server
+probe mix replay | --time_based --time-based --group_reporting --group-reporting | NOTHING | it is always so
+";
 
 /// An operation of other programs, or a command.
 #[derive(Debug)]
 pub struct ForeignOperation {
     /// As it is typed.
-    pub words: &'static [&'static str],
+    pub words: Vec<&'static str>,
     /// The command and its words.
-    pub ours: &'static [&'static str],
+    pub ours: Vec<&'static str>,
     /// What a person should know.
     pub reason: &'static str,
 }
 
-const fn operation(
-    words: &'static [&'static str],
-    ours: &'static [&'static str],
-    reason: &'static str,
-) -> ForeignOperation {
-    ForeignOperation {
-        words,
-        ours,
-        reason,
-    }
+/// What stands where a command or an operation is expected; the command and its words here; what
+/// a person should know.
+const OPERATIONS: &str = "
+stat fstat lstat | probe getattr | NFS has GETATTR for stat(2); fsstat is about a whole file system
+fsync fdatasync sync flush | probe commit | NFS has COMMIT for fsync(2)
+randread rand-read random-read | probe read --random | READ at random offsets
+randwrite rand-write random-write | probe write --random | WRITE at random offsets
+seqread seq-read cat | probe read | READ from one end of a file to the other
+seqwrite seq-write | probe write | WRITE from one end of a file to the other
+rw readwrite | mix --mix read-mostly | several operations at once are a mix
+randrw | mix --mix read-mostly --access random | several operations at once are a mix
+ls list getdents | probe readdir | NFS has READDIR for names, and READDIRPLUS for ls -l
+open | probe lookup | NFSv3 has no OPEN: clients look the name up
+unlink rm delete rmfiles delfiles | probe remove | NFS has REMOVE for unlink(2)
+touch mkfile mkfiles | probe create | a new file, made by CREATE
+mv | probe rename | NFS has RENAME for rename(2)
+mkdirs | probe mkdir | NFS has MKDIR
+rmdirs deldirs | probe rmdir | NFS has RMDIR
+chmod chown truncate utimes | probe setattr | NFS has SETATTR for all attributes
+statfs df statvfs | probe fsstat | NFS has FSSTAT for statvfs(3)
+ping noop | probe null | NULL asks for nothing but an answer
+server | serve | the built-in server
+nfsstone nhfsrun | mix --mix nhfsstone | nhfsstone's mix
+";
+
+/// The rows of a table, each of so many cells.
+fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; CELLS]> {
+    table.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.split(" | ").collect();
+        cells.try_into().ok()
+    })
 }
 
-/// What stands where a command or an operation is expected.
-pub const OPERATIONS: &[ForeignOperation] = &[
-    operation(
-        &["stat", "fstat", "lstat"],
-        &["probe", "getattr"],
-        "NFS has GETATTR for stat(2); fsstat is about a whole file system",
-    ),
-    operation(
-        &["fsync", "fdatasync", "sync", "flush"],
-        &["probe", "commit"],
-        "NFS has COMMIT for fsync(2)",
-    ),
-    operation(
-        &["randread", "rand-read", "random-read"],
-        &["probe", "read", "--random"],
-        "READ at random offsets",
-    ),
-    operation(
-        &["randwrite", "rand-write", "random-write"],
-        &["probe", "write", "--random"],
-        "WRITE at random offsets",
-    ),
-    operation(
-        &["seqread", "seq-read", "cat"],
-        &["probe", "read"],
-        "READ from one end of a file to the other",
-    ),
-    operation(
-        &["seqwrite", "seq-write"],
-        &["probe", "write"],
-        "WRITE from one end of a file to the other",
-    ),
-    operation(
-        &["rw", "readwrite"],
-        &["mix", "--mix", "read-mostly"],
-        "several operations at once are a mix",
-    ),
-    operation(
-        &["randrw"],
-        &["mix", "--mix", "read-mostly", "--access", "random"],
-        "several operations at once are a mix",
-    ),
-    operation(
-        &["ls", "list", "getdents"],
-        &["probe", "readdir"],
-        "NFS has READDIR for names, and READDIRPLUS for ls -l",
-    ),
-    operation(
-        &["open"],
-        &["probe", "lookup"],
-        "NFSv3 has no OPEN: clients look the name up",
-    ),
-    operation(
-        &["unlink", "rm", "delete", "rmfiles", "delfiles"],
-        &["probe", "remove"],
-        "NFS has REMOVE for unlink(2)",
-    ),
-    operation(
-        &["touch", "mkfile", "mkfiles"],
-        &["probe", "create"],
-        "a new file, made by CREATE",
-    ),
-    operation(
-        &["mv"],
-        &["probe", "rename"],
-        "NFS has RENAME for rename(2)",
-    ),
-    operation(&["mkdirs"], &["probe", "mkdir"], "NFS has MKDIR"),
-    operation(&["rmdirs", "deldirs"], &["probe", "rmdir"], "NFS has RMDIR"),
-    operation(
-        &["chmod", "chown", "truncate", "utimes"],
-        &["probe", "setattr"],
-        "NFS has SETATTR for all attributes",
-    ),
-    operation(
-        &["statfs", "df", "statvfs"],
-        &["probe", "fsstat"],
-        "NFS has FSSTAT for statvfs(3)",
-    ),
-    operation(
-        &["ping", "noop"],
-        &["probe", "null"],
-        "NULL asks for nothing but an answer",
-    ),
-    operation(&["server"], &["serve"], "the built-in server"),
-    operation(
-        &["nfsstone", "nhfsrun"],
-        &["mix", "--mix", "nhfsstone"],
-        "nhfsstone's mix",
-    ),
-];
+fn words(cell: &'static str) -> Vec<&'static str> {
+    cell.split(' ').collect()
+}
+
+/// All options.
+pub fn options() -> impl Iterator<Item = ForeignOption> {
+    rows(OPTIONS).map(|[commands, given, ours, reason]| ForeignOption {
+        words: given
+            .split(' ')
+            .map(|word| word.trim_end_matches('='))
+            .collect(),
+        commands: words(commands),
+        ours: match ours {
+            "LOAD" => Ours::Load,
+            "OPERATION" => Ours::Operation,
+            "TARGET" => Ours::Target,
+            "REPETITIONS" => Ours::Repetitions,
+            "NOTHING" => Ours::Nothing,
+            ours => ours
+                .strip_suffix('=')
+                .map_or(Ours::Words(ours), Ours::Option),
+        },
+        has_value: given.ends_with('='),
+        reason,
+    })
+}
+
+/// All operations.
+pub fn operations() -> impl Iterator<Item = ForeignOperation> {
+    rows(OPERATIONS).map(|[given, ours, reason]| ForeignOperation {
+        words: words(given),
+        ours: words(ours),
+        reason,
+    })
+}
 
 /// The option of that name for a command.
-pub fn foreign_option(word: &str, command: &str) -> Option<&'static ForeignOption> {
-    let mut fitting = OPTIONS
-        .iter()
-        .filter(|option| option.commands.contains(&command));
+pub fn foreign_option(word: &str, command: &str) -> Option<ForeignOption> {
+    let mut fitting = options().filter(|option| option.commands.contains(&command));
     fitting.find(|option| option.words.contains(&word))
 }
 
 /// The operation of that name.
-pub fn foreign_operation(word: &str) -> Option<&'static ForeignOperation> {
+pub fn foreign_operation(word: &str) -> Option<ForeignOperation> {
     let word = word.to_ascii_lowercase();
-    let mut operations = OPERATIONS.iter();
-    operations.find(|operation| operation.words.contains(&&*word))
+    operations().find(|operation| operation.words.contains(&&*word))
 }

@@ -4,7 +4,7 @@
 //! options; a value that is no number is taken for them. What the originals pass over
 //! (further arguments, letters behind a number of processes) is passed over and said.
 
-use crate::ancestors::getopt::{self, Argument, Given, Known, Order, flag, number, valued};
+use crate::ancestors::getopt::{self, Argument, Given, Order, number};
 use crate::options::target::{self, Target};
 
 /// Which of the two names it was called by.
@@ -106,105 +106,45 @@ pub struct Flags {
     pub machine_readable: bool,
 }
 
-/// The options of all versions.
-const OPTIONS: &[Known] = &[
-    valued(
-        Some('B'),
-        "backend",
-        "NAME",
-        "fileio, sockio or nfs (default: fileio; tbench: sockio)",
-    ),
-    valued(
-        Some('t'),
-        "timelimit",
-        "SECONDS",
-        "length of the measured part (default: 600)",
-    ),
-    valued(
-        Some('c'),
-        "loadfile",
-        "FILES",
-        "load files, with commas between them (default: client.txt here, or dbench's)",
-    ),
-    valued(
-        Some('D'),
-        "directory",
-        "DIR",
-        "where files are made (default: .)",
-    ),
-    valued(
-        Some('T'),
-        "tcp-options",
-        "LIST",
-        "socket options (default: TCP_NODELAY SO_REUSEADDR)",
-    ),
-    valued(Some('R'), "target-rate", "RATE", "MB/sec of each client"),
-    flag(Some('s'), "sync", "open files with O_SYNC"),
-    flag(
-        Some('S'),
-        "sync-dir",
-        "synchronise directories after changes",
-    ),
-    flag(Some('F'), "fsync", "fsync after every write"),
-    flag(
-        Some('x'),
-        "xattr",
-        "keep DOS attributes in extended attributes",
-    ),
-    flag(
-        None,
-        "no-resolve",
-        "no search for names without regard to case",
-    ),
-    valued(
-        None,
-        "clients-per-process",
-        "N",
-        "clients that take turns in one thread (default: 1)",
-    ),
-    valued(None, "trunc-io", "BYTES", "cut reads and writes"),
-    flag(
-        None,
-        "one-byte-write-fix",
-        "one-byte writes that extend a file become ftruncate",
-    ),
-    flag(
-        None,
-        "stat-check",
-        "stat before calls that it may make pointless",
-    ),
-    flag(None, "fake-io", "only count reads and writes"),
-    flag(None, "skip-cleanup", "leave the clients' trees"),
-    flag(None, "per-client-results", "a table for every client, too"),
-    valued(None, "server", "HOST", "of sockio (default: localhost)"),
-    valued(
-        None,
-        "nfs",
-        "URLS",
-        "of nfs: nfs://server/path, with commas between several",
-    ),
-    flag(None, "enable-nlm", "locks by the lock manager"),
-    flag(None, "run-once", "one pass of the load file"),
-    valued(
-        None,
-        "warmup",
-        "SECONDS",
-        "before the measured part (default: a fifth of it)",
-    ),
-    flag(None, "machine-readable", "rows for programs"),
-    // Versions 2 and 3 said more with it.
-    flag(Some('v'), "verbose", "taken, and without effect"),
-    flag(Some('?'), "help", "print this help"),
-    flag(None, "usage", "print this help"),
-    // Of backends that are not here.
-    valued(None, "scsi", "DEVICE", ""),
-    flag(None, "allow-scsi-writes", ""),
-    valued(None, "iscsi", "URL", ""),
-    valued(None, "iscsi-initiatorname", "NAME", ""),
-    valued(None, "smb-share", "SHARE", ""),
-    valued(None, "smb-user", "USER", ""),
-    valued(None, "block", "DEVICE", ""),
-];
+/// The options of all versions. Those without a word of help are of backends that are not here;
+/// versions 2 and 3 said more with `-v`.
+const OPTIONS: &str = "
+-B, --backend=NAME       fileio, sockio or nfs (default: fileio; tbench: sockio)
+-t, --timelimit=SECONDS  length of the measured part (default: 600)
+-c, --loadfile=FILES     load files, with commas between them (default: client.txt here, or \
+    dbench's)
+-D, --directory=DIR      where files are made (default: .)
+-T, --tcp-options=LIST   socket options (default: TCP_NODELAY SO_REUSEADDR)
+-R, --target-rate=RATE   MB/sec of each client
+-s, --sync               open files with O_SYNC
+-S, --sync-dir           synchronise directories after changes
+-F, --fsync              fsync after every write
+-x, --xattr              keep DOS attributes in extended attributes
+--no-resolve             no search for names without regard to case
+--clients-per-process=N  clients that take turns in one thread (default: 1)
+--trunc-io=BYTES         cut reads and writes
+--one-byte-write-fix     one-byte writes that extend a file become ftruncate
+--stat-check             stat before calls that it may make pointless
+--fake-io                only count reads and writes
+--skip-cleanup           leave the clients' trees
+--per-client-results     a table for every client, too
+--server=HOST            of sockio (default: localhost)
+--nfs=URLS               of nfs: nfs://server/path, with commas between several
+--enable-nlm             locks by the lock manager
+--run-once               one pass of the load file
+--warmup=SECONDS         before the measured part (default: a fifth of it)
+--machine-readable       rows for programs
+-v, --verbose            taken, and without effect
+-?, --help               print this help
+--usage                  print this help
+--scsi=DEVICE
+--allow-scsi-writes
+--iscsi=URL
+--iscsi-initiatorname=NAME
+--smb-share=SHARE
+--smb-user=USER
+--block=DEVICE
+";
 
 const NPROCS: Argument = Argument {
     name: "NPROCS",

@@ -5,9 +5,7 @@
 //! Numbers are C's (`10`, `0xa`, `012`) and take suffixes: lower-case letters are powers
 //! of 1024, upper-case ones powers of 1000, `b` is 512 and `w` the size of an int.
 
-use crate::ancestors::getopt::{
-    Argument, Given, Known, Order, Program, flag, leading_number, valued,
-};
+use crate::ancestors::getopt::{Argument, Given, Order, Program, leading_number};
 use crate::options::target::{self, Target};
 
 /// What nct was asked to do.
@@ -36,55 +34,20 @@ pub enum Command {
     Shell,
 }
 
-const OPTIONS: &[Known] = &[
-    valued(
-        Some('d'),
-        "duration",
-        "TIME",
-        "how long each job goes on: seconds, or with s, m, h, d, w, y or c; with 0, each job \
-         makes one request (default: 60)",
-    ),
-    flag(Some('h'), "help", "print this help"),
-    valued(
-        Some('j'),
-        "jobs_max",
-        "JOBS",
-        "requests in flight (default: 1)",
-    ),
-    valued(
-        Some('m'),
-        "mark",
-        "SECONDS",
-        "print a status row every so many seconds (default: 0, none)",
-    ),
-    valued(
-        Some('o'),
-        "outdir",
-        "DIR",
-        "write results into DIR, beside what is there, and print a summary",
-    ),
-    valued(
-        Some('p'),
-        "port",
-        "PORT",
-        "port of the NFS server (default: 2049)",
-    ),
-    valued(
-        Some('T'),
-        "term",
-        "TERM",
-        "gnuplot terminal, and extension of the graphs (default: png)",
-    ),
-    valued(
-        Some('t'),
-        "tds_max",
-        "THREADS",
-        "reply threads: workers of filestone, among which the jobs are shared out, each with \
-         connections of its own (default: 1)",
-    ),
-    flag(Some('V'), "version", "print the version"),
-    flag(Some('v'), "", "say more"),
-];
+const OPTIONS: &str = "
+-d, --duration=TIME    how long each job goes on: seconds, or with s, m, h, d, w, y or c; with \
+    0, each job makes one request (default: 60)
+-h, --help             print this help
+-j, --jobs_max=JOBS    requests in flight (default: 1)
+-m, --mark=SECONDS     print a status row every so many seconds (default: 0, none)
+-o, --outdir=DIR       write results into DIR, beside what is there, and print a summary
+-p, --port=PORT        port of the NFS server (default: 2049)
+-T, --term=TERM        gnuplot terminal, and extension of the graphs (default: png)
+-t, --tds_max=THREADS  reply threads: workers of filestone, among which the jobs are shared out, \
+    each with connections of its own (default: 1)
+-V, --version          print the version
+-v                     say more
+";
 
 /// nct, as its help shows it.
 pub const PROGRAM: Program = Program {

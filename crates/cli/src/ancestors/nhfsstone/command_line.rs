@@ -5,7 +5,7 @@
 //! and so is all that follows. Values must begin with a digit; nhfsstone passed over what came
 //! behind the digits, which is refused here, as is what it divided by zero for.
 
-use crate::ancestors::getopt::{Argument, Known, Order, Program, flag, valued};
+use crate::ancestors::getopt::{Argument, Known, Order, Program};
 use crate::options::limits::CLIENTS_MAX;
 use crate::options::target::{self, Target};
 use crate::report::nhfsstone::PROCEDURES_OF_NFSV2;
@@ -25,42 +25,16 @@ pub const PROGRAM: Program = Program {
                without a mount (default: .)",
     }],
     notes: "",
-    options: &[
-        valued(
-            Some('c'),
-            "",
-            "calls",
-            "calls to make, of all processes together (default: 5000)",
-        ),
-        flag(Some('h'), "help", "print this help"),
-        valued(
-            Some('l'),
-            "",
-            "load",
-            "calls per second, of all processes together (default: 30)",
-        ),
-        valued(
-            Some('m'),
-            "",
-            "mixfile",
-            "nfsstat's output, whose mix is generated (default: a mix of its own)",
-        ),
-        valued(
-            Some('p'),
-            "",
-            "nprocs",
-            "processes, each with its own files (default: 7)",
-        ),
-        // nhfsstone kept this one to itself.
-        valued(Some('T'), "", "opnum", ""),
-        valued(
-            Some('t'),
-            "",
-            "secs",
-            "make as many calls as are due in that time; -c comes before it",
-        ),
-        flag(Some('v'), "", "print a table of the operations, too"),
-    ],
+    options: "
+-c calls    calls to make, of all processes together (default: 5000)
+-h, --help  print this help
+-l load     calls per second, of all processes together (default: 30)
+-m mixfile  nfsstat's output, whose mix is generated (default: a mix of its own)
+-p nprocs   processes, each with its own files (default: 7)
+-T opnum
+-t secs     make as many calls as are due in that time; -c comes before it
+-v          print a table of the operations, too
+",
     order: Order::First,
 };
 
@@ -160,10 +134,7 @@ pub fn parse(arguments: &[String]) -> Result<Request, Refusal> {
 /// Whether what stands behind the letter of an option is its value: not if all of it are
 /// letters of further options, whose values follow as words of their own.
 fn is_value(behind: &str) -> bool {
-    let has_option = |letter: char| {
-        let mut options = PROGRAM.options.iter();
-        options.any(|known| known.short == Some(letter))
-    };
+    let has_option = |letter: char| PROGRAM.known().any(|known| known.short == Some(letter));
     !behind.chars().all(has_option)
 }
 
@@ -201,9 +172,8 @@ impl Options {
         rest: &mut impl Iterator<Item = &'line String>,
     ) -> Result<(), Refusal> {
         for (place, letter) in letters.char_indices() {
-            let mut options = PROGRAM.options.iter();
-            let option = options.find(|known| known.short == Some(letter));
-            match option.map(Known::takes_value) {
+            let option = PROGRAM.known().find(|known| known.short == Some(letter));
+            match option.as_ref().map(Known::takes_value) {
                 Some(true) => {
                     let behind = &letters[place + letter.len_utf8()..];
                     if is_value(behind) {

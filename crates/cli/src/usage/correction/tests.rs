@@ -1,5 +1,5 @@
 use super::*;
-use crate::usage::foreign_words::{OPERATIONS, OPTIONS};
+use crate::usage::foreign_words::{operations, options};
 
 fn corrected(line: &str) -> Option<Correction> {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -80,7 +80,7 @@ fn every_foreign_word_is_corrected_to_what_can_be_read() {
         _ => "8",
     };
     let mut lines = Vec::new();
-    for option in OPTIONS {
+    for option in options() {
         for (word, command) in option
             .words
             .iter()
@@ -92,14 +92,14 @@ fn every_foreign_word_is_corrected_to_what_can_be_read() {
                 (command, _) => command,
             };
             if option.has_value {
-                lines.push(format!("{begin} {word} {}", value(option)));
-                lines.push(format!("{begin} {word}={}", value(option)));
+                lines.push(format!("{begin} {word} {}", value(&option)));
+                lines.push(format!("{begin} {word}={}", value(&option)));
             } else {
                 lines.push(format!("{begin} {word}"))
             }
         }
     }
-    for word in OPERATIONS.iter().flat_map(|operation| operation.words) {
+    for word in operations().flat_map(|operation| operation.words) {
         lines.push(format!("{word} --clients 2").replace("server --clients 2", "server"));
     }
     for line in lines {
@@ -124,17 +124,19 @@ fn the_page_has_every_foreign_word_and_what_it_is_here() {
         let mut rows = page.lines().filter(|line| line.starts_with("| "));
         rows.any(|row| row.contains(&word) && row.contains(ours))
     };
-    for option in OPTIONS {
+    for option in options() {
         let ours = match option.ours {
             Ours::Option(ours) => ours.to_string(),
-            Ours::Words(words) => words.join(" "),
-            Ours::Operation | Ours::Target | Ours::Repetitions | Ours::Nothing => String::new(),
+            Ours::Words(ours) => ours.to_string(),
+            Ours::Load | Ours::Operation | Ours::Target | Ours::Repetitions | Ours::Nothing => {
+                String::new()
+            }
         };
         for word in option.words {
             assert!(row_of(word, &ours), "{word}: {ours}");
         }
     }
-    for operation in OPERATIONS {
+    for operation in operations() {
         for word in operation.words {
             let ours = operation.ours.join(" ");
             assert!(row_of(word, &ours), "{word}: {ours}");
