@@ -2,6 +2,7 @@
 //! their exit codes.
 
 pub mod dbench;
+mod ending;
 pub mod getopt;
 pub mod nct;
 pub mod nhfsstone;

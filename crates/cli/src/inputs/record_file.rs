@@ -290,17 +290,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        for record in [
-            canned::plain(),
-            canned::with_errors(),
-            canned::interrupted(),
-            canned::replayed(),
-            canned::replayed_with_mismatches(),
-            canned::mix(),
-            canned::mix_through_mount(),
-            canned::curve(),
-            canned::objective(),
-        ] {
+        for record in canned::all() {
             let path = file("same", &json::render(&record).expect("JSON"));
             let plans = read_plans(&path).expect("our own");
             assert_eq!(plans.first(), Some(&record.plan));

@@ -25,6 +25,18 @@ use filestone_model::plan::{
     TransportKind, WorkloadPlan,
 };
 
+/// A record of each sort, but for those of several layers.
+pub fn all() -> Vec<RunRecord> {
+    let runs = vec![plain(), with_errors(), interrupted()];
+    let replays = vec![replayed(), replayed_with_mismatches()];
+    [runs, replays, mixes()].concat()
+}
+
+/// A record of each sort of mix.
+pub fn mixes() -> Vec<RunRecord> {
+    vec![mix(), mix_through_mount(), curve(), objective()]
+}
+
 const SECOND: u64 = 1_000_000_000;
 
 /// Response times of one tick: `count` values that begin at `base` and rise.

@@ -89,20 +89,6 @@ mod tests {
         files.map(|(name, text)| (name.into(), text)).collect()
     }
 
-    fn canned_records() -> Vec<RunRecord> {
-        vec![
-            canned::plain(),
-            canned::with_errors(),
-            canned::interrupted(),
-            canned::replayed(),
-            canned::replayed_with_mismatches(),
-            canned::mix(),
-            canned::mix_through_mount(),
-            canned::curve(),
-            canned::objective(),
-        ]
-    }
-
     fn layers_picture(records: &[RunRecord]) -> (String, String) {
         let picture = layers::picture::picture(records).expect("several replays");
         ("layers.svg".into(), picture::render(&picture))
@@ -189,7 +175,7 @@ mod tests {
 
     #[test]
     fn all_pictures_are_well_formed_and_nothing_is_clipped_or_overlaps() {
-        drawn(&canned_records()).iter().for_each(check);
+        drawn(&canned::all()).iter().for_each(check);
         check(&layers_picture(&canned::three_layers()));
     }
 
@@ -199,7 +185,7 @@ mod tests {
             "</text></desc><script>alert(1)</script>&amp;\"'\u{0}\u{b}\u{ffff}\u{202e}]]>{}",
             "界".repeat(5000)
         );
-        let mut records = canned_records();
+        let mut records = canned::all();
         records.extend(canned::three_layers());
         for record in &mut records {
             record.started_at = hostile.clone();
@@ -258,7 +244,7 @@ mod tests {
 
     #[test]
     fn numbers_beyond_all_reason_are_drawn_within_the_frame() {
-        let mut records = canned_records();
+        let mut records = canned::all();
         for record in &mut records {
             record.end = RunEnd::Interrupted;
             record.window_ns = u64::MAX;

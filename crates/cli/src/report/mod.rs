@@ -114,17 +114,7 @@ mod tests {
 
     #[test]
     fn no_line_of_a_report_is_longer_than_its_page() {
-        let records = [
-            canned::plain(),
-            canned::with_errors(),
-            canned::interrupted(),
-            canned::replayed(),
-            canned::replayed_with_mismatches(),
-            canned::mix(),
-            canned::mix_through_mount(),
-            canned::curve(),
-            canned::objective(),
-        ];
+        let records = canned::all();
         for (columns, record) in [80, 100, 132]
             .into_iter()
             .flat_map(|columns| records.iter().map(move |record| (columns, record)))

@@ -4,6 +4,7 @@
 //! options; a value that is no number is taken for them. What the originals pass over
 //! (further arguments, letters behind a number of processes) is passed over and said.
 
+use crate::ancestors::ending::Refusal;
 use crate::ancestors::getopt::{self, Argument, Given, Order, number};
 use crate::options::target::{self, Target};
 
@@ -23,17 +24,6 @@ pub enum Request {
     Help,
     /// Run a load.
     Run(Run),
-}
-
-/// Why it will not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// One line in our form.
-    pub what: String,
-    /// What to do.
-    pub help: Option<String>,
-    /// The original's exit code.
-    pub code: u8,
 }
 
 /// What carries the load out.

@@ -3,6 +3,7 @@
 
 pub mod command_line;
 
+use super::ending::{refuse, show};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::{Live, RowStream};
@@ -38,25 +39,10 @@ const LOAD_FILE_DEFAULT: &str = "/usr/share/dbench/client.txt";
 /// Does what dbench, or tbench, was asked to do.
 pub fn run(program: Program, arguments: &[String]) -> Result<Exit, Error> {
     match command_line::parse(program, arguments) {
-        Ok(Request::Help) => {
-            console::result(&program.known().help())?;
-            Ok(Exit::Done)
-        }
+        Ok(Request::Help) => show(&program.known().help()),
         Ok(Request::Run(run)) => execute(program, &run),
-        Err(refusal) => {
-            let error = Error {
-                help: refusal.help,
-                ..Error::usage(refusal.what)
-            };
-            Ok(refuse(&error, refusal.code))
-        }
+        Err(refusal) => Ok(refusal.tell()),
     }
-}
-
-/// Tells an error in our words and ends with dbench's exit code.
-fn refuse(error: &Error, code: u8) -> Exit {
-    console::error(error);
-    Exit::Code(code)
 }
 
 fn execute(program: Program, run: &Run) -> Result<Exit, Error> {

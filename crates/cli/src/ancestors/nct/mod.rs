@@ -2,6 +2,7 @@
 
 pub mod command_line;
 
+use super::ending::{refuse, show};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::{Live, RowStream};
@@ -27,6 +28,7 @@ const SECOND: u64 = 1_000_000_000;
 /// EX_USAGE of sysexits.h, which nct ends with.
 const EX_USAGE: u8 = 64;
 const EX_DATAERR: u8 = 65;
+/// The directory cannot be used.
 const EX_OSERR: u8 = 71;
 const EX_IOERR: u8 = 74;
 const EX_PROTOCOL: u8 = 76;
@@ -39,21 +41,16 @@ pub fn run(arguments: &[String]) -> Result<Exit, Error> {
         Ok(Request::Help(Some(command))) => show(usage_of(command)),
         Ok(Request::Version) => show(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
         Ok(Request::Shell) => Ok(refuse(
-            Error::usage("nct shell: of its commands nct itself only ever had help")
+            &Error::usage("nct shell: of its commands nct itself only ever had help")
                 .with_help("filestone probe OP measures any of the 22 procedures"),
             EX_USAGE,
         )),
         Ok(Request::Measure(measure)) => execute(&measure),
         Err(what) => Ok(refuse(
-            Error::usage(what).with_help("filestone as nct -h shows nct's own command line"),
+            &Error::usage(what).with_help("filestone as nct -h shows nct's own command line"),
             EX_USAGE,
         )),
     }
-}
-
-fn show(text: &str) -> Result<Exit, Error> {
-    console::result(text)?;
-    Ok(Exit::Done)
 }
 
 fn usage_of(command: Command) -> &'static str {
@@ -65,17 +62,11 @@ fn usage_of(command: Command) -> &'static str {
     }
 }
 
-/// Tells an error in our words and ends with nct's exit code.
-fn refuse(error: Error, code: u8) -> Exit {
-    console::error(&error);
-    Exit::Code(code)
-}
-
 fn execute(measured: &Measure) -> Result<Exit, Error> {
     let directory = match &measured.directory {
         Some(path) => match OutputDirectory::claim(Path::new(path), Existing::WriteBeside) {
             Ok(directory) => Some(directory),
-            Err(error) => return Ok(refuse_directory(error)),
+            Err(error) => return Ok(refuse(&error, EX_OSERR)),
         },
         None => None,
     };
@@ -103,7 +94,7 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
                 directory.abandon();
             }
             let code = exit_code_of(&error);
-            return Ok(refuse(error, code));
+            return Ok(refuse(&error, code));
         }
     };
     if let Some(directory) = &directory {
@@ -120,7 +111,8 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
         }
     }
     if measured.jobs > 0 {
-        warn(&record);
+        // nct counted failures as fast successes and said nothing.
+        record.caveats.iter().for_each(console::caveat);
     }
     Ok(match record.end {
         RunEnd::Finished if measured.jobs > 0 && succeeded_in_nothing(&record) => {
@@ -130,16 +122,6 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::TargetLost { .. } => Exit::TargetLost,
     })
-}
-
-/// nct counted failures as fast successes and said nothing; we say it.
-fn warn(record: &RunRecord) {
-    record.caveats.iter().for_each(console::caveat);
-}
-
-/// nct ends with EX_OSERR if it cannot use the directory.
-fn refuse_directory(error: Error) -> Exit {
-    refuse(error, EX_OSERR)
 }
 
 /// Connections, requests in flight on each, and workers.

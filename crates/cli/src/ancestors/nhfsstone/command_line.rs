@@ -5,6 +5,7 @@
 //! and so is all that follows. Values must begin with a digit; nhfsstone passed over what came
 //! behind the digits, which is refused here, as is what it divided by zero for.
 
+use crate::ancestors::ending::Refusal;
 use crate::ancestors::getopt::{Argument, Known, Order, Program};
 use crate::options::limits::CLIENTS_MAX;
 use crate::options::target::{self, Target};
@@ -54,17 +55,6 @@ pub enum Request {
     Help,
     /// Generate a load.
     Run(Run),
-}
-
-/// Why it will not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// One line, in nhfsstone's words where it has some.
-    pub what: String,
-    /// What to do.
-    pub help: Option<String>,
-    /// The original's exit code.
-    pub code: u8,
 }
 
 /// A load and where it goes.

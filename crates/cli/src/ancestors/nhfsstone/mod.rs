@@ -2,6 +2,7 @@
 
 pub mod command_line;
 
+use super::ending::{refuse, show};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::Live;
@@ -36,25 +37,10 @@ const TRANSFER_BYTES: u32 = 8192;
 /// Does what nhfsstone was asked to do.
 pub fn run(arguments: &[String]) -> Result<Exit, Error> {
     match command_line::parse(arguments) {
-        Ok(Request::Help) => {
-            console::result(&PROGRAM.help())?;
-            Ok(Exit::Done)
-        }
+        Ok(Request::Help) => show(&PROGRAM.help()),
         Ok(Request::Run(run)) => execute(&run),
-        Err(refusal) => {
-            let error = Error {
-                help: refusal.help,
-                ..Error::usage(refusal.what)
-            };
-            Ok(refuse(&error, refusal.code))
-        }
+        Err(refusal) => Ok(refusal.tell()),
     }
-}
-
-/// Tells an error in our words and ends with nhfsstone's exit code.
-fn refuse(error: &Error, code: u8) -> Exit {
-    console::error(error);
-    Exit::Code(code)
 }
 
 fn execute(run: &Run) -> Result<Exit, Error> {

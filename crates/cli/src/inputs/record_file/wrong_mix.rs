@@ -221,12 +221,7 @@ mod tests {
 
     #[test]
     fn the_plans_of_our_own_records_are_right() {
-        for record in [
-            canned::mix(),
-            canned::mix_through_mount(),
-            canned::curve(),
-            canned::objective(),
-        ] {
+        for record in canned::mixes() {
             assert_eq!(wrong(record.plan, |_| {}), None);
         }
     }

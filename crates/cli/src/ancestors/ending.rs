@@ -1,0 +1,38 @@
+//! How the ancestors' programs end: errors in our words, exit codes in theirs.
+
+use crate::error::Error;
+use crate::{Exit, console};
+
+/// Why a command line is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// One line, in the original's words where it has some.
+    pub what: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// The original's exit code.
+    pub code: u8,
+}
+
+impl Refusal {
+    /// Tells it, and ends with the original's exit code.
+    pub fn tell(self) -> Exit {
+        let error = Error {
+            help: self.help,
+            ..Error::usage(self.what)
+        };
+        refuse(&error, self.code)
+    }
+}
+
+/// Prints what was asked for instead of a run.
+pub fn show(text: &str) -> Result<Exit, Error> {
+    console::result(text)?;
+    Ok(Exit::Done)
+}
+
+/// Tells an error in our words and ends with the original's exit code.
+pub fn refuse(error: &Error, code: u8) -> Exit {
+    console::error(error);
+    Exit::Code(code)
+}
