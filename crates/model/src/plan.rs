@@ -298,6 +298,33 @@ pub struct Plan {
 pub const TICK_NANOS: u64 = 100_000_000;
 
 impl Plan {
+    /// A closed loop of one client with one call in flight, without an end, which other plans
+    /// are made of.
+    pub fn new(face: &str, target: TargetPlan, workload: WorkloadPlan, seed: u64) -> Self {
+        const SECOND: u64 = 1_000_000_000;
+        Self {
+            face: face.into(),
+            target,
+            workload,
+            arrivals: ArrivalsPlan::Closed,
+            clients: 1,
+            in_flight: 1,
+            workers: 1,
+            warm_up_ns: 0,
+            duration_ns: None,
+            count: None,
+            // The Linux client's default for TCP mounts (`timeo=600`).
+            timeout_ns: 60 * SECOND,
+            reconnect_ns: 10 * SECOND,
+            interval_ns: SECOND,
+            seed,
+            busy_poll: false,
+            pin: vec![],
+            read_data: None,
+            steering: None,
+        }
+    }
+
     /// The probe that is asked, if it is one.
     pub fn probe(&self) -> Option<&ProbePlan> {
         match &self.workload {

@@ -178,42 +178,33 @@ fn own_processor() -> u32 {
 }
 
 fn plan(step: &Step, duration: u64, processor: u32, here: &Surroundings) -> Plan {
+    let target = TargetPlan::Nfs3(NfsTarget {
+        host: None,
+        port: None,
+        mount_port: None,
+        path: built_in_path(step.operation).into(),
+        transport: TransportKind::Tcp,
+        reserved_port: false,
+        uid: here.uid,
+        gid: here.gid,
+    });
+    let workload = WorkloadPlan::Probe(ProbePlan {
+        operation: step.operation,
+        size_bytes: step.size_bytes,
+        random: false,
+        stability: Stability::Unstable,
+        file_size_bytes: 1 << 20,
+        files_max: 1000,
+    });
     Plan {
-        face: "demo".into(),
-        target: TargetPlan::Nfs3(NfsTarget {
-            host: None,
-            port: None,
-            mount_port: None,
-            path: built_in_path(step.operation).into(),
-            transport: TransportKind::Tcp,
-            reserved_port: false,
-            uid: here.uid,
-            gid: here.gid,
-        }),
-        workload: WorkloadPlan::Probe(ProbePlan {
-            operation: step.operation,
-            size_bytes: step.size_bytes,
-            random: false,
-            stability: Stability::Unstable,
-            file_size_bytes: 1 << 20,
-            files_max: 1000,
-        }),
-        arrivals: ArrivalsPlan::Closed,
-        clients: 1,
-        in_flight: 1,
-        workers: 1,
         // Caches and branch predictors of both sides get a moment.
         warm_up_ns: duration / 10,
         duration_ns: Some(duration),
-        count: None,
         timeout_ns: 10_000_000_000,
         reconnect_ns: 1_000_000_000,
         interval_ns: 1_000_000_000,
-        seed: here.seed,
-        busy_poll: false,
         pin: vec![processor],
-        read_data: None,
-        steering: None,
+        ..Plan::new("demo", target, workload, here.seed)
     }
     .with_read_data(None)
 }

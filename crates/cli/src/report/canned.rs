@@ -55,41 +55,28 @@ fn distribution(values: impl IntoIterator<Item = u64>) -> DistributionRecord {
 }
 
 fn plan(operation: OpKind) -> Plan {
+    let target = TargetPlan::Nfs3(NfsTarget {
+        host: Some("server".into()),
+        port: Some(2049),
+        mount_port: None,
+        path: "/export/files".into(),
+        transport: TransportKind::Tcp,
+        reserved_port: false,
+        uid: 1000,
+        gid: 1000,
+    });
+    let workload = WorkloadPlan::Probe(ProbePlan {
+        operation,
+        size_bytes: 4096,
+        random: false,
+        stability: Stability::Unstable,
+        file_size_bytes: 64 << 20,
+        files_max: 10_000,
+    });
     Plan {
-        face: "probe".into(),
-        target: TargetPlan::Nfs3(NfsTarget {
-            host: Some("server".into()),
-            port: Some(2049),
-            mount_port: None,
-            path: "/export/files".into(),
-            transport: TransportKind::Tcp,
-            reserved_port: false,
-            uid: 1000,
-            gid: 1000,
-        }),
-        workload: WorkloadPlan::Probe(ProbePlan {
-            operation,
-            size_bytes: 4096,
-            random: false,
-            stability: Stability::Unstable,
-            file_size_bytes: 64 << 20,
-            files_max: 10_000,
-        }),
-        arrivals: ArrivalsPlan::Closed,
-        clients: 1,
         in_flight: 8,
-        workers: 1,
-        warm_up_ns: 0,
         duration_ns: Some(2 * SECOND),
-        count: None,
-        timeout_ns: 60 * SECOND,
-        reconnect_ns: 10 * SECOND,
-        interval_ns: SECOND,
-        seed: 1,
-        busy_poll: false,
-        pin: vec![],
-        read_data: None,
-        steering: None,
+        ..Plan::new("probe", target, workload, 1)
     }
 }
 

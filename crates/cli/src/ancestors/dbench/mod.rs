@@ -13,7 +13,7 @@ use crate::inputs::loads::{self, Named};
 use crate::options::limits::CLIENTS_OF_REPLAY_MAX;
 use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
-use crate::planning::{RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target};
+use crate::planning::{Surroundings, nfs_target};
 use crate::report::dbench::{self, Form};
 use crate::{Exit, console};
 use command_line::{Backend, Flags, Program, Request, Run, Version};
@@ -215,24 +215,15 @@ fn plan(run: &Run, loads: &[Named], here: &Surroundings) -> Result<Plan, Error> 
         })?;
     let (target, more_targets) = targets(run, here)?;
     Ok(Plan {
-        face: "dbench".into(),
-        target,
-        workload: WorkloadPlan::LoadFile(replay_plan(run, loads, more_targets)),
-        arrivals: ArrivalsPlan::Closed,
         clients,
-        in_flight: 1,
-        workers: 1,
         warm_up_ns: run.warm_up.saturating_mul(SECOND),
         duration_ns: Some(run.time_limit.saturating_mul(SECOND)),
-        count: None,
-        timeout_ns: TIMEOUT_DEFAULT,
-        reconnect_ns: RECONNECT_DEFAULT,
-        interval_ns: interval(None),
-        seed: here.seed,
-        busy_poll: false,
-        pin: vec![],
-        read_data: None,
-        steering: None,
+        ..Plan::new(
+            "dbench",
+            target,
+            WorkloadPlan::LoadFile(replay_plan(run, loads, more_targets)),
+            here.seed,
+        )
     }
     .with_read_data(None))
 }

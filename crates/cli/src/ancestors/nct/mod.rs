@@ -144,40 +144,35 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
     // A job of nct's ends with the first reply after its time, so without any it makes one
     // request.
     let is_once = measured.duration == 0 || measured.jobs == 0;
+    let target = TargetPlan::Nfs3(NfsTarget {
+        host: Some(measured.target.host.clone()),
+        port: Some(measured.port),
+        mount_port: None,
+        path: measured.target.path.clone(),
+        transport: TransportKind::Tcp,
+        reserved_port: false,
+        uid: here.uid,
+        gid: here.gid,
+    });
+    let workload = WorkloadPlan::Probe(ProbePlan {
+        operation: match measured.command {
+            Command::Null | Command::Shell => OpKind::Null,
+            Command::GetAttr => OpKind::GetAttr,
+            Command::Read => OpKind::Read,
+        },
+        size_bytes: measured.length,
+        random: false,
+        stability: Stability::Unstable,
+        file_size_bytes: 0,
+        // nct asks for one object, and never for what is in it.
+        files_max: 0,
+    });
     Plan {
-        face: "nct".into(),
-        target: TargetPlan::Nfs3(NfsTarget {
-            host: Some(measured.target.host.clone()),
-            port: Some(measured.port),
-            mount_port: None,
-            path: measured.target.path.clone(),
-            transport: TransportKind::Tcp,
-            reserved_port: false,
-            uid: here.uid,
-            gid: here.gid,
-        }),
-        workload: WorkloadPlan::Probe(ProbePlan {
-            operation: match measured.command {
-                Command::Null | Command::Shell => OpKind::Null,
-                Command::GetAttr => OpKind::GetAttr,
-                Command::Read => OpKind::Read,
-            },
-            size_bytes: measured.length,
-            random: false,
-            stability: Stability::Unstable,
-            file_size_bytes: 0,
-            // nct asks for one object, and never for what is in it.
-            files_max: 0,
-        }),
-        arrivals: ArrivalsPlan::Closed,
         clients,
         in_flight,
         workers,
-        warm_up_ns: 0,
         duration_ns: (!is_once).then(|| measured.duration.saturating_mul(SECOND)),
         count: is_once.then_some(measured.jobs.into()),
-        timeout_ns: 60 * SECOND,
-        reconnect_ns: 10 * SECOND,
         interval_ns: measured
             .mark
             .saturating_mul(SECOND)
@@ -186,11 +181,7 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
             } else {
                 TICK_NANOS
             }),
-        seed: here.seed,
-        busy_poll: false,
-        pin: vec![],
-        read_data: None,
-        steering: None,
+        ..Plan::new("nct", target, workload, here.seed)
     }
     .with_read_data(None)
 }

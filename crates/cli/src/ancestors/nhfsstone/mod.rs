@@ -11,10 +11,7 @@ use crate::execution::{Calibration, Job, measure};
 use crate::inputs::mix_source;
 use crate::options::mix::FileSetOptions;
 use crate::options::nfs::NfsOptions;
-use crate::planning::{
-    RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target, open_loop_in_flight,
-    workers_of,
-};
+use crate::planning::{Surroundings, nfs_target, open_loop_in_flight, workers_of};
 use crate::report::nhfsstone;
 use crate::{Exit, console, planning};
 use command_line::{Directory, PROGRAM, Request, Run};
@@ -137,26 +134,19 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
         },
     };
     Ok(Plan {
-        face: "nhfsstone".into(),
-        target,
-        workload: WorkloadPlan::Mix(Box::new(mix)),
         arrivals: ArrivalsPlan::Poisson {
             offered_load_ops_per_s: run.load as f64,
         },
         clients,
         in_flight,
         workers,
-        warm_up_ns: 0,
-        duration_ns: None,
         count: Some(run.calls),
-        timeout_ns: TIMEOUT_DEFAULT,
-        reconnect_ns: RECONNECT_DEFAULT,
-        interval_ns: interval(None),
-        seed: here.seed,
-        busy_poll: false,
-        pin: vec![],
-        read_data: None,
-        steering: None,
+        ..Plan::new(
+            "nhfsstone",
+            target,
+            WorkloadPlan::Mix(Box::new(mix)),
+            here.seed,
+        )
     }
     .with_read_data(None))
 }
