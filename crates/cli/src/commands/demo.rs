@@ -23,9 +23,7 @@ use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::caveat::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
-};
+use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan};
 use filestone_model::steering::TimeLeft;
 use std::sync::atomic::Ordering;
 

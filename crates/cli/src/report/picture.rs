@@ -235,6 +235,18 @@ pub struct Mark {
     pub text: String,
 }
 
+impl Mark {
+    /// Marks of the places that are known.
+    pub fn known<const PLACES: usize>(places: [(Option<f64>, &str); PLACES]) -> Vec<Self> {
+        let known = places.into_iter().filter_map(|(x, text)| Some((x?, text)));
+        let mark = |(x, text): (f64, &str)| Self {
+            x,
+            text: text.into(),
+        };
+        known.map(mark).collect()
+    }
+}
+
 /// A part of the x axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {

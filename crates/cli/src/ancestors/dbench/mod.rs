@@ -21,8 +21,8 @@ use filestone_engine::replay::tcp::SocketOptions;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::plan::{
-    ArrivalsPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, OnMismatch, Pacing, Plan,
-    ReplayPlan, TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, OnMismatch, Pacing, Plan, ReplayPlan,
+    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
 };
 use std::path::Path;
 

@@ -16,11 +16,10 @@ use crate::report::summary::{self, Extremes};
 use crate::{Exit, console};
 use command_line::{Command, Measure, Request};
 use filestone_engine::Guilt;
-use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+    NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
 };
 use std::path::Path;
 

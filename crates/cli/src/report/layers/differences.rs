@@ -5,7 +5,7 @@
 //! round, and in no difference; and a run as a whole can be lucky, which its own intervals do not
 //! show. Intervals cost nothing and are there always.
 
-use super::Row;
+use super::rows::Row;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::run_record::Phase;
@@ -83,10 +83,7 @@ impl<'record> Batches<'record> {
     /// That of an operation of a pass: of the kinds that all layers came to. What a batch has none
     /// of takes as long there as in the whole run.
     pub(super) fn of_all(&self, rows: &[Row]) -> Series {
-        let common = || {
-            rows.iter()
-                .filter(|row| row.times.iter().all(Option::is_some))
-        };
+        let common = || rows.iter().filter(|row| row.is_everywhere());
         let per_pass: f64 = common().map(|row| row.per_pass).sum();
         let layers = match self {
             Batches::Rounds(layers) | Batches::Intervals(layers) => layers.len(),

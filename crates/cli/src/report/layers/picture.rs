@@ -1,7 +1,8 @@
 //! The layers as a picture: a bar per layer and kind of operation.
 
+use super::comparison::Comparison;
 use super::differences::Series;
-use super::{Layer, Row, batches, layers, rows, sums};
+use super::rows::{Layer, Row};
 use crate::report::caption;
 use crate::report::dbench::{self, Form as Spelling};
 use crate::report::parts::heading;
@@ -21,13 +22,15 @@ const STYLES: [Style; 3] = [Style::First, Style::Second, Style::Third];
 
 /// The picture; `None` if these are not several replays.
 pub fn picture(records: &[RunRecord]) -> Option<Picture> {
-    let plan = super::plan_of_all(records)?;
-    let layers = layers(records);
-    let mut rows = rows(&layers, plan);
-    let sums = sums(&rows, layers.len());
+    let Comparison {
+        plan,
+        layers,
+        mut rows,
+        sums,
+        batches,
+    } = Comparison::of(records)?;
     // Those first that a pass over the last layer spends most time in.
     rows.sort_by(|one, other| time_of(other).total_cmp(&time_of(one)));
-    let batches = batches(&layers);
     let series_of_all = batches.of_all(&rows);
     let left_out = rows.len().saturating_sub(KINDS_MAX);
     rows.truncate(KINDS_MAX);

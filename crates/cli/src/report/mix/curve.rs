@@ -2,6 +2,12 @@
 //!
 //! What `nhfsrun`, `nhfsnums` and `nhfsgraph` were for nhfsstone.
 
+mod picture;
+mod values;
+
+pub use picture::picture;
+pub use values::csv;
+
 use super::{asked, errors};
 use crate::quantity::{load_text, plain, time_within};
 use crate::report::parts::ledger::unsuccessful;
@@ -9,8 +15,7 @@ use crate::report::parts::page::{Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
 use crate::report::parts::{heading, ledger, percentile};
-use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
-use crate::report::{caption, sketch};
+use crate::report::sketch;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, CurveRecord, HysteresisRecord,
@@ -279,164 +284,6 @@ fn hysteresis_text(curve: &CurveRecord, hysteresis: &HysteresisRecord) -> String
         time_within(hysteresis.up_mean_ns, half_width(CurveLeg::Up)),
         time_within(hysteresis.down_mean_ns, half_width(CurveLeg::Down)),
     )
-}
-
-/// The curve as a picture: mean and p99 upwards, the mean downwards, knee and peak.
-pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
-    let mut lines = vec![
-        line(
-            "mean, upwards",
-            Style::First,
-            curve,
-            CurveLeg::Up,
-            mean_point,
-        ),
-        line(
-            "mean, downwards",
-            Style::FirstAgain,
-            curve,
-            CurveLeg::Down,
-            mean_point,
-        ),
-        line(
-            "p99, upwards",
-            Style::Second,
-            curve,
-            CurveLeg::Up,
-            p99_point,
-        ),
-    ];
-    lines.retain(|line| !line.points.is_empty());
-    let points = || lines.iter().flat_map(|line| &line.points);
-    let mut notes = Vec::new();
-    if points().any(|point| point.interval.is_some()) {
-        notes.push("bars: 95 % confidence intervals of the mean, from batch means".into());
-    }
-    if points().any(|point| point.symbol == Symbol::Hollow) {
-        notes.push("hollow: the response time was not steady before the point was measured".into());
-    }
-    let mut panel = Panel::new(
-        Axis::load("achieved load (operations/s)"),
-        Axis::time("response time"),
-        lines,
-    );
-    panel.marks = places(curve);
-    caption::picture(record, "Load-response curve", vec![panel], notes)
-}
-
-/// A figure of the points of a leg.
-fn line(
-    name: &str,
-    style: Style,
-    curve: &CurveRecord,
-    leg: CurveLeg,
-    figure: fn(&CurvePointRecord) -> Point,
-) -> Line {
-    let timed = of_leg(curve, leg).filter(|point| point.response_time_ns.count > 0);
-    let points = timed.map(|point| Point {
-        symbol: if point.is_steady {
-            Symbol::Full
-        } else {
-            Symbol::Hollow
-        },
-        ..figure(point)
-    });
-    Line::new(name, style, Form::Joined, points.collect())
-}
-
-fn mean_point(point: &CurvePointRecord) -> Point {
-    let mean = point.response_time_ns.mean;
-    let half_width = point.response_time_mean_half_width_ns;
-    let interval = half_width.map(|half| ((mean - half).max(0.0) / 1e9, (mean + half) / 1e9));
-    Point {
-        interval,
-        ..Point::new(point.achieved_load_ops_per_s, mean / 1e9)
-    }
-}
-
-fn p99_point(point: &CurvePointRecord) -> Point {
-    let p99 = point.response_time_ns.p99 as f64;
-    Point::new(point.achieved_load_ops_per_s, p99 / 1e9)
-}
-
-/// Knee and peak.
-fn places(curve: &CurveRecord) -> Vec<Mark> {
-    let peak = Some(curve.peak_ops_per_s).filter(|peak| *peak > 0.0);
-    let knee = curve.knee.as_ref().map(|knee| knee.load_ops_per_s);
-    let places = [(knee, "knee"), (peak, "peak")].into_iter();
-    let places = places.filter_map(|(x, text)| {
-        Some(Mark {
-            x: x?,
-            text: text.into(),
-        })
-    });
-    places.collect()
-}
-
-/// The points as comma-separated values, units in the names of the columns.
-pub fn csv(curve: &CurveRecord) -> String {
-    let mut text = String::from(
-        "leg,offered_load_ops_per_s,achieved_load_ops_per_s,scheduled,ok,failed,timed_out,\
-         disconnected,skipped,in_flight_at_end,response_time_mean_ns,\
-         response_time_mean_half_width_ns,response_time_min_ns,response_time_p50_ns,\
-         response_time_p90_ns,response_time_p95_ns,response_time_p99_ns,response_time_p99_9_ns,\
-         response_time_max_ns,service_time_mean_ns,service_time_p50_ns,service_time_p99_ns,\
-         in_flight_mean,start_ns,end_ns,warm_up_ns,is_steady,kept_up\n",
-    );
-    for point in &curve.points {
-        text.push_str(&csv_row(point));
-    }
-    text
-}
-
-fn csv_row(point: &CurvePointRecord) -> String {
-    let (ledger, response) = (&point.ledger, &point.response_time_ns);
-    let timed = |text: String| {
-        if response.count == 0 {
-            String::new()
-        } else {
-            text
-        }
-    };
-    let mut columns = vec![
-        leg_name(point.leg).to_string(),
-        format!("{:.3}", point.offered_load_ops_per_s),
-        format!("{:.3}", point.achieved_load_ops_per_s),
-    ];
-    columns.extend(
-        [
-            ledger.scheduled,
-            ledger.ok,
-            ledger.failed,
-            ledger.timed_out,
-            ledger.disconnected,
-            ledger.skipped,
-            ledger.in_flight,
-        ]
-        .map(|count| count.to_string()),
-    );
-    columns.push(timed(format!("{:.1}", response.mean)));
-    let half_width = point.response_time_mean_half_width_ns;
-    columns.push(half_width.map_or_else(String::new, |nanos| format!("{nanos:.1}")));
-    columns.extend(
-        [
-            response.min,
-            response.p50,
-            response.p90,
-            response.p95,
-            response.p99,
-            response.p99_9,
-            response.max,
-        ]
-        .map(|nanos| timed(nanos.to_string())),
-    );
-    let service = &point.service_time_ns;
-    columns.push(timed(format!("{:.1}", service.mean)));
-    columns.extend([service.p50, service.p99].map(|nanos| timed(nanos.to_string())));
-    columns.push(format!("{:.4}", point.in_flight_mean));
-    columns.extend([point.start_ns, point.end_ns, point.warm_up_ns].map(|nanos| nanos.to_string()));
-    columns.extend([point.is_steady, point.kept_up].map(|flag| u8::from(flag).to_string()));
-    columns.join(",") + "\n"
 }
 
 #[cfg(test)]

@@ -213,15 +213,7 @@ pub fn picture(record: &RunRecord, objective: &ObjectiveRecord) -> Picture {
         Axis::time(&format!("{name} of the response time")),
         lines,
     );
-    panel.marks = found
-        .into_iter()
-        .filter_map(|(x, text)| {
-            Some(Mark {
-                x: x?,
-                text: text.into(),
-            })
-        })
-        .collect();
+    panel.marks = Mark::known(found);
     let bounds = objective.lower_ops_per_s.zip(objective.upper_ops_per_s);
     panel.spans.extend(bounds.map(|(from, to)| Span {
         from,

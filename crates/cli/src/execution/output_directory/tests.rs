@@ -1,0 +1,121 @@
+use super::*;
+use crate::report::canned;
+
+/// A path below the target directory that no other test uses.
+fn scratch(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("filestone-output-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+#[test]
+fn a_directory_gets_the_record_and_everything_made_of_it() {
+    let path = scratch("whole").join("deep");
+    let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+    directory
+        .write_record(&canned::plain())
+        .expect("there is space");
+    directory
+        .write_rest(&canned::plain(), "png")
+        .expect("there is space");
+    let mut names: Vec<String> = fs::read_dir(&path)
+        .expect("it was made")
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "intervals.dat",
+            "intervals.hlog",
+            "latency.gnuplot",
+            "over-time.svg",
+            "percentiles.svg",
+            "raw",
+            "recv.gnuplot",
+            "requests.gnuplot",
+            "run.json",
+            "send.gnuplot"
+        ]
+    );
+    assert!(names.iter().all(|name| is_ours(name)));
+    let again = OutputDirectory::claim(&path, Existing::Refuse).expect_err("it holds a record");
+    assert!(
+        again.what.ends_with("it already holds a record (run.json)"),
+        "{}",
+        again.what
+    );
+    OutputDirectory::claim(&path, Existing::WriteBeside).expect("nct overwrites its own");
+    let _ = fs::remove_dir_all(scratch("whole"));
+}
+
+#[test]
+fn other_things_are_never_overwritten() {
+    let path = scratch("foreign");
+    fs::create_dir_all(&path).expect("a new directory");
+    fs::write(path.join("thesis.tex"), "x").expect("a new file");
+    let error = OutputDirectory::claim(&path, Existing::Refuse).expect_err("not ours");
+    assert!(error.what.ends_with("such as thesis.tex"), "{}", error.what);
+    assert_eq!(error.exit_code(), 2);
+    let file = path.join("thesis.tex");
+    let error = OutputDirectory::claim(&file, Existing::Refuse).expect_err("a file");
+    assert!(
+        error.what.ends_with("this is not a directory"),
+        "{}",
+        error.what
+    );
+    let _ = fs::remove_dir_all(&path);
+}
+
+#[test]
+fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
+    let path = scratch("beside");
+    fs::create_dir_all(&path).expect("a new directory");
+    fs::write(path.join("thesis.tex"), "x").expect("a new file");
+    fs::write(path.join("raw"), "of nct's earlier run").expect("a new file");
+    let directory = OutputDirectory::claim(&path, Existing::WriteBeside).expect("room beside them");
+    directory
+        .write_record(&canned::plain())
+        .expect("there is space");
+    directory
+        .write_rest(&canned::plain(), "png")
+        .expect("there is space");
+    let read = |name| fs::read_to_string(path.join(name)).expect("it is there");
+    assert_eq!(read("thesis.tex"), "x");
+    assert!(read("raw").starts_with("# Created on"));
+    // A file that only has a name of ours is somebody's.
+    fs::write(path.join("run.json"), "{}").expect("a file");
+    let error = OutputDirectory::claim(&path, Existing::WriteBeside).expect_err("not ours");
+    let expected = format!("-o {}: intervals.dat in it would be", path.display());
+    assert!(error.what.starts_with(&expected), "{}", error.what);
+    let file = path.join("thesis.tex");
+    let error = OutputDirectory::claim(&file, Existing::WriteBeside).expect_err("a file");
+    assert!(error.what.starts_with("-o "), "{}", error.what);
+    let _ = fs::remove_dir_all(&path);
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_not_lost_silently() {
+    let path = scratch("gone");
+    let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+    fs::remove_dir_all(&path).expect("it was made");
+    let error = directory
+        .write(&canned::plain(), "png")
+        .expect_err("no directory");
+    assert!(error.is_record_lost);
+    assert!(
+        error
+            .error
+            .what
+            .ends_with("run.json: no such file or directory (2)")
+    );
+    assert_eq!(error.error.exit_code(), 4);
+}
+
+#[test]
+fn a_run_that_fails_leaves_nothing_behind() {
+    let path = scratch("abandoned");
+    let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+    directory.abandon();
+    assert!(!path.exists());
+}

@@ -1,0 +1,45 @@
+//! The runs of a load on several layers, kind by kind.
+
+use super::differences::Batches;
+use super::rows::{Layer, Row, Sums, layers, rows, sums};
+use crate::report::dbench::{self, Form};
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::ReplayPlan;
+
+/// Several replays of the same loads.
+pub struct Comparison<'record> {
+    /// What was replayed.
+    pub plan: &'record ReplayPlan,
+    /// The columns.
+    pub layers: Vec<Layer<'record>>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Of the rows.
+    pub sums: Sums,
+    /// The runs in batches, for the intervals of their means.
+    pub batches: Batches<'record>,
+}
+
+impl<'record> Comparison<'record> {
+    /// Of these records; `None` if they are not several replays.
+    pub fn of(records: &'record [RunRecord]) -> Option<Self> {
+        let plans = records.iter().filter_map(|record| record.plan.replay());
+        let is_comparison = records.len() > 1 && plans.clone().count() == records.len();
+        let plan = plans.clone().next().filter(|_| is_comparison)?;
+        let layers = layers(records);
+        let rows = rows(&layers, plan);
+        let runs: Vec<&[&RunRecord]> = layers.iter().map(|layer| &layer.runs[..]).collect();
+        Some(Self {
+            plan,
+            sums: sums(&rows, layers.len()),
+            batches: Batches::of(&runs),
+            layers,
+            rows,
+        })
+    }
+
+    /// What a row is called.
+    pub fn name_of(&self, row: &Row) -> &'static str {
+        dbench::spelling(Form::Five, self.plan, row.kind)
+    }
+}

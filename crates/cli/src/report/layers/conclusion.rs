@@ -1,0 +1,137 @@
+//! What subtraction can tell of where the time goes, in a sentence.
+
+use super::differences::Estimate;
+
+/// Half of the 95 % interval of a weighted sum of the layers' times; `None` if it is not known.
+type Chance<'a> = &'a dyn Fn(&[f64]) -> Option<f64>;
+
+/// Where the time goes, as far as subtraction can tell: layers and microseconds per
+/// operation, in the order of the runs.
+pub fn sentence(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
+    let place = |wanted: &str| layers.iter().position(|(layer, _)| *layer == wanted);
+    let (local, tcp, nfs) = (place("local"), place("tcp"), place("nfs"));
+    let work = |place| ("the work of the local file system", place);
+    let exchange = |place| ("one exchange over bare TCP", place);
+    match (local, tcp, nfs) {
+        (Some(local), Some(tcp), Some(nfs)) => {
+            let rest = "the server and NFS itself";
+            split(layers, nfs, &[work(local), exchange(tcp)], rest, chance)
+        }
+        (Some(local), None, Some(nfs)) => {
+            let rest = "the network, the server and NFS itself";
+            split(layers, nfs, &[work(local)], rest, chance)
+        }
+        (None, Some(tcp), Some(nfs)) => {
+            let rest = "the server, its file system and NFS itself";
+            split(layers, nfs, &[exchange(tcp)], rest, chance)
+        }
+        (Some(local), Some(tcp), None) => format!(
+            "an operation takes {local:.1} usecs on the local file system, and one exchange of \
+             its size {tcp:.1} over bare TCP; what a file server adds to both, a run with nfs: \
+             would show",
+            local = layers[local].1,
+            tcp = layers[tcp].1,
+        ),
+        _ => side_by_side(layers, chance),
+    }
+}
+
+/// What is left of the whole when the parts that were measured by themselves are taken away:
+/// whole and parts as places among the layers.
+fn split(
+    layers: &[(&str, f64)],
+    whole: usize,
+    parts: &[(&str, usize)],
+    remainder: &str,
+    chance: Chance<'_>,
+) -> String {
+    let mut weights = vec![0.0; layers.len()];
+    weights[whole] = 1.0;
+    parts.iter().for_each(|(_, place)| weights[*place] = -1.0);
+    let sum = |weights: &[f64]| -> f64 {
+        let terms = layers.iter().zip(weights);
+        terms.map(|((_, time), weight)| time * weight).sum()
+    };
+    let (whole, rest) = (
+        layers[whole].1,
+        Estimate::new(sum(&weights), chance(&weights)),
+    );
+    let timed: Vec<(&str, f64)> = parts
+        .iter()
+        .map(|(name, place)| (*name, layers[*place].1))
+        .collect();
+    let listed: Vec<String> = timed
+        .iter()
+        .map(|(name, time)| format!("{time:.1} are {name}"))
+        .collect();
+    let listed = listed.join(", ");
+    if rest.value < 0.0 {
+        let names: Vec<String> = timed
+            .iter()
+            .map(|(name, time)| format!("{name} ({time:.1})"))
+            .collect();
+        let together = if parts.len() > 1 { " together" } else { "" };
+        return format!(
+            "an operation takes {whole:.1} usecs over NFS, less than {}{together}: how much of \
+             it is {remainder}, these runs cannot tell",
+            names.join(" and ")
+        );
+    }
+    if rest.may_be_chance() {
+        return format!(
+            "of {whole:.1} usecs per operation over NFS, {listed}; what remains for {remainder}, \
+             {rest}, {}",
+            rest.doubt()
+        );
+    }
+    let remains = format!(
+        "of {whole:.1} usecs per operation over NFS, {listed}, and {:.1} remain for {remainder}",
+        rest.value
+    );
+    // Which is the largest part by more than chance: what each has beyond the remainder, or the
+    // remainder beyond it, as sums of layers.
+    let mut all: Vec<(&str, f64, Vec<f64>)> = vec![(remainder, rest.value, weights)];
+    all.extend(parts.iter().map(|(name, place)| {
+        let mut weights = vec![0.0; layers.len()];
+        weights[*place] = 1.0;
+        (*name, layers[*place].1, weights)
+    }));
+    all.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let [(largest, time, of_largest), (_, _, of_next), ..] = all.as_slice() else {
+        return remains;
+    };
+    let lead = beyond(of_largest, of_next);
+    if Estimate::new(sum(&lead), chance(&lead)).may_be_chance() {
+        return format!("{remains}; which part is the largest, these runs cannot tell");
+    }
+    let share = 100.0 * time / whole.max(f64::MIN_POSITIVE);
+    format!("{remains}; the largest part, {share:.0} %, is {largest}")
+}
+
+/// One sum of layers less another.
+fn beyond(one: &[f64], other: &[f64]) -> Vec<f64> {
+    let pairs = one.iter().zip(other);
+    pairs.map(|(one, other)| one - other).collect()
+}
+
+/// The same layer at several places, numbered as in the table.
+fn side_by_side(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
+    let Some(((layer, first), others)) = layers.split_first() else {
+        return String::new();
+    };
+    let mut text = format!("an operation takes {first:.1} usecs on {layer} 1");
+    for (number, (layer, time)) in (2..).zip(others) {
+        let mut weights = vec![0.0; layers.len()];
+        (weights[0], weights[number - 1]) = (-1.0, 1.0);
+        let difference = Estimate::new(time - first, chance(&weights));
+        let said = if difference.may_be_chance() {
+            format!("{difference}, which {}", difference.doubt())
+        } else if difference.value < 0.0 {
+            format!("{:.1} less", -difference.value)
+        } else {
+            format!("{:.1} more", difference.value)
+        };
+        text.push_str(&format!(", {time:.1} on {layer} {number} ({said})"));
+    }
+    text
+}

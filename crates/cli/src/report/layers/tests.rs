@@ -1,0 +1,103 @@
+use super::rows::{Row, sums};
+use super::*;
+use crate::report::canned;
+use filestone_model::measure::DistributionRecord;
+use filestone_model::operation::OpKind;
+
+#[test]
+fn three_layers_side_by_side() {
+    insta::assert_snapshot!(render(&canned::three_layers(), Page::default()));
+}
+
+#[test]
+fn a_kind_that_one_layer_never_met_is_in_no_sum() {
+    let mut records = canned::three_layers();
+    records[2].totals.kinds.remove(0);
+    insta::assert_snapshot!(render(&records, Page::default()));
+}
+
+#[test]
+fn a_pass_is_the_sum_of_its_operations_at_their_means() {
+    // 100 operations a pass: 75 of one kind, 25 of another, on paper.
+    let times = |mean| DistributionRecord {
+        count: 1,
+        mean,
+        ..DistributionRecord::default()
+    };
+    let (fast, slow, far) = (times(10_000.0), times(50_000.0), times(90_000.0));
+    let row = |kind, per_pass, times: [Option<&DistributionRecord>; 2]| Row {
+        kind,
+        per_pass,
+        times: times.map(Option::<&_>::cloned).to_vec(),
+    };
+    let rows = [
+        row(OpKind::ReadX, 75.0, [Some(&fast), Some(&slow)]),
+        row(OpKind::Close, 25.0, [Some(&slow), Some(&far)]),
+        row(OpKind::Flush, 7.0, [Some(&slow), None]),
+    ];
+    let sums = sums(&rows, 2);
+    assert_eq!(sums.per_pass, 100.0);
+    assert_eq!(sums.pass_ns, [2_000_000.0, 6_000_000.0]);
+}
+
+#[test]
+fn the_sentence_says_only_what_subtraction_supports() {
+    let mut text = String::new();
+    for layers in [
+        vec![("local", 9.0), ("tcp", 14.0), ("nfs", 61.0)],
+        vec![("local", 50.0), ("tcp", 14.0), ("nfs", 65.0)],
+        vec![("local", 50.0), ("tcp", 14.0), ("nfs", 61.0)],
+        vec![("local", 9.0), ("nfs", 61.0)],
+        vec![("nfs", 61.0), ("local", 99.0)],
+        vec![("tcp", 14.0), ("nfs", 61.0)],
+        vec![("local", 9.0), ("tcp", 14.0)],
+        vec![("nfs", 61.0), ("nfs", 40.0), ("nfs", 80.0)],
+    ] {
+        text.push_str(&format!(
+            "{layers:?}\n{}\n\n",
+            sentence(&layers, &|_| Some(0.0))
+        ));
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_sentence_draws_nothing_from_what_chance_can_explain() {
+    // 10 ± 2 local, 14 ± 2 tcp, independent: differences of three are ± 3.5, of two ± 2.8.
+    let chance = |weights: &[f64]| {
+        let squares = weights.iter().map(|weight| 4.0 * weight * weight);
+        Some(squares.sum::<f64>().sqrt())
+    };
+    let mut text = String::new();
+    for layers in [
+        vec![("local", 10.0), ("tcp", 14.0), ("nfs", 26.0)],
+        vec![("local", 10.0), ("tcp", 14.0), ("nfs", 40.0)],
+        vec![("local", 10.0), ("tcp", 14.0), ("nfs", 61.0)],
+        vec![("nfs", 20.0), ("nfs", 22.0), ("nfs", 80.0)],
+    ] {
+        text.push_str(&format!("{layers:?}\n{}\n\n", sentence(&layers, &chance)));
+    }
+    insta::assert_snapshot!(text);
+    let said = sentence(&[("tcp", 10.0), ("nfs", 90.0)], &|_| None);
+    assert!(said.contains("too few batches leave open"), "{said}");
+}
+
+#[test]
+fn runs_of_one_target_are_rounds_of_one_layer() {
+    let once = canned::three_layers();
+    let records = [once.clone(), once.clone(), once].concat();
+    let text = render(&records, Page::default());
+    assert!(text.contains("of 3 rounds in turn"), "{text}");
+    assert!(!text.contains("LOCAL 1"), "{text}");
+    // The same three times over: nothing is left to chance.
+    assert!(text.contains("+10.00 ±0.00"), "{text}");
+}
+
+#[test]
+fn one_record_or_a_probe_has_no_layers() {
+    assert_eq!(render(&[canned::replayed()], Page::default()), "");
+    assert_eq!(
+        render(&[canned::plain(), canned::plain()], Page::default()),
+        ""
+    );
+}
