@@ -1,5 +1,5 @@
 //! The terminal: results on standard output; progress, caveats and errors on
-//! standard error. Colours only where a person sees them (`NO_COLOR` is heeded).
+//! standard error. Colours only where a person sees them (`NO_COLOR` turns them off).
 
 use crate::error::{Error, in_our_form, reason};
 use crate::report::parts::page::Page;
@@ -11,14 +11,14 @@ use std::io::{self, Write};
 /// Whether standard output still takes what we write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// Somebody may read it.
+    /// It may be read.
     Present,
     /// The other end of the pipe was closed, as `head` does: no error.
     Gone,
 }
 
 /// The page that results are printed on: `$COLUMNS` wide where that is set, else as wide as the
-/// terminal; what goes to a file or a program has the width of a page that nobody knows.
+/// terminal; what goes to a file or a program has the usual width.
 pub fn page() -> Page {
     let columns = std::env::var("COLUMNS").ok();
     let said = columns.and_then(|columns| columns.parse().ok());
@@ -50,7 +50,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 
 fn tell(style: Style, label: &str, text: &str) {
-    // Nobody can be told that standard error is gone.
+    // There is nowhere to say that standard error is gone.
     let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {text}");
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 /// A run or a command that could not do what was asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
-    /// Whose fault it is.
+    /// Whose fault it is: what decides the exit code.
     pub guilt: Guilt,
     /// One line: where, what, which value, what was expected.
     pub what: String,
@@ -89,8 +89,8 @@ pub fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Numbers of the operating system's errors as we write them; who is guilty of an
-/// internal error is said by its label.
+/// Numbers of the operating system's errors as we write them; that an error is
+/// internal is said by its label.
 pub fn in_our_form(text: &str) -> String {
     let text = text.strip_prefix("internal error: ").unwrap_or(text);
     text.replace("(os error ", "(")

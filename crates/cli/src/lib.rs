@@ -41,11 +41,11 @@ pub(crate) enum Exit {
     Done,
     /// Measured, with a caveat that the user asked to treat as failure.
     Doubtful,
-    /// Somebody ended it with ^C; what there was, was reported.
+    /// It was ended with ^C; what had been measured was reported.
     Interrupted,
     /// The run came to its end, and not one operation succeeded.
     NothingSucceeded,
-    /// The target was lost in the middle; what there was, was reported.
+    /// The target was lost in the middle; what had been measured was reported.
     TargetLost,
     /// The record contradicts itself.
     OutOfBalance,

@@ -168,7 +168,7 @@ pub fn duration_text(nanos: u64) -> String {
     }
 }
 
-/// How long somebody has to wait, no finer than that is worth: `9 s`, `35 s`, `1 min 20 s`,
+/// A time left to wait, no finer than that is worth: `9 s`, `35 s`, `1 min 20 s`,
 /// `1 h 5 min`.
 pub fn waiting_text(nanos: u64) -> String {
     let seconds = nanos.div_ceil(1_000_000_000);

@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// Where NFS is served: its own port with a nought, which needs no privileges.
 const PORT: u16 = 20_490;
 
-/// Serves until somebody stops it, then says what was asked of it.
+/// Serves until it is interrupted, then says what was asked of it.
 pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     if options.tbench {
         return serve_tbench(options);

@@ -28,7 +28,7 @@ pub enum RowStream {
 /// Shows a run while it lasts.
 pub struct Live<'run> {
     stop: &'run AtomicBool,
-    /// Whether somebody wants the result even if nobody reads the rows.
+    /// Whether the result is wanted even if the rows are not read.
     is_kept: bool,
     shown: Shown,
     stream: RowStream,
@@ -98,7 +98,7 @@ impl<'run> Live<'run> {
         };
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
         let template = match plan.steering {
-            // What is looked for ends the run; nobody knows when that will be found.
+            // The search ends the run, and when it will is not known.
             Some(_) => "{spinner} {wide_msg}",
             None => "{bar:30} {wide_msg}",
         };
@@ -149,7 +149,7 @@ impl<'run> Live<'run> {
         self
     }
 
-    /// Goes on when nobody reads the rows any more: the record will be kept.
+    /// Goes on when the rows are not read any more: the record will be kept.
     pub fn kept(mut self, is_kept: bool) -> Self {
         self.is_kept = is_kept;
         self
@@ -181,7 +181,7 @@ impl<'run> Live<'run> {
         match self.stream {
             RowStream::Error => console::aside(text),
             RowStream::Output => {
-                // Nobody reads on, or nobody can: then the run need not go on either.
+                // The rows are not read any more, or cannot be: then the run need not go on either.
                 // The end of the run writes again and tells the reason.
                 if console::result(text) != Ok(Reader::Present) && !self.is_kept {
                     self.stop.store(true, Ordering::Relaxed);

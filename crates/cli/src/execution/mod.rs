@@ -258,7 +258,7 @@ pub fn measure(
 }
 
 /// What the tool can do with as many in flight as the run has, against a server of its own that is gone before the run.
-/// Nothing if somebody interrupted it.
+/// Nothing if it was interrupted.
 fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let server = built_in::start_for_measurement(Surroundings::here().processors)?;
     let calibration = calibrate(

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_that_nobody_could_make_is_refused() {
+    fn a_replay_that_cannot_be_made_is_refused() {
         type Change = fn(&mut Plan);
         let changes: [(&str, Change); 10] = [
             ("\"loads\"", |plan| replay_of(plan).loads.clear()),

@@ -117,7 +117,7 @@ fn single(text: &str) -> Result<LayerTargets, String> {
     }
 }
 
-/// What somebody may have meant who left the layer out.
+/// What a target without a layer may have meant.
 fn suggestion(text: &str) -> String {
     if text.starts_with(['/', '.', '~']) {
         return format!("did you mean local:{text}? {EXPECTED}");

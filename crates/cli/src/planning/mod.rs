@@ -38,7 +38,7 @@ pub struct Surroundings {
     pub uid: u32,
     /// Effective group id.
     pub gid: u32,
-    /// A seed that nobody used before.
+    /// A new seed.
     pub seed: u64,
 }
 

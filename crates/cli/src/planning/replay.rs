@@ -233,7 +233,7 @@ fn targets(
     Ok((first, more))
 }
 
-/// What nobody would replay, or replay on, was not meant.
+/// A load, or a target, that no client would get was not meant.
 fn refuse_idle(what: &str, count: usize, clients: u32) -> Result<(), Error> {
     if count <= clients as usize {
         return Ok(());
@@ -246,7 +246,7 @@ fn refuse_idle(what: &str, count: usize, clients: u32) -> Result<(), Error> {
     .with_help(format!("use --clients {count}, or more")))
 }
 
-/// An option that nothing would heed was not meant either.
+/// Nor was an option of a layer that is not there.
 fn refuse_options_without_layer(
     options: &ReplayOptions,
     layers: &[LayerTargets],

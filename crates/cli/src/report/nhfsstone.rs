@@ -358,7 +358,7 @@ mod tests {
             lookup.starts_with("lookup     34%    67.00%      670      1.34       2.00 "),
             "{lookup}"
         );
-        // Calls that nobody asked for have a row and a time of their own, too.
+        // Calls that were not asked for have a row and a time of their own, too.
         let other = "\nsequence    0%    33.00%      330      0.66       2.00    33.00%\n";
         assert!(text.contains(other), "{text}");
         let line = "\n2 sec 1000 calls 500.00 calls/sec 2.00 msec/call\n";

@@ -90,7 +90,7 @@ fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
         ranks.value(times.count - beyond.min(times.count))
     };
     let mut point = Point::new(place, seconds(value));
-    // The left end is dense however few are the fastest: nobody asks for the tail there.
+    // The left end is dense however few are the fastest: the tail is not there.
     let quantile = (1.0 - 1.0 / place).max(0.5);
     point.is_sparse = !percentile::is_rank_known(times.count, quantile);
     let is_named = is_last || is_nine(place);

@@ -252,7 +252,7 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
         },
         run_once: run.flags.run_once,
         skip_cleanup: run.flags.skip_cleanup,
-        // dbench works in what an earlier run has left over. Nobody was asked here,
+        // dbench works in what an earlier run has left over. No one was asked here,
         // so what may be a run of another host stays.
         left_over: LeftOverPolicy::RemoveIfOver,
         trunc_io_bytes: run.trunc_io,

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_that_nobody_could_make_is_refused() {
+    fn a_mix_that_cannot_be_made_is_refused() {
         let changes: [(&str, Change); 18] = [
             ("procedures", |plan| {
                 mix_of(plan).counts[0].operation = OpKind::OpenX

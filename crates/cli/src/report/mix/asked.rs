@@ -7,7 +7,7 @@ use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::plan::{Access, MixPlan, Popularity};
 
-/// What the mix's source counted and nobody asks that is named.
+/// Operations of the mix's source that are left out and named.
 const LEFT_OUT_MAX: usize = 8;
 
 /// The file set, how it is worked on, and the seed.

@@ -1,7 +1,7 @@
 //! The width of what a report is read on, and prose that keeps to it.
 //!
-//! Reports stay functions of the record and a page. Where nobody knows how wide the reader's
-//! page is, it has 80 columns: what does not fit there is in the record and in its other forms.
+//! Reports stay functions of the record and a page. Where the width of the reader's page is not
+//! known, it has 80 columns: what does not fit there is in the record and in its other forms.
 
 /// Columns of a terminal that says nothing else.
 const COLUMNS: usize = 80;
