@@ -4,112 +4,94 @@
 //! counts from when it was due.
 
 use super::caller::{Caller, Companion, Done};
-use super::course::Course;
-use super::kernel::Kernel;
-use crate::clock::Clock;
-use crate::processors::ThreadMark;
+use super::clients::{ClientGroup, Mailbox};
+use super::pacer::Pacer;
+use crate::time::Time;
 use filestone_model::failure::StatusSpace;
-use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::measure::processors::ThreadTime;
 use filestone_model::measure::{Role, Sample};
-use filestone_model::mix::Counters;
-use filestone_model::mix::feedback::Group;
 use filestone_model::operation::{Answer, Completion, OpKind, Outcome, Ticket};
+use filestone_model::plan::{MixPlan, Plan};
 use filestone_model::time::Moment;
 use rustix::io::Errno;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Longest sleep at a time, so that somebody who stops the run need not wait.
-const NAP: Duration = Duration::from_millis(20);
+/// Longest wait at a time, so that a client whose group has ended ends, too.
+const NAP_NANOS: u64 = 20_000_000;
 /// While the counters are awaited that say whether enough calls have been made.
-const COUNT_NAP: Duration = Duration::from_millis(1);
+const COUNT_NAP_NANOS: u64 = 1_000_000;
+
+/// What one client does to its files.
+pub(super) trait SystemCalls {
+    /// What has to be done first, so that an operation of this kind can be.
+    fn before(&self, kind: OpKind) -> Option<Companion>;
+
+    /// Carries out an operation of this kind.
+    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno>;
+
+    /// What has to be done afterwards.
+    fn after(&self) -> Option<Companion>;
+
+    /// Carries out an operation that keeps the set in its proportions.
+    fn accompany(&mut self, companion: Companion) -> Result<Done, Errno>;
+
+    /// Why no operation can succeed any more, after one has failed.
+    fn lost(&self) -> Option<String>;
+}
+
+impl SystemCalls for Caller {
+    fn before(&self, kind: OpKind) -> Option<Companion> {
+        Caller::before(self, kind)
+    }
+
+    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno> {
+        Caller::carry_out(self, kind)
+    }
+
+    fn after(&self) -> Option<Companion> {
+        Caller::after(self)
+    }
+
+    fn accompany(&mut self, companion: Companion) -> Result<Done, Errno> {
+        Caller::accompany(self, companion)
+    }
+
+    fn lost(&self) -> Option<String> {
+        self.place().lost()
+    }
+}
 
 /// What all clients share.
 pub(super) struct Shared<'run> {
     pub stop: &'run AtomicBool,
-    pub clock: Clock,
     pub window_start: Moment,
     pub window_end: Moment,
     pub feedback: bool,
 }
 
-/// The clients of one mount.
-pub(super) struct Company {
-    group: Mutex<Group>,
-    /// The counters; `None` without feedback.
-    pub kernel: Option<Kernel>,
-    /// Those of all mounts, which nhfsstone's arithmetic looks at, and what they were at the start.
-    pub all: Option<(Kernel, Counters)>,
-    /// Enough calls have been made.
-    pub is_over: AtomicBool,
-    corrections: Mutex<Vec<CorrectionRecord>>,
-}
-
-impl Company {
-    pub fn new(group: Group, kernel: Option<Kernel>, all: Option<(Kernel, Counters)>) -> Self {
+impl<'run> Shared<'run> {
+    pub fn of(plan: &Plan, mix: &MixPlan, stop: &'run AtomicBool) -> Self {
+        let window_start = Moment::from_nanos(plan.warm_up_ns);
         Self {
-            group: Mutex::new(group),
-            kernel,
-            all,
-            is_over: AtomicBool::new(false),
-            corrections: Mutex::default(),
+            stop,
+            window_start,
+            window_end: plan
+                .duration_ns
+                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            feedback: mix.local.feedback,
         }
-    }
-
-    /// Ends its clients.
-    pub fn end(&self) {
-        self.is_over.store(true, Ordering::Relaxed);
-    }
-
-    /// The group, for a moment.
-    pub fn group(&self) -> MutexGuard<'_, Group> {
-        // Nothing can panic while it is held.
-        self.group.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The corrections made so far.
-    pub fn corrections(&self) -> MutexGuard<'_, Vec<CorrectionRecord>> {
-        self.corrections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What a client shows to the coordinator.
-#[derive(Default)]
-pub(super) struct Board {
-    samples: Mutex<Vec<Sample>>,
-    /// When its next operation is due, in nanoseconds.
-    pub due: AtomicU64,
-    /// When it carries out no more, in nanoseconds; 0 before.
-    pub done_at: AtomicU64,
-}
-
-impl Board {
-    /// Takes what ended before `until`, in the order in which it did.
-    pub fn drain(&self, until: Moment, mut enter: impl FnMut(&Sample)) {
-        let mut samples = self.samples();
-        let count = samples.partition_point(|sample| sample.completion.done < until);
-        for sample in samples.drain(..count) {
-            enter(&sample);
-        }
-    }
-
-    fn samples(&self) -> MutexGuard<'_, Vec<Sample>> {
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One client.
-pub(super) struct Client<'run> {
+pub(super) struct Client<'run, C, T> {
     pub number: u32,
-    pub caller: Caller,
-    pub course: Course,
-    pub company: &'run Company,
-    pub board: &'run Board,
+    pub caller: C,
+    pub pacer: Pacer,
+    pub group: &'run ClientGroup,
+    pub mailbox: &'run Mailbox,
     pub shared: &'run Shared<'run>,
+    pub time: T,
     pub free_at: Moment,
 }
 
@@ -127,78 +109,102 @@ pub(super) struct ClientEnd {
     pub thread: ThreadTime,
 }
 
-enum Step {
+/// Whether a client has more to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
     Going,
     Ended,
     Lost(String),
 }
 
-impl Client<'_> {
+/// What an operation is, and when it became what.
+struct Begun {
+    kind: OpKind,
+    role: Role,
+    due: Moment,
+    ready: Moment,
+    sent: Moment,
+}
+
+impl<C: SystemCalls, T: Time> Client<'_, C, T> {
     /// Runs to the end. The caller is given back, to put its place right.
-    pub fn run(mut self) -> (ClientEnd, Caller) {
-        let mut end = ClientEnd {
-            client: self.number,
-            ..ClientEnd::default()
-        };
+    pub fn run(mut self) -> (ClientEnd, C) {
         let mut opened = None;
-        loop {
+        let lost = loop {
             if self.free_at >= self.shared.window_start {
-                opened.get_or_insert_with(ThreadMark::now);
+                opened.get_or_insert_with(|| self.time.thread_mark());
             }
             match self.step() {
                 Step::Going => {}
-                Step::Ended => break,
-                Step::Lost(why) => {
-                    end.lost = Some(why);
-                    break;
-                }
+                Step::Ended => break None,
+                Step::Lost(why) => break Some(why),
             }
-        }
-        let now = self.shared.clock.now();
-        self.board
-            .done_at
-            .store(now.nanos().max(1), Ordering::Release);
-        end.was_stopped = self.is_stopped() && now < self.shared.window_end;
-        let by_time = !self.is_stopped() && !self.company.is_over.load(Ordering::Relaxed);
-        if by_time && end.lost.is_none() {
-            let (opened, closed) = (self.shared.window_start, self.shared.window_end);
-            let pause_ns = self.company.group().pause_ns();
-            end.skipped = self.course.skip(opened, closed, pause_ns);
-        }
-        let now = ThreadMark::now();
+        };
+        let mut end = self.end(lost);
+        let now = self.time.thread_mark();
         end.thread = opened.unwrap_or(now).until(now, self.number);
         (end, self.caller)
     }
 
-    fn step(&mut self) -> Step {
-        let due = self.course.due(self.free_at);
-        self.board.due.store(due.nanos(), Ordering::Relaxed);
-        if due >= self.shared.window_end || self.free_at >= self.shared.window_end {
-            self.wait(self.shared.window_end);
+    /// Says how it ended, and counts what was due and never begun.
+    pub fn end(&mut self, lost: Option<String>) -> ClientEnd {
+        let now = self.time.now();
+        let done_at = now.nanos().max(1);
+        self.mailbox.done_at.store(done_at, Ordering::Release);
+        let mut end = ClientEnd {
+            client: self.number,
+            was_stopped: self.is_stopped() && now < self.shared.window_end,
+            lost,
+            ..ClientEnd::default()
+        };
+        if end.lost.is_none() && !self.is_stopped() && !self.group.is_over() {
+            let (opened, closed) = (self.shared.window_start, self.shared.window_end);
+            end.skipped = self.pacer.skip(opened, closed, self.group.pause_ns());
+        }
+        end
+    }
+
+    /// Waits for the next operation to be due, and carries it out.
+    pub fn step(&mut self) -> Step {
+        let due = self.pacer.due(self.free_at);
+        self.mailbox.due.store(due.nanos(), Ordering::Relaxed);
+        let window_end = self.shared.window_end;
+        if due >= window_end || self.free_at >= window_end {
+            self.wait(window_end);
             return Step::Ended;
         }
         self.wait(due);
-        if self.is_stopped() || !self.may_go_on() {
+        if self.is_stopped() || self.group.is_over() {
             return Step::Ended;
         }
-        let ready = due.max(self.free_at);
-        let kind = self.course.choose(&mut self.company.group());
-        let Some(kind) = kind else {
-            return Step::Lost("the mix has nothing that could be asked".into());
-        };
-        let mut claimed = Vec::with_capacity(3);
-        let mut lost = None;
-        if let Some(companion) = self.caller.before(kind) {
-            lost = self.accompany(companion, &mut claimed);
+        if self.awaits_counters() {
+            let now = self.time.now();
+            self.time.wait(now.after_nanos(COUNT_NAP_NANOS));
+            return Step::Going;
         }
-        let sent = self.shared.clock.now().max(ready);
+        // In a statement of its own, so that the arithmetic is not held meanwhile.
+        let kind = self.pacer.choose(&mut self.group.arithmetic());
+        match kind {
+            None => Step::Lost("the mix has nothing that could be asked".into()),
+            Some(kind) => self.operate(kind, due),
+        }
+    }
+
+    /// Carries out an operation, and what keeps the set in its proportions.
+    fn operate(&mut self, kind: OpKind, due: Moment) -> Step {
+        let ready = due.max(self.free_at);
+        let mut claimed = Vec::with_capacity(3);
+        let before = self.caller.before(kind);
+        let mut lost = before.and_then(|companion| self.accompany(companion, &mut claimed));
+        let begun = Begun {
+            kind,
+            role: Role::Measured,
+            due,
+            ready,
+            sent: self.time.now().max(ready),
+        };
         let result = self.caller.carry_out(kind);
-        lost = lost.or(self.record(
-            (kind, Role::Measured),
-            [due, ready, sent],
-            result,
-            &mut claimed,
-        ));
+        lost = lost.or(self.record(&begun, result, &mut claimed));
         if let Some(companion) = self.caller.after() {
             lost = lost.or(self.accompany(companion, &mut claimed));
         }
@@ -209,96 +215,96 @@ impl Client<'_> {
         }
     }
 
-    /// Tells the group and the course what has been done.
+    /// Tells the arithmetic and the pacer what has been done.
     fn enter(&mut self, kind: OpKind, claimed: &[Done]) {
-        let mut group = self.company.group();
-        group.carried_out(kind, claimed.iter().flat_map(|done| done.claims));
-        let pause_ns = group.pause_ns();
-        drop(group);
-        self.course.end(claimed, pause_ns);
+        let mut arithmetic = self.group.arithmetic();
+        arithmetic.carried_out(kind, claimed.iter().flat_map(|done| done.claims));
+        let pause_ns = arithmetic.pause_ns();
+        drop(arithmetic);
+        self.pacer.end(claimed, pause_ns);
     }
 
     fn accompany(&mut self, companion: Companion, claimed: &mut Vec<Done>) -> Option<String> {
-        let sent = self.shared.clock.now();
+        let sent = self.time.now();
+        let begun = Begun {
+            kind: companion.kind,
+            role: Role::Companion,
+            due: sent,
+            ready: sent,
+            sent,
+        };
         let result = self.caller.accompany(companion);
-        self.record(
-            (companion.kind, Role::Companion),
-            [sent; 3],
-            result,
-            claimed,
-        )
+        self.record(&begun, result, claimed)
     }
 
     /// Notes how an operation ended; says so if the mount is gone.
     fn record(
         &mut self,
-        (kind, role): (OpKind, Role),
-        [due, ready, sent]: [Moment; 3],
+        begun: &Begun,
         result: Result<Done, Errno>,
         claimed: &mut Vec<Done>,
     ) -> Option<String> {
-        let done = self.shared.clock.now().max(sent);
+        let done = self.time.now().max(begun.sent);
         self.free_at = done;
         let (outcome, what) = match result {
             Ok(what) => (Outcome::Ok, what),
             Err(errno) => {
                 let number = errno.raw_os_error().unsigned_abs();
                 let outcome = Outcome::Failed(StatusSpace::Errno.failure(number));
-                (outcome, Done::calls(kind, 1))
+                (outcome, Done::calls(begun.kind, 1))
             }
         };
         claimed.push(what);
-        let completion = Completion {
-            ticket: Ticket {
-                client: self.number,
-                slot: 0,
+        self.mailbox.samples().push(Sample {
+            kind: begun.kind,
+            role: begun.role,
+            due: begun.due,
+            ready: begun.ready,
+            completion: Completion {
+                ticket: Ticket {
+                    client: self.number,
+                    slot: 0,
+                },
+                outcome,
+                answer: Answer::Plain,
+                usable: Moment::ZERO,
+                sent: begun.sent,
+                done,
+                calls: u32::try_from(what.sum()).unwrap_or(u32::MAX),
+                retransmissions: 0,
+                bytes_sent: 0,
+                bytes_received: 0,
+                data_bytes: u32::try_from(what.data_bytes).unwrap_or(u32::MAX),
             },
-            outcome,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
-            sent,
-            done,
-            calls: u32::try_from(what.sum()).unwrap_or(u32::MAX),
-            retransmissions: 0,
-            bytes_sent: 0,
-            bytes_received: 0,
-            data_bytes: u32::try_from(what.data_bytes).unwrap_or(u32::MAX),
-        };
-        self.board.samples().push(Sample {
-            kind,
-            role,
-            due,
-            ready,
-            completion,
         });
         match outcome {
             Outcome::Ok => None,
-            _ => self.caller.place().lost(),
+            _ => self.caller.lost(),
         }
     }
 
     /// By nhfsstone's arithmetic every process looks at the counters by itself.
     fn look_at_counters(&mut self) -> Step {
         let now = self.free_at;
-        if !self.course.wants_counters(now) {
+        if !self.pacer.wants_counters(now) {
             return Step::Going;
         }
-        let seen = match &self.company.all {
+        let seen = match &self.group.all {
             // Without counters its own claims are all that there is.
-            None => self.company.group().asked(),
+            None => self.group.arithmetic().asked(),
             Some((kernel, before)) => match kernel.read() {
                 Ok(counters) => counters.since(before).calls,
                 Err(error) => return Step::Lost(error.to_string()),
             },
         };
-        match self.course.correct(now, &seen) {
+        match self.pacer.correct(now, &seen) {
             None => {
-                self.company.is_over.store(true, Ordering::Relaxed);
+                self.group.end();
                 Step::Ended
             }
             Some(correction) => {
                 if self.shared.feedback {
-                    self.company.corrections().push(correction);
+                    self.group.corrections().push(correction);
                 }
                 Step::Going
             }
@@ -309,29 +315,20 @@ impl Client<'_> {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether calls are still to be made. When, by the estimate, they have been, the counters
-    /// are awaited.
-    fn may_go_on(&self) -> bool {
-        loop {
-            if self.company.is_over.load(Ordering::Relaxed) || self.is_stopped() {
-                return false;
-            }
-            let counts =
-                !self.course.counts_by_itself() && self.free_at >= self.shared.window_start;
-            if !counts || !self.company.group().seems_complete() {
-                return true;
-            }
-            std::thread::sleep(COUNT_NAP);
-        }
+    /// Whether, by the estimate, enough calls have been made: then the counters decide.
+    fn awaits_counters(&self) -> bool {
+        !self.pacer.counts_by_itself()
+            && self.free_at >= self.shared.window_start
+            && self.group.arithmetic().seems_complete()
     }
 
     fn wait(&self, until: Moment) {
-        while !self.is_stopped() && !self.company.is_over.load(Ordering::Relaxed) {
-            let left = until.nanos_since(self.shared.clock.now());
-            if left == 0 {
+        while !self.is_stopped() && !self.group.is_over() {
+            let now = self.time.now();
+            if now >= until {
                 return;
             }
-            std::thread::sleep(Duration::from_nanos(left).min(NAP));
+            self.time.wait(until.min(now.after_nanos(NAP_NANOS)));
         }
     }
 }

@@ -7,15 +7,13 @@
 use super::mounted::Mounted;
 use crate::control::go_on;
 use crate::error::RunError;
+use crate::time::Time;
 use filestone_model::mix::{Counters, MixError, counters};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 /// How long the traffic of others is watched before the run: nhfsstone's.
-const BACKGROUND: Duration = Duration::from_secs(2);
-/// How often somebody who stops the run is looked for meanwhile.
-const NAP: Duration = Duration::from_millis(50);
+const BACKGROUND_SECONDS: u64 = 2;
 
 /// Counters of some mounts, or of the whole host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,25 +95,27 @@ impl Kernel {
     }
 
     /// Calls per second of others; refuses the run if there are too many.
-    pub fn background(&self, max_per_s: u32, stop: &AtomicBool) -> Result<f64, RunError> {
-        let began = Instant::now();
+    pub fn background(
+        &self,
+        max_per_s: u32,
+        stop: &AtomicBool,
+        time: &impl Time,
+    ) -> Result<f64, RunError> {
+        let began = time.now();
         let before = self.read()?;
-        while began.elapsed() < BACKGROUND {
-            go_on(stop)?;
-            std::thread::sleep(NAP);
-        }
+        time.wait(began.after_nanos(BACKGROUND_SECONDS * 1_000_000_000));
+        go_on(stop)?;
         let calls = self.read()?.since(&before).total;
-        let per_s = calls as f64 / began.elapsed().as_secs_f64();
-        if calls <= u64::from(max_per_s) * BACKGROUND.as_secs() {
+        let per_s = calls as f64 / (time.now().nanos_since(began) as f64 / 1e9);
+        if calls <= u64::from(max_per_s) * BACKGROUND_SECONDS {
             return Ok(per_s);
         }
         Err(RunError::Unsuitable(
             format!("too much background activity ({per_s:.0} calls/sec)"),
             Some(format!(
-                "{} grew by {calls} calls in {} s without us: end what else uses it, or run with \
-                 --no-feedback",
+                "{} grew by {calls} calls in {BACKGROUND_SECONDS} s without us: end what else \
+                 uses it, or run with --no-feedback",
                 self.source(),
-                BACKGROUND.as_secs()
             )),
         ))
     }

@@ -2,15 +2,15 @@
 //! kind at a time, and what the kernel has counted of them.
 
 use super::caller::{Caller, Committing};
-use super::client::Company;
+use super::clients::ClientGroup;
 use super::kernel::Kernel;
 use crate::control::go_on;
 use crate::error::RunError;
+use crate::time::Time;
 use filestone_model::mix::Counters;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::MixCount;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 /// How long it may take in all.
 pub(super) const LEARN_SECONDS: f64 = 5.0;
@@ -18,64 +18,63 @@ pub(super) const LEARN_SECONDS: f64 = 5.0;
 const BURST: usize = 16;
 const BURST_MIN: usize = 4;
 /// What a system call leaves to be sent afterwards has been sent then, and counted.
-const AFTERWARDS: Duration = Duration::from_millis(20);
+const AFTERWARDS_NANOS: u64 = 20_000_000;
 /// A COMMIT is caused by an operation if it is so in most cases.
 const COMMITS_MIN: f64 = 0.5;
 
-/// Learns of each mount what its clients' operations become. Nothing of it is measured.
-pub(super) fn learn_all(
-    companies: &[Company],
-    (callers, places): (&mut [Caller], &[usize]),
+/// Learns of one mount what its clients' operations become, in a share of the time that there is.
+/// Nothing of it is measured.
+pub(super) fn learn(
+    group: &ClientGroup,
+    callers: Vec<&mut Caller>,
     counts: &[MixCount],
+    share: f64,
     stop: &AtomicBool,
+    time: &impl Time,
 ) -> Result<(), RunError> {
-    for (place, company) in companies.iter().enumerate() {
-        let Some(kernel) = &company.kernel else {
-            continue;
-        };
-        let of_company = callers.iter_mut().zip(places);
-        let of_company = of_company.filter(|(_, of)| **of == place);
-        let mut learning = Learning {
-            company,
-            kernel,
-            callers: of_company.map(|(caller, _)| caller).collect(),
-            burst: Duration::from_secs_f64(
-                LEARN_SECONDS / (companies.len() * counts.len().max(1)) as f64,
-            ),
-            next: 0,
-        };
-        learning.learn(counts, stop)?;
-    }
-    Ok(())
+    let Some(kernel) = &group.kernel else {
+        return Ok(());
+    };
+    let seconds = LEARN_SECONDS * share / counts.len().max(1) as f64;
+    let mut learning = Learning {
+        group,
+        kernel,
+        callers,
+        burst_nanos: (seconds * 1e9) as u64,
+        next: 0,
+        time,
+    };
+    learning.learn(counts, stop)
 }
 
 /// The clients of one mount.
-struct Learning<'run> {
-    company: &'run Company,
+struct Learning<'run, T> {
+    group: &'run ClientGroup,
     kernel: &'run Kernel,
     callers: Vec<&'run mut Caller>,
     /// How long a burst may take.
-    burst: Duration,
+    burst_nanos: u64,
     /// Whose turn it is.
     next: usize,
+    time: &'run T,
 }
 
-impl Learning<'_> {
+impl<T: Time> Learning<'_, T> {
     fn learn(&mut self, counts: &[MixCount], stop: &AtomicBool) -> Result<(), RunError> {
-        let untaught = self.company.group().clone();
+        let untaught = self.group.arithmetic().clone();
         let mut calls = 0;
         for count in counts {
             go_on(stop)?;
             calls += self.burst_of(count.operation)?;
             if count.operation == OpKind::Commit
-                && self.company.group().own_calls(OpKind::Commit) < COMMITS_MIN
+                && self.group.arithmetic().own_calls(OpKind::Commit) < COMMITS_MIN
             {
                 self.commit_directly()?;
             }
         }
         if calls == 0 {
             // Counters that stand still teach nothing.
-            *self.company.group() = untaught;
+            *self.group.arithmetic() = untaught;
         }
         Ok(())
     }
@@ -83,17 +82,19 @@ impl Learning<'_> {
     /// Operations of one kind; how many calls were counted of them.
     fn burst_of(&mut self, kind: OpKind) -> Result<u64, RunError> {
         let before = self.kernel.read()?;
-        let began = Instant::now();
+        let began = self.time.now();
         for number in 0..BURST {
-            if number >= BURST_MIN && began.elapsed() >= self.burst {
+            let elapsed = self.time.now().nanos_since(began);
+            if number >= BURST_MIN && elapsed >= self.burst_nanos {
                 break;
             }
             self.one_of(kind);
         }
-        std::thread::sleep(AFTERWARDS);
+        let now = self.time.now();
+        self.time.wait(now.after_nanos(AFTERWARDS_NANOS));
         let calls: Counters = self.kernel.read()?.since(&before);
-        let seconds = began.elapsed().as_secs_f64();
-        self.company.group().learn(seconds, &calls);
+        let seconds = self.time.now().nanos_since(began) as f64 / 1e9;
+        self.group.arithmetic().learn(seconds, &calls);
         Ok(calls.total)
     }
 
@@ -114,17 +115,17 @@ impl Learning<'_> {
             done.extend(caller.accompany(companion));
         }
         let parts = done.iter().flat_map(|done| done.claims);
-        self.company.group().carried_out(kind, parts);
+        self.group.arithmetic().carried_out(kind, parts);
     }
 
     /// The other way to cause a COMMIT; the first one stays if that is none, either.
     fn commit_directly(&mut self) -> Result<(), RunError> {
-        let by_cache = self.company.group().clone();
+        let by_cache = self.group.arithmetic().clone();
         self.commit_by(Committing::Direct);
-        self.company.group().forget(OpKind::Commit);
+        self.group.arithmetic().forget(OpKind::Commit);
         self.burst_of(OpKind::Commit)?;
-        if self.company.group().own_calls(OpKind::Commit) < COMMITS_MIN {
-            *self.company.group() = by_cache;
+        if self.group.arithmetic().own_calls(OpKind::Commit) < COMMITS_MIN {
+            *self.group.arithmetic() = by_cache;
             self.commit_by(Committing::Cached);
         }
         Ok(())

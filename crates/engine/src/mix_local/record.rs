@@ -1,10 +1,10 @@
 //! What a run came to, and the record that is made of it.
 
 use super::caller::Caller;
-use super::client::{ClientEnd, Company, Shared};
+use super::client::ClientEnd;
+use super::clients::ClientGroup;
 use super::watch::Coordinator;
 use crate::clock::Clock;
-use crate::error::RunError;
 use crate::run::Course;
 use filestone_model::measure::mix_record::{
     CorrectionRecord, CountedAsRecord, FileSetRecord, MixOperationRecord, MixRecord,
@@ -23,98 +23,139 @@ use std::time::SystemTime;
 /// What a run came to, before it is a record.
 pub(super) struct Measured {
     assembly: Assembly,
-    clock: Clock,
-    started_at: SystemTime,
+    timing: Timing,
     window_end: Moment,
     end: RunEnd,
     lost: Vec<String>,
     clients: u64,
-    /// Calls that were asked, by procedure.
-    asked: Calls,
-    /// Calls on the wire, and where they were counted; `None` without feedback.
-    seen: Option<(Counters, String)>,
-    corrections: Vec<CorrectionRecord>,
-    /// What could not be caused, of all mounts together.
-    limits: Vec<WireLimitRecord>,
-    /// Whether all mounts are of NFSv4.
-    is_v4: bool,
+    together: Together,
     pub callers: Vec<Caller>,
     pub file_set: FileSetRecord,
     pub background: f64,
     pub left_behind: Option<String>,
-    /// Who had the processors while the clients ran.
-    used: ProcessorTime,
     /// What the clients' threads came to.
     threads: Vec<ThreadTime>,
+}
+
+/// When a run was, by which clock, and who had the processors meanwhile.
+pub(super) struct Timing {
+    pub started_at: SystemTime,
+    pub used: ProcessorTime,
+    pub clock: Clock,
+}
+
+/// Something that could not be taken away or given up, and why.
+pub(super) struct NotLeft {
+    pub path: String,
+    pub reason: String,
+}
+
+/// What the kernel counted of all mounts together.
+struct Seen {
+    counters: Counters,
+    source: String,
+}
+
+impl Seen {
+    fn and(self, more: Seen) -> Seen {
+        Seen {
+            counters: self.counters.plus(&more.counters),
+            source: format!("{}; {}", self.source, more.source),
+        }
+    }
+}
+
+/// What the clients of all mounts came to together.
+struct Together {
+    /// Calls that were asked, by procedure.
+    asked: Calls,
+    /// Calls on the wire; `None` without feedback.
+    seen: Option<Seen>,
+    corrections: Vec<CorrectionRecord>,
+    /// What could not be caused.
+    limits: Vec<WireLimitRecord>,
+    /// Whether all mounts are of NFSv4.
+    is_v4: bool,
+}
+
+impl Together {
+    fn of(coordinator: &Coordinator<'_>) -> Self {
+        let mut together = Self {
+            asked: Calls::default(),
+            seen: None,
+            corrections: Vec::new(),
+            limits: Vec::new(),
+            is_v4: true,
+        };
+        for (index, group) in coordinator.clients.groups.iter().enumerate() {
+            // A mount that is gone has no counters any more.
+            together.add(group, coordinator.seen(index).unwrap_or_default());
+        }
+        together
+            .corrections
+            .sort_by_key(|correction| correction.at_ns);
+        together
+    }
+
+    /// Adds what the clients of one mount came to.
+    fn add(&mut self, group: &ClientGroup, counters: Counters) {
+        let arithmetic = group.arithmetic();
+        let of_group = arithmetic.asked();
+        for (kind, sum) in self.asked.iter_mut() {
+            *sum = sum.saturating_add(of_group[kind]);
+        }
+        self.corrections.append(&mut group.corrections());
+        let Some(kernel) = &group.kernel else {
+            return;
+        };
+        add_limits(&mut self.limits, arithmetic.limits());
+        self.is_v4 &= arithmetic.is_v4();
+        let more = Seen {
+            counters,
+            source: kernel.source(),
+        };
+        self.seen = Some(match self.seen.take() {
+            None => more,
+            Some(sum) => sum.and(more),
+        });
+    }
 }
 
 impl Measured {
     pub fn new(
         mut coordinator: Coordinator<'_>,
-        (companies, shared): (&[Company], &Shared<'_>),
-        (started_at, used): (SystemTime, ProcessorTime),
         ends: Vec<(ClientEnd, Caller)>,
-    ) -> Result<Self, RunError> {
+        timing: Timing,
+    ) -> Self {
         let (mut ends, callers): (Vec<ClientEnd>, Vec<Caller>) = ends.into_iter().unzip();
         ends.sort_by_key(|end| end.client);
-        let window_end = coordinator.close(&ends);
-        let mut asked = Calls::default();
-        let mut corrections = Vec::new();
-        let mut seen: Option<(Counters, String)> = None;
-        let mut limits = Vec::new();
-        let mut is_v4 = true;
-        for (place, company) in companies.iter().enumerate() {
-            let of_company = company.group().asked();
-            for (kind, sum) in asked.iter_mut() {
-                *sum = sum.saturating_add(of_company[kind]);
-            }
-            if company.kernel.is_some() {
-                add_limits(&mut limits, company.group().limits());
-                is_v4 &= company.group().is_v4();
-            }
-            corrections.append(&mut company.corrections());
-            if let Some(kernel) = &company.kernel {
-                // A mount that is gone has no counters any more.
-                let more = coordinator.seen(place).unwrap_or_default();
-                seen = Some(match seen {
-                    None => (more, kernel.source()),
-                    Some((sum, source)) => {
-                        (sum.plus(&more), format!("{source}; {}", kernel.source()))
-                    }
-                });
-            }
-        }
-        corrections.sort_by_key(|correction| correction.at_ns);
-        let lost: Vec<String> = ends.iter().filter_map(|end| end.lost.clone()).collect();
-        let lost_all = coordinator.failed.clone();
-        let lost_all = lost_all.or(lost.first().filter(|_| lost.len() == ends.len()).cloned());
-        let end = if let Some(message) = lost_all {
-            RunEnd::TargetLost { message }
-        } else if ends.iter().any(|end| end.was_stopped) {
-            RunEnd::Interrupted
-        } else {
-            RunEnd::Finished
-        };
-        Ok(Self {
+        Self {
+            window_end: coordinator.close(&ends),
+            end: end_of(&ends, coordinator.failed.take()),
+            together: Together::of(&coordinator),
             assembly: coordinator.assembly,
-            clock: shared.clock.clone(),
-            started_at,
-            window_end,
-            end,
-            lost,
+            timing,
+            lost: ends.iter().filter_map(|end| end.lost.clone()).collect(),
             clients: ends.len() as u64,
-            asked,
-            seen,
-            corrections,
-            limits,
-            is_v4,
             callers,
             file_set: FileSetRecord::default(),
             background: 0.0,
             left_behind: None,
-            used,
             threads: ends.iter().map(|end| end.thread).collect(),
-        })
+        }
+    }
+}
+
+/// How the run ended: lost if the counters, or all clients, are.
+fn end_of(ends: &[ClientEnd], failed: Option<String>) -> RunEnd {
+    let mut lost = ends.iter().filter_map(|end| end.lost.clone());
+    let is_lost = ends.iter().all(|end| end.lost.is_some());
+    if let Some(message) = failed.or_else(|| lost.next().filter(|_| is_lost)) {
+        RunEnd::TargetLost { message }
+    } else if ends.iter().any(|end| end.was_stopped) {
+        RunEnd::Interrupted
+    } else {
+        RunEnd::Finished
     }
 }
 
@@ -137,42 +178,42 @@ pub(super) fn record(
     mix: &MixPlan,
     target: Target,
     measured: Measured,
-    left: Result<(), (String, String)>,
+    left: Result<(), NotLeft>,
 ) -> RunRecord {
     let window_start = Moment::from_nanos(plan.warm_up_ns);
     let window_ns = measured.window_end.nanos_since(window_start);
     let (intervals, ticks, mut totals) = measured.assembly.conclude(plan, measured.window_end);
     // Its clients are its threads; how busy they are says nothing.
     totals.workers.clear();
-    let is_v4 = measured.is_v4;
-    let mut mix_record = mix_record(mix, (&measured.asked, is_v4), measured.seen.as_ref());
+    let together = measured.together;
+    let mut mix_record = mix_record(mix, &together);
     mix_record.file_set = measured.file_set;
     mix_record.in_flight_mean = totals.in_flight_mean;
     mix_record.in_flight_by_littles_law =
         totals.achieved_load_ops_per_s * totals.service_time_ns.mean / 1e9;
     if let Some(wire) = &mut mix_record.wire {
         wire.background_calls_per_s = measured.background;
-        wire.corrections = measured.corrections;
+        wire.corrections = together.corrections;
         let is_exact = mix.local.arithmetic == FeedbackArithmetic::Exact;
         if is_exact {
-            wire.limits = limits(mix, wire, (&measured.limits, window_ns));
+            wire.limits = limits(mix, wire, &together.limits, window_ns);
         }
     }
     let course = Course {
         plan,
         target,
-        clock: (&measured.clock, "threads"),
-        started_at: measured.started_at,
+        clock: (&measured.timing.clock, "threads"),
+        started_at: measured.timing.started_at,
         window_ns,
         end: measured.end,
     };
     let mut record = RunRecord {
         mix: Some(mix_record),
-        processors: ProcessorsRecord::of(measured.used, window_ns, &measured.threads),
+        processors: ProcessorsRecord::of(measured.timing.used, window_ns, &measured.threads),
         ..course.record((intervals, ticks, totals))
     };
     record.caveats = caveat::find(&record);
-    if measured.seen.is_none() {
+    if together.seen.is_none() {
         let directory = record.target.export.clone();
         record.caveats.push(Caveat::NotSeenOnTheWire { directory });
     }
@@ -187,7 +228,10 @@ pub(super) fn record(
             first: first.clone(),
         });
     }
-    let named = |reason| (mix.file_set.name.clone(), reason);
+    let named = |reason| NotLeft {
+        path: mix.file_set.name.clone(),
+        reason,
+    };
     let left = left.err().or(measured.left_behind.map(named));
     let stays = left.map(|left| what_stays(mix, left));
     record.caveats.extend(stays);
@@ -195,7 +239,7 @@ pub(super) fn record(
 }
 
 /// A set that was to be removed, or to be left for the next run.
-fn what_stays(mix: &MixPlan, (path, reason): (String, String)) -> Caveat {
+fn what_stays(mix: &MixPlan, NotLeft { path, reason }: NotLeft) -> Caveat {
     if mix.remove_set {
         Caveat::LeftBehind { path, reason }
     } else {
@@ -208,15 +252,13 @@ fn percent(part: u64, of: u64) -> f64 {
 }
 
 /// What was wanted, asked and seen. Without counters, what was asked is what there is.
-fn mix_record(
-    mix: &MixPlan,
-    (asked, is_v4): (&Calls, bool),
-    seen: Option<&(Counters, String)>,
-) -> MixRecord {
+fn mix_record(mix: &MixPlan, together: &Together) -> MixRecord {
+    let asked = &together.asked;
     let asked_in_all: u64 = asked.values().sum();
+    let seen = together.seen.as_ref();
     let mut record = MixRecord {
         asked_calls: seen.is_none().then_some(asked_in_all),
-        wire: seen.map(|(counters, source)| wire_record(mix, (asked, is_v4), (counters, source))),
+        wire: seen.map(|seen| wire_record(mix, asked, together.is_v4, seen)),
         ..MixRecord::default()
     };
     for kind in OpKind::STATELESS {
@@ -250,13 +292,10 @@ fn mix_record(
 }
 
 /// All calls that the kernel counted, each in one row.
-fn wire_record(
-    mix: &MixPlan,
-    (asked, is_v4): (&Calls, bool),
-    (counters, source): (&Counters, &str),
-) -> WireRecord {
+fn wire_record(mix: &MixPlan, asked: &Calls, is_v4: bool, seen: &Seen) -> WireRecord {
+    let counters = &seen.counters;
     let mut wire = WireRecord {
-        source: source.to_owned(),
+        source: seen.source.clone(),
         calls: counters.total,
         ..WireRecord::default()
     };
@@ -300,7 +339,8 @@ fn wire_record(
 fn limits(
     mix: &MixPlan,
     wire: &WireRecord,
-    (learnt, window_ns): (&[WireLimitRecord], u64),
+    learnt: &[WireLimitRecord],
+    window_ns: u64,
 ) -> Vec<WireLimitRecord> {
     let seconds = window_ns.max(1) as f64 / 1e9;
     let load = wire.calls as f64 / seconds;

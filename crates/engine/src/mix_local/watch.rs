@@ -1,15 +1,16 @@
 //! The coordinator: it looks at the kernel's counters every two seconds, takes what clients
 //! have measured once per interval, and closes the books.
 
-use super::client::{Board, ClientEnd, Company, Shared};
+use super::client::{ClientEnd, Shared};
+use super::clients::{ClientGroup, Clients};
 use crate::control::Observer;
 use crate::error::RunError;
+use crate::time::Time;
 use filestone_model::measure::{Assembly, IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
 use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan, TICK_NANOS};
 use filestone_model::time::Moment;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -31,10 +32,7 @@ fn buffer(plan: &Plan) -> Box<IntervalBuffer> {
 /// Watches the clients of all mounts.
 pub(super) struct Coordinator<'run> {
     plan: &'run Plan,
-    companies: &'run [Company],
-    boards: &'run [Board],
-    /// Which company each client belongs to.
-    places: &'run [usize],
+    pub clients: Clients<'run>,
     shared: &'run Shared<'run>,
     /// Whether correcting is the coordinator's: by nhfsstone's arithmetic each client does it.
     corrects: bool,
@@ -42,48 +40,51 @@ pub(super) struct Coordinator<'run> {
     pub assembly: Assembly,
     interval_start: Moment,
     is_measuring: bool,
-    /// Each company's counters when its counting began.
+    /// Each group's counters when its counting began.
     before: Vec<Counters>,
     next_correction: Moment,
+    /// When it looked up last.
+    now: Moment,
     /// The counters could not be read any more.
     pub failed: Option<String>,
 }
 
 impl<'run> Coordinator<'run> {
     pub fn new(
-        (plan, mix): (&'run Plan, &MixPlan),
-        companies: &'run [Company],
-        (boards, places): (&'run [Board], &'run [usize]),
+        plan: &'run Plan,
+        mix: &MixPlan,
+        clients: Clients<'run>,
         shared: &'run Shared<'run>,
     ) -> Result<Self, RunError> {
         let mut assembly = Assembly::new(plan);
         // There is one recorder, whatever the plan says of workers.
         (1..plan.workers as usize).for_each(|worker| assembly.finish(worker));
-        let recorder = Recorder::new(buffer(plan), shared.window_start, shared.window_end);
-        let before = companies.iter().map(read).collect::<Result<_, _>>()?;
-        for company in companies {
-            company.group().restart();
-        }
-        Ok(Self {
+        let mut coordinator = Self {
             plan,
-            companies,
-            boards,
-            places,
+            clients,
             shared,
             corrects: mix.local.arithmetic == FeedbackArithmetic::Exact
                 || plan.arrivals.offered_load().is_none(),
-            recorder,
+            recorder: Recorder::new(buffer(plan), shared.window_start, shared.window_end),
             assembly,
             interval_start: shared.window_start,
             is_measuring: false,
-            before,
+            before: Vec::new(),
             next_correction: Moment::from_nanos(FIRST_CORRECTION_NS),
+            now: Moment::ZERO,
             failed: None,
-        })
+        };
+        coordinator.restart()?;
+        Ok(coordinator)
     }
 
     /// Waits for the threads' ends; corrects and takes intervals meanwhile.
-    pub fn watch<E>(&mut self, ends: &Receiver<E>, observer: &mut dyn Observer) -> Vec<E> {
+    pub fn watch<E>(
+        &mut self,
+        ends: &Receiver<E>,
+        time: &impl Time,
+        observer: &mut dyn Observer,
+    ) -> Vec<E> {
         let nap = match self.plan.count {
             Some(_) => COUNT_NAP_NANOS,
             None => NAP_NANOS,
@@ -95,14 +96,19 @@ impl<'run> Coordinator<'run> {
                 Err(RecvTimeoutError::Disconnected) => return all,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let now = self.shared.clock.now();
-            if let Err(error) = self.look(now) {
-                self.failed.get_or_insert(error.to_string());
-                self.companies.iter().for_each(Company::end);
-            }
-            while now >= self.next_boundary() && self.done_at().is_none() {
-                self.take_interval(self.next_boundary(), observer);
-            }
+            self.turn(time.now(), observer);
+        }
+    }
+
+    /// Does what is due at `now`: a look at the counters, the intervals that have ended.
+    pub fn turn(&mut self, now: Moment, observer: &mut dyn Observer) {
+        self.now = now;
+        if let Err(error) = self.look(now) {
+            self.failed.get_or_insert(error.to_string());
+            self.clients.end();
+        }
+        while now >= self.next_boundary() && self.clients.done_at().is_none() {
+            self.take_interval(self.next_boundary(), observer);
         }
     }
 
@@ -114,10 +120,10 @@ impl<'run> Coordinator<'run> {
             }
         }
         let is_due = now >= self.next_correction;
-        for place in 0..self.companies.len() {
-            let seems_complete = self.companies[place].group().seems_complete();
+        for (index, group) in self.clients.groups.iter().enumerate() {
+            let seems_complete = group.arithmetic().seems_complete();
             if self.corrects && (is_due || self.is_measuring && seems_complete) {
-                self.correct(place, now)?;
+                self.correct(index, group, now)?;
             }
         }
         if is_due {
@@ -126,73 +132,58 @@ impl<'run> Coordinator<'run> {
         Ok(())
     }
 
-    /// When the window opens, counting begins anew.
+    /// Counting begins anew: at the start, and when the window opens.
     fn restart(&mut self) -> Result<(), RunError> {
-        for (company, before) in self.companies.iter().zip(&mut self.before) {
-            *before = read(company)?;
-            company.group().restart();
+        let groups = self.clients.groups.iter();
+        self.before = groups.map(ClientGroup::read).collect::<Result<_, _>>()?;
+        for group in self.clients.groups {
+            group.arithmetic().restart();
         }
         Ok(())
     }
 
-    fn correct(&mut self, place: usize, now: Moment) -> Result<(), RunError> {
-        let company = &self.companies[place];
-        let seen = self.seen(place)?;
-        let waiting = self.waiting(place, now);
-        let mut group = company.group();
-        let origin = match self.is_measuring {
-            true => self.shared.window_start,
-            false => Moment::ZERO,
+    fn correct(&self, index: usize, group: &ClientGroup, now: Moment) -> Result<(), RunError> {
+        let seen = self.seen(index)?;
+        let waiting = self.waiting(index, now);
+        let mut arithmetic = group.arithmetic();
+        let origin = if self.is_measuring {
+            self.shared.window_start
+        } else {
+            Moment::ZERO
         };
         let at_ns = now.nanos_since(origin);
-        let is_complete = if company.kernel.is_some() {
-            let correction = group.correct(at_ns, &seen, waiting);
-            company.corrections().push(correction);
-            group.is_complete()
+        let is_complete = if group.kernel.is_some() {
+            let correction = arithmetic.correct(at_ns, &seen, waiting);
+            group.corrections().push(correction);
+            arithmetic.is_complete()
         } else {
-            group.replan(at_ns, waiting);
-            group.seems_complete()
+            arithmetic.replan(at_ns, waiting);
+            arithmetic.seems_complete()
         };
         if is_complete && self.is_measuring {
-            company.end();
+            group.end();
         }
         Ok(())
     }
 
-    /// Calls of a company on the wire since its counting began.
-    pub fn seen(&self, place: usize) -> Result<Counters, RunError> {
-        let now = self.companies.get(place).map(read).transpose()?;
-        let now = now.unwrap_or_default();
-        Ok(match self.before.get(place) {
+    /// Calls of a group on the wire since its counting began.
+    pub fn seen(&self, index: usize) -> Result<Counters, RunError> {
+        let now = self.clients.groups.get(index).map(ClientGroup::read);
+        let now = now.transpose()?.unwrap_or_default();
+        Ok(match self.before.get(index) {
             Some(before) => now.since(before),
             None => now,
         })
     }
 
-    /// Operations of a company that are due, and wait because their client is not free.
-    fn waiting(&self, place: usize, now: Moment) -> f64 {
-        let pause_ns = self.companies[place].group().pause_ns();
-        if pause_ns <= 0.0 {
-            return 0.0;
+    /// Operations of a group that are due, and wait because their client is not free.
+    fn waiting(&self, index: usize, now: Moment) -> f64 {
+        let pause_ns = self.clients.groups[index].pause_ns();
+        if pause_ns > 0.0 {
+            self.clients.late_ns(index, now) as f64 / pause_ns
+        } else {
+            0.0
         }
-        let boards = self.boards.iter().zip(self.places);
-        let of_company = boards.filter(|(_, of)| **of == place);
-        let late: u64 = of_company
-            .map(|(board, _)| {
-                now.nanos()
-                    .saturating_sub(board.due.load(Ordering::Relaxed))
-            })
-            .sum();
-        late as f64 / pause_ns
-    }
-
-    /// When the last client had ended; `None` while one goes on.
-    fn done_at(&self) -> Option<Moment> {
-        let ends = self.boards.iter().map(|board| {
-            let nanos = board.done_at.load(Ordering::Acquire);
-            (nanos > 0).then(|| Moment::from_nanos(nanos))
-        });
-        ends.collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
     /// Where the interval being filled ends: never inside of it is the end of the window.
@@ -219,14 +210,14 @@ impl<'run> Coordinator<'run> {
     /// Enters what ended before `until`.
     fn enter(&mut self, until: Moment) {
         let (recorder, shared) = (&mut self.recorder, self.shared);
-        for board in self.boards {
-            board.drain(until, |sample| enter(recorder, shared, sample));
+        for mailbox in self.clients.mailboxes {
+            mailbox.drain(until, |sample| enter(recorder, shared, sample));
         }
     }
 
     /// Enters what is left; says when the window closed.
     pub fn close(&mut self, ends: &[ClientEnd]) -> Moment {
-        let done_at = self.done_at().unwrap_or_else(|| self.shared.clock.now());
+        let done_at = self.clients.done_at().unwrap_or(self.now);
         self.enter(Moment::NEVER);
         for end in ends {
             let (kind, count) = (self.plan.measured_kind(), end.skipped);
@@ -240,15 +231,6 @@ impl<'run> Coordinator<'run> {
         let window_end = self.shared.window_end.min(done_at);
         window_end.max(self.shared.window_start)
     }
-}
-
-/// The counters of a company; without feedback, none.
-fn read(company: &Company) -> Result<Counters, RunError> {
-    let kernel = company.kernel.as_ref();
-    Ok(kernel
-        .map(super::kernel::Kernel::read)
-        .transpose()?
-        .unwrap_or_default())
 }
 
 fn enter(recorder: &mut Recorder, shared: &Shared<'_>, sample: &Sample) {

@@ -12,7 +12,6 @@ pub(crate) mod round_robin;
 mod run;
 pub mod site;
 pub mod tcp;
-pub(crate) mod time;
 mod watch;
 
 pub use crate::control::{Progress, ProgressPhase};

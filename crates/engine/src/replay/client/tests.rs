@@ -3,40 +3,14 @@
 
 use super::*;
 use crate::replay::layer::Reply;
+use crate::time::VirtualTime;
 use filestone_model::load::{Action, Cause, Compiler, Mismatch};
 use filestone_model::measure::IntervalBuffer;
 use filestone_model::operation::Failure;
 use filestone_model::plan::TICK_NANOS;
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
-
-/// A clock that moves when somebody waits or works.
-#[derive(Clone, Default)]
-struct VirtualTime(Rc<Cell<u64>>);
-
-impl Time for VirtualTime {
-    fn now(&self) -> Moment {
-        Moment::from_nanos(self.0.get())
-    }
-
-    fn wait(&self, until: Moment) {
-        self.0.set(self.0.get().max(until.nanos()));
-    }
-
-    fn processor_nanos(&self) -> u64 {
-        0
-    }
-
-    fn thread_mark(&self) -> ThreadMark {
-        ThreadMark {
-            cpu_ns: 0,
-            waited_ns: 0,
-        }
-    }
-}
 
 /// Answers everything well after a fixed time, until it is told to break.
 struct FixedServer {
@@ -48,7 +22,7 @@ struct FixedServer {
 
 impl Layer for FixedServer {
     fn carry_out(&mut self, action: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
-        self.time.0.set(self.time.0.get() + self.service);
+        self.time.pass(self.service);
         if self.breaks_at.is_some_and(|at| self.time.0.get() >= at) {
             return Err(LayerLost {
                 what: "the server is gone".into(),

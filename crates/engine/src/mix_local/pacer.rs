@@ -18,8 +18,8 @@ use filestone_model::time::Moment;
 /// Operations that are counted as due and not begun at most, for each client.
 const SKIPPED_MAX: u64 = 10_000_000;
 
-/// One client's course through the mix.
-pub(super) struct Course {
+/// Paces one client.
+pub(super) struct Pacer {
     pace: Pace,
     /// Distances of due moments.
     arrivals: Generator,
@@ -33,8 +33,8 @@ enum Pace {
     Nhfsstone { process: Box<Process>, random: u64 },
 }
 
-impl Course {
-    /// That of one client of `plan`, whose group begins with this mean pause.
+impl Pacer {
+    /// For one client of `plan`, whose group begins with this mean pause.
     pub fn new(plan: &Plan, mix: &MixPlan, client: u32, pause_ns: f64) -> Self {
         let mut arrivals = stream(plan.seed, Purpose::Arrivals, client.into());
         let mut deck = stream(plan.seed, Purpose::Deck, client.into());
@@ -100,9 +100,10 @@ impl Course {
 
     fn advance(&mut self, mean_ns: f64) {
         if let Pace::Open { due_ns, is_poisson } = &mut self.pace {
-            *due_ns += match is_poisson {
-                true => mean_ns * exponential(&mut self.arrivals),
-                false => mean_ns,
+            *due_ns += if *is_poisson {
+                mean_ns * exponential(&mut self.arrivals)
+            } else {
+                mean_ns
             };
         }
     }

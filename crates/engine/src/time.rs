@@ -56,3 +56,38 @@ impl Time for RealTime<'_> {
         ThreadMark::now()
     }
 }
+
+/// A clock that moves when it is waited for, or when work takes time.
+#[cfg(test)]
+#[derive(Debug, Clone, Default)]
+pub struct VirtualTime(pub std::rc::Rc<std::cell::Cell<u64>>);
+
+#[cfg(test)]
+impl VirtualTime {
+    /// Lets so many nanoseconds pass.
+    pub fn pass(&self, nanos: u64) {
+        self.0.set(self.0.get() + nanos);
+    }
+}
+
+#[cfg(test)]
+impl Time for VirtualTime {
+    fn now(&self) -> Moment {
+        Moment::from_nanos(self.0.get())
+    }
+
+    fn wait(&self, until: Moment) {
+        self.0.set(self.0.get().max(until.nanos()));
+    }
+
+    fn processor_nanos(&self) -> u64 {
+        0
+    }
+
+    fn thread_mark(&self) -> ThreadMark {
+        ThreadMark {
+            cpu_ns: 0,
+            waited_ns: 0,
+        }
+    }
+}
