@@ -10,6 +10,7 @@ mod fuzz;
 mod interop;
 mod loads;
 mod man;
+mod objectives;
 mod process;
 mod processors;
 mod raw_client;
@@ -45,6 +46,8 @@ enum Chore {
     Man(man::Man),
     /// Write the loads of our own anew from their models.
     Loads(loads::Loads),
+    /// Search for loads against servers whose answer is known, with many seeds.
+    Objectives(objectives::Objectives),
     /// Accept changed snapshots; read the diff before committing it.
     Bless,
     /// The least a program can do to exchange these bytes (part of bench).
@@ -73,6 +76,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Fuzz(options) => fuzz::run(options),
         Chore::Man(options) => man::run(options),
         Chore::Loads(options) => loads::run(options),
+        Chore::Objectives(options) => Ok(objectives::run(options)),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
     }

@@ -7,9 +7,11 @@ use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::OpKind;
 use std::io::{BufRead, BufReader, Read};
 
+/// The engine's tests try all of them; as a process, one that needs nothing and one that needs
+/// files.
 #[test]
-fn every_operation_gives_a_record_that_balances() {
-    for kind in OpKind::STATELESS {
+fn operations_give_records_that_balance() {
+    for kind in [OpKind::Null, OpKind::Create] {
         let output = filestone(&[
             "probe",
             kind.name(),

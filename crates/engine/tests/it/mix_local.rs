@@ -15,7 +15,6 @@ use filestone_model::plan::{
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 static NOBODY: AtomicBool = AtomicBool::new(false);
 
@@ -155,6 +154,23 @@ impl Observer for Kernel {
     }
 }
 
+/// Does something when all is prepared and the clients are about to begin.
+struct OnceRunning<F>(Option<F>);
+
+impl<F: FnOnce()> OnceRunning<F> {
+    fn new(act: F) -> Self {
+        Self(Some(act))
+    }
+}
+
+impl<F: FnOnce()> Observer for OnceRunning<F> {
+    fn preparing(&mut self, what: &str) {
+        if let Some(act) = self.0.take_if(|_| what == "running") {
+            act();
+        }
+    }
+}
+
 fn run(plan: &Plan) -> RunRecord {
     let record = run_local(plan, &NOBODY, &mut Unobserved).unwrap();
     record.check().unwrap();
@@ -201,52 +217,23 @@ fn a_directory_that_is_not_on_nfs_is_refused_at_once_and_nothing_is_made() {
     assert!(refusal(&plan).contains("and not on NFS"));
 }
 
+/// How well it is corrected is for the tests in virtual time to say.
 #[test]
-fn too_much_traffic_of_others_is_refused_in_the_originals_words() {
-    let bench = Bench::new();
-    let (mountstats, mnt) = (bench.mountstats(), bench.mnt());
-    let ended = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut calls = [0; 22];
-            while !ended.load(Ordering::Relaxed) {
-                calls[OpKind::GetAttr.index()] += 1;
-                count(&mountstats, &mnt, &calls);
-                std::thread::sleep(Duration::from_millis(10));
-            }
-        });
-        let said = refusal(&bench.plan(&MIX));
-        ended.store(true, Ordering::Relaxed);
-        assert!(said.starts_with("too much background activity ("), "{said}");
-        assert!(said.contains(" calls/sec)"), "{said}");
-    });
-}
-
-#[test]
-fn a_cache_that_swallows_half_of_the_lookups_is_asked_twice_as_often() {
+fn what_the_kernel_counts_is_in_the_record_with_the_corrections_that_follow_from_it() {
     let bench = Bench::new();
     let mut plan = bench.plan(&MIX);
-    plan.duration_ns = Some(12 * SECOND);
+    plan.duration_ns = Some(2 * SECOND);
     let record = run_local(&plan, &NOBODY, &mut Kernel::of(&bench, true)).unwrap();
     record.check().unwrap();
     // Files are read in one transfer, so the simulated kernel counts one call of each operation.
     let mix = record.mix.as_ref().unwrap();
     let wire = mix.wire.as_ref().unwrap();
     assert!(wire.source.contains("mountstats"), "{}", wire.source);
-    assert!(wire.corrections.len() >= 3, "{:?}", wire.corrections);
+    assert!(!wire.corrections.is_empty());
     assert!(wire.background_calls_per_s < 1.0);
-    let lookup = wire
-        .operations
-        .iter()
-        .find(|row| row.operation == OpKind::Lookup);
-    let lookup = lookup.unwrap();
-    // GETATTR that opens claims a lookup, too, so a little more than twice as many are asked.
-    assert!(lookup.asked as f64 > 1.8 * lookup.seen as f64, "{lookup:?}");
-    for row in &wire.operations {
-        let off = (row.got_percent - row.want_percent).abs();
-        assert!(off < 2.0, "{row:?} of {wire:?}");
-    }
-    assert!(mix.off_by_percent < 10.0, "{}", mix.off_by_percent);
+    let mut rows = wire.operations.iter();
+    let lookup = rows.find(|row| row.operation == OpKind::Lookup).unwrap();
+    assert!(lookup.asked > lookup.seen && lookup.seen > 0, "{lookup:?}");
     assert!(
         !record
             .caveats
@@ -260,7 +247,7 @@ fn nhfsstones_own_arithmetic_ends_by_the_kernels_count() {
     let bench = Bench::new();
     let mut plan = bench.plan(&MIX);
     local(&mut plan).arithmetic = FeedbackArithmetic::Nhfsstone;
-    (plan.count, plan.duration_ns) = (Some(600), None);
+    (plan.count, plan.duration_ns) = (Some(150), None);
     plan.arrivals = ArrivalsPlan::Poisson {
         offered_load_ops_per_s: 150.0,
     };
@@ -268,7 +255,7 @@ fn nhfsstones_own_arithmetic_ends_by_the_kernels_count() {
     record.check().unwrap();
     assert_eq!(record.end, RunEnd::Finished);
     let wire = record.mix.unwrap().wire.unwrap();
-    assert!(wire.calls >= 600, "{wire:?}");
+    assert!(wire.calls >= 150, "{wire:?}");
 }
 
 #[test]
@@ -422,16 +409,8 @@ fn a_run_that_is_stopped_ends_at_once_with_what_it_has() {
         offered_load_ops_per_s: 0.01,
     };
     let stop = AtomicBool::new(false);
-    let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run_local(&plan, &stop, &mut Unobserved));
-        let began = Instant::now();
-        std::thread::sleep(Duration::from_millis(300));
-        stop.store(true, Ordering::Relaxed);
-        let record = running.join().unwrap();
-        // Far less than a pause, and generous to a busy machine.
-        assert!(began.elapsed() < Duration::from_secs(60));
-        record.unwrap()
-    });
+    let mut stopping = OnceRunning::new(|| stop.store(true, Ordering::Relaxed));
+    let record = run_local(&plan, &stop, &mut stopping).unwrap();
     assert_eq!(record.end, RunEnd::Interrupted);
     record.check().unwrap();
     let before = AtomicBool::new(true);
@@ -445,15 +424,8 @@ fn a_set_that_vanishes_ends_the_run_with_the_reason() {
     let mut plan = bench.blind(&[(OpKind::Lookup, 1)]);
     plan.duration_ns = Some(600 * SECOND);
     let set = bench.mnt().join("filestone-mix");
-    let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run_local(&plan, &NOBODY, &mut Unobserved));
-        while !set.join("client0002/files0/009abcdefghijklmn").exists() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        std::thread::sleep(Duration::from_millis(200));
-        fs::remove_dir_all(&set).unwrap();
-        running.join().unwrap().unwrap()
-    });
+    let mut vanishing = OnceRunning::new(|| fs::remove_dir_all(&set).unwrap());
+    let record = run_local(&plan, &NOBODY, &mut vanishing).unwrap();
     let RunEnd::TargetLost { message } = &record.end else {
         panic!("{:?}", record.end);
     };
@@ -468,18 +440,8 @@ fn failures_are_counted_by_their_names_and_do_not_end_the_run() {
     let file = bench
         .mnt()
         .join("filestone-mix/client0000/files0/003abcdefghijklmn");
-    let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run_local(&plan, &NOBODY, &mut Unobserved));
-        while !bench
-            .mnt()
-            .join("filestone-mix/client0002/files0/009abcdefghijklmn")
-            .exists()
-        {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        fs::remove_file(&file).unwrap();
-        running.join().unwrap().unwrap()
-    });
+    let mut removing = OnceRunning::new(|| fs::remove_file(&file).unwrap());
+    let record = run_local(&plan, &NOBODY, &mut removing).unwrap();
     assert_eq!(record.end, RunEnd::Finished);
     let kinds = record.totals.kinds.iter();
     let failures: Vec<_> = kinds.flat_map(|kind| &kind.failures).collect();

@@ -15,7 +15,6 @@ struct Case {
 struct Outcome {
     error_max: f64,
     covered: u32,
-    seeds: u32,
     time_max_s: f64,
 }
 
@@ -50,7 +49,6 @@ impl Case {
         let mut outcome = Outcome::default();
         let truth = self.utilisation * self.capacity;
         for seed in seeds {
-            outcome.seeds += 1;
             let mut search = search_for(self.objective(), 0.03);
             let end = self.run(seed).steer(&mut search);
             let record = search.conclude();
@@ -85,23 +83,13 @@ fn mean_of(servers: u32, capacity: f64) -> Case {
     }
 }
 
-/// Searches with this many seeds, on two threads: the load is found within 3 % and 90 s, and
-/// the interval holds it with at least 90 of 100.
-fn assert_found(case: &Case, seeds: u64) {
-    let part = |parity: u64| case.over((1..=seeds).filter(move |seed| seed % 2 == parity));
-    let (even, odd) = std::thread::scope(|scope| {
-        let odd = scope.spawn(|| part(1));
-        (part(0), odd.join().expect("a search does not panic"))
-    });
-    for outcome in [&even, &odd] {
-        assert!(outcome.error_max <= 0.03, "{outcome:?}");
-        assert!(outcome.time_max_s <= 90.0, "{outcome:?}");
-    }
-    let covered = f64::from(even.covered + odd.covered);
-    assert!(
-        covered >= 0.9 * f64::from(even.seeds + odd.seeds),
-        "{even:?} {odd:?}"
-    );
+/// Searches with three seeds: the load is found within 3 % and 90 s, and most intervals hold it.
+/// `cargo xtask objectives --check` does so with up to a hundred.
+fn assert_found(case: &Case) {
+    let outcome = case.over(1..=3);
+    assert!(outcome.error_max <= 0.03, "{outcome:?}");
+    assert!(outcome.time_max_s <= 90.0, "{outcome:?}");
+    assert!(outcome.covered >= 2, "{outcome:?}");
 }
 
 fn percentile_of(servers: u32, capacity: f64, utilisation: f64) -> Case {
@@ -114,43 +102,43 @@ fn percentile_of(servers: u32, capacity: f64, utilisation: f64) -> Case {
 }
 
 #[test]
-fn a_mean_of_one_server_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&mean_of(1, 4000.0), 100);
+fn a_mean_of_one_server_is_found() {
+    assert_found(&mean_of(1, 4000.0));
 }
 
 #[test]
-fn a_percentile_of_one_server_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&percentile_of(1, 16_000.0, 0.8), 100);
+fn a_percentile_of_one_server_is_found() {
+    assert_found(&percentile_of(1, 16_000.0, 0.8));
 }
 
 #[test]
-fn a_mean_of_two_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&mean_of(2, 4000.0), 100);
+fn a_mean_of_two_servers_is_found() {
+    assert_found(&mean_of(2, 4000.0));
 }
 
 #[test]
-fn a_percentile_of_two_servers_is_found_with_each_of_thirty_seeds() {
-    assert_found(&percentile_of(2, 10_000.0, 0.85), 30);
+fn a_percentile_of_two_servers_is_found() {
+    assert_found(&percentile_of(2, 10_000.0, 0.85));
 }
 
 #[test]
-fn a_mean_of_four_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&mean_of(4, 4000.0), 100);
+fn a_mean_of_four_servers_is_found() {
+    assert_found(&mean_of(4, 4000.0));
 }
 
 #[test]
-fn a_percentile_of_four_servers_is_found_with_each_of_thirty_seeds() {
-    assert_found(&percentile_of(4, 10_000.0, 0.85), 30);
+fn a_percentile_of_four_servers_is_found() {
+    assert_found(&percentile_of(4, 10_000.0, 0.85));
 }
 
 #[test]
-fn a_mean_of_sixteen_servers_is_found_with_each_of_a_hundred_seeds() {
-    assert_found(&mean_of(16, 4000.0), 100);
+fn a_mean_of_sixteen_servers_is_found() {
+    assert_found(&mean_of(16, 4000.0));
 }
 
 #[test]
-fn a_percentile_of_sixteen_servers_is_found_with_each_of_forty_seeds() {
-    assert_found(&percentile_of(16, 20_000.0, 0.9), 40);
+fn a_percentile_of_sixteen_servers_is_found() {
+    assert_found(&percentile_of(16, 20_000.0, 0.9));
 }
 
 #[test]
@@ -161,7 +149,7 @@ fn a_median_of_two_servers_is_found() {
         utilisation: 0.8,
         figure: Figure::Quantile { quantile: 0.5 },
     };
-    assert_found(&case, 10);
+    assert_found(&case);
 }
 
 #[test]

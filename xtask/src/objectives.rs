@@ -1,10 +1,8 @@
 //! How well the search for the highest load that keeps an objective does against M/M/k
-//! servers in virtual time: errors, coverage of the interval and time, over many seeds.
-//!
-//!     cargo run --release -p filestone-model --example objective_sweep -- [SEEDS] [FIRST_SEED] [INTERVAL_MS]
+//! servers in virtual time: errors, coverage of the interval and time, over many seeds. The
+//! tests of the model search with three; this is for a night.
 
-#![allow(clippy::print_stdout)]
-
+use clap::Args;
 use filestone_model::plan::{Figure, Objective, ObjectivePlan};
 use filestone_model::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
 use filestone_model::steering::{LoadRange, ObjectiveSearch};
@@ -21,6 +19,40 @@ const SERVERS: [(u32, f64, f64); 9] = [
     (16, 20_000.0, 0.95),
     (16, 50_000.0, 0.85),
 ];
+
+/// What must hold with each of so many seeds, and nine in ten intervals cover the answer.
+const CHECKED: [(Case, u64); 8] = [
+    (Case::mean(1, 4000.0), 100),
+    (Case::percentile(1, 16_000.0, 0.8), 100),
+    (Case::mean(2, 4000.0), 100),
+    (Case::percentile(2, 10_000.0, 0.85), 30),
+    (Case::mean(4, 4000.0), 100),
+    (Case::percentile(4, 10_000.0, 0.85), 30),
+    (Case::mean(16, 4000.0), 100),
+    (Case::percentile(16, 20_000.0, 0.9), 40),
+];
+/// Length of an interval unless another is asked for.
+const INTERVAL_MS: u64 = 250;
+const ERROR_MOST: f64 = 0.03;
+const SECONDS_MOST: f64 = 90.0;
+const COVERED_LEAST: f64 = 0.9;
+
+/// Options of `cargo xtask objectives`.
+#[derive(Debug, Clone, Args)]
+pub struct Objectives {
+    /// Searches for each case
+    #[arg(long, default_value_t = 100)]
+    pub seeds: u64,
+    /// Seed of the first of them
+    #[arg(long, default_value_t = 1001)]
+    pub first_seed: u64,
+    /// Length of an interval in milliseconds
+    #[arg(long, default_value_t = INTERVAL_MS)]
+    pub interval_ms: u64,
+    /// Hold the searches to what is promised of them instead, with seeds of their own
+    #[arg(long)]
+    pub check: bool,
+}
 
 /// One search against one server.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +75,24 @@ struct Case {
 }
 
 impl Case {
+    const fn mean(servers: u32, capacity: f64) -> Self {
+        Self {
+            servers,
+            capacity,
+            truth: capacity * 0.85,
+            figure: Figure::Mean,
+        }
+    }
+
+    const fn percentile(servers: u32, capacity: f64, utilisation: f64) -> Self {
+        Self {
+            servers,
+            capacity,
+            truth: capacity * utilisation,
+            figure: Figure::Quantile { quantile: 0.99 },
+        }
+    }
+
     fn service_s(&self) -> f64 {
         f64::from(self.servers) / self.capacity
     }
@@ -100,6 +150,15 @@ impl Case {
         })
     }
 
+    /// Searches, prints, and says whether what is promised was kept.
+    fn keeps(&self, seeds: std::ops::Range<u64>) -> bool {
+        let found = self.over(seeds, INTERVAL_MS);
+        self.print(&found);
+        let is_near = |one: &Found| one.error.abs() <= ERROR_MOST && one.time_s <= SECONDS_MOST;
+        let covered = found.iter().filter(|one| one.is_covered).count();
+        found.iter().all(is_near) && covered as f64 >= COVERED_LEAST * found.len() as f64
+    }
+
     fn print(&self, found: &[Found]) {
         let count = found.len() as f64;
         let mean = |value: &dyn Fn(&Found) -> f64| found.iter().map(value).sum::<f64>() / count;
@@ -122,17 +181,18 @@ impl Case {
     }
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default: u64| {
-        let argument = arguments.next().and_then(|text| text.parse().ok());
-        argument.unwrap_or(default)
-    };
-    let (seeds, first_seed, interval_ms) = (number(100), number(1001), number(250));
+/// Searches and prints; whether all is as it is promised, if that is asked.
+pub fn run(options: &Objectives) -> bool {
     println!(
         "| servers | capacity | answer | objective | mean error | rms error | worst error | mean width | covered | mean time | longest |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    if options.check {
+        // All are searched, whatever is wrong with one.
+        let kept = CHECKED.map(|(case, seeds)| case.keeps(1..seeds + 1));
+        return kept.iter().all(|kept| *kept);
+    }
+    let seeds = options.first_seed..options.first_seed + options.seeds;
     for (servers, capacity, utilisation) in SERVERS {
         for figure in [Figure::Quantile { quantile: 0.99 }, Figure::Mean] {
             let case = Case {
@@ -141,7 +201,8 @@ fn main() {
                 truth: capacity * utilisation,
                 figure,
             };
-            case.print(&case.over(first_seed..first_seed + seeds, interval_ms));
+            case.print(&case.over(seeds.clone(), options.interval_ms));
         }
     }
+    true
 }
