@@ -69,11 +69,11 @@ pub struct Connection<C> {
 
 /// How to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum Waiting {
     /// Take what is there.
     None,
     /// Wait for the socket's time-out at most.
-    Socket,
+    UntilTimeout,
 }
 
 impl<C: Client> Connection<C> {
@@ -121,21 +121,21 @@ impl<C: Client> Connection<C> {
     pub fn receive(
         &mut self,
         transport: TransportKind,
-        patience: Patience,
+        waiting: Waiting,
         clock: &Clock,
         buffer: &mut [u8],
         completed: &mut Completions,
     ) -> Result<Option<Moment>, Loss> {
         match transport {
-            TransportKind::Tcp => self.receive_stream(patience, clock, buffer, completed),
-            TransportKind::Udp => self.receive_datagrams(patience, clock, buffer, completed),
+            TransportKind::Tcp => self.receive_stream(waiting, clock, buffer, completed),
+            TransportKind::Udp => self.receive_datagrams(waiting, clock, buffer, completed),
         }
     }
 
     #[inline]
     fn receive_stream(
         &mut self,
-        patience: Patience,
+        waiting: Waiting,
         clock: &Clock,
         buffer: &mut [u8],
         completed: &mut Completions,
@@ -144,12 +144,14 @@ impl<C: Client> Connection<C> {
             return Ok(None);
         };
         let discardable = self.client.discardable();
-        let (len, flags) = match (discardable, patience) {
-            (0, Patience::None) => (self.client.receive_len(buffer.len()), RecvFlags::DONTWAIT),
-            (0, Patience::Socket) => (self.client.receive_len(buffer.len()), RecvFlags::empty()),
+        let (len, flags) = match (discardable, waiting) {
+            (0, Waiting::None) => (self.client.receive_len(buffer.len()), RecvFlags::DONTWAIT),
+            (0, Waiting::UntilTimeout) => {
+                (self.client.receive_len(buffer.len()), RecvFlags::empty())
+            }
             // On TCP, MSG_TRUNC throws received data away without copying them.
-            (len, Patience::None) => (len, RecvFlags::TRUNC.union(RecvFlags::DONTWAIT)),
-            (len, Patience::Socket) => (len, RecvFlags::TRUNC.union(RecvFlags::WAITALL)),
+            (len, Waiting::None) => (len, RecvFlags::TRUNC.union(RecvFlags::DONTWAIT)),
+            (len, Waiting::UntilTimeout) => (len, RecvFlags::TRUNC.union(RecvFlags::WAITALL)),
         };
         let len = len.min(buffer.len());
         let received = match recv(socket, &mut buffer[..len], flags) {
@@ -172,15 +174,15 @@ impl<C: Client> Connection<C> {
 
     fn receive_datagrams(
         &mut self,
-        patience: Patience,
+        waiting: Waiting,
         clock: &Clock,
         buffer: &mut [u8],
         completed: &mut Completions,
     ) -> Result<Option<Moment>, Loss> {
         let mut last = None;
-        let mut flags = match patience {
-            Patience::None => RecvFlags::DONTWAIT,
-            Patience::Socket => RecvFlags::empty(),
+        let mut flags = match waiting {
+            Waiting::None => RecvFlags::DONTWAIT,
+            Waiting::UntilTimeout => RecvFlags::empty(),
         };
         for _ in 0..DATAGRAMS_MAX {
             let Link::Up(socket) = &self.link else {
@@ -188,7 +190,7 @@ impl<C: Client> Connection<C> {
             };
             let received = match recv(socket, &mut buffer[..], flags) {
                 Ok((_, received)) => received,
-                // A port where nobody listens looks like loss: the call is sent
+                // A port where nothing listens looks like loss: the call is sent
                 // again, and the server may be back by then.
                 Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => return Ok(last),
                 Err(error) => return Err(error.into()),

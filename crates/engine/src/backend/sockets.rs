@@ -4,7 +4,7 @@
 //! With one connection there is nothing to choose between, so the worker blocks
 //! in `recv` itself and saves a system call for each exchange.
 
-use crate::backend::connection::{Connection, Link, Loss, Patience};
+use crate::backend::connection::{Connection, Link, Loss, Waiting};
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
 use crate::driver::Dial;
@@ -217,7 +217,7 @@ impl<C: Client> Sockets<C> {
                 Err(loss) => self.lose(index as usize, loss, completed)?,
             }
         }
-        // Nobody else puts connections here meanwhile but `lose`, which does not.
+        // Only `lose` could have put connections here meanwhile, and it does not.
         self.dirty = dirty;
         Ok(())
     }
@@ -232,7 +232,7 @@ impl<C: Client> Sockets<C> {
         let now = self.recent;
         let is_blocked = self.connections[0].is_blocked;
         if !is_blocked && !self.options.busy_poll && until.nanos_since(now) > RECEIVE_MARGIN_NANOS {
-            return self.receive(0, Patience::Socket, completed);
+            return self.receive(0, Waiting::UntilTimeout, completed);
         }
         let sleep = self.sleep_nanos(now, until);
         if sleep > 0 || is_blocked {
@@ -251,7 +251,7 @@ impl<C: Client> Sockets<C> {
                     if fds[0].revents().contains(PollFlags::OUT) {
                         self.mark_dirty(0);
                     }
-                    return self.receive(0, Patience::None, completed);
+                    return self.receive(0, Waiting::None, completed);
                 }
                 Err(Errno::INTR) => return Ok(()),
                 Err(error) => return Err(system("wait for a socket")(error)),
@@ -268,7 +268,7 @@ impl<C: Client> Sockets<C> {
     ) -> Result<(), BackendError> {
         loop {
             let before = completed.len();
-            self.receive(0, Patience::None, completed)?;
+            self.receive(0, Waiting::None, completed)?;
             if completed.len() > before || self.look() >= until || !self.down.is_empty() {
                 return Ok(());
             }
@@ -341,7 +341,7 @@ impl<C: Client> Sockets<C> {
             if flags
                 .intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
             {
-                self.receive(index, Patience::None, completed)?;
+                self.receive(index, Waiting::None, completed)?;
             }
         }
         Ok(!events.is_empty())
@@ -365,7 +365,7 @@ impl<C: Client> Sockets<C> {
         for index in 0..self.connections.len() {
             if is_ready {
                 self.mark_dirty(index);
-                self.receive(index, Patience::None, completed)?;
+                self.receive(index, Waiting::None, completed)?;
             }
         }
         Ok(is_ready)
@@ -375,20 +375,14 @@ impl<C: Client> Sockets<C> {
     fn receive(
         &mut self,
         index: usize,
-        patience: Patience,
+        waiting: Waiting,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
         let Some(connection) = self.connections.get_mut(index) else {
             return Ok(());
         };
         let transport = self.options.dial.transport;
-        match connection.receive(
-            transport,
-            patience,
-            &self.clock,
-            &mut self.buffer,
-            completed,
-        ) {
+        match connection.receive(transport, waiting, &self.clock, &mut self.buffer, completed) {
             Ok(Some(moment)) => {
                 self.recent = moment;
                 Ok(())

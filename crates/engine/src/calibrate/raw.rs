@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Received at a time.
 const BUFFER_LEN: usize = 1 << 20;
 /// How long an answer may take before the measurement is given up.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Exchanges the plan's operation over a plain socket for `time`.
 pub fn measure(
@@ -49,7 +49,7 @@ pub fn measure(
     };
     let socket = prepared
         .dial
-        .connect(PATIENCE)
+        .connect(TIMEOUT)
         .map_err(|source| RunError::Connect {
             address: server,
             source,
@@ -106,7 +106,7 @@ fn exchange(
     time: Duration,
 ) -> Result<Rate, rustix::io::Errno> {
     let timeout = rustix::net::sockopt::Timeout::Recv;
-    rustix::net::sockopt::set_socket_timeout(socket, timeout, Some(PATIENCE))?;
+    rustix::net::sockopt::set_socket_timeout(socket, timeout, Some(TIMEOUT))?;
     let calls: Vec<u8> = call.repeat(plan.in_flight as usize);
     let mut buffer = vec![0; BUFFER_LEN];
     let (mut replies, mut partial) = (0u64, 0usize);

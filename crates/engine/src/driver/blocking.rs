@@ -4,13 +4,13 @@
 //! one call under way. One buffer takes the calls, one the replies; file data go out from
 //! where they lie and are not copied out of the reply.
 //!
-//! As a client of NFS does, it waits for a server that asks for patience, and makes a lost
+//! As a client of NFS does, it waits for a server that is not ready (NFS3ERR_JUKEBOX), and makes a lost
 //! connection again. A call that was cut off goes out once more as it was, transaction ID and
 //! all; the time that it takes is the call's.
 
 use super::call::{CallError, CallFailed, Program, RpcProcedure, UNASKED_CALL};
 use super::endpoint::Endpoint;
-use super::retry::{Backoff, asks_for_patience};
+use super::retry::{Backoff, is_jukebox};
 use super::traffic::{Repeats, Traffic};
 use super::{Dial, first_xid};
 use crate::control::Cancellation;
@@ -175,7 +175,7 @@ impl RpcConnection {
         arguments: &impl Encode,
         data: &[u8],
     ) -> Result<R, CallFailed> {
-        let results = self.call_patiently(procedure, arguments, data);
+        let results = self.call_until_done(procedure, arguments, data);
         let results = results.map_err(|error| self.failed(procedure, error))?;
         R::from_bytes(self.incoming.bytes(results))
             .map_err(|error| self.failed(procedure, CallError::Decode(error)))
@@ -187,35 +187,35 @@ impl RpcConnection {
         procedure: RpcProcedure,
         arguments: &impl Encode,
     ) -> Result<&[u8], CallFailed> {
-        let results = self.call_patiently(procedure, arguments, &[]);
+        let results = self.call_until_done(procedure, arguments, &[]);
         let results = results.map_err(|error| self.failed(procedure, error))?;
         Ok(self.incoming.bytes(results))
     }
 
-    /// Calls a procedure, again and again for as long as a call may take while the server asks
-    /// for patience; where the results are.
-    fn call_patiently(
+    /// Calls a procedure, again and again for as long as a call may take while the server is not
+    /// ready; where the results are.
+    fn call_until_done(
         &mut self,
         procedure: RpcProcedure,
         arguments: &impl Encode,
         data: &[u8],
     ) -> Result<Range<usize>, CallError> {
-        let mut patience: Option<Backoff> = None;
+        let mut backoff: Option<Backoff> = None;
         self.was_resent = false;
         loop {
             let results = self.call_once(procedure, arguments, data)?;
             let bytes = self.incoming.bytes(results.clone());
-            if procedure.program != Program::NFS || !asks_for_patience(bytes) {
+            if procedure.program != Program::NFS || !is_jukebox(bytes) {
                 return Ok(results);
             }
             let timeout = self.endpoint.timeout;
-            let patience = patience.get_or_insert_with(|| Backoff::patience(timeout));
-            let Some(pause) = patience.next_pause() else {
+            let backoff = backoff.get_or_insert_with(|| Backoff::jukebox(timeout));
+            let Some(pause) = backoff.next_pause() else {
                 return Ok(results);
             };
             let begin = Instant::now();
             let goes_on = self.endpoint.retry.sign.pause(pause);
-            self.repeats.note_patience(begin.elapsed());
+            self.repeats.note_jukebox(begin.elapsed());
             if !goes_on {
                 return Err(CallError::Stopped);
             }

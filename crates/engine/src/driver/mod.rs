@@ -3,7 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `connect` | making connections, at once or in the background |
-//! | `retry` | pauses: after a loss, and when a server asks for patience |
+//! | `retry` | pauses: after a loss, and while a server is not ready |
 //! | `call` | what is called, and how a call fails |
 //! | `endpoint` | a server, and what all calls to it have in common |
 //! | `traffic` | what was exchanged, and done more than once |

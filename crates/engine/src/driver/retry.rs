@@ -26,7 +26,7 @@ pub struct Pauses {
 
 impl Pauses {
     /// After NFS3ERR_JUKEBOX.
-    const PATIENCE: Self = Self {
+    const JUKEBOX: Self = Self {
         first: Duration::from_millis(100),
         max: Duration::from_secs(1),
         is_at_once: false,
@@ -34,7 +34,7 @@ impl Pauses {
     /// Before a lock is asked for again.
     const LOCK: Self = Self {
         first: Duration::from_millis(1),
-        ..Self::PATIENCE
+        ..Self::JUKEBOX
     };
     /// Before attempts to connect again, here and in `backend`.
     pub const RECONNECTION: Self = Self {
@@ -70,8 +70,8 @@ impl Backoff {
     }
 
     /// From now on: the pauses before a call is made again that was answered with JUKEBOX.
-    pub fn patience(timeout: Duration) -> Self {
-        Self::new(Pauses::PATIENCE, timeout)
+    pub fn jukebox(timeout: Duration) -> Self {
+        Self::new(Pauses::JUKEBOX, timeout)
     }
 
     /// From now on: the pauses before a lock is asked for again that another client has.
@@ -92,8 +92,8 @@ impl Backoff {
     }
 }
 
-/// Whether these results ask for patience. All procedures but NULL have a status first.
-pub fn asks_for_patience(results: &[u8]) -> bool {
+/// Whether the server says that it is not ready (NFS3ERR_JUKEBOX). All procedures but NULL have a status first.
+pub fn is_jukebox(results: &[u8]) -> bool {
     results.starts_with(&Status::JUKEBOX.0.to_be_bytes())
 }
 
@@ -173,19 +173,19 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_a_bound_and_end_with_their_time() {
-        let patience = millis(Backoff::patience(HOUR), 6);
-        assert_eq!(patience, [100, 200, 400, 800, 1000, 1000]);
+        let jukebox = millis(Backoff::jukebox(HOUR), 6);
+        assert_eq!(jukebox, [100, 200, 400, 800, 1000, 1000]);
         let reconnection = millis(Backoff::reconnection(HOUR), 9);
         assert_eq!(reconnection, [0, 10, 20, 40, 80, 160, 320, 500, 500]);
-        assert_eq!(Backoff::patience(Duration::ZERO).next_pause(), None);
+        assert_eq!(Backoff::jukebox(Duration::ZERO).next_pause(), None);
         assert_eq!(Backoff::reconnection(Duration::ZERO).next_pause(), None);
     }
 
     #[test]
-    fn only_that_status_asks_for_patience() {
-        assert!(asks_for_patience(&[0, 0, 0x27, 0x18, 1, 2, 3, 4]));
-        assert!(!asks_for_patience(&[0, 0, 0, 28]));
-        assert!(!asks_for_patience(&[]));
+    fn only_that_status_is_jukebox() {
+        assert!(is_jukebox(&[0, 0, 0x27, 0x18, 1, 2, 3, 4]));
+        assert!(!is_jukebox(&[0, 0, 0, 28]));
+        assert!(!is_jukebox(&[]));
     }
 
     #[test]

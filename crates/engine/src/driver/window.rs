@@ -8,7 +8,7 @@
 use super::call::{CallError, CallFailed, Program, RpcProcedure, UNASKED_CALL};
 use super::endpoint::Endpoint;
 use super::first_xid;
-use super::retry::{Backoff, asks_for_patience};
+use super::retry::{Backoff, is_jukebox};
 use crate::control::LOOK_EVERY;
 use filestone_model::plan::TransportKind;
 use filestone_model::session::rpc::{
@@ -48,7 +48,7 @@ pub trait Work {
     /// Its arguments.
     fn encode(&self, call: &Self::Call, out: &mut Writer<'_>);
 
-    /// What came of it: the results, undecoded, and whether it was sent more than once. Then
+    /// The answer: the results, undecoded, and whether it was sent more than once. Then
     /// "it is there already" may be the answer to what it did itself.
     fn answered(
         &mut self,
@@ -81,8 +81,8 @@ impl<E> From<DecodeError> for WorkError<E> {
 struct Pending<C> {
     call: C,
     due: Option<Instant>,
-    /// What is left of it, of a call that the server has asked for some with.
-    patience: Option<Backoff>,
+    /// The pauses of a call that was answered with NFS3ERR_JUKEBOX.
+    backoff: Option<Backoff>,
     was_resent: bool,
 }
 
@@ -91,7 +91,7 @@ impl<C> Pending<C> {
         Self {
             call,
             due: None,
-            patience: None,
+            backoff: None,
             was_resent: false,
         }
     }
@@ -102,10 +102,10 @@ impl<C> Pending<C> {
 
     /// Makes a call again after a pause; `false` if there have been enough.
     fn postpone(&mut self, timeout: Duration) -> bool {
-        let patience = self
-            .patience
-            .get_or_insert_with(|| Backoff::patience(timeout));
-        let pause = patience.next_pause();
+        let backoff = self
+            .backoff
+            .get_or_insert_with(|| Backoff::jukebox(timeout));
+        let pause = backoff.next_pause();
         self.due = pause.map(|pause| Instant::now() + pause);
         pause.is_some()
     }
@@ -138,7 +138,7 @@ impl<C: Copy> Pendings<C> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
-    /// What came of a call.
+    /// Takes the answer to a call.
     fn answered<W: Work<Call = C>>(
         &mut self,
         work: &mut W,
@@ -158,7 +158,7 @@ impl<C: Copy> Pendings<C> {
         let call = pending.call;
         let results = results.map_err(|refusal| Failure::Call(call, refusal.into()))?;
         let is_nfs = work.procedure(&call).program == Program::NFS;
-        if is_nfs && asks_for_patience(results) && pending.postpone(timeout) {
+        if is_nfs && is_jukebox(results) && pending.postpone(timeout) {
             *place = Some(pending);
             return Ok(());
         }

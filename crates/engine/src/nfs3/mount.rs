@@ -97,7 +97,7 @@ pub fn mount(
     mount_until(caller, built_in, &Cancellation::default())
 }
 
-/// The same, which ends when the sign is raised. The session heeds it, too, and makes a lost
+/// The same, which ends when the sign is raised. The session ends with it, too, and makes a lost
 /// connection again for as long as a call may take.
 pub fn mount_until(
     caller: &Caller<'_>,

@@ -66,7 +66,7 @@ pub trait Client {
     ) -> Result<(), ProtocolError>;
 
     /// How many of the next bytes need not be looked at: file data of a READ
-    /// that nobody verifies. The engine may throw them away unread.
+    /// that is not verified. The engine may throw them away unread.
     fn discardable(&self) -> usize {
         0
     }
@@ -101,6 +101,6 @@ pub trait Client {
     /// Replies received.
     fn replies(&self) -> u64;
 
-    /// Replies to nobody: their call was already answered or given up, or never made.
+    /// Replies whose call was already answered or given up, or never made.
     fn late_replies(&self) -> u64;
 }

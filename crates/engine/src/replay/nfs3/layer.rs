@@ -88,7 +88,7 @@ impl Layer for Nfs3Layer {
             Err(Failure::Lost(lost)) => return Err(lost.into()),
         };
         if is_stale(status) {
-            // Somebody else changed the tree; what else they changed is not known.
+            // Another program changed the tree; what else it changed is not known.
             self.names.forget_all();
         }
         Ok(Reply {
@@ -135,7 +135,7 @@ fn is_stale(status: Status) -> bool {
     )
 }
 
-/// What the server says when a pass is tidied up concerns nobody; that it is gone
+/// What the server says when a pass is tidied up does not matter; that it is gone
 /// does.
 fn unless_lost(failure: Failure) -> Result<(), LayerLost> {
     match failure {

@@ -99,13 +99,13 @@ impl Locks {
     /// the lock manager of this host, which is not ours; so it is asked again, for as long as a
     /// call may take.
     pub fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
-        let mut patience = Backoff::lock(self.connection.endpoint().timeout);
+        let mut backoff = Backoff::lock(self.connection.endpoint().timeout);
         loop {
             match self.ask(file, offset, len)? {
                 nlm::Status::BLOCKED => {}
                 stat => return self.locked(file, stat),
             }
-            match patience.next_pause() {
+            match backoff.next_pause() {
                 Some(pause) => self.connection.wait(pause)?,
                 None => break,
             }

@@ -225,7 +225,7 @@ impl Nfs3Layer {
         Ok(length(expected, extent.len))
     }
 
-    /// Without the lock manager locks are granted here: nobody else of the run
+    /// Without the lock manager locks are granted here: no other client of the run
     /// works on this client's files.
     pub(super) fn lock_x(&mut self, number: u64, offset: u64, len: u64) -> Outcome<Status> {
         let file = self.open.find(number)?.handle;

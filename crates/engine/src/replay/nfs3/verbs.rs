@@ -31,7 +31,7 @@ impl Nfs3Layer {
 
     /// The modification time becomes the server's.
     pub(super) fn set_attributes(&mut self, path: &[u8]) -> Outcome<Status> {
-        // The clients' directory is everybody's, but it is the run's.
+        // The clients' directory is shared by all clients, and it is the run's.
         if !is_clients(path) {
             check_own(path)?;
         }

@@ -1,6 +1,6 @@
 //! A checksum of data that come in pieces, to tell whether they are the same again.
 //!
-//! Not for anything that somebody might want to forge. A word changes its lane by steps
+//! Not safe against forgery. A word changes its lane by steps
 //! that can each be undone, so data that differ in one word only never have the same
 //! sum. Eight lanes, because a multiplication takes as long as several can be begun in.
 
