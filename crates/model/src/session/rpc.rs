@@ -18,6 +18,7 @@
 //! back-off, as RFC 1813 section 4.8 expects.
 
 mod calls;
+mod message;
 mod record_buffer;
 #[cfg(test)]
 mod tests;
@@ -29,17 +30,12 @@ use crate::plan::TransportKind;
 use crate::time::Moment;
 use calls::Calls;
 use filestone_wire::record::{Assembler, RecordError, RecordMark};
-use filestone_wire::rpc::{AcceptStatus, CallHeader, ReplyBody, ReplyHeader};
-use filestone_wire::xdr::{Decode, DecodeError, Reader};
+use filestone_wire::rpc::ReplyBody;
+use filestone_wire::xdr::DecodeError;
+use message::{PLAIN_HEADER_LEN, plain_results};
 
 /// Bytes of a record mark.
 pub const MARK_LEN: usize = 4;
-/// What follows the xid in the header of an accepted call without verifier:
-/// REPLY, MSG_ACCEPTED, AUTH_NONE, no body, SUCCESS (RFC 5531, section 9).
-const PLAIN_REPLY: [u8; 20] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// xid and what follows it.
-const PLAIN_HEADER_LEN: usize = 24;
-
 /// What came in is not ONC RPC. The stream cannot be taken up again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotRpc {
@@ -150,7 +146,6 @@ pub struct RpcSession<T> {
     record_max: usize,
     streamed_min: usize,
     head_len: usize,
-    calls_received: u64,
 }
 
 impl<T: Copy> RpcSession<T> {
@@ -164,7 +159,6 @@ impl<T: Copy> RpcSession<T> {
             record_max: options.record_max,
             streamed_min: options.streamed_min.unwrap_or(usize::MAX),
             head_len: options.head_len,
-            calls_received: 0,
         }
     }
 
@@ -212,7 +206,7 @@ impl<T: Copy> RpcSession<T> {
         }
         if self.assembler.is_at_boundary() {
             if let Some(record) = self.whole_record(input) {
-                return self.take(record, record.len() + MARK_LEN).map(Some);
+                return self.calls.take(record, record.len() + MARK_LEN).map(Some);
             }
             if let Some(head) = self.head(input) {
                 return Ok(Some(head));
@@ -241,29 +235,12 @@ impl<T: Copy> RpcSession<T> {
 
     /// One datagram.
     pub fn take_datagram<'a>(&mut self, datagram: &'a [u8]) -> Result<RpcEvent<'a, T>, NotRpc> {
-        self.take(datagram, datagram.len())
+        self.calls.take(datagram, datagram.len())
     }
 
     /// One record off a stream, without its mark.
     pub fn take_record<'a>(&mut self, record: &'a [u8]) -> Result<RpcEvent<'a, T>, NotRpc> {
-        self.take(record, record.len() + MARK_LEN)
-    }
-
-    #[inline(always)]
-    fn take<'a>(&mut self, record: &'a [u8], received: usize) -> Result<RpcEvent<'a, T>, NotRpc> {
-        match plain_results(record) {
-            Some((xid, results)) => Ok(self.calls.answered(xid, Ok(results), received)),
-            None => self.take_unusual(record, received),
-        }
-    }
-
-    #[cold]
-    fn take_unusual<'a>(
-        &mut self,
-        record: &'a [u8],
-        received: usize,
-    ) -> Result<RpcEvent<'a, T>, NotRpc> {
-        take_unusual(&mut self.calls, &mut self.calls_received, record, received)
+        self.calls.take(record, record.len() + MARK_LEN)
     }
 
     /// What arrives in pieces: it is handed out from the assembler.
@@ -276,12 +253,7 @@ impl<T: Copy> RpcSession<T> {
             return Ok(None);
         };
         self.collects = false;
-        let received = record.len() + MARK_LEN;
-        let event = match plain_results(record) {
-            Some((xid, results)) => self.calls.answered(xid, Ok(results), received),
-            None => take_unusual(&mut self.calls, &mut self.calls_received, record, received)?,
-        };
-        Ok(Some(event))
+        self.calls.take(record, record.len() + MARK_LEN).map(Some)
     }
 
     /// Takes a record off the front of `input` if it lies there whole and in one
@@ -459,35 +431,6 @@ impl<T: Copy> RpcSession<T> {
 
     /// Calls received from the server.
     pub fn calls_received(&self) -> u64 {
-        self.calls_received
+        self.calls.calls_received
     }
-}
-
-/// xid and results of a reply with the usual header.
-#[inline]
-fn plain_results(record: &[u8]) -> Option<(u32, &[u8])> {
-    let (xid, rest) = record.split_first_chunk::<4>()?;
-    let (header, results) = rest.split_first_chunk::<20>()?;
-    (*header == PLAIN_REPLY).then_some((u32::from_be_bytes(*xid), results))
-}
-
-/// Any other message.
-#[cold]
-fn take_unusual<'a, T: Copy>(
-    calls: &mut Calls<T>,
-    calls_received: &mut u64,
-    record: &'a [u8],
-    received: usize,
-) -> Result<RpcEvent<'a, T>, NotRpc> {
-    if CallHeader::decode(&mut Reader::new(record)).is_ok() {
-        *calls_received += 1;
-        return Ok(RpcEvent::Call(record));
-    }
-    let mut reader = Reader::new(record);
-    let header = ReplyHeader::decode(&mut reader).map_err(NotRpc::Reply)?;
-    let results = match header.body {
-        ReplyBody::Accepted(AcceptStatus::Success) => Ok(reader.rest()),
-        refused => Err(refused),
-    };
-    Ok(calls.answered(header.xid, results, received))
 }

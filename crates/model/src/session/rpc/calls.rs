@@ -90,6 +90,8 @@ pub(super) struct Calls<T> {
     pub in_flight: u32,
     pub replies: u64,
     pub late_replies: u64,
+    /// Calls from the server.
+    pub calls_received: u64,
     timeout_nanos: u64,
     is_datagram: bool,
     retransmission: Retransmission,
@@ -118,6 +120,7 @@ impl<T: Copy> Calls<T> {
             in_flight: 0,
             replies: 0,
             late_replies: 0,
+            calls_received: 0,
             timeout_nanos: options.timeout_nanos,
             is_datagram: options.transport == TransportKind::Udp,
             retransmission: options.retransmission,

@@ -1,6 +1,7 @@
 //! Known answers in virtual time, for a program of which the session knows nothing.
 
 use super::*;
+use filestone_wire::rpc::{AcceptStatus, CallHeader, ReplyHeader};
 use filestone_wire::xdr::Encode;
 
 const TIMEOUT: u64 = 60_000;
