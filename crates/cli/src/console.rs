@@ -4,7 +4,7 @@
 use crate::error::{Error, in_our_form, reason};
 use crate::report::parts::page::Page;
 use anstyle::{AnsiColor, Style};
-use filestone_engine::Guilt;
+use filestone_engine::ErrorCategory;
 use filestone_model::measure::Caveat;
 use std::io::{self, Write};
 
@@ -56,9 +56,12 @@ fn tell(style: Style, label: &str, text: &str) {
 
 /// Says what went wrong and what to do.
 pub fn error(error: &Error) {
-    let label = match error.guilt {
-        Guilt::Internal => "internal error",
-        Guilt::Usage | Guilt::Target | Guilt::Environment | Guilt::Interruption => "error",
+    let label = match error.category {
+        ErrorCategory::Internal => "internal error",
+        ErrorCategory::Usage
+        | ErrorCategory::Target
+        | ErrorCategory::Environment
+        | ErrorCategory::Interruption => "error",
     };
     tell(RED, label, &error.what);
     if let Some(text) = &error.help {

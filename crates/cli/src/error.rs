@@ -4,7 +4,7 @@
 //! do: one line that begins with `error: `, and one that begins with `help: ` if
 //! there is a next step. Command lines to be pasted stand below it, each in a line of its own.
 
-use filestone_engine::{Guilt, RunError};
+use filestone_engine::{ErrorCategory, RunError};
 use std::io;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
     /// Whose fault it is: what decides the exit code.
-    pub guilt: Guilt,
+    pub category: ErrorCategory,
     /// One line: where, what, which value, what was expected.
     pub what: String,
     /// What to do.
@@ -23,7 +23,7 @@ impl Error {
     /// The user asked for something that cannot be.
     pub fn usage(what: impl Into<String>) -> Self {
         Self {
-            guilt: Guilt::Usage,
+            category: ErrorCategory::Usage,
             what: what.into(),
             help: None,
         }
@@ -32,7 +32,7 @@ impl Error {
     /// This host refused something.
     pub fn environment(what: impl Into<String>) -> Self {
         Self {
-            guilt: Guilt::Environment,
+            category: ErrorCategory::Environment,
             what: what.into(),
             help: None,
         }
@@ -41,7 +41,7 @@ impl Error {
     /// A bug.
     pub fn internal(what: impl Into<String>) -> Self {
         Self {
-            guilt: Guilt::Internal,
+            category: ErrorCategory::Internal,
             what: what.into(),
             help: Some("please report this with the command line".into()),
         }
@@ -60,18 +60,18 @@ impl Error {
 
     /// The exit code that stands for it.
     pub fn exit_code(&self) -> u8 {
-        exit_code_of(self.guilt)
+        exit_code_of(self.category)
     }
 }
 
 /// 2, 3, 4 and 70: see `filestone --help`.
-pub fn exit_code_of(guilt: Guilt) -> u8 {
-    match guilt {
-        Guilt::Usage => 2,
-        Guilt::Target => 3,
-        Guilt::Environment => 4,
-        Guilt::Internal => 70,
-        Guilt::Interruption => 130,
+pub fn exit_code_of(category: ErrorCategory) -> u8 {
+    match category {
+        ErrorCategory::Usage => 2,
+        ErrorCategory::Target => 3,
+        ErrorCategory::Environment => 4,
+        ErrorCategory::Internal => 70,
+        ErrorCategory::Interruption => 130,
     }
 }
 
@@ -99,7 +99,7 @@ pub fn in_our_form(text: &str) -> String {
 impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
         Self {
-            guilt: error.guilt(),
+            category: error.category(),
             what: in_our_form(&error.to_string()),
             help: error.help(),
         }

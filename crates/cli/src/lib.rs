@@ -28,7 +28,7 @@ use ancestors::dbench::command_line::Program;
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, exit_code_of};
 use execution::interruption;
-use filestone_engine::{Guilt, Protocols};
+use filestone_engine::{ErrorCategory, Protocols};
 use options::{Ancestor, Command, CommandLine};
 use std::ffi::OsString;
 use std::path::Path;
@@ -61,8 +61,8 @@ impl Exit {
             // What shells report of a program that ^C ended, so that a script
             // does not take half a run for a whole one.
             Exit::Interrupted => interruption::EXIT_CODE,
-            Exit::NothingSucceeded | Exit::TargetLost => exit_code_of(Guilt::Target),
-            Exit::OutOfBalance => exit_code_of(Guilt::Internal),
+            Exit::NothingSucceeded | Exit::TargetLost => exit_code_of(ErrorCategory::Target),
+            Exit::OutOfBalance => exit_code_of(ErrorCategory::Internal),
             Exit::Code(code) => code,
         }
     }

@@ -1,9 +1,6 @@
 //! Why a run could not be made, sorted by whose fault it is.
 
-use crate::backend::BackendError;
 use crate::driver::CallError;
-use crate::replay::tcp::TcpError;
-use crate::workspace::ClaimError;
 use filestone_model::operation::OpKind;
 use filestone_wire::mount::MountStatus;
 use filestone_wire::nfs3::Status;
@@ -11,7 +8,7 @@ use std::net::SocketAddr;
 
 /// Whose fault an error is; each has its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guilt {
+pub enum ErrorCategory {
     /// What was asked for cannot be done: the user can mend it.
     Usage,
     /// The server or the network.
@@ -20,19 +17,35 @@ pub enum Guilt {
     Environment,
     /// A bug in this program.
     Internal,
-    /// Nobody's: somebody stopped the run.
+    /// The run was interrupted.
     Interruption,
+}
+
+/// An error of one area: a protocol, a test directory, a plan. Its type stands where the area
+/// does, so that nothing here knows of it; `?` makes a [`RunError`] of it.
+pub trait AreaError: std::error::Error + Send + Sync + 'static {
+    /// Whose fault it is.
+    fn category(&self) -> ErrorCategory;
+
+    /// What to do about it, if there is something.
+    fn help(&self) -> Option<String>;
+}
+
+impl<E: AreaError> From<E> for RunError {
+    fn from(error: E) -> Self {
+        RunError::Area(Box::new(error))
+    }
 }
 
 /// Why a run could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// What one area alone can say.
+    #[error("{0}")]
+    Area(Box<dyn AreaError>),
     /// The plan contradicts itself or the target.
     #[error("{0}")]
     Unsuitable(String, Option<String>),
-    /// A directory could not be claimed, populated or removed.
-    #[error(transparent)]
-    Claim(#[from] ClaimError),
     /// The host's name means nothing.
     #[error("{host}: no such host: {source}")]
     Resolve {
@@ -58,14 +71,6 @@ pub enum RunError {
         call: String,
         /// How it failed.
         source: CallError,
-    },
-    /// A client did not get its connection to a tbench peer.
-    #[error("{address}: {source}")]
-    Tcp {
-        /// Where.
-        address: SocketAddr,
-        /// What went wrong.
-        source: TcpError,
     },
     /// MOUNT was refused.
     #[error("{host}:{path}: the server refused MOUNT with {status}")]
@@ -122,10 +127,7 @@ pub enum RunError {
         /// What the operating system said.
         source: std::io::Error,
     },
-    /// The backend failed before anything was measured.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    /// Somebody stopped the run before it began.
+    /// The run was interrupted before it began.
     #[error("interrupted before anything was measured")]
     Interrupted,
     /// A bug.
@@ -165,39 +167,31 @@ impl RunError {
     }
 
     /// Whose fault it is.
-    pub fn guilt(&self) -> Guilt {
+    pub fn category(&self) -> ErrorCategory {
         match self {
-            RunError::Unsuitable(..) | RunError::Claim(_) => Guilt::Usage,
-            RunError::MountElsewhere { source, .. } => source.guilt(),
-            RunError::Connect { source, .. } if is_of_this_host(source) => Guilt::Environment,
-            RunError::Tcp { source, .. } if source.system().is_some_and(is_of_this_host) => {
-                Guilt::Environment
+            RunError::Area(error) => error.category(),
+            RunError::Unsuitable(..) => ErrorCategory::Usage,
+            RunError::MountElsewhere { source, .. } => source.category(),
+            RunError::Connect { source, .. } if is_of_this_host(source) => {
+                ErrorCategory::Environment
             }
-            RunError::Tcp {
-                source: TcpError::Option { .. },
-                ..
-            } => Guilt::Usage,
             RunError::Resolve { .. }
             | RunError::Connect { .. }
-            | RunError::Tcp { .. }
             | RunError::Call { .. }
             | RunError::Mount { .. }
-            | RunError::Nfs { .. }
-            | RunError::Backend(BackendError::Lost { .. }) => Guilt::Target,
-            RunError::System { .. } | RunError::Backend(BackendError::System { .. }) => {
-                Guilt::Environment
-            }
-            RunError::Unfinished { source, .. } => source.guilt(),
-            RunError::Internal(_) => Guilt::Internal,
-            RunError::Interrupted => Guilt::Interruption,
+            | RunError::Nfs { .. } => ErrorCategory::Target,
+            RunError::System { .. } => ErrorCategory::Environment,
+            RunError::Unfinished { source, .. } => source.category(),
+            RunError::Internal(_) => ErrorCategory::Internal,
+            RunError::Interrupted => ErrorCategory::Interruption,
         }
     }
 
     /// What to do about it, if there is something.
     pub fn help(&self) -> Option<String> {
         match self {
+            RunError::Area(error) => error.help(),
             RunError::Unsuitable(_, help) => help.clone(),
-            RunError::Claim(error) => Some(error.help().into()),
             RunError::MountElsewhere { source, .. } => {
                 const ELSE: &str =
                     "if the port mapper is another server's, name the port of MOUNT (--mount-port)";
@@ -217,19 +211,11 @@ impl RunError {
             {
                 Some("ports below 1024 (--reserved-port) need privileges: root or CAP_NET_BIND_SERVICE".into())
             }
-            RunError::Connect { source, .. } if is_of_this_host(source) => Some(
-                "this host has no free port or file left for it; use fewer clients (--clients)"
-                    .into(),
-            ),
+            RunError::Connect { source, .. } if is_of_this_host(source) => Some(NO_MORE_SOCKETS.into()),
             RunError::Connect { .. } => Some(
                 "is the host up, and does a firewall stand between? (--port, --mount-port)".into(),
             ),
             RunError::Call { source, .. } => source.help().map(Into::into),
-            RunError::Tcp { source, .. } if source.system().is_some_and(is_of_this_host) => Some(
-                "this host has no free port or file left for it; use fewer clients (--clients)"
-                    .into(),
-            ),
-            RunError::Tcp { source, .. } => source.help(),
             RunError::Mount {
                 status,
                 exports,
@@ -259,7 +245,7 @@ impl RunError {
                     .into(),
             ),
             RunError::Unfinished { source, remains } => Some(and(source.help(), remains)),
-            RunError::Nfs { .. } | RunError::System { .. } | RunError::Backend(_) | RunError::Interrupted => None,
+            RunError::Nfs { .. } | RunError::System { .. } | RunError::Interrupted => None,
             RunError::Internal(_) => Some("please report this with the command line".into()),
         }
     }
@@ -280,8 +266,12 @@ fn and(help: Option<String>, more: &str) -> String {
     }
 }
 
+/// What to do when this host has no socket left.
+pub(crate) const NO_MORE_SOCKETS: &str =
+    "this host has no free port or file left for it; use fewer clients (--clients)";
+
 /// Whether it was this host that refused a socket, and not the network.
-fn is_of_this_host(error: &std::io::Error) -> bool {
+pub(crate) fn is_of_this_host(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     // EMFILE and ENFILE have no stable kind of their own.
     let files = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE];
@@ -319,12 +309,15 @@ mod tests {
         };
         let help = |kind| connect(kind).help().unwrap_or_default();
         assert_eq!(
-            connect(ErrorKind::PermissionDenied).guilt(),
-            Guilt::Environment
+            connect(ErrorKind::PermissionDenied).category(),
+            ErrorCategory::Environment
         );
         assert!(help(ErrorKind::PermissionDenied).contains("--reserved-port"));
         assert!(help(ErrorKind::AddrInUse).contains("--clients"));
-        assert_eq!(connect(ErrorKind::ConnectionRefused).guilt(), Guilt::Target);
+        assert_eq!(
+            connect(ErrorKind::ConnectionRefused).category(),
+            ErrorCategory::Target
+        );
         assert!(help(ErrorKind::TimedOut).contains("firewall"));
     }
 }

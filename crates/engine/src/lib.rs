@@ -26,4 +26,4 @@ pub mod workspace;
 
 pub use target::{Job, Protocol, Protocols, run};
 
-pub use error::{Guilt, RunError};
+pub use error::{AreaError, ErrorCategory, RunError};

@@ -1,7 +1,7 @@
 //! Reads load files, plain or gzip, a line at a time: what is in memory is the
 //! compiled load and one line, however long the file is.
 
-use crate::error::Guilt;
+use crate::error::ErrorCategory;
 use filestone_model::load::{Compiler, LONGEST_LINE, Load, LoadErrors};
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
@@ -48,18 +48,18 @@ pub enum LoadFileError {
 
 impl LoadFileError {
     /// Whose fault it is.
-    pub fn guilt(&self) -> Guilt {
+    pub fn category(&self) -> ErrorCategory {
         match self {
             LoadFileError::Unreadable { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound
                 | io::ErrorKind::PermissionDenied
                 | io::ErrorKind::IsADirectory
-                | io::ErrorKind::NotADirectory => Guilt::Usage,
-                _ => Guilt::Environment,
+                | io::ErrorKind::NotADirectory => ErrorCategory::Usage,
+                _ => ErrorCategory::Environment,
             },
             LoadFileError::Damaged { .. }
             | LoadFileError::TooLong { .. }
-            | LoadFileError::Wrong(_) => Guilt::Usage,
+            | LoadFileError::Wrong(_) => ErrorCategory::Usage,
         }
     }
 }
@@ -170,7 +170,7 @@ mod tests {
         match read(&file.0) {
             Ok(_) => panic!("{name} is no load file"),
             Err(error) => {
-                assert_eq!(error.guilt(), Guilt::Usage);
+                assert_eq!(error.category(), ErrorCategory::Usage);
                 error.to_string()
             }
         }
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_is_named() {
         let error = read(Path::new("/nonexistent/a.load")).expect_err("it is not there");
-        assert_eq!(error.guilt(), Guilt::Usage);
+        assert_eq!(error.category(), ErrorCategory::Usage);
         assert!(
             error
                 .to_string()

@@ -4,7 +4,7 @@ use crate::ancestors::getopt::{self, Order};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::{Exit, built_in, console};
-use filestone_engine::Guilt;
+use filestone_engine::ErrorCategory;
 use filestone_engine::replay::tcp::SocketOptions;
 use filestone_server::tbench::{self, TbenchServer};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -58,7 +58,12 @@ pub fn run(arguments: &[String]) -> Result<Exit, Error> {
         }
     };
     match served {
-        Err(error) if matches!(error.guilt, Guilt::Usage | Guilt::Environment) => {
+        Err(error)
+            if matches!(
+                error.category,
+                ErrorCategory::Usage | ErrorCategory::Environment
+            ) =>
+        {
             console::error(&error);
             Ok(Exit::Code(EXIT_FAILURE))
         }

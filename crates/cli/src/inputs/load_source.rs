@@ -77,7 +77,7 @@ fn unreadable(error: &LoadFileError) -> Error {
         error => (error.to_string(), None),
     };
     Error {
-        guilt: error.guilt(),
+        category: error.category(),
         what,
         help,
     }

@@ -2,7 +2,7 @@
 //! input; and what is said if it cannot be read.
 
 use crate::error::{Error, reason};
-use filestone_engine::Guilt;
+use filestone_engine::ErrorCategory;
 use filestone_model::load::diagnostic::suggestion;
 use filestone_model::mix::{self, Mix, MixError};
 use std::fs::File;
@@ -82,7 +82,7 @@ fn unreadable(name: &str, error: &io::Error) -> Error {
         return Error::usage(what).with_help(advice(&last.to_string_lossy()));
     }
     Error {
-        guilt: Guilt::Usage,
+        category: ErrorCategory::Usage,
         ..Error::environment(format!("{name}: {}", reason(error)))
     }
 }

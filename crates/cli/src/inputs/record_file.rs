@@ -232,7 +232,7 @@ fn targets<'plan>(
 /// The document in a file, or the members of a list of them.
 fn read_documents(path: &Path) -> Result<Vec<Value>, Error> {
     let text = fs::read_to_string(path).map_err(|error| Error {
-        guilt: filestone_engine::Guilt::Usage,
+        category: filestone_engine::ErrorCategory::Usage,
         ..Error::file(path, &error)
     })?;
     let value = serde_json::from_str(&text).map_err(|error| {

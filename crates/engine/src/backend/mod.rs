@@ -6,6 +6,7 @@ pub mod simulated;
 pub mod sockets;
 mod transmit;
 
+use crate::error::{AreaError, ErrorCategory};
 use filestone_model::completions::Completions;
 use filestone_model::operation::{Operation, Ticket};
 use filestone_model::time::Moment;
@@ -33,6 +34,19 @@ pub enum BackendError {
         /// What the operating system said.
         source: std::io::Error,
     },
+}
+
+impl AreaError for BackendError {
+    fn category(&self) -> ErrorCategory {
+        match self {
+            BackendError::Lost { .. } => ErrorCategory::Target,
+            BackendError::System { .. } => ErrorCategory::Environment,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Carries operations out for all clients of one worker.

@@ -1,6 +1,7 @@
 //! Why a directory cannot be claimed, populated or removed.
 
 use super::marker::Owner;
+use crate::error::{AreaError, ErrorCategory};
 use rustix::io::Errno;
 
 /// What a directory is claimed for.
@@ -238,6 +239,16 @@ impl ClaimError {
             Self::Lost { .. } => "is the server still there?",
             Self::System { errno, purpose, .. } => help_with(*errno, *purpose),
         }
+    }
+}
+
+impl AreaError for ClaimError {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Usage
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(self.help().into())
     }
 }
 

@@ -6,7 +6,7 @@ use filestone_engine::replay::local::{
     LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
 };
 use filestone_engine::replay::{Beside, Layer, Site, Trees};
-use filestone_engine::{Guilt, RunError};
+use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};
 use filestone_model::plan::LeftOverPolicy;
@@ -30,7 +30,7 @@ fn leave_a_tree(directory: &Scratch) {
 /// The message and the help of a usage error.
 fn complaint<T>(result: Result<T, RunError>) -> String {
     let error = result.err().expect("an error");
-    assert_eq!(error.guilt(), Guilt::Usage, "{error}");
+    assert_eq!(error.category(), ErrorCategory::Usage, "{error}");
     format!("{error} / {}", error.help().expect("help"))
 }
 

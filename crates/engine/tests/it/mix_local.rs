@@ -5,7 +5,7 @@ use crate::support::scratch::Scratch;
 use crate::support::{SECOND, mixes, scratch};
 use filestone_engine::control::{Observer, Unobserved};
 use filestone_engine::mix_local::run_local;
-use filestone_engine::{Guilt, RunError};
+use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::measure::run_record::{IntervalRecord, RunEnd, RunRecord};
 use filestone_model::measure::{Caveat, Role};
 use filestone_model::operation::OpKind;
@@ -180,7 +180,7 @@ fn run(plan: &Plan) -> RunRecord {
 /// The message and the help of a refusal.
 fn refusal(plan: &Plan) -> String {
     let error = run_local(plan, &NOBODY, &mut Unobserved).expect_err("a refusal");
-    assert_eq!(error.guilt(), Guilt::Usage, "{error}");
+    assert_eq!(error.category(), ErrorCategory::Usage, "{error}");
     format!("{error} / {}", error.help().expect("help"))
 }
 

@@ -6,7 +6,7 @@ use crate::support::scratch::{Scratch, local};
 use filestone_engine::control::Observer;
 use filestone_engine::control::{Progress, ProgressPhase};
 use filestone_engine::target::BuiltIn;
-use filestone_engine::{Guilt, RunError};
+use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
@@ -176,7 +176,7 @@ fn clients_share_targets_and_threads() {
     // What cannot be claimed as a whole is not claimed at all.
     std::fs::create_dir_all(other.path().join("clients/theirs")).expect("it is ours");
     let error = run(&plan, &load, BuiltIn::default()).expect_err("one is taken");
-    assert_eq!(error.guilt(), Guilt::Usage);
+    assert_eq!(error.category(), ErrorCategory::Usage);
     assert!(one.is_empty());
 }
 
@@ -206,7 +206,7 @@ fn a_tree_that_is_kept_is_recognised_by_the_next_run() {
     settings(&mut plan).skip_cleanup = true;
     run(&plan, &load, BuiltIn::default()).expect("it runs");
     let error = run(&plan, &load, BuiltIn::default()).expect_err("there is a tree");
-    assert_eq!(error.guilt(), Guilt::Usage);
+    assert_eq!(error.category(), ErrorCategory::Usage);
     assert!(error.to_string().contains("left over"), "{error}");
 }
 
@@ -301,7 +301,7 @@ fn a_plan_that_no_replay_can_follow_is_refused() {
         let mut plan = plan(place.target(), &load);
         change(&mut plan);
         let error = run(&plan, &load, BuiltIn::default()).expect_err("it is refused");
-        assert_eq!(error.guilt(), Guilt::Usage, "{error}");
+        assert_eq!(error.category(), ErrorCategory::Usage, "{error}");
     };
     refused(&|plan| plan.clients = 0);
     refused(&|plan| settings(plan).run_once = false);
@@ -321,6 +321,6 @@ fn a_plan_that_no_replay_can_follow_is_refused() {
         &stop,
         &mut Watcher::default(),
     );
-    assert_eq!(none.expect_err("no load").guilt(), Guilt::Usage);
+    assert_eq!(none.expect_err("no load").category(), ErrorCategory::Usage);
     assert!(place.is_empty());
 }

@@ -15,7 +15,7 @@ use crate::report::rows::Columns;
 use crate::report::summary::{self, Extremes};
 use crate::{Exit, console};
 use command_line::{Command, Measure, Request};
-use filestone_engine::Guilt;
+use filestone_engine::ErrorCategory;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
@@ -191,11 +191,11 @@ fn exit_code_of(error: &Error) -> u8 {
     // is part of what a message promises. What MOUNT refuses, LOOKUP may refuse
     // below an export that it grants, so both families count.
     let says = |names: &[&str]| names.iter().any(|name| error.what.contains(name));
-    match error.guilt {
-        Guilt::Usage => EX_USAGE,
-        Guilt::Target if says(&["3ERR_PERM ", "3ERR_ACCES "]) => EX_NOPERM,
-        Guilt::Target if says(&["3ERR_IO "]) => EX_IOERR,
-        Guilt::Target
+    match error.category {
+        ErrorCategory::Usage => EX_USAGE,
+        ErrorCategory::Target if says(&["3ERR_PERM ", "3ERR_ACCES "]) => EX_NOPERM,
+        ErrorCategory::Target if says(&["3ERR_IO "]) => EX_IOERR,
+        ErrorCategory::Target
             if says(&[
                 "3ERR_NOENT ",
                 "3ERR_NOTDIR ",
@@ -205,10 +205,11 @@ fn exit_code_of(error: &Error) -> u8 {
         {
             EX_DATAERR
         }
-        Guilt::Target if says(&["MNT3ERR_"]) => EX_PROTOCOL,
-        Guilt::Target | Guilt::Environment | Guilt::Internal | Guilt::Interruption => {
-            error.exit_code()
-        }
+        ErrorCategory::Target if says(&["MNT3ERR_"]) => EX_PROTOCOL,
+        ErrorCategory::Target
+        | ErrorCategory::Environment
+        | ErrorCategory::Internal
+        | ErrorCategory::Interruption => error.exit_code(),
     }
 }
 
@@ -225,7 +226,7 @@ mod tests {
             ("MNT3ERR_SERVERFAULT (10006)", 76),
         ] {
             let error = Error {
-                guilt: Guilt::Target,
+                category: ErrorCategory::Target,
                 what: format!("server:/x: the server refused MOUNT with {status}"),
                 help: None,
             };

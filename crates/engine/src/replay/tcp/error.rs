@@ -1,8 +1,10 @@
 //! How a connection to a tbench peer fails.
 
-use filestone_wire::tbench::{Exchange, ORIGINAL_MAX};
+use crate::error::{AreaError, ErrorCategory, NO_MORE_SOCKETS, is_of_this_host};
+use filestone_wire::tbench::{Exchange, ORIGINAL_MAX, PORT};
 use rustix::io::Errno;
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// What went wrong.
@@ -85,6 +87,55 @@ impl TcpError {
             | TcpError::OutOfStep { .. } => None,
         }
     }
+}
+
+/// Why there is no peer for a client.
+#[derive(Debug, thiserror::Error)]
+pub enum PeerError {
+    /// No connection.
+    #[error("{address}: {source}")]
+    Connection {
+        /// Where.
+        address: SocketAddr,
+        /// What went wrong.
+        source: TcpError,
+    },
+    /// A port that nothing can listen on.
+    #[error("{address}: a peer has no port 0")]
+    PortZero {
+        /// Where.
+        address: SocketAddr,
+    },
+}
+
+impl AreaError for PeerError {
+    fn category(&self) -> ErrorCategory {
+        match self {
+            PeerError::Connection { source, .. } if is_refused_here(source) => {
+                ErrorCategory::Environment
+            }
+            PeerError::PortZero { .. }
+            | PeerError::Connection {
+                source: TcpError::Option { .. },
+                ..
+            } => ErrorCategory::Usage,
+            PeerError::Connection { .. } => ErrorCategory::Target,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            PeerError::Connection { source, .. } if is_refused_here(source) => {
+                Some(NO_MORE_SOCKETS.into())
+            }
+            PeerError::Connection { source, .. } => source.help(),
+            PeerError::PortZero { .. } => Some(format!("tbench_srv listens on port {PORT}")),
+        }
+    }
+}
+
+fn is_refused_here(error: &TcpError) -> bool {
+    error.system().is_some_and(is_of_this_host)
 }
 
 fn is_too_long_for_the_original(exchange: Exchange) -> bool {

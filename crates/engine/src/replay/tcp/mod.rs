@@ -14,7 +14,7 @@ pub mod socket_options;
 #[cfg(test)]
 mod tests;
 
-pub use error::TcpError;
+pub use error::{PeerError, TcpError};
 pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
 
 use super::layer::{Layer, LayerLost, Reply};
@@ -65,13 +65,10 @@ impl TcpOptions {
         generation: Generation,
         timeout_nanos: u64,
     ) -> Result<Self, RunError> {
-        let socket_options = replay.socket_options.parse();
-        let socket_options = socket_options
-            .map_err(|error: SocketOptionError| RunError::Unsuitable(error.to_string(), None))?;
         Ok(Self {
             generation,
             prefix: replay.prefix.clone(),
-            socket_options,
+            socket_options: replay.socket_options.parse::<SocketOptions>()?,
             timeout_nanos,
             built_in: false,
         })
@@ -94,10 +91,7 @@ impl TcpSite {
     /// is seen when clients connect.
     pub fn claim(address: SocketAddr, options: TcpOptions) -> Result<Self, RunError> {
         if address.port() == 0 {
-            return Err(RunError::Unsuitable(
-                format!("{address}: a peer has no port 0"),
-                Some(format!("tbench_srv listens on port {PORT}")),
-            ));
+            return Err(PeerError::PortZero { address }.into());
         }
         Ok(Self { address, options })
     }
@@ -136,7 +130,7 @@ impl Site for TcpSite {
             &self.options.socket_options,
             self.options.timeout(),
         )
-        .map_err(|source| RunError::Tcp {
+        .map_err(|source| PeerError::Connection {
             address: self.address,
             source,
         })?;

@@ -3,6 +3,7 @@
 //! Separated by blanks, tabs or commas; `NAME` or `NAME=VALUE`. The names are those
 //! of `setsockopt`; three that dbench's manual page has wrong are understood too.
 
+use crate::error::{AreaError, ErrorCategory};
 use rustix::net::sockopt::{
     self, Timeout, set_ip_tos, set_ipv6_tclass, set_socket_broadcast, set_socket_keepalive,
     set_socket_recv_buffer_size, set_socket_reuseaddr, set_socket_send_buffer_size,
@@ -100,6 +101,16 @@ pub enum SocketOptionError {
         /// What would have been right.
         expected: &'static str,
     },
+}
+
+impl AreaError for SocketOptionError {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Usage
+    }
+
+    fn help(&self) -> Option<String> {
+        None
+    }
 }
 
 impl SocketOptions {

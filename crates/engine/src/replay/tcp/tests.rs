@@ -1,5 +1,5 @@
 use super::*;
-use crate::error::Guilt;
+use crate::error::ErrorCategory;
 use filestone_server::tbench::{TbenchOptions, TbenchServer};
 use filestone_wire::tbench::MESSAGE_MAX;
 use std::io::{Read, Write};
@@ -178,7 +178,7 @@ fn nobody_at_that_port_is_said_so() {
         .unwrap();
     let error = patient(gone).layer(0).unwrap_err();
     assert!(error.to_string().contains("cannot connect: "), "{error}");
-    assert_eq!(error.guilt(), Guilt::Target);
+    assert_eq!(error.category(), ErrorCategory::Target);
     assert!(error.help().unwrap().contains("filestone serve --tbench"));
 }
 
@@ -193,7 +193,7 @@ fn what_speaks_another_protocol_is_quoted() {
         error.to_string(),
         format!("{address}: what answers there does not speak tbench: it sent \"HTTP/1.0\"")
     );
-    assert_eq!(error.guilt(), Guilt::Target);
+    assert_eq!(error.category(), ErrorCategory::Target);
     thread.join().unwrap();
 }
 
@@ -305,7 +305,7 @@ fn options_of_the_socket_are_set_and_a_timeout_among_them_counts() {
 fn port_0_is_no_peer() {
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
     let error = TcpSite::claim(address, TcpOptions::default()).unwrap_err();
-    assert_eq!(error.guilt(), Guilt::Usage);
+    assert_eq!(error.category(), ErrorCategory::Usage);
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn a_plan_with_an_unknown_socket_option_is_refused() {
     let default = planned("TCP_NODELAY SO_REUSEADDR").unwrap();
     assert_eq!(default, TcpOptions::default());
     let error = planned("TCP_QUICK").unwrap_err();
-    assert_eq!(error.guilt(), Guilt::Usage);
+    assert_eq!(error.category(), ErrorCategory::Usage);
     assert!(
         error.to_string().contains("called TCP_QUICK; there are"),
         "{error}"

@@ -3,7 +3,7 @@
 use filestone_engine::control::{Observer, Unobserved};
 use filestone_engine::nfs3::{Session, mount};
 use filestone_engine::prepare::file_set::{FileSet, Order, prepare};
-use filestone_engine::{Guilt, RunError};
+use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{FileSetPlan, NfsTarget, Popularity, TransportKind};
@@ -248,6 +248,6 @@ fn named<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
 
 /// What a refusal says, and its help.
 pub fn refusal(error: &RunError) -> (String, String) {
-    assert_eq!(error.guilt(), Guilt::Usage, "{error:?}");
+    assert_eq!(error.category(), ErrorCategory::Usage, "{error:?}");
     (error.to_string(), error.help().unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use super::bench::{Bench, claim, options, target};
 use crate::support::live::serve;
 use filestone_engine::replay::nfs3::{Nfs3Options, remove_left_over};
 use filestone_engine::replay::{Beside, Layer, Nfs3Site, Site, Trees};
-use filestone_engine::{Guilt, RunError};
+use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::operation::Stability;
 use filestone_model::plan::LeftOverPolicy;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn refusal(error: &RunError) -> (String, String) {
-    assert_eq!(error.guilt(), Guilt::Usage, "{error:?}");
+    assert_eq!(error.category(), ErrorCategory::Usage, "{error:?}");
     (error.to_string(), error.help().unwrap_or_default())
 }
 

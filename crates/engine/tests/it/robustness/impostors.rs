@@ -5,7 +5,7 @@ use crate::support::SECOND;
 use crate::support::live::{probe, serve};
 use filestone_engine::RunError;
 use filestone_engine::driver::CallError;
-use filestone_engine::error::Guilt;
+use filestone_engine::error::ErrorCategory;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Plan, TransportKind};
 use std::io::{Read, Write};
@@ -38,7 +38,7 @@ fn nobody_there_is_said_at_once() {
     let address = closed_port();
     let error = error_at(&any_plan(), address);
     assert!(matches!(error, RunError::Connect { .. }), "{error:?}");
-    assert_eq!(error.guilt(), Guilt::Target);
+    assert_eq!(error.category(), ErrorCategory::Target);
     assert!(
         error
             .to_string()
@@ -53,7 +53,7 @@ fn nobody_there_is_said_over_udp_too() {
     plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
     let address = closed_port();
     let error = error_at(&plan, address);
-    assert_eq!(error.guilt(), Guilt::Target);
+    assert_eq!(error.category(), ErrorCategory::Target);
     assert!(error.to_string().contains(&address.to_string()), "{error}");
 }
 
@@ -65,7 +65,7 @@ fn a_web_server_does_not_speak_onc_rpc() {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     });
     let error = error_at(&any_plan(), address);
-    assert_eq!(error.guilt(), Guilt::Target);
+    assert_eq!(error.category(), ErrorCategory::Target);
     let text = error.to_string();
     assert!(
         text.starts_with(&format!(
@@ -106,7 +106,7 @@ fn silence_is_not_waited_out_for_longer_than_the_time_out() {
 fn a_server_that_hangs_up_is_said_to() {
     let address = listen(drop);
     let error = error_at(&any_plan(), address);
-    assert_eq!(error.guilt(), Guilt::Target);
+    assert_eq!(error.category(), ErrorCategory::Target);
     assert!(matches!(error, RunError::Call { .. }), "{error:?}");
 }
 
@@ -125,7 +125,7 @@ fn rubbish_in_a_record_is_no_reply() {
             let _ = stream.write_all(&rubbish);
         });
         let error = error_at(&any_plan(), address);
-        assert_eq!(error.guilt(), Guilt::Target, "{error}");
+        assert_eq!(error.category(), ErrorCategory::Target, "{error}");
     }
 }
 

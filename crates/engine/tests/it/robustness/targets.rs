@@ -3,7 +3,7 @@
 use super::error_at;
 use crate::support::live::{probe, serve};
 use filestone_engine::RunError;
-use filestone_engine::error::Guilt;
+use filestone_engine::error::ErrorCategory;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::TransportKind;
 use filestone_server::Options;
@@ -20,7 +20,7 @@ fn a_path_that_is_not_there_is_named_with_the_servers_answer() {
     for path in ["/export/nowhere", "/export/files/none/deeper"] {
         let error = error_for(OpKind::GetAttr, path, |_| {});
         let text = error.to_string();
-        assert_eq!(error.guilt(), Guilt::Target);
+        assert_eq!(error.category(), ErrorCategory::Target);
         assert!(text.contains("NFS3ERR_NOENT"), "{text}");
         assert!(text.contains("/export/"), "{text}");
         assert!(error.help().is_some());
@@ -38,7 +38,7 @@ fn an_export_that_is_not_there_is_named_with_what_there_is() {
         text.contains("MNT3ERR_NOENT") || text.contains("NFS3ERR_NOENT"),
         "{text}"
     );
-    assert_eq!(error.guilt(), Guilt::Target);
+    assert_eq!(error.category(), ErrorCategory::Target);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn an_operation_needs_the_right_kind_of_object() {
             options.strict_mount = path.ends_with("link");
         });
         let text = error.to_string();
-        assert_eq!(error.guilt(), Guilt::Usage, "{text}");
+        assert_eq!(error.category(), ErrorCategory::Usage, "{text}");
         assert!(text.starts_with(path) && text.contains(needs), "{text}");
         assert!(error.help().is_some(), "{text}");
     }
@@ -127,7 +127,7 @@ fn an_empty_file_cannot_be_read_and_an_empty_directory_not_looked_up_in() {
         "{error}"
     );
     let error = error_for(OpKind::Read, "/export", empty);
-    assert_eq!(error.guilt(), Guilt::Usage, "{error}");
+    assert_eq!(error.category(), ErrorCategory::Usage, "{error}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_plan_that_makes_no_sense_is_refused_before_anything_is_sent() {
         let mut plan = probe(OpKind::Read, TransportKind::Tcp, 10);
         change(&mut plan);
         let error = error_at(&plan, server.address());
-        assert_eq!(error.guilt(), Guilt::Usage);
+        assert_eq!(error.category(), ErrorCategory::Usage);
         assert!(error.to_string().contains(expected), "{error}");
         assert!(error.help().is_some());
     }
