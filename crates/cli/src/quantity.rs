@@ -3,6 +3,9 @@
 //! Parsers say what would have been right; where and which value it was, the
 //! caller knows.
 
+use filestone_model::plan::limits::PROCESSORS_MAX;
+pub use filestone_model::text::thousands as grouped;
+
 /// Splits `12.5MiB` into its number and its unit.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -92,9 +95,6 @@ pub fn rate(text: &str) -> Result<f64, String> {
     Ok(rate)
 }
 
-/// Processors are numbered below this: the kernel's own sets end there.
-pub const PROCESSORS_MAX: u32 = 1024;
-
 /// Processors: `0`, `0,2`, `0-3,8`.
 pub fn processors(text: &str) -> Result<Vec<u32>, String> {
     let expected = || "expected processors such as 0, 0,2 or 0-3 (numbers below 1024)".to_string();
@@ -120,19 +120,6 @@ pub fn processors(text: &str) -> Result<Vec<u32>, String> {
         }
     }
     Ok(list)
-}
-
-/// `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// `4 KiB`, `1.5 MiB`, `700 bytes`.

@@ -2,6 +2,7 @@
 
 use crate::driver::CallError;
 use filestone_model::operation::OpKind;
+use filestone_model::plan::{Field, PlanError};
 use filestone_wire::mount::MountStatus;
 use filestone_wire::nfs3::Status;
 use std::net::SocketAddr;
@@ -34,6 +35,16 @@ pub trait AreaError: std::error::Error + Send + Sync + 'static {
 impl<E: AreaError> From<E> for RunError {
     fn from(error: E) -> Self {
         RunError::Area(Box::new(error))
+    }
+}
+
+impl AreaError for PlanError {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Usage
+    }
+
+    fn help(&self) -> Option<String> {
+        self.help(Field::quoted_key)
     }
 }
 

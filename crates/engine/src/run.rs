@@ -3,15 +3,15 @@
 //! The coordinator is the calling thread. It starts the workers, merges the
 //! intervals that they hand over, and makes the record.
 
-mod check;
 mod coordinator;
 mod course;
+mod environment;
 mod steered;
 mod subject;
 
 pub use crate::control::{Observer, Unobserved};
-pub(crate) use check::check_pin;
 pub(crate) use course::Course;
+pub(crate) use environment::check_pin;
 pub use subject::{OpenTarget, WorkerBody, WorkerThread};
 
 use crate::clock::Clock;
@@ -82,7 +82,8 @@ pub fn run_steered(
     if let Some(steering) = &mut steering {
         begun.arrivals = offering(&plan.arrivals, steering.first())?;
     }
-    check::check(&begun)?;
+    begun.check()?;
+    environment::check_environment(&begun)?;
     let mut target = open(&begun, context)?;
     context.observer.prepared(target.describe());
     let measured = measure(&begun, &mut *target, context, steering);

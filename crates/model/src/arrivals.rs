@@ -4,7 +4,7 @@
 //! open loop has a schedule that the server cannot slow down: this file.
 
 use crate::plan::{ArrivalsPlan, Plan};
-use crate::random::{Generator, Purpose, RngExt, stream};
+use crate::random::{Generator, Purpose, exponential, stream};
 use crate::time::Moment;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -192,9 +192,7 @@ impl Arrivals {
                 mean,
                 generator,
             } => {
-                // 1 - u lies in (0, 1], so the logarithm is finite.
-                let uniform: f64 = generator.random();
-                *last += -(1.0 - uniform).ln() * *mean;
+                *last += exponential(generator, *mean);
                 Some(Moment::from_nanos(last.round() as u64))
             }
         }

@@ -23,6 +23,7 @@ pub mod queueing;
 pub mod random;
 pub mod session;
 pub mod steering;
+pub mod text;
 pub mod time;
 pub mod workload;
 

@@ -1,16 +1,23 @@
 //! Everything decided before a run: a [`Plan`] can be printed, stored and run again.
 
+mod check;
+mod field;
+pub mod limits;
 mod mix;
 mod objective;
 mod read_data;
 mod target;
 
+pub use check::{
+    FieldName, MixError, PlanError, ReplayError, SharedKind, SharingError, SteeringError,
+};
+pub use field::Field;
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix,
     MixCount, MixPlan, Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
 };
 pub use objective::ObjectiveError;
-pub use read_data::ReadData;
+pub use read_data::{ReadData, ReadDataError};
 pub use target::{
     Interface, LocalTarget, NfsTarget, OtherTarget, TargetPlan, TcpTarget, TransportKind, bracketed,
 };
@@ -373,6 +380,16 @@ impl Plan {
         }
     }
 
+    /// Its own target, and those that clients use besides.
+    pub fn targets(&self) -> impl Iterator<Item = &TargetPlan> {
+        let more = match &self.workload {
+            WorkloadPlan::Probe(_) => &[],
+            WorkloadPlan::LoadFile(replay) => replay.more_targets.as_slice(),
+            WorkloadPlan::Mix(mix) => mix.more_targets.as_slice(),
+        };
+        std::iter::once(&self.target).chain(more)
+    }
+
     /// The kinds of operation that a run of this plan produces, and their roles.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         match &self.workload {
@@ -556,6 +573,77 @@ pub(crate) mod tests {
             pin: vec![],
             read_data: None,
             steering: None,
+        }
+    }
+
+    pub(crate) fn example_mix() -> Plan {
+        let share = |operation, count| MixCount { operation, count };
+        let server = example();
+        Plan {
+            face: "mix".into(),
+            clients: 8,
+            in_flight: 4,
+            arrivals: ArrivalsPlan::Poisson {
+                offered_load_ops_per_s: 1000.0,
+            },
+            workload: WorkloadPlan::Mix(Box::new(MixPlan {
+                name: "example".into(),
+                counts: vec![
+                    share(OpKind::GetAttr, 60),
+                    share(OpKind::ReadLink, 10),
+                    share(OpKind::Read, 30),
+                ],
+                calls: None,
+                left_out: vec![],
+                more_targets: vec![],
+                file_set: FileSetPlan {
+                    name: "set".into(),
+                    files_per_client: 10,
+                    sizes: FileSizes::Fixed { bytes: 4096 },
+                    symbolic_links_per_client: 2,
+                    spare_names_per_client: 2,
+                    working_set_bytes: None,
+                    popularity: Popularity::Uniform,
+                },
+                transfer_bytes: 4096,
+                access: Access::Whole,
+                stability: Stability::Unstable,
+                listing_bytes: 4096,
+                remove_set: false,
+                local: LocalMix::default(),
+            })),
+            ..server
+        }
+    }
+
+    pub(crate) fn example_replay() -> Plan {
+        Plan {
+            face: "replay".into(),
+            target: TargetPlan::Local(LocalTarget {
+                directory: Some("/x".into()),
+            }),
+            clients: 2,
+            workload: WorkloadPlan::LoadFile(ReplayPlan {
+                loads: vec![LoadName {
+                    name: "office".into(),
+                    operations: 1,
+                    generation: Generation::Cifs,
+                }],
+                kinds: vec![OpKind::Read],
+                more_targets: vec![],
+                clients_per_thread: 1,
+                pacing: Pacing::Closed,
+                run_once: false,
+                skip_cleanup: false,
+                left_over: LeftOverPolicy::Refuse,
+                trunc_io_bytes: None,
+                on_mismatch: OnMismatch::Count,
+                resolve: true,
+                local: LocalReplay::default(),
+                nfs3: Nfs3Replay::default(),
+                tcp: TcpReplay::default(),
+            }),
+            ..example()
         }
     }
 }

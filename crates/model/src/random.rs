@@ -39,6 +39,13 @@ pub fn stream(seed: u64, purpose: Purpose, index: u64) -> Generator {
     Generator::seed_from_u64(mixed)
 }
 
+/// A number from the exponential distribution with this mean.
+pub fn exponential(generator: &mut impl Rng, mean: f64) -> f64 {
+    // `random` is less than 1, so the logarithm is finite.
+    let uniform: f64 = generator.random();
+    -(1.0 - uniform).ln() * mean
+}
+
 /// One step of splitmix64 (Steele, Lea and Flood 2014).
 fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);

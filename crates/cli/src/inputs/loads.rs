@@ -8,12 +8,10 @@ use crate::quantity::grouped;
 use filestone_model::load::Load;
 use filestone_model::load::refusals::{Refusal, refusals};
 use filestone_model::operation::OpKind;
+use filestone_model::plan::limits::LOADS_MAX;
 use filestone_model::plan::{LoadName, Plan, ReplayPlan};
 use std::path::Path;
 use std::sync::Arc;
-
-/// Loads that one plan may name.
-pub const LOADS_MAX: usize = 1024;
 
 /// A load with what plans say of it.
 #[derive(Debug, Clone)]

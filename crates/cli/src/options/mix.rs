@@ -3,7 +3,6 @@
 use crate::options::data::{ReadDataOption, Stable};
 use crate::options::generator::GeneratorOptions;
 use crate::options::layer_targets::{self, LayerList};
-use crate::options::limits::{CLIENTS_MAX, IN_FLIGHT_MAX};
 use crate::options::mix_values::{
     file_sizes, objective, percent, popularity, server_directory, set_name,
 };
@@ -13,14 +12,11 @@ use crate::options::target::Target;
 use crate::options::values::{count, file_size, size, within};
 use crate::quantity;
 use clap::{Args, ValueEnum};
+use filestone_model::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, POINTS_MAX};
 use filestone_model::plan::{Access, FileSizes, Objective, Popularity};
 
 /// Most data files of one client.
 pub const FILES_MAX: u32 = 1_000_000;
-/// Most data files of all clients together: their table is held in memory.
-pub const FILES_OF_ALL_MAX: u64 = 10_000_000;
-/// Most load points of a curve.
-pub const POINTS_MAX: u32 = 1000;
 
 /// `filestone mix`.
 #[derive(Debug, Args)]

@@ -1,12 +1,11 @@
 //! Values of options that only `filestone mix` has.
 
 use crate::options::target::{self, Target};
+use filestone_model::plan::limits::PRECISION_RANGE;
 use filestone_model::plan::{FileSizes, Objective, Popularity};
 
 /// The longest name that file systems commonly take.
 const SET_NAME_MAX: usize = 255;
-/// How precise a search may be asked to be, as a share of the load.
-pub const PRECISION_RANGE: core::ops::RangeInclusive<f64> = 0.001..=0.5;
 
 /// A directory of a server.
 pub fn server_directory(text: &str) -> Result<Target, String> {

@@ -5,7 +5,6 @@ pub mod check;
 pub mod data;
 pub mod generator;
 pub mod layer_targets;
-pub mod limits;
 pub mod mix;
 pub mod mix_values;
 pub mod nfs;

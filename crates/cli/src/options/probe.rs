@@ -2,7 +2,6 @@
 
 use super::data::{ReadDataOption, Stable};
 use super::generator::GeneratorOptions;
-use super::limits::{CLIENTS_MAX, IN_FLIGHT_MAX};
 use super::nfs::{NfsOptions, Transport};
 use super::run_report::{CalibrationOptions, RunReportOptions};
 use super::target::{self, Target};
@@ -10,6 +9,7 @@ use super::values::{count, file_size, operation_parser, size, within};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_model::operation::OpKind;
+use filestone_model::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX};
 
 /// `filestone probe`.
 #[derive(Debug, Args)]

@@ -1,7 +1,6 @@
 //! The options of `filestone replay`, named as dbench's where dbench has them.
 
 use crate::options::layer_targets::{self, LayerList};
-use crate::options::limits::CLIENTS_OF_REPLAY_MAX;
 use crate::options::nfs::NfsOptions;
 use crate::options::run_report::RunReportOptions;
 use crate::options::values::{
@@ -10,6 +9,7 @@ use crate::options::values::{
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_model::plan::OnMismatch;
+use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 
 /// `filestone replay`.
 #[derive(Debug, Args)]

@@ -1,10 +1,12 @@
 //! Values of single options: parsers that say what would have been right.
 
-use crate::options::limits::{CLIENTS_OF_REPLAY_MAX, MARK_MAX_NANOS, SIZE_MAX};
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::TICK_NANOS;
+use filestone_model::plan::limits::{
+    CLIENTS_OF_REPLAY_MAX, INTERVAL_MAX_NANOS, SIZE_MAX, SPEED_RANGE,
+};
 
 /// A list of processors. A type of its own, since clap takes a `Vec` for a repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +87,7 @@ pub fn file_size(text: &str) -> Result<u64, String> {
 /// Rows are made of ticks, so their period is a whole number of them.
 pub fn mark(text: &str) -> Result<u64, String> {
     let nanos = quantity::duration(text)?;
-    if nanos.is_multiple_of(TICK_NANOS) && nanos <= MARK_MAX_NANOS {
+    if nanos.is_multiple_of(TICK_NANOS) && nanos <= INTERVAL_MAX_NANOS {
         Ok(nanos)
     } else {
         Err("the time between rows must be a multiple of 100 ms, at most 1h".into())
@@ -113,13 +115,11 @@ pub fn per_second(text: &str) -> Result<f64, String> {
 
 /// How many times as fast time stamps are replayed.
 pub fn speed(text: &str) -> Result<f64, String> {
-    let speed = text.parse().ok().filter(|speed| is_speed(*speed));
+    let speed = text
+        .parse()
+        .ok()
+        .filter(|speed| SPEED_RANGE.contains(speed));
     speed.ok_or_else(|| "expected a factor from 0.5 to 100".into())
-}
-
-/// Whether time stamps can be replayed so many times as fast.
-pub fn is_speed(speed: f64) -> bool {
-    (0.5..=100.0).contains(&speed)
 }
 
 /// The most bytes of a read or write.

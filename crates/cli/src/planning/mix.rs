@@ -3,8 +3,6 @@
 
 mod refusals;
 
-pub use refusals::refuse_strangers;
-
 use crate::error::Error;
 use crate::options::layer_targets::LayerTargets;
 use crate::options::mix::{
@@ -54,7 +52,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
     refusals::refuse(options)?;
     let targets = targets(options, here)?;
     let load = &options.load;
-    let clients = clients(load, targets.len())?;
+    let clients = clients(load, targets.len());
     let (target, more_targets) = first_and_rest(targets)?;
     let arrivals = arrivals(load, &options.steering);
     let steering = steering(&options.steering);
@@ -67,7 +65,6 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
         (None, _) => open_loop_in_flight(clients),
     };
     let file_set = file_set(&options.set, &counts, in_flight);
-    refusals::refuse_set(&file_set, clients)?;
     let mix = MixPlan {
         calls: None,
         counts,
@@ -82,7 +79,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
             // The clients' threads do the work; the books are kept by one.
             1
         } else {
-            workers_of(load.workers, clients, target.is_built_in(), here)?
+            workers_of(load.workers, clients, target.is_built_in(), here)
         },
         warm_up_ns: match steering {
             Some(_) => 0,
@@ -127,7 +124,6 @@ fn targets(options: &MixOptions, here: &Surroundings) -> Result<Vec<TargetPlan>,
             each.collect::<Result<_, _>>()?
         }
     };
-    refusals::refuse_strangers(&targets)?;
     Ok(targets)
 }
 
@@ -173,17 +169,9 @@ fn first_and_rest(mut targets: Vec<TargetPlan>) -> Result<(TargetPlan, Vec<Targe
 }
 
 /// Each directory has a client at least.
-fn clients(load: &MixLoadOptions, directories: usize) -> Result<u32, Error> {
+fn clients(load: &MixLoadOptions, directories: usize) -> u32 {
     let needed = u32::try_from(directories).unwrap_or(u32::MAX);
-    match load.clients {
-        Some(clients) if clients < needed => Err(Error::usage(format!(
-            "{needed} directories, but only {clients} {}: client i uses number i of them",
-            if clients == 1 { "client" } else { "clients" }
-        ))
-        .with_help(format!("use --clients {needed}, or more"))),
-        Some(clients) => Ok(clients),
-        None => Ok(needed.max(CLIENTS_DEFAULT)),
-    }
+    load.clients.unwrap_or_else(|| needed.max(CLIENTS_DEFAULT))
 }
 
 fn arrivals(load: &MixLoadOptions, steering: &SteeringOptions) -> ArrivalsPlan {

@@ -1,17 +1,18 @@
 //! From options to a [`Plan`]: defaults, and what does not go together.
 
+mod fields;
 pub mod mix;
 pub mod replay;
 
 use crate::error::Error;
 use crate::options::data::ReadDataOption;
-use crate::options::nfs::{NfsOptions, Transport};
+use crate::options::nfs::NfsOptions;
 use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::target::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, OtherTarget, Plan, ProbePlan, ReadData, TargetPlan, TransportKind,
-    WorkloadPlan,
+    ArrivalsPlan, NfsTarget, OtherTarget, Plan, PlanError, ProbePlan, ReadData, TargetPlan,
+    TransportKind, WorkloadPlan,
 };
 use std::hash::{BuildHasher, Hasher};
 
@@ -69,11 +70,7 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
     let clients = load.clients.unwrap_or(1);
     let plan = Plan {
         face: "probe".into(),
-        workload: WorkloadPlan::Probe(workload(
-            &options.workload,
-            operation,
-            options.target.transport,
-        )?),
+        workload: WorkloadPlan::Probe(workload(&options.workload, operation)?),
         arrivals: arrivals(load),
         clients,
         in_flight: load.in_flight.unwrap_or(if load.offered.is_some() {
@@ -81,7 +78,7 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
         } else {
             1
         }),
-        workers: workers_of(load.workers, clients, target.is_built_in(), here)?,
+        workers: workers_of(load.workers, clients, target.is_built_in(), here),
         warm_up_ns: load.warm_up.unwrap_or(0),
         duration_ns: match (load.duration, load.count) {
             (None, Some(_)) => None,
@@ -105,7 +102,7 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
     with_read_data(plan, options.workload.data, options.workload.verify)
 }
 
-/// The plan, with READ data dealt with as these options ask, or as usual.
+/// The plan, with READ data dealt with as these options ask, or as usual, if it can be followed.
 pub fn with_read_data(
     plan: Plan,
     data: Option<ReadDataOption>,
@@ -113,12 +110,12 @@ pub fn with_read_data(
 ) -> Result<Plan, Error> {
     let asked = data.map(ReadData::from);
     let plan = plan.with_read_data(asked.or(verify.then_some(ReadData::Verify)));
-    match (plan.read_data_refusal(), asked) {
-        (None, _) => Ok(plan),
-        (Some((why, help)), Some(asked)) => {
-            Err(Error::usage(format!("--data {}: {why}", asked.name())).with_help(help))
+    match plan.check() {
+        Ok(()) => Ok(plan),
+        Err(PlanError::ReadData { why, .. }) if asked.is_none() => {
+            Err(Error::usage(format!("--verify: {why}")).with_help(why.help()))
         }
-        (Some((why, help)), None) => Err(Error::usage(format!("--verify: {why}")).with_help(help)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -229,11 +226,7 @@ pub const fn built_in_path(operation: OpKind) -> &'static str {
     }
 }
 
-fn workload(
-    options: &WorkloadOptions,
-    operation: OpKind,
-    transport: Transport,
-) -> Result<ProbePlan, Error> {
+fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, Error> {
     let moves_data = matches!(operation, OpKind::Read | OpKind::Write | OpKind::Commit);
     let lists = matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus);
     let name = operation.name();
@@ -250,14 +243,6 @@ fn workload(
         )));
     }
     let size_bytes = options.size.unwrap_or(if lists { 32 << 10 } else { 4096 });
-    // A datagram holds 65,507 bytes; the headers of the call and the reply need some of them.
-    const UDP_SIZE_MAX: u32 = 63 << 10;
-    if transport == Transport::Udp && size_bytes > UDP_SIZE_MAX {
-        return Err(Error::usage(format!(
-            "--size {size_bytes}: a datagram holds at most {UDP_SIZE_MAX} bytes of data"
-        ))
-        .with_help("use --transport tcp, or --size 32K"));
-    }
     Ok(ProbePlan {
         operation,
         size_bytes,
@@ -294,22 +279,13 @@ pub fn workers_of(
     clients: u32,
     is_built_in: bool,
     here: &Surroundings,
-) -> Result<u32, Error> {
+) -> u32 {
     let share = if is_built_in {
         here.processors / 2
     } else {
         here.processors
     };
-    match workers {
-        Some(workers) if workers > clients => Err(Error::usage(format!(
-            "--workers {workers}: there must not be more workers than clients ({clients})"
-        ))
-        .with_help(format!(
-            "a connection belongs to one worker; use --clients {workers}"
-        ))),
-        Some(workers) => Ok(workers),
-        None => Ok(share.clamp(1, clients)),
-    }
+    workers.unwrap_or_else(|| share.clamp(1, clients))
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use crate::options::replay::{
 use crate::planning::{
     DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
 };
-use crate::quantity::grouped;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     ArrivalsPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan,
@@ -37,18 +36,18 @@ pub fn plans(
     }
     refuse_options_without_layer(options, &layers)?;
     let clients = options.course.clients.unwrap_or(1);
-    refuse_idle("loads", loads.len(), clients)?;
     let replay = replay_plan(options, loads, clients)?;
     layers
         .iter()
         .map(|layer| {
             let (target, more_targets) = targets(layer, options, here)?;
-            refuse_idle("targets", 1 + more_targets.len(), clients)?;
             let replay = ReplayPlan {
                 more_targets,
                 ..replay.clone()
             };
-            Ok(plan(options, replay, target, here))
+            let plan = plan(options, replay, target, here);
+            plan.check()?;
+            Ok(plan)
         })
         .collect()
 }
@@ -104,13 +103,6 @@ fn replay_plan(
 ) -> Result<ReplayPlan, Error> {
     let course = &options.course;
     let clients_per_thread = course.clients_per_thread.unwrap_or(1);
-    if clients_per_thread > clients {
-        return Err(Error::usage(format!(
-            "--clients-per-thread {clients_per_thread}: expected at most the number of clients, \
-             {clients}"
-        ))
-        .with_help("--clients says how many there are altogether"));
-    }
     Ok(ReplayPlan {
         loads: loads.iter().map(|named| named.name.clone()).collect(),
         kinds: kinds(loads),
@@ -220,33 +212,12 @@ fn targets(
             })
             .collect::<Result<_, _>>()?,
     };
-    let is_again = |index: usize| all[..index].contains(&all[index]);
-    if let Some(index) = (1..all.len()).find(|index| is_again(*index)) {
-        return Err(Error::usage(format!(
-            "--on: {} is named twice for the same run",
-            all[index]
-        ))
-        .with_help("+ joins different targets; --clients alone makes more clients of one"));
-    }
     let more = all.split_off(1);
     let first = all.pop().expect("a layer has a target");
     Ok((first, more))
 }
 
-/// A load, or a target, that no client would get was not meant.
-fn refuse_idle(what: &str, count: usize, clients: u32) -> Result<(), Error> {
-    if count <= clients as usize {
-        return Ok(());
-    }
-    let verb = if clients == 1 { "client" } else { "clients" };
-    Err(Error::usage(format!(
-        "{count} {what}, but only {} {verb}: client i takes number i of them",
-        grouped(clients.into())
-    ))
-    .with_help(format!("use --clients {count}, or more")))
-}
-
-/// Nor was an option of a layer that is not there.
+/// An option of a layer that is not there was not meant.
 fn refuse_options_without_layer(
     options: &ReplayOptions,
     layers: &[LayerTargets],

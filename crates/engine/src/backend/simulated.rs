@@ -8,7 +8,7 @@ use crate::backend::null::completion;
 use crate::backend::{Backend, BackendError};
 use filestone_model::completions::Completions;
 use filestone_model::operation::{Operation, Ticket};
-use filestone_model::random::{Generator, Purpose, RngExt, stream};
+use filestone_model::random::{Generator, Purpose, exponential, stream};
 use filestone_model::time::Moment;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -69,10 +69,7 @@ impl Simulated {
     fn service_nanos(&mut self) -> u64 {
         match self.server.service_time {
             ServiceTime::Fixed(nanos) => nanos,
-            ServiceTime::Exponential(mean) => {
-                let uniform: f64 = self.generator.random();
-                (-(1.0 - uniform).ln() * mean).round() as u64
-            }
+            ServiceTime::Exponential(mean) => exponential(&mut self.generator, mean).round() as u64,
         }
     }
 

@@ -12,7 +12,7 @@ use filestone_model::mix::feedback::nhfsstone::{self, FIRST_SAMPLE_SECONDS, Next
 use filestone_model::mix::feedback::{Calls, Group};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, FeedbackArithmetic, MixPlan, Plan};
-use filestone_model::random::{Generator, Purpose, RngExt, stream};
+use filestone_model::random::{Generator, Purpose, RngExt, exponential, stream};
 use filestone_model::time::Moment;
 
 /// Operations that are counted as due and not begun at most, for each client.
@@ -54,7 +54,7 @@ impl Pacer {
                 is_poisson: false,
             },
             (FeedbackArithmetic::Exact, _, ArrivalsPlan::Poisson { .. }) => Pace::Open {
-                due_ns: pause_ns * exponential(&mut arrivals),
+                due_ns: exponential(&mut arrivals, pause_ns),
                 is_poisson: true,
             },
         };
@@ -101,7 +101,7 @@ impl Pacer {
     fn advance(&mut self, mean_ns: f64) {
         if let Pace::Open { due_ns, is_poisson } = &mut self.pace {
             *due_ns += if *is_poisson {
-                mean_ns * exponential(&mut self.arrivals)
+                exponential(&mut self.arrivals, mean_ns)
             } else {
                 mean_ns
             };
@@ -168,12 +168,6 @@ fn task(plan: &Plan, mix: &MixPlan, load: f64) -> Task {
 /// As large as random(3) gives them.
 fn number(generator: &mut Generator) -> u64 {
     generator.random::<u64>() >> 33
-}
-
-/// A distance of mean 1.
-fn exponential(generator: &mut Generator) -> f64 {
-    // 1 - u lies in (0, 1], so the logarithm is finite.
-    -(1.0 - generator.random::<f64>()).ln()
 }
 
 fn milliseconds(now: Moment) -> i64 {

@@ -48,6 +48,7 @@ pub fn run_local(
     let WorkloadPlan::Mix(mix) = &plan.workload else {
         return Err(RunError::Internal("the plan is no mix".into()));
     };
+    plan.check()?;
     let counts = askable(mix)?;
     let layout = Layout::of(&mix.file_set, plan.clients).map_err(|refusal| {
         RunError::Unsuitable(refusal.to_string(), Some(refusal.help().into()))

@@ -1,6 +1,6 @@
 //! Why a target is none for the run that was asked for.
 
-use crate::error::RunError;
+use crate::error::{AreaError, ErrorCategory};
 use filestone_model::client::Unsupported;
 
 /// Why a target is none for the run that was asked for.
@@ -37,13 +37,11 @@ pub enum TargetError {
     },
 }
 
-impl From<TargetError> for RunError {
-    fn from(error: TargetError) -> Self {
-        RunError::Unsuitable(error.to_string(), error.help())
+impl AreaError for TargetError {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Usage
     }
-}
 
-impl TargetError {
     fn help(&self) -> Option<String> {
         let help = match self {
             TargetError::NoCalls => {

@@ -35,6 +35,7 @@ impl<'run> Opening<'run> {
                 "see filestone replay --help",
             );
         };
+        plan.check()?;
         check_pin(plan)?;
         let Some(load) = loads.first() else {
             return refused("there is no load to replay", "name a load file");
@@ -48,12 +49,6 @@ impl<'run> Opening<'run> {
         }
         if loads.iter().any(|load| load.operations() == 0) {
             return refused("a load has no operation in it", "see filestone check");
-        }
-        if plan.clients == 0 {
-            return refused("a replay needs a client", "--clients 1 or more");
-        }
-        if plan.duration_ns.is_none() && !replay.run_once {
-            return refused("the run would never end", "--duration or --run-once");
         }
         Ok(Self {
             plan,

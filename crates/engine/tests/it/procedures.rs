@@ -1,6 +1,7 @@
 //! All 22 procedures through the whole engine against the built-in server.
 
 use crate::support::live::{checked, probe, serve};
+use filestone_engine::ErrorCategory;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ReadData, TransportKind};
 
@@ -193,9 +194,7 @@ fn a_plan_that_offers_nothing_or_less_is_refused() {
             offered_load_ops_per_s: load,
         };
         let result = crate::support::live::run_against(&plan, &server);
-        assert!(
-            matches!(result, Err(filestone_engine::RunError::Unsuitable(..))),
-            "{load}"
-        );
+        let error = result.expect_err("a load that cannot be offered");
+        assert_eq!(error.category(), ErrorCategory::Usage, "{load}");
     }
 }

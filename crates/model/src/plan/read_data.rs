@@ -2,7 +2,7 @@
 //! does not even receive them, has more time left for asking: figures of two runs, and
 //! those of two programs, are alike only if this is.
 
-use super::{Interface, Plan, WorkloadPlan};
+use super::{Interface, Plan, PlanError, WorkloadPlan};
 use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,8 +35,46 @@ impl ReadData {
     }
 }
 
-/// Why READ data cannot be dealt with as planned, and what to do instead.
-type Refusal = (String, &'static str);
+/// Why READ data cannot be dealt with as planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReadDataError {
+    /// An operation that returns none.
+    #[error("{} returns no file data; only read does", .0.name())]
+    NoFileData(OpKind),
+    /// A workload without READ.
+    #[error("nothing is read")]
+    NothingIsRead,
+    /// A layer has one way to deal with them.
+    #[error("a replay over this layer always does \"{}\"", .0.name())]
+    FixedByLayer(ReadData),
+    /// Through a mount.
+    #[error("this host's own NFS client always delivers what is read")]
+    Mount,
+    /// A datagram is received or not.
+    #[error("a datagram is received whole")]
+    Datagram,
+    /// Discarding each would cost more than receiving many.
+    #[error(
+        "calls of {0} bytes are received many at a time, which costs less than discarding each; \
+         those of {min} bytes and more can be discarded",
+        min = ReadData::DISCARD_MIN_BYTES
+    )]
+    TooShort(u32),
+}
+
+impl ReadDataError {
+    /// What to do instead.
+    pub const fn help(self) -> &'static str {
+        match self {
+            ReadDataError::NoFileData(_)
+            | ReadDataError::NothingIsRead
+            | ReadDataError::FixedByLayer(_) => "leave it out",
+            ReadDataError::Mount => "leave it out, or name the server as TARGET",
+            ReadDataError::Datagram => "use --data deliver, or --transport tcp",
+            ReadDataError::TooShort(_) => "use --data deliver, or longer calls",
+        }
+    }
+}
 
 impl Plan {
     /// What becomes of READ data unless something else is asked for; `None` if nothing
@@ -65,31 +103,28 @@ impl Plan {
         }
     }
 
-    /// Why READ data cannot be dealt with as this plan says; `None` if they can.
-    pub fn read_data_refusal(&self) -> Option<Refusal> {
-        let wanted = self.read_data?;
+    /// Whether READ data can be dealt with as this plan says.
+    pub(super) fn check_read_data(&self) -> Result<(), PlanError> {
+        let Some(wanted) = self.read_data else {
+            return Ok(());
+        };
+        self.can_have(wanted)
+            .map_err(|why| PlanError::ReadData { wanted, why })
+    }
+
+    fn can_have(&self, wanted: ReadData) -> Result<(), ReadDataError> {
         let Some(usual) = self.usual_read_data() else {
-            let why = match self.probe() {
-                Some(probe) => format!(
-                    "{} returns no file data; only read does",
-                    probe.operation.name()
-                ),
-                None => "nothing is read".into(),
-            };
-            return Some((why, "leave it out"));
+            return Err(match self.probe() {
+                Some(probe) => ReadDataError::NoFileData(probe.operation),
+                None => ReadDataError::NothingIsRead,
+            });
         };
         match (&self.workload, self.target.interface()) {
-            _ if wanted == usual => None,
-            (WorkloadPlan::LoadFile(_), _) => Some((
-                format!("a replay over this layer always does \"{}\"", usual.name()),
-                "leave it out",
-            )),
-            (_, Interface::SystemCalls | Interface::Bytes) => Some((
-                "this host's own NFS client always delivers what is read".into(),
-                "leave it out, or name the server as TARGET",
-            )),
-            _ if wanted == ReadData::Discard => self.not_discardable(),
-            _ => None,
+            _ if wanted == usual => Ok(()),
+            (WorkloadPlan::LoadFile(_), _) => Err(ReadDataError::FixedByLayer(usual)),
+            (_, Interface::SystemCalls | Interface::Bytes) => Err(ReadDataError::Mount),
+            _ if wanted == ReadData::Discard => self.not_discardable().map_or(Ok(()), Err),
+            _ => Ok(()),
         }
     }
 
@@ -106,28 +141,16 @@ impl Plan {
     }
 
     /// Why a probe or a mix of an NFS server cannot discard what it reads.
-    fn not_discardable(&self) -> Option<Refusal> {
+    fn not_discardable(&self) -> Option<ReadDataError> {
         let len = match &self.workload {
             WorkloadPlan::Probe(probe) => probe.size_bytes,
             WorkloadPlan::Mix(mix) => mix.transfer_bytes,
             WorkloadPlan::LoadFile(_) => return None,
         };
         if self.target.is_udp() {
-            return Some((
-                "a datagram is received whole".into(),
-                "use --data deliver, or --transport tcp",
-            ));
+            return Some(ReadDataError::Datagram);
         }
-        (len < ReadData::DISCARD_MIN_BYTES).then(|| {
-            (
-                format!(
-                    "calls of {len} bytes are received many at a time, which costs less than \
-                     discarding each; those of {} bytes and more can be discarded",
-                    ReadData::DISCARD_MIN_BYTES
-                ),
-                "use --data deliver, or longer calls",
-            )
-        })
+        (len < ReadData::DISCARD_MIN_BYTES).then_some(ReadDataError::TooShort(len))
     }
 }
 
@@ -160,7 +183,7 @@ mod tests {
             assert_eq!(plan.usual_read_data(), Some(usual), "{size}");
             for wanted in [Discard, Deliver, Verify] {
                 plan.read_data = Some(wanted);
-                let is_refused = plan.read_data_refusal().is_some();
+                let is_refused = plan.check_read_data().is_err();
                 assert_eq!(is_refused, refused.contains(&wanted), "{size}: {wanted:?}");
             }
         }
@@ -170,10 +193,14 @@ mod tests {
     fn where_nothing_is_read_nothing_becomes_of_it() {
         let mut plan = example();
         assert_eq!(plan.usual_read_data(), None);
-        assert_eq!(plan.read_data_refusal(), None);
+        assert_eq!(plan.check_read_data(), Ok(()));
         plan.read_data = Some(ReadData::Deliver);
-        let (why, _) = plan.read_data_refusal().expect("NULL reads nothing");
-        assert_eq!(why, "null returns no file data; only read does");
+        let error = plan.check_read_data().expect_err("NULL reads nothing");
+        assert!(
+            error
+                .to_string()
+                .ends_with("null returns no file data; only read does")
+        );
     }
 
     #[test]
@@ -189,9 +216,9 @@ mod tests {
             plan.target = target;
             assert_eq!(plan.usual_read_data(), Some(ReadData::Deliver));
             plan.read_data = Some(ReadData::Verify);
-            assert!(plan.read_data_refusal().is_some());
+            assert!(plan.check_read_data().is_err());
             plan.read_data = Some(ReadData::Deliver);
-            assert_eq!(plan.read_data_refusal(), None);
+            assert_eq!(plan.check_read_data(), Ok(()));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where operations go. What others need to know of a target is a method here, so that a new
 //! protocol is a variant, a type with [`Endpoint`], and nothing elsewhere.
 
+use super::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
 use crate::load::refusals::LayerKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,15 @@ impl TargetPlan {
     /// Whether each message is a datagram.
     pub fn is_udp(&self) -> bool {
         self.endpoint().transport() == Some(TransportKind::Udp)
+    }
+
+    /// The most file data that one of its calls may move.
+    pub fn size_max(&self) -> u32 {
+        if self.is_udp() {
+            DATAGRAM_SIZE_MAX
+        } else {
+            SIZE_MAX
+        }
     }
 
     /// The same target by TCP.

@@ -10,7 +10,7 @@ use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
-use crate::random::{Generator, Purpose, RngExt, stream};
+use crate::random::{Generator, Purpose, exponential, stream};
 use crate::steering::{Direction, Observed, Steering};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -363,12 +363,6 @@ impl SimulatedServer {
             }
         })
     }
-}
-
-fn exponential(generator: &mut Generator, mean: f64) -> f64 {
-    // 1 − u lies in (0, 1], so the logarithm is finite.
-    let uniform: f64 = generator.random();
-    -(1.0 - uniform).ln() * mean
 }
 
 #[cfg(test)]

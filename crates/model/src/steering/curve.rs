@@ -12,7 +12,6 @@ mod tally;
 use self::peak::{Peak, PeakSearch, Step};
 use self::point::PointInProgress;
 use super::{Direction, Observed, Steering, TimeLeft};
-use crate::measure::caveat::grouped;
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord};
 use crate::measure::hysteresis::hysteresis;
 use crate::measure::knee::{KneeMethod, Plateau, upward_curve};
@@ -20,6 +19,7 @@ use crate::measure::overall_response_time::overall_response_time;
 use crate::measure::run_record::{IntervalRecord, Phase};
 use crate::measure::warm_up;
 use crate::plan::CurvePlan;
+use crate::text::thousands;
 
 /// Load points of a curve at most.
 const POINTS_MAX: u32 = 1000;
@@ -250,7 +250,7 @@ impl Steering for CurveSteering {
     }
 
     fn progress(&self) -> String {
-        let load = grouped(self.current.offered_load().round() as u64);
+        let load = thousands(self.current.offered_load().round() as u64);
         let (place, all) = (self.place + 1, self.points_all());
         match self.stage {
             Stage::Search(_) => format!("looking for the peak, {load}/s"),

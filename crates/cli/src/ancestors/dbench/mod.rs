@@ -10,7 +10,6 @@ use crate::execution::live::{Live, RowStream};
 use crate::execution::verdict::succeeded_in_nothing;
 use crate::execution::{Calibration, Job, measure};
 use crate::inputs::loads::{self, Named};
-use crate::options::limits::CLIENTS_OF_REPLAY_MAX;
 use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
 use crate::planning::{Surroundings, nfs_target};
@@ -20,6 +19,7 @@ use command_line::{Backend, Flags, Program, Request, Run, Version};
 use filestone_engine::replay::tcp::SocketOptions;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
+use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_model::plan::{
     LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, OnMismatch, Pacing, Plan, ReplayPlan,
     TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,

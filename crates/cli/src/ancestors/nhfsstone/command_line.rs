@@ -7,10 +7,10 @@
 
 use crate::ancestors::ending::Refusal;
 use crate::ancestors::getopt::{Argument, Known, Order, Program};
-use crate::options::limits::CLIENTS_MAX;
 use crate::options::target::{self, Target};
 use crate::report::nhfsstone::PROCEDURES_OF_NFSV2;
 use filestone_model::operation::OpKind;
+use filestone_model::plan::limits::CLIENTS_MAX;
 use std::path::PathBuf;
 
 /// nhfsstone, as its help shows it.

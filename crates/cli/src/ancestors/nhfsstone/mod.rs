@@ -11,7 +11,7 @@ use crate::execution::{Calibration, Job, measure};
 use crate::inputs::mix_source;
 use crate::options::mix::FileSetOptions;
 use crate::options::nfs::NfsOptions;
-use crate::planning::{Surroundings, nfs_target, open_loop_in_flight, workers_of};
+use crate::planning::{Surroundings, nfs_target, open_loop_in_flight, with_read_data, workers_of};
 use crate::report::nhfsstone;
 use crate::{Exit, console, planning};
 use command_line::{Directory, PROGRAM, Request, Run};
@@ -95,7 +95,6 @@ fn only(operation: OpKind) -> Mix {
 fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
     let clients = run.processes;
     let mut targets = targets(run, here)?;
-    planning::mix::refuse_strangers(&targets)?;
     let more_targets = targets.split_off(1.min(targets.len()));
     let target = targets
         .pop()
@@ -109,7 +108,7 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
     let workers = if is_local {
         1
     } else {
-        workers_of(None, clients, target.is_built_in(), here)?
+        workers_of(None, clients, target.is_built_in(), here)
     };
     let counts = mix.to_plan_counts();
     let calls = mix.calls_beside_sum();
@@ -133,7 +132,7 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
             LocalMix::default()
         },
     };
-    Ok(Plan {
+    let plan = Plan {
         arrivals: ArrivalsPlan::Poisson {
             offered_load_ops_per_s: run.load as f64,
         },
@@ -147,8 +146,8 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
             WorkloadPlan::Mix(Box::new(mix)),
             here.seed,
         )
-    }
-    .with_read_data(None))
+    };
+    with_read_data(plan, None, false)
 }
 
 /// Each directory once, and none that no process would use.

@@ -12,6 +12,7 @@ use crate::nfs3::session::{failed, without_results};
 use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE};
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
+use filestone_model::text::thousands;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::MknodData;
 use filestone_wire::nfs3::symlink::SymlinkData;
@@ -86,19 +87,6 @@ impl Progress<'_> {
         self.observer
             .preparing(&format!("populating {path}: {done} of {files} files"));
     }
-}
-
-/// 12,000.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {

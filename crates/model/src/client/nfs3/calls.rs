@@ -24,8 +24,6 @@ use filestone_wire::xdr::{Encode, Writer};
 
 /// Bytes of a record mark.
 const MARK_LEN: usize = 4;
-/// Most file data in one datagram: 64 KiB less headers, in whole kibibytes.
-pub const UDP_DATA_MAX: u32 = 63 * 1024;
 /// From this length on WRITE data are spliced instead of copied.
 const SPLICE_MIN: u32 = 1024;
 /// Bytes of a name made of a letter and a number.

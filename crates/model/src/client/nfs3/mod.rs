@@ -19,6 +19,7 @@ use crate::completions::Completions;
 use crate::operation::{
     Answer, Completion, Failure, OpKind, Operation, Outcome, ReplyFault, Ticket,
 };
+use crate::plan::limits::DATAGRAM_SIZE_MAX;
 use crate::plan::{ReadData, TransportKind};
 use crate::session::rpc::{Retransmission, RpcCall, RpcExchange, RpcOptions, RpcSession};
 use crate::time::Moment;
@@ -139,10 +140,10 @@ impl Client for Nfs3Client {
                 else {
                     return Ok(());
                 };
-                if len > calls::UDP_DATA_MAX {
+                if len > DATAGRAM_SIZE_MAX {
                     return Err(Unsupported(format!(
                         "a datagram holds at most {} bytes of file data, not {len}",
-                        calls::UDP_DATA_MAX
+                        DATAGRAM_SIZE_MAX
                     )));
                 }
                 Ok(())

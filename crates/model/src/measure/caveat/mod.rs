@@ -8,7 +8,6 @@ mod mix;
 mod sentence;
 
 pub use find::{WAITED_PERCENT, find, waited_for_processor};
-pub(crate) use sentence::grouped;
 pub use sentence::quantile_name;
 
 use crate::measure::verdict::Shortfall;

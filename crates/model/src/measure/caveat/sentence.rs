@@ -5,6 +5,7 @@ mod load;
 mod mix;
 
 use super::Caveat;
+use crate::text::thousands;
 
 /// What is to be doubted, with its figures.
 pub fn of(caveat: &Caveat) -> String {
@@ -165,8 +166,8 @@ fn waited_for_own(threads: u32, processors: u32, percent: f64) -> String {
 fn transfer(size_bytes: u64, server_max_bytes: u64) -> String {
     format!(
         "calls asked for {} bytes, but the server says it moves at most {} at a time",
-        grouped(size_bytes),
-        grouped(server_max_bytes)
+        thousands(size_bytes),
+        thousands(server_max_bytes)
     )
 }
 
@@ -180,15 +181,15 @@ fn unsuccessful(count: u64, scheduled: u64, most_frequent: &str) -> String {
 fn late_replies(count: u64) -> String {
     format!(
         "{} replies came for calls that were already answered or given up",
-        grouped(count)
+        thousands(count)
     )
 }
 
 fn long_listings(count: u64, excess_bytes_max: u64) -> String {
     format!(
         "{} replies to READDIR or READDIRPLUS held more entries than asked for, by up to {} bytes",
-        grouped(count),
-        grouped(excess_bytes_max)
+        thousands(count),
+        thousands(excess_bytes_max)
     )
 }
 
@@ -200,7 +201,7 @@ const JUKEBOX_HELP: &str = "their lengths are the client's, not the server's; lo
 fn jukebox(calls: u64, pauses_ns: u64) -> String {
     format!(
         "the server answered {} calls with NFS3ERR_JUKEBOX; the pauses before they were made again, {:.2} s together, are in the response times",
-        grouped(calls),
+        thousands(calls),
         seconds(pauses_ns)
     )
 }
@@ -226,7 +227,7 @@ fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) 
     let name = quantile_name(quantile);
     let lie = match above {
         1 => "1 operation lies".into(),
-        above => format!("{} operations lie", grouped(above)),
+        above => format!("{} operations lie", thousands(above)),
     };
     // With next to nothing above it, the interval has no upper end that the sample knows.
     let interval = match to_ns {
@@ -243,36 +244,23 @@ fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) 
         1 => format!("p{name} of 1 operation is a guess; {lie} above it"),
         count => format!(
             "p{name} of {} operations is a guess{interval}; {lie} above it",
-            grouped(count)
+            thousands(count)
         ),
     }
 }
 
 /// `3 of 1,000 operations …`.
 fn of_all(count: u64, all: u64, what: &str) -> String {
-    format!("{} of {} {what}", grouped(count), grouped(all))
+    format!("{} of {} {what}", thousands(count), thousands(all))
 }
 
 /// A load: `12,000/s`.
 fn per_second(load: f64) -> String {
-    format!("{}/s", grouped(load.max(0.0).round() as u64))
+    format!("{}/s", thousands(load.max(0.0).round() as u64))
 }
 
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
-}
-
-/// A count with its thousands apart: `17,312`.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// `99.9` for 0.999.
@@ -312,10 +300,6 @@ mod tests {
         assert_eq!(
             what,
             "offered 20,000 operations/s, achieved 17,312 (86.6 %)"
-        );
-        assert_eq!(
-            [grouped(0), grouped(999), grouped(1_000_000)],
-            ["0", "999", "1,000,000"]
         );
         assert!(help.is_some_and(|help| help.contains("--in-flight")));
         assert_eq!(quantile_name(0.9999), "99.99");

@@ -13,7 +13,7 @@ mod shortfall;
 
 pub use load::{BUSY_PERCENT, achieved_load_ops_per_s, due_load_ops_per_s};
 pub use mix::{INVALID_PERCENT, in_flight_by_law};
-pub use objective::AtLoad;
+pub use objective::{AtLoad, KEPT_UP, has_kept_up};
 pub use shortfall::Shortfall;
 
 use crate::measure::run_record::RunRecord;

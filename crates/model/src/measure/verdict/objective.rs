@@ -5,9 +5,15 @@ use crate::measure::curve_record::TriedRecord;
 use crate::plan::{Figure, Objective};
 
 /// An offered load counts as kept up with from this share on.
-const KEPT_UP: f64 = 0.98;
+pub const KEPT_UP: f64 = 0.98;
 /// Standard deviations of a Poisson count that explain what is missing.
 const DEVIATIONS: f64 = 4.0;
+
+/// Whether the achieved load was at least 98 % of the offered, as far as the number of arrivals
+/// tells: Poisson arrivals scatter by the root of their number.
+pub fn has_kept_up(achieved: f64, offered: f64) -> bool {
+    achieved >= KEPT_UP * offered - DEVIATIONS * offered.sqrt()
+}
 
 /// What comes of a load that was tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,8 +31,7 @@ impl AtLoad {
     pub fn of(objective: &Objective, tried: &TriedRecord) -> Self {
         let seconds = tried.end_ns.saturating_sub(tried.start_ns) as f64 / 1e9;
         let offered = tried.offered_load_ops_per_s * seconds;
-        let least = KEPT_UP * offered - DEVIATIONS * offered.sqrt();
-        if tried.achieved_load_ops_per_s * seconds < least {
+        if !has_kept_up(tried.achieved_load_ops_per_s * seconds, offered) {
             return Self::NotKeptUp;
         }
         let count = tried.ended.max(1) as f64;

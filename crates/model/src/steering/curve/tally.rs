@@ -2,9 +2,7 @@
 
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::IntervalRecord;
-
-/// A server keeps up that achieves this share of what is due.
-const KEPT_UP_SHARE: f64 = 0.98;
+use crate::measure::verdict::KEPT_UP;
 
 /// Counts of whole intervals at one load.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,7 +52,7 @@ impl Tally {
         let expected = self.expected(offered_load_ops_per_s);
         let began = self.ledger.scheduled as f64;
         let due = (expected - 2.0 * expected.sqrt()).max(began - began.sqrt());
-        self.ledger.ok as f64 >= KEPT_UP_SHARE * due
+        self.ledger.ok as f64 >= KEPT_UP * due
     }
 }
 

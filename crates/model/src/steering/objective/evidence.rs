@@ -6,11 +6,9 @@ use crate::measure::curve_record::TriedRecord;
 use crate::measure::distribution::HIGHEST_NANOS;
 use crate::measure::run_record::IntervalRecord;
 use crate::measure::sample::Role;
+use crate::measure::verdict::has_kept_up;
 use crate::plan::{Figure, Objective};
 use hdrhistogram::Histogram;
-
-/// An offered load counts as kept up with from this share on.
-pub(super) const KEPT_UP: f64 = 0.98;
 
 /// One interval in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -146,7 +144,7 @@ impl Dwell {
     pub(super) fn kept_up(&self) -> bool {
         let seconds: f64 = self.readings.iter().map(Reading::seconds).sum();
         let offered = self.load * seconds;
-        self.total.ok as f64 >= KEPT_UP * offered - 4.0 * offered.sqrt()
+        has_kept_up(self.total.ok as f64, offered)
     }
 
     /// How far the objective is from just holding, as [`Reading::excess`].

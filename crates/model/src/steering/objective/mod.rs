@@ -16,10 +16,10 @@ mod refine;
 mod tests;
 mod window;
 
-use crate::measure::caveat::grouped;
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::plan::{Figure, Objective, ObjectivePlan};
 use crate::steering::{Direction, Observed, Steering, TimeLeft};
+use crate::text::thousands;
 use evidence::{Dwell, read};
 use law::Law;
 use line::Line;
@@ -256,7 +256,7 @@ impl Steering for ObjectiveSearch {
     }
 
     fn progress(&self) -> String {
-        let amount = |load: f64| grouped(load.round() as u64);
+        let amount = |load: f64| thousands(load.round() as u64);
         let load = amount(self.dwell.load);
         match (self.stage, self.holds, self.fails) {
             (Stage::Bracket, Some(held), Some(failed)) => {

@@ -1,7 +1,8 @@
 //! The caveats about a load that was another one than the one offered.
 
-use super::{Caveat, grouped};
+use super::Caveat;
 use crate::measure::verdict::Shortfall;
+use crate::text::thousands;
 
 /// What NFS3ERR_JUKEBOX means, and why a load generator without patience counts it as an error.
 const JUKEBOX_HELP: &str = "NFS3ERR_JUKEBOX: the server asks the client to wait and to ask again; probes and mixes count \
@@ -37,7 +38,7 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
                 0 => achieved,
                 count => format!(
                     "{achieved}: {} operations of the warm-up were worked off in the window",
-                    grouped(*count)
+                    thousands(*count)
                 ),
             }
         }
@@ -85,8 +86,8 @@ const fn because(cause: Shortfall) -> &'static str {
 fn achieved(offered: f64, achieved: f64) -> String {
     format!(
         "offered {} operations/s, achieved {} ({:.1} %)",
-        grouped(offered.round() as u64),
-        grouped(achieved.round() as u64),
+        thousands(offered.round() as u64),
+        thousands(achieved.round() as u64),
         100.0 * achieved / offered.max(f64::MIN_POSITIVE)
     )
 }

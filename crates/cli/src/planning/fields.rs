@@ -1,0 +1,75 @@
+//! The options that set the fields of a plan.
+
+use crate::error::Error;
+use filestone_model::plan::{Field, PlanError};
+
+/// The option that sets a field. What no option sets alone is named as in the file.
+pub fn option_of(field: Field) -> String {
+    let option = match field {
+        Field::Arrivals => "--arrivals",
+        Field::BytesPerSecond => "--rate",
+        Field::Clients => "--clients",
+        Field::ClientsPerThread => "--clients-per-thread",
+        Field::Count => "--count",
+        Field::Counts => "--mix",
+        Field::Curve => "--curve",
+        Field::Duration => "--duration",
+        Field::FilesPerClient => "--files",
+        Field::InFlight => "--in-flight",
+        Field::Interval => "--mark",
+        Field::MoreTargets | Field::Target => "--on",
+        Field::NoFeedback => "--no-feedback",
+        Field::Objective | Field::Quantile | Field::ThresholdTime => "--slo",
+        Field::OfferedLoad => "--offered",
+        Field::Peak => "--peak",
+        Field::Pin => "--pin",
+        Field::PointTime => "--point-duration",
+        Field::PointWarmUp => "--point-warm-up",
+        Field::Points => "--points",
+        Field::Precision => "--precision",
+        Field::ReadData => "--data",
+        Field::RunOnce => "--run-once",
+        Field::SearchTime => "--search-time",
+        Field::SizeBytes => "--size",
+        Field::Speed => "--speed",
+        Field::Timeout => "--timeout",
+        Field::TransferBytes => "--transfer",
+        Field::Transport => "--transport",
+        Field::TruncatedIo => "--trunc-io",
+        Field::Workers => "--workers",
+        Field::WorkingSet => "--working-set",
+        Field::ListingBytes | Field::Loads | Field::SymbolicLinks => return field.quoted_key(),
+    };
+    option.into()
+}
+
+/// A plan of options that contradict each other, in the options' words.
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Self {
+        Error {
+            help: error.help(option_of),
+            ..Error::usage(error.message(option_of))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_option_of_a_field_is_there() {
+        let commands = crate::options::CommandLine::command();
+        let exists = |option: &str| {
+            let mut all = commands
+                .get_subcommands()
+                .flat_map(clap::Command::get_arguments);
+            all.any(|argument| argument.get_long() == option.strip_prefix("--"))
+        };
+        for field in Field::ALL {
+            let option = option_of(field);
+            assert!(option.starts_with('"') || exists(&option), "{option}");
+        }
+    }
+}

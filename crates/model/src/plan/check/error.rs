@@ -1,0 +1,186 @@
+//! Why a plan cannot be followed.
+
+use super::{MixError, ReplayError, SharingError, SteeringError};
+use crate::plan::limits::{DATAGRAM_SIZE_MAX, SLOTS_MAX};
+use crate::plan::{Field, ReadData, ReadDataError};
+use std::fmt;
+
+/// Why a plan cannot be followed. The texts name fields as whoever made the plan does: a file by
+/// its keys, a command line by its options.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlanError {
+    /// A number outside of its limits.
+    OutOfRange {
+        /// Which.
+        field: Field,
+        /// What it is.
+        value: f64,
+        /// The least that it may be.
+        min: f64,
+        /// The most; infinity, or that of 32 bits, for no limit.
+        max: f64,
+    },
+    /// A number that must be more than 0.
+    NotPositive {
+        /// Which.
+        field: Field,
+        /// What it is.
+        value: f64,
+        /// The most that it may be.
+        max: f64,
+    },
+    /// More calls in flight than are kept count of.
+    TooManySlots {
+        /// Of each client.
+        in_flight: u32,
+        /// How many.
+        clients: u32,
+    },
+    /// A client belongs to one worker.
+    MoreWorkersThanClients {
+        /// Threads.
+        workers: u32,
+        /// Connections.
+        clients: u32,
+    },
+    /// Neither a time nor anything else ends the run.
+    NoEnd {
+        /// What could end it besides a time.
+        or: Field,
+    },
+    /// Rows are made of ticks, so their period is a whole number of them.
+    Interval {
+        /// Its length.
+        nanos: u64,
+    },
+    /// More than a datagram holds.
+    Datagram {
+        /// Of which calls.
+        field: Field,
+        /// Bytes per call.
+        bytes: u32,
+    },
+    /// READ data cannot be dealt with like that.
+    ReadData {
+        /// How they should be dealt with.
+        wanted: ReadData,
+        /// Why not.
+        why: ReadDataError,
+    },
+    /// Only servers are probed.
+    ProbeTarget,
+    /// What clients share cannot be shared.
+    Sharing(SharingError),
+    /// No replay.
+    Replay(ReplayError),
+    /// No mix.
+    Mix(MixError),
+    /// Nothing that could be steered.
+    Steering(SteeringError),
+}
+
+/// What a field is called.
+pub type FieldName = fn(Field) -> String;
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message(Field::quoted_key))
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl PlanError {
+    /// What is wrong, in the caller's names of fields.
+    pub fn message(&self, name: FieldName) -> String {
+        match self {
+            PlanError::OutOfRange {
+                field,
+                value,
+                min,
+                max,
+            } => format!("{} {value}: expected {}", name(*field), range(*min, *max)),
+            PlanError::NotPositive { field, value, max } => {
+                format!(
+                    "{} {value}: expected more than 0, at most {max}",
+                    name(*field)
+                )
+            }
+            PlanError::TooManySlots { in_flight, clients } => format!(
+                "{in_flight} calls in flight for each of {clients} clients are more than this \
+                 program keeps count of"
+            ),
+            PlanError::MoreWorkersThanClients { workers, clients } => format!(
+                "{} {workers}: there must not be more workers than clients ({clients})",
+                name(Field::Workers)
+            ),
+            PlanError::NoEnd { .. } => "the run would never end".into(),
+            PlanError::Interval { nanos } => format!(
+                "{} {nanos}: the time between rows must be a multiple of 100 ms, at most 1h",
+                name(Field::Interval)
+            ),
+            PlanError::Datagram { field, bytes } => format!(
+                "{} {bytes}: a datagram holds at most {DATAGRAM_SIZE_MAX} bytes of data",
+                name(*field)
+            ),
+            PlanError::ReadData { wanted, why } => {
+                format!("{} {}: {why}", name(Field::ReadData), wanted.name())
+            }
+            PlanError::ProbeTarget => {
+                format!("{}: only NFS servers are probed", name(Field::Target))
+            }
+            PlanError::Sharing(error) => error.message(name),
+            PlanError::Replay(error) => error.message(name),
+            PlanError::Mix(error) => error.message(name),
+            PlanError::Steering(error) => error.message(name),
+        }
+    }
+
+    /// What to do about it, in the caller's names of fields.
+    pub fn help(&self, name: FieldName) -> Option<String> {
+        match self {
+            PlanError::OutOfRange { .. }
+            | PlanError::NotPositive { .. }
+            | PlanError::Interval { .. } => None,
+            PlanError::TooManySlots { .. } => Some(format!(
+                "at most 65,536 per client and {} million in all ({}, {})",
+                SLOTS_MAX >> 20,
+                name(Field::InFlight),
+                name(Field::Clients)
+            )),
+            PlanError::MoreWorkersThanClients { workers, .. } => Some(format!(
+                "a connection belongs to one worker; use {} {workers}",
+                name(Field::Clients)
+            )),
+            PlanError::NoEnd { or } => Some(format!(
+                "say when it ends: {} or {}",
+                name(Field::Duration),
+                name(*or)
+            )),
+            PlanError::Datagram { field, .. } => Some(format!(
+                "use {} tcp, or {} 32K",
+                name(Field::Transport),
+                name(*field)
+            )),
+            PlanError::ReadData { why, .. } => Some(why.help().into()),
+            PlanError::ProbeTarget => Some(
+                "load files are replayed on other targets, and mixes on directories of this host"
+                    .into(),
+            ),
+            PlanError::Sharing(error) => Some(error.help(name)),
+            PlanError::Replay(error) => error.help(name),
+            PlanError::Mix(error) => error.help(name),
+            PlanError::Steering(error) => error.help(name),
+        }
+    }
+}
+
+fn range(min: f64, max: f64) -> String {
+    if min == max {
+        min.to_string()
+    } else if max == f64::from(u32::MAX) || max.is_infinite() {
+        format!("at least {min}")
+    } else {
+        format!("a number from {min} to {max}")
+    }
+}

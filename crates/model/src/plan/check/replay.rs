@@ -1,0 +1,104 @@
+//! The rules of replays.
+
+use super::sharing::{SharedKind, none_idle, none_twice, one_layer};
+use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
+use crate::plan::limits::{CLIENTS_OF_REPLAY_MAX, LOADS_MAX, RATE_MAX, SPEED_RANGE};
+use crate::plan::{ArrivalsPlan, Field, Pacing, Plan, ReplayPlan, TargetPlan};
+
+/// Why a plan is no replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayError {
+    /// A client belongs to one thread.
+    MorePerThreadThanClients {
+        /// Of each thread.
+        clients_per_thread: u32,
+        /// Of all.
+        clients: u32,
+    },
+    /// A replay goes by TCP.
+    Datagrams,
+    /// A replay has a pacing of its own.
+    Arrivals,
+    /// Passes of a load are not counted.
+    Count,
+}
+
+impl ReplayError {
+    pub(super) fn message(self, name: FieldName) -> String {
+        match self {
+            ReplayError::MorePerThreadThanClients {
+                clients_per_thread,
+                clients,
+            } => format!(
+                "{} {clients_per_thread}: expected at most the number of clients, {clients}",
+                name(Field::ClientsPerThread)
+            ),
+            ReplayError::Datagrams => {
+                format!("{} udp: a load is replayed by TCP", name(Field::Transport))
+            }
+            ReplayError::Arrivals => format!(
+                "{}: a replay has a pacing of its own",
+                name(Field::Arrivals)
+            ),
+            ReplayError::Count => format!("{}: it is for probes and mixes", name(Field::Count)),
+        }
+    }
+
+    pub(super) fn help(self, name: FieldName) -> Option<String> {
+        match self {
+            ReplayError::MorePerThreadThanClients { .. } => Some(format!(
+                "{} says how many there are altogether",
+                name(Field::Clients)
+            )),
+            ReplayError::Datagrams | ReplayError::Arrivals | ReplayError::Count => None,
+        }
+    }
+}
+
+pub(super) fn check(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
+    within(Field::Clients, plan.clients, 1..=CLIENTS_OF_REPLAY_MAX)?;
+    within(Field::Workers, plan.workers, 1..=1)?;
+    let loads = replay.loads.len() as f64;
+    within(Field::Loads, loads, 1.0..=LOADS_MAX as f64)?;
+    none_idle(SharedKind::Loads, replay.loads.len(), plan.clients)?;
+    check_threads(plan, replay)?;
+    check_targets(plan, replay)?;
+    check_pacing(plan, replay)
+}
+
+fn check_threads(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
+    let clients_per_thread = replay.clients_per_thread;
+    within(Field::ClientsPerThread, clients_per_thread, 1..=u32::MAX)?;
+    ensure(clients_per_thread <= plan.clients, || {
+        PlanError::Replay(ReplayError::MorePerThreadThanClients {
+            clients_per_thread,
+            clients: plan.clients,
+        })
+    })
+}
+
+fn check_targets(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
+    let targets: Vec<&TargetPlan> = plan.targets().collect();
+    one_layer(&plan.target, &replay.more_targets)?;
+    none_twice(SharedKind::Targets, &targets)?;
+    none_idle(SharedKind::Targets, targets.len(), plan.clients)?;
+    let is_udp = targets.iter().any(|target| target.is_udp());
+    ensure(!is_udp, || PlanError::Replay(ReplayError::Datagrams))
+}
+
+fn check_pacing(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
+    match replay.pacing {
+        Pacing::Closed => {}
+        Pacing::Stamps { speed } => within(Field::Speed, speed, SPEED_RANGE)?,
+        Pacing::Rate { bytes_per_s } => positive(Field::BytesPerSecond, bytes_per_s, RATE_MAX)?,
+    }
+    if let Some(bytes) = replay.trunc_io_bytes {
+        at_least_1(Field::TruncatedIo, bytes)?;
+    }
+    ensure(plan.arrivals == ArrivalsPlan::Closed, || {
+        PlanError::Replay(ReplayError::Arrivals)
+    })?;
+    ensure(plan.count.is_none(), || {
+        PlanError::Replay(ReplayError::Count)
+    })
+}

@@ -1,0 +1,137 @@
+//! The rules of runs whose offered load is steered.
+
+use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
+use crate::plan::limits::{OFFERED_MAX, POINTS_MAX, PRECISION_RANGE, STEP_MAX_NANOS};
+use crate::plan::{
+    ArrivalsPlan, CurvePlan, Field, Figure, Interface, ObjectivePlan, Plan, SteeringPlan,
+};
+
+/// Why a run cannot be steered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SteeringError {
+    /// It is a probe or a replay.
+    OnlyMixes {
+        /// The curve or the objective.
+        by: Field,
+    },
+    /// A closed loop offers no load.
+    Closed {
+        /// The curve or the objective.
+        by: Field,
+    },
+    /// A number of operations ends no search.
+    Count {
+        /// The curve or the objective.
+        by: Field,
+    },
+    /// A mount is too slow for it.
+    Mount {
+        /// The curve or the objective.
+        by: Field,
+    },
+    /// No quantile.
+    Quantile(f64),
+}
+
+impl SteeringError {
+    pub(super) fn message(self, name: FieldName) -> String {
+        match self {
+            SteeringError::OnlyMixes { by } => format!("{}: only mixes are steered", name(by)),
+            SteeringError::Closed { by } => format!(
+                "{} closed with {}: a closed loop has no offered load that could be steered",
+                name(Field::Arrivals),
+                name(by)
+            ),
+            SteeringError::Count { by } => format!(
+                "{} with {}: what is found ends the run, not a number of operations",
+                name(Field::Count),
+                name(by)
+            ),
+            SteeringError::Mount { by } => format!(
+                "{} with {} local: the load through a mount is corrected every 2 s by what its \
+                 counters show, too slowly to be steered",
+                name(by),
+                name(Field::Target)
+            ),
+            SteeringError::Quantile(quantile) => format!(
+                "{} {quantile}: expected a number between 0 and 1",
+                name(Field::Quantile)
+            ),
+        }
+    }
+
+    pub(super) fn help(self, name: FieldName) -> Option<String> {
+        match self {
+            SteeringError::OnlyMixes { .. } | SteeringError::Quantile(_) => None,
+            SteeringError::Closed { .. } => {
+                Some(format!("use {} poisson or constant", name(Field::Arrivals)))
+            }
+            SteeringError::Count { by: Field::Curve } => Some(format!(
+                "{} says how long each load point is measured",
+                name(Field::PointTime)
+            )),
+            SteeringError::Count { .. } => Some(format!(
+                "{} says how long the search may take",
+                name(Field::SearchTime)
+            )),
+            SteeringError::Mount { .. } => Some(format!(
+                "name the server as TARGET, or run --on local:DIR at several {}",
+                name(Field::OfferedLoad)
+            )),
+        }
+    }
+}
+
+pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
+    let Some(steering) = &plan.steering else {
+        return Ok(());
+    };
+    let by = match steering {
+        SteeringPlan::Curve(_) => Field::Curve,
+        SteeringPlan::Objective(_) => Field::Objective,
+    };
+    let refused = [
+        (plan.mix().is_none(), SteeringError::OnlyMixes { by }),
+        (
+            plan.target.interface() != Interface::Calls,
+            SteeringError::Mount { by },
+        ),
+        (
+            plan.arrivals == ArrivalsPlan::Closed,
+            SteeringError::Closed { by },
+        ),
+        (plan.count.is_some(), SteeringError::Count { by }),
+    ];
+    for (is_refused, error) in refused {
+        ensure(!is_refused, || PlanError::Steering(error))?;
+    }
+    match steering {
+        SteeringPlan::Curve(curve) => check_curve(curve),
+        SteeringPlan::Objective(objective) => check_objective(objective),
+    }
+}
+
+fn check_curve(curve: &CurvePlan) -> Result<(), PlanError> {
+    within(Field::Points, curve.points, 2..=POINTS_MAX)?;
+    if let Some(load) = curve.peak_ops_per_s {
+        positive(Field::Peak, load, OFFERED_MAX)?;
+    }
+    step(Field::PointTime, curve.point_ns)?;
+    step(Field::PointWarmUp, curve.warm_up_max_ns)
+}
+
+fn check_objective(plan: &ObjectivePlan) -> Result<(), PlanError> {
+    if let Figure::Quantile { quantile } = plan.objective.figure {
+        ensure(quantile > 0.0 && quantile < 1.0, || {
+            PlanError::Steering(SteeringError::Quantile(quantile))
+        })?;
+    }
+    at_least_1(Field::ThresholdTime, plan.objective.below_ns)?;
+    step(Field::SearchTime, plan.search_max_ns)?;
+    within(Field::Precision, plan.precision, PRECISION_RANGE)
+}
+
+/// No step takes longer than a day.
+fn step(field: Field, nanos: u64) -> Result<(), PlanError> {
+    within(field, nanos as f64, 1.0..=STEP_MAX_NANOS as f64)
+}
