@@ -20,6 +20,7 @@ mod processors;
 pub mod replay;
 pub mod run;
 pub mod target;
+mod threads;
 mod time;
 pub mod worker;
 pub mod workspace;

@@ -4,22 +4,23 @@
 //! intervals that they hand over, and makes the record.
 
 mod coordinator;
-mod course;
 mod environment;
+mod header;
 mod steered;
 mod subject;
 
 pub use crate::control::{Observer, Unobserved};
-pub(crate) use course::Course;
 pub(crate) use environment::check_pin;
+pub(crate) use header::RunHeader;
 pub use subject::{OpenTarget, WorkerBody, WorkerThread};
 
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
 use crate::processors::Meter;
+use crate::threads::start_worker;
 use crate::worker::{Offer, Signals};
-use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker};
+use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker, RunFacts};
 use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
@@ -174,18 +175,10 @@ fn measure(
                 started,
             };
             let full = full.clone();
-            let run = move || {
-                settle(plan, index);
+            start_worker(scope, plan, index, move || {
                 let Some(end) = body.run(thread) else { return };
                 let _ = full.send(FromWorker::Done(index, end));
-            };
-            std::thread::Builder::new()
-                .name(format!("filestone-w{index}"))
-                .spawn_scoped(scope, run)
-                .map_err(|source| RunError::System {
-                    what: "start a thread".into(),
-                    source,
-                })?;
+            })?;
         }
         drop((full, ready));
         // Ends early only if a worker is gone, which the scope then says.
@@ -195,12 +188,19 @@ fn measure(
         let meter = Meter::start();
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
-        let steering = (halt, steered.as_mut());
-        coordinator.collect(&from_workers, workers, steering, context.observer);
+        let observer = &mut *context.observer;
+        coordinator.collect(&from_workers, workers, halt, steered.as_mut(), observer);
         Ok((started_at, meter.used()))
     })?;
-    let (found, of_set) = ((target.describe(), driver), (target.file_set(), used));
-    Ok(coordinator.into_record(plan, found, of_set, &clock, started_at))
+    let facts = RunFacts {
+        target: target.describe(),
+        driver,
+        file_set: target.file_set(),
+        used,
+        clock: &clock,
+        started_at,
+    };
+    Ok(coordinator.into_record(plan, facts))
 }
 
 /// What made a record: this program.
@@ -215,17 +215,4 @@ pub(crate) fn tool() -> Tool {
         version: env!("CARGO_PKG_VERSION").into(),
         profile: profile.into(),
     }
-}
-
-/// Makes the calling thread a good place to measure from.
-pub(crate) fn settle(plan: &Plan, index: usize) {
-    // A sleeping thread would otherwise be woken up to 50 µs late on purpose.
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    if plan.pin.is_empty() {
-        return;
-    }
-    let mut cpus = rustix::thread::CpuSet::new();
-    cpus.set(plan.pin[index % plan.pin.len()] as usize);
-    // Whether this process may run there was checked before the run.
-    let _ = rustix::thread::sched_setaffinity(None, &cpus);
 }

@@ -573,7 +573,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             if !state.arrivals.is_open() {
                 continue;
             }
-            state.change_load(load, (client, self.all_clients), now);
+            state.change_load(load, client, self.all_clients, now);
             self.due.push(Reverse((state.next_due, place)));
         }
     }

@@ -116,7 +116,7 @@ impl Arrivals {
 
     /// Goes on from `now` with another offered load of all clients together; this is
     /// client `client` of `clients`. A closed loop has none.
-    pub fn change_load(&mut self, load_ops_per_s: f64, (client, clients): (u32, u32), now: Moment) {
+    pub fn change_load(&mut self, load_ops_per_s: f64, client: u32, clients: u32, now: Moment) {
         let new_period = 1e9 * f64::from(clients.max(1)) / load_ops_per_s;
         match self {
             Arrivals::Closed => {}
@@ -258,7 +258,7 @@ mod tests {
             .flat_map(|client| {
                 let mut arrivals = Arrivals::of_client(&plan, client, 4, 1);
                 arrivals.next_due();
-                arrivals.change_load(500.0, (client, 4), Moment::from_nanos(7_000_000));
+                arrivals.change_load(500.0, client, 4, Moment::from_nanos(7_000_000));
                 (0..3)
                     .filter_map(move |_| arrivals.next_due())
                     .map(Moment::nanos)
@@ -275,7 +275,7 @@ mod tests {
             1,
             3,
         );
-        poisson.change_load(1000.0, (0, 1), Moment::from_nanos(5_000_000_000));
+        poisson.change_load(1000.0, 0, 1, Moment::from_nanos(5_000_000_000));
         let last = (0..100_000).filter_map(|_| poisson.next_due()).last();
         let seconds = last.map_or(0.0, |due| due.nanos() as f64 / 1e9 - 5.0);
         // 100,000 of 1,000 per second: 100 s, with a standard error of 0.3 %.

@@ -176,6 +176,19 @@ impl<T> core::ops::IndexMut<OpKind> for PerKind<T> {
     }
 }
 
+/// Whether an operation is what the run is about, or only makes it possible.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Counted and timed as the run's subject.
+    Measured,
+    /// Restores the state that the next measured operation needs, such as the
+    /// REMOVE after a measured CREATE. Counted and timed in a row of its own.
+    Companion,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,8 +22,8 @@ pub use target::{
     Interface, LocalTarget, NfsTarget, OtherTarget, TargetPlan, TcpTarget, TransportKind, bracketed,
 };
 
+use crate::kind::Role;
 use crate::load::Generation;
-use crate::measure::sample::Role;
 use crate::only_in_loads;
 use crate::operation::{OpKind, Stability};
 use schemars::JsonSchema;

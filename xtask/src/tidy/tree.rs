@@ -103,7 +103,7 @@ fn mark_test_modules(files: &mut [File]) {
             let mut words = file.blanked[at + attribute.len()..].split_whitespace();
             let name = words
                 .by_ref()
-                .find(|word| *word != "pub")
+                .find(|word| !word.starts_with("pub"))
                 .filter(|word| *word == "mod")
                 .and(words.next());
             if let Some(name) = name.and_then(|name| name.strip_suffix(';')) {

@@ -13,7 +13,7 @@ use crate::report::parts::table::{Column, Table};
 use crate::{Exit, built_in, console};
 use filestone_engine::calibrate::{Calibration, Effort, Exchange, Lateness, calibrate};
 use filestone_engine::control::Context;
-use filestone_model::measure::caveat::waited_for_processor;
+use filestone_model::measure::verdict::caveats::waited_for_processor;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 

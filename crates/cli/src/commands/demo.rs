@@ -20,7 +20,7 @@ use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
 use filestone_engine::target::BuiltIn;
 use filestone_model::measure::batch_means::half_width;
-use filestone_model::measure::caveat::waited_for_processor;
+use filestone_model::measure::verdict::caveats::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan};

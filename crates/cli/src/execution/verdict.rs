@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn chance_in_poisson_arrivals_is_not_held_against_anybody() {
-        use filestone_model::measure::caveat::find;
+        use filestone_model::measure::verdict::caveats::find;
         use filestone_model::plan::ArrivalsPlan;
         let is_below = |record: &RunRecord| {
             find(record)

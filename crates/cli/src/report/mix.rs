@@ -101,7 +101,7 @@ fn cost(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<Fact> {
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::measure::caveat::find;
+    use filestone_model::measure::verdict::caveats::find;
 
     fn judged(mut record: RunRecord) -> RunRecord {
         record.caveats = find(&record);

@@ -198,7 +198,7 @@ fn what_failed(record: &RunRecord, page: Page) -> String {
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::measure::caveat::find;
+    use filestone_model::measure::verdict::caveats::find;
 
     fn answer_of(record: &RunRecord) -> String {
         answer(record, Page::of(200))

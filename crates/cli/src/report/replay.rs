@@ -10,9 +10,9 @@ use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{counted, micros};
 use crate::report::parts::{facts, kinds, ledger, percentile};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::caveat::WAITED_PERCENT;
 use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
 use filestone_model::measure::run_record::KindRecord;
+use filestone_model::measure::verdict::caveats::WAITED_PERCENT;
 use filestone_model::plan::{Interface, Pacing, Plan, ReplayPlan};
 
 /// Lost clients that are named.

@@ -52,9 +52,10 @@ impl Effort {
         let is_closed = plan.arrivals == ArrivalsPlan::Closed && plan.steering.is_none();
         let of_run = plan.clients.saturating_mul(plan.in_flight);
         Self::Quick {
-            in_flight: match is_closed {
-                true => of_run.clamp(1, IN_FLIGHT_MAX),
-                false => IN_FLIGHT,
+            in_flight: if is_closed {
+                of_run.clamp(1, IN_FLIGHT_MAX)
+            } else {
+                IN_FLIGHT
             },
         }
     }
@@ -132,25 +133,47 @@ pub struct Calibration {
     pub processors: Option<ProcessorsRecord>,
 }
 
-/// An exchange to be measured: operation, bytes, calls in flight.
-type Case = (OpKind, u32, u32);
+/// An exchange to be measured.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    operation: OpKind,
+    size_bytes: u32,
+    in_flight: u32,
+}
+
+impl Case {
+    const fn null(in_flight: u32) -> Self {
+        Self {
+            operation: OpKind::Null,
+            size_bytes: 0,
+            in_flight,
+        }
+    }
+}
 
 /// Exchanges, rates of timed starts, and how long each is measured.
 fn measurements(effort: Effort) -> (Vec<Case>, &'static [f64], Duration) {
     let in_flight = effort.in_flight();
     match effort {
         Effort::Quick { .. } => (
-            vec![(OpKind::Null, 0, in_flight)],
+            vec![Case::null(in_flight)],
             &[10_000.0],
             Duration::from_millis(150),
         ),
         Effort::Thorough => (
             vec![
-                (OpKind::Null, 0, 1),
-                (OpKind::Null, 0, IN_FLIGHT),
-                (OpKind::Null, 0, 128),
-                (OpKind::GetAttr, 0, 32),
-                (OpKind::Read, 131_072, 8),
+                Case::null(1),
+                Case::null(IN_FLIGHT),
+                Case::null(128),
+                Case {
+                    operation: OpKind::GetAttr,
+                    ..Case::null(32)
+                },
+                Case {
+                    operation: OpKind::Read,
+                    size_bytes: 131_072,
+                    in_flight: 8,
+                },
             ],
             &[1000.0, 10_000.0, 100_000.0],
             Duration::from_millis(1000),
@@ -171,29 +194,22 @@ pub fn calibrate(
     let all = (cases.len() + rates.len()) as u32;
     // An exchange takes its time twice: over the plain socket, and through the engine.
     let left = time * (2 * cases.len() + rates.len()) as u32;
-    let mut course = Course {
+    let mut agenda = Agenda {
         begun: 0,
         all,
         left,
     };
     let mut workers = Vec::new();
     let mut exchanges = Vec::new();
-    for (operation, size_bytes, in_flight) in &cases {
+    for case in &cases {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let what = format!(
-            "{} with {in_flight} in flight",
-            operation.name().to_uppercase()
-        );
-        course.begin(&what, 2 * time, context.observer);
-        let plan = base_plan(
-            (*operation, *size_bytes),
-            ArrivalsPlan::Closed,
-            *in_flight,
-            time,
-        );
-        let (exchange, of_worker) = exchange(&plan, (*operation, *size_bytes), server, stop)?;
+        let name = case.operation.name().to_uppercase();
+        let what = format!("{name} with {} in flight", case.in_flight);
+        agenda.begin(&what, 2 * time, context.observer);
+        let plan = base_plan(*case, ArrivalsPlan::Closed, time);
+        let (exchange, of_worker) = exchange(&plan, *case, server, stop)?;
         exchanges.push(exchange);
         workers.push(of_worker);
     }
@@ -202,7 +218,7 @@ pub fn calibrate(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        course.begin(
+        agenda.begin(
             &format!("{starts_per_s} timed starts/s"),
             time,
             context.observer,
@@ -234,13 +250,13 @@ fn costs_of(workers: &[ThreadTime], before: ThreadMark, meter: &Meter) -> Option
 }
 
 /// Which measurement is going on, and how long those take that have not begun.
-struct Course {
+struct Agenda {
     begun: u32,
     all: u32,
     left: Duration,
 }
 
-impl Course {
+impl Agenda {
     /// Says that the next one begins, which takes so long.
     fn begin(&mut self, what: &str, time: Duration, observer: &mut dyn Observer) {
         self.begun += 1;
@@ -273,7 +289,7 @@ fn headroom_of(exchanges: &[Exchange], in_flight: u32, lateness: &[Lateness]) ->
 /// An exchange, and what the engine's worker came to in it.
 fn exchange(
     plan: &Plan,
-    (operation, size_bytes): (OpKind, u32),
+    case: Case,
     server: SocketAddr,
     stop: &AtomicBool,
 ) -> Result<(Exchange, ThreadTime), RunError> {
@@ -297,21 +313,16 @@ fn exchange(
         data_bytes_per_s: record.totals.goodput_bytes_per_s,
     };
     let exchange = Exchange {
-        operation,
-        size_bytes,
-        in_flight: plan.in_flight,
+        operation: case.operation,
+        size_bytes: case.size_bytes,
+        in_flight: case.in_flight,
         raw,
         engine,
     };
     Ok((exchange, worker.unwrap_or_default()))
 }
 
-fn base_plan(
-    (operation, size_bytes): (OpKind, u32),
-    arrivals: ArrivalsPlan,
-    in_flight: u32,
-    time: Duration,
-) -> Plan {
+fn base_plan(case: Case, arrivals: ArrivalsPlan, time: Duration) -> Plan {
     Plan {
         face: "calibrate".into(),
         target: TargetPlan::Nfs3(NfsTarget {
@@ -325,8 +336,8 @@ fn base_plan(
             gid: 0,
         }),
         workload: WorkloadPlan::Probe(ProbePlan {
-            operation,
-            size_bytes: size_bytes.max(1),
+            operation: case.operation,
+            size_bytes: case.size_bytes.max(1),
             random: false,
             stability: Stability::Unstable,
             file_size_bytes: 0,
@@ -334,7 +345,7 @@ fn base_plan(
         }),
         arrivals,
         clients: 1,
-        in_flight,
+        in_flight: case.in_flight,
         workers: 1,
         warm_up_ns: 20_000_000,
         duration_ns: Some(time.as_nanos() as u64),
@@ -386,7 +397,7 @@ fn measure_lateness(starts_per_s: f64, time: Duration, stop: &AtomicBool) -> Lat
     let arrivals = ArrivalsPlan::Constant {
         offered_load_ops_per_s: starts_per_s,
     };
-    let mut plan = base_plan((OpKind::Null, 0), arrivals, 1024, time);
+    let mut plan = base_plan(Case::null(1024), arrivals, time);
     // One buffer for the whole of it.
     plan.interval_ns = time.as_nanos() as u64 * 100;
     let mut dispatch_delay = Distribution::new();

@@ -5,14 +5,15 @@ use super::client::ClientEnd;
 use super::clients::ClientGroup;
 use super::watch::Coordinator;
 use crate::clock::Clock;
-use crate::run::Course;
+use crate::run::RunHeader;
 use filestone_model::measure::mix_record::{
     CorrectionRecord, CountedAsRecord, FileSetRecord, MixOperationRecord, MixRecord,
     WireLimitRecord, WireOperationRecord, WireOtherRecord, WireRecord,
 };
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
-use filestone_model::measure::{Assembly, Caveat, caveat};
+use filestone_model::measure::verdict::caveats;
+use filestone_model::measure::{Assembly, Caveat};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::{Calls, counted_as};
 use filestone_model::operation::OpKind;
@@ -199,10 +200,11 @@ pub(super) fn record(
             wire.limits = limits(mix, wire, &together.limits, window_ns);
         }
     }
-    let course = Course {
+    let header = RunHeader {
         plan,
         target,
-        clock: (&measured.timing.clock, "threads"),
+        clock: &measured.timing.clock,
+        driver: "threads",
         started_at: measured.timing.started_at,
         window_ns,
         end: measured.end,
@@ -210,9 +212,9 @@ pub(super) fn record(
     let mut record = RunRecord {
         mix: Some(mix_record),
         processors: ProcessorsRecord::of(measured.timing.used, window_ns, &measured.threads),
-        ..course.record((intervals, ticks, totals))
+        ..header.record(intervals, ticks, totals)
     };
-    record.caveats = caveat::find(&record);
+    record.caveats = caveats::find(&record);
     if together.seen.is_none() {
         let directory = record.target.export.clone();
         record.caveats.push(Caveat::NotSeenOnTheWire { directory });

@@ -17,7 +17,7 @@ use crate::control::Observer;
 use crate::driver::connect::allow_open_files;
 use crate::error::RunError;
 use crate::processors::Meter;
-use crate::run::settle as settle_thread;
+use crate::threads::start_client;
 use crate::time::{RealTime, Time};
 use crate::workspace::local::LocalTree;
 use filestone_model::file_set::Layout;
@@ -29,11 +29,8 @@ use filestone_model::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan, Workloa
 use filestone_model::time::Moment;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
-use std::thread::Scope;
 use std::time::SystemTime;
 
-/// Stack of a client's thread: buffers are on the heap.
-const STACK_BYTES: usize = 256 << 10;
 /// Each client keeps some hundred files open.
 const OPEN_FILES_WANTED: u64 = 65_536;
 
@@ -274,10 +271,10 @@ impl<T: Time> Task<'_, T> {
                 };
                 let done = done.clone();
                 let body = move || {
-                    settle_thread(plan, number as usize);
                     let _ = done.send(client.run());
                 };
-                spawn(scope, plan, number, body).inspect_err(|_| clients.end())?;
+                start_client(scope, plan, number as usize, number as usize, body)
+                    .inspect_err(|_| clients.end())?;
             }
             drop(done);
             Ok::<_, RunError>(coordinator.watch(&ends, &time, observer))
@@ -289,20 +286,4 @@ impl<T: Time> Task<'_, T> {
         };
         Ok(Measured::new(coordinator, ends, timing))
     }
-}
-
-fn spawn<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    plan: &Plan,
-    number: u32,
-    body: impl FnOnce() + Send + 'scope,
-) -> Result<(), RunError> {
-    let spawned = std::thread::Builder::new()
-        .name(format!("filestone-c{number}"))
-        .stack_size(STACK_BYTES)
-        .spawn_scoped(scope, body);
-    spawned.map(drop).map_err(|source| RunError::System {
-        what: format!("start a thread for client {number} of {}", plan.clients),
-        source,
-    })
 }

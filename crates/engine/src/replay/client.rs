@@ -78,11 +78,11 @@ pub enum Step {
 pub struct Client<'run, L, T> {
     script: Script,
     layer: L,
-    course: Course<'run, T>,
+    state: ClientState<'run, T>,
 }
 
 /// Where a client is, and what it counts: all of it but script and layer.
-struct Course<'run, T> {
+struct ClientState<'run, T> {
     number: u32,
     schedule: Schedule,
     time: T,
@@ -139,16 +139,18 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
     /// Client `number`, free from now on.
     pub fn new(
         number: u32,
-        (script, layer): (Script, L),
+        script: Script,
+        layer: L,
         pacing: Pacing,
         time: T,
-        (board, shared): (&'run Board, &'run Shared<'run>),
+        board: &'run Board,
+        shared: &'run Shared<'run>,
     ) -> Self {
         let now = time.now();
         Self {
             script,
             layer,
-            course: Course {
+            state: ClientState {
                 number,
                 schedule: Schedule::new(pacing, now),
                 time,
@@ -173,37 +175,37 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
 
     /// Carries out what comes next.
     pub fn step(&mut self) -> Step {
-        if self.course.is_over(self.course.free_at) {
+        if self.state.is_over(self.state.free_at) {
             self.skip_what_was_due();
             return Step::Ended;
         }
-        let course = &mut self.course;
-        if let Some((client, point)) = course.awaited {
-            return course.look_for(client, point);
+        let state = &mut self.state;
+        if let Some((client, point)) = state.awaited {
+            return state.look_for(client, point);
         }
         let step = match self.script.next() {
-            Ok(Next::Operation(line)) => course.carry_out(&mut self.layer, line),
-            Ok(Next::Sleep(pause)) => Ok(course.pause(pause)),
-            Ok(Next::SetSequencePoint(point)) => Ok(course.publish(point)),
-            Ok(Next::WaitSequencePoint { client, point }) => course.wait_for(client, point),
-            Ok(Next::EndOfPass) => course.end_pass(&mut self.layer),
+            Ok(Next::Operation(line)) => state.carry_out(&mut self.layer, line),
+            Ok(Next::Sleep(pause)) => Ok(state.pause(pause)),
+            Ok(Next::SetSequencePoint(point)) => Ok(state.publish(point)),
+            Ok(Next::WaitSequencePoint { client, point }) => state.wait_for(client, point),
+            Ok(Next::EndOfPass) => state.end_pass(&mut self.layer),
             Err(ScriptError { line, what }) => Err(LayerLost {
                 what: format!("line {line}: {what}"),
             }),
         };
-        step.unwrap_or_else(|lost| course.lose(lost))
+        step.unwrap_or_else(|lost| state.lose(lost))
     }
 
     /// Counts the lines of this pass whose stamps came in the window, and that the
     /// client did not come to: without them a server that lags behind looks better
     /// the more it does so. Lines after a pause are due only after it.
     fn skip_what_was_due(&mut self) {
-        let Course {
+        let ClientState {
             schedule,
             shared,
             tally,
             ..
-        } = &mut self.course;
+        } = &mut self.state;
         if shared.stop.load(Ordering::Relaxed) {
             return;
         }
@@ -224,14 +226,14 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
 
     /// Ends it: no more lines. Gives the layer back for the clean-up.
     pub fn finish(self) -> (ClientEnd, L) {
-        let Course {
+        let ClientState {
             number,
             board,
             shared,
             tally,
             time,
             ..
-        } = self.course;
+        } = self.state;
         let now = time.thread_mark();
         board.cpu_nanos.store(now.cpu_ns, Ordering::Relaxed);
         let thread = tally.opened.unwrap_or(now).until(now, number);
@@ -264,7 +266,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
     }
 }
 
-impl<T: Time> Course<'_, T> {
+impl<T: Time> ClientState<'_, T> {
     /// Whether nothing may begin at `now`: the window has closed, or somebody stops
     /// the run, which is then noted.
     fn is_over(&mut self, now: Moment) -> bool {
@@ -334,10 +336,10 @@ impl<T: Time> Course<'_, T> {
         if self.board.push(ended) {
             self.flush();
         }
-        match is_broken_off {
-            true => Ok(Step::Ended),
-            false => answer.and_then(|_| self.after(kind, end, &line)),
+        if is_broken_off {
+            return Ok(Step::Ended);
         }
+        answer.and_then(|_| self.after(kind, end, &line))
     }
 
     /// Whether the client goes on after a line that ended so.

@@ -4,11 +4,12 @@ use super::client::ClientEnd;
 use super::layer::Repeats;
 use super::mismatches::Mismatches;
 use crate::clock::Clock;
-use crate::run::Course;
+use crate::run::RunHeader;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::replay_record::ReplayRecord;
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
-use filestone_model::measure::{Assembly, Caveat, caveat};
+use filestone_model::measure::verdict::caveats;
+use filestone_model::measure::{Assembly, Caveat};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Plan, ReplayPlan};
 use filestone_model::time::Moment;
@@ -17,9 +18,7 @@ use std::time::{Duration, SystemTime};
 /// What a run came to, before it is a record.
 pub(super) struct Measured {
     pub(super) assembly: Assembly,
-    pub(super) clock: Clock,
-    pub(super) started_at: SystemTime,
-    pub(super) window_end: Moment,
+    pub(super) times: RunTimes,
     pub(super) end: RunEnd,
     pub(super) replay: ReplayRecord,
     /// Operations that clients began in the window, counted where they began.
@@ -29,6 +28,13 @@ pub(super) struct Measured {
     /// threads came to.
     processors: (Option<ProcessorTime>, Vec<ThreadTime>),
     pub(super) left_behind: Option<(u32, String)>,
+}
+
+/// When a run began and ended.
+pub(super) struct RunTimes {
+    pub(super) clock: Clock,
+    pub(super) started_at: SystemTime,
+    pub(super) window_end: Moment,
 }
 
 /// What a client's thread says at its end.
@@ -53,22 +59,22 @@ impl ThreadEnd {
 impl Measured {
     /// Puts together what the books and the clients say.
     pub(super) fn new(
-        (assembly, plan, replay): (Assembly, &Plan, &ReplayPlan),
-        (clock, started_at): (Clock, SystemTime),
-        window_end: Moment,
-        (threads, processors): (Vec<ThreadEnd>, Option<ProcessorTime>),
+        assembly: Assembly,
+        plan: &Plan,
+        replay: &ReplayPlan,
+        times: RunTimes,
+        threads: Vec<ThreadEnd>,
+        processors: Option<ProcessorTime>,
     ) -> Self {
-        let times = threads.iter().filter_map(ThreadEnd::time).collect();
+        let of_threads = threads.iter().filter_map(ThreadEnd::time).collect();
         let (ends, left_behind) = sort(threads);
         Self {
             assembly,
-            clock,
-            started_at,
-            window_end,
+            times,
             end: how_it_ended(&ends),
             begun: ends.iter().map(|end| end.begun).sum(),
             repeats: repeats(&ends),
-            processors: (processors, times),
+            processors: (processors, of_threads),
             replay: replay_record(ends, plan, replay),
             left_behind,
         }
@@ -77,7 +83,7 @@ impl Measured {
     /// The record of the run.
     pub(super) fn into_record(self, plan: &Plan, target: Target) -> RunRecord {
         let window_start = Moment::from_nanos(plan.warm_up_ns);
-        let (intervals, ticks, mut totals) = self.assembly.conclude(plan, self.window_end);
+        let (intervals, ticks, mut totals) = self.assembly.conclude(plan, self.times.window_end);
         // Its clients are its threads; how busy they are says nothing.
         totals.workers.clear();
         totals.reconnections = self.repeats.reconnections;
@@ -90,22 +96,23 @@ impl Measured {
         let mut replay = self.replay;
         replay.bytes_written = moved(&[OpKind::WriteX, OpKind::Write, OpKind::OpenX]);
         replay.bytes_read = moved(&[OpKind::ReadX, OpKind::Read]);
-        let course = Course {
+        let header = RunHeader {
             plan,
             target,
-            clock: (&self.clock, "threads"),
-            started_at: self.started_at,
-            window_ns: self.window_end.nanos_since(window_start),
+            clock: &self.times.clock,
+            driver: "threads",
+            started_at: self.times.started_at,
+            window_ns: self.times.window_end.nanos_since(window_start),
             end: self.end,
         };
         let (used, threads) = self.processors;
         let mut record = RunRecord {
             replay: Some(replay),
             processors: used
-                .and_then(|used| ProcessorsRecord::of(used, course.window_ns, &threads)),
-            ..course.record((intervals, ticks, totals))
+                .and_then(|used| ProcessorsRecord::of(used, header.window_ns, &threads)),
+            ..header.record(intervals, ticks, totals)
         };
-        record.caveats = caveat::find(&record);
+        record.caveats = caveats::find(&record);
         let missing = self.begun as i64 - record.totals.ledger.scheduled as i64;
         if missing != 0 {
             record.caveats.push(Caveat::LedgerOutOfBalance {

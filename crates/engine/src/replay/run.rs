@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::control::{Observer, go_on};
 use crate::control::{cancel_clean_up_on, cancel_on};
 use crate::error::RunError;
-use crate::run::settle;
+use crate::threads::start_client;
 use crate::time::{RealTime, Time};
 use filestone_model::load::{Load, Script};
 use filestone_model::measure::run_record::RunRecord;
@@ -26,9 +26,6 @@ use std::time::{Duration, Instant, SystemTime};
 /// Why a clean-up that was stopped left something.
 const BROKEN_OFF: &str = "the clean-up was broken off: it was interrupted, or took much longer \
      than the run; --remove-leftover goes on with it";
-
-/// Stack of a client's thread: buffers are on the heap.
-const STACK_BYTES: usize = 256 << 10;
 
 /// Replays `loads` on `site` as `plan` says.
 pub fn replay_on<S: Site>(
@@ -47,7 +44,7 @@ pub fn replay_on<S: Site>(
     observer.prepared(&target);
     let signs = Signs::default();
     site.cancel_with(&signs.work, &signs.clean_up);
-    let measured = measure(plan, replay, loads, &site, (stop, &signs), observer);
+    let measured = measure(plan, replay, loads, &site, stop, &signs, observer);
     // What could not even begin has nothing that is worth keeping.
     let trees = if replay.skip_cleanup && measured.is_ok() {
         Trees::Keep
@@ -85,7 +82,8 @@ fn measure<S: Site>(
     replay: &ReplayPlan,
     loads: &[Arc<Load>],
     site: &S,
-    (stop, signs): (&AtomicBool, &Signs),
+    stop: &AtomicBool,
+    signs: &Signs,
     observer: &mut dyn Observer,
 ) -> Result<Measured, RunError> {
     let mut layers = cancel_on(stop, &signs.work, || layers(plan, site, stop, observer))?;
@@ -114,7 +112,6 @@ fn measure<S: Site>(
             starts.push(start);
             let (done, shared, boards) = (done.clone(), &shared, &boards);
             let body = move || {
-                settle(plan, thread);
                 // Ends early only if another thread could not be started.
                 let Ok(clock) = started.recv() else { return };
                 let time = RealTime { clock, stop };
@@ -125,20 +122,13 @@ fn measure<S: Site>(
                         let script = Script::new(Arc::clone(load), number, plan.clients, plan.seed);
                         let board = &boards[number as usize];
                         let (pacing, time) = (replay.pacing, time.clone());
-                        Client::new(number, (script, layer), pacing, time, (board, shared))
+                        Client::new(number, script, layer, pacing, time, board, shared)
                     })
                     .collect();
                 let clean_up = (!replay.skip_cleanup).then_some(site);
                 let _ = done.send(run_thread(members, boards, clean_up));
             };
-            std::thread::Builder::new()
-                .name(format!("filestone-c{first}"))
-                .stack_size(STACK_BYTES)
-                .spawn_scoped(scope, body)
-                .map_err(|source| RunError::System {
-                    what: format!("start a thread for client {first} of {}", plan.clients),
-                    source,
-                })?;
+            start_client(scope, plan, thread, first, body)?;
         }
         drop(done);
         let started_at = SystemTime::now();
@@ -220,9 +210,10 @@ fn run_thread<S: Site, T: Time>(
         if let Some(site) = clean_up
             && let Err(lost) = site.clean_up(number, &mut layer)
         {
-            let what = match lost.is_stop() {
-                true => BROKEN_OFF.into(),
-                false => lost.what,
+            let what = if lost.is_stop() {
+                BROKEN_OFF.into()
+            } else {
+                lost.what
             };
             left_behind.get_or_insert((number, what));
         }

@@ -3,7 +3,7 @@
 
 use super::board::Board;
 use super::client::{Shared, enter};
-use super::record::{Measured, ThreadEnd};
+use super::record::{Measured, RunTimes, ThreadEnd};
 use super::{Progress, ProgressPhase};
 use crate::clock::Clock;
 use crate::control::Observer;
@@ -275,9 +275,10 @@ impl<'run> Coordinator<'run> {
             (false, true) => ProgressPhase::Execute,
             (false, false) => ProgressPhase::WarmUp,
         };
-        let since = match self.is_measuring {
-            true => self.shared.window_start,
-            false => Moment::ZERO,
+        let since = if self.is_measuring {
+            self.shared.window_start
+        } else {
+            Moment::ZERO
         };
         let seconds = now.nanos_since(since) as f64 / 1e9;
         let moved = match phase {
@@ -326,21 +327,23 @@ impl<'run> Coordinator<'run> {
             enter(board, self.shared, Moment::NEVER);
         }
         // A run that was stopped in its warm-up has measured nothing.
-        let cpu = match self.is_measuring {
-            true => self.cpu_used().saturating_sub(self.cpu_entered),
-            false => 0,
+        let cpu = if self.is_measuring {
+            self.cpu_used().saturating_sub(self.cpu_entered)
+        } else {
+            0
         };
         let last = Box::new(buffer(self.plan));
         let end = done_at.max(self.interval_start);
         let mut full = self.shared.recorder().hand_over(last, end);
         full.cpu_nanos = cpu;
         self.give(full);
-        Measured::new(
-            (self.assembly, self.plan, replay),
-            (clock, started_at),
+        let times = RunTimes {
+            clock,
+            started_at,
             window_end,
-            (ends, self.processors),
-        )
+        };
+        let (plan, processors) = (self.plan, self.processors);
+        Measured::new(self.assembly, plan, replay, times, ends, processors)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The calling thread's part of a run: it merges what the workers hand over, and makes
 //! the record.
 
-use super::Course;
+use super::RunHeader;
 use super::steered::Steered;
 use crate::clock::Clock;
 use crate::control::Observer;
@@ -10,7 +10,8 @@ use filestone_model::measure::mix_figures::figures;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
-use filestone_model::measure::{Assembly, IntervalBuffer, caveat};
+use filestone_model::measure::verdict::caveats;
+use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +44,19 @@ impl IntervalSink for Exchange {
         // The coordinator outlives the workers; were it gone, nobody would want it.
         let _ = self.full.send(FromWorker::Interval(self.worker, buffer));
     }
+}
+
+/// What the calling thread knows of a run, besides what its workers say.
+pub struct RunFacts<'run> {
+    pub target: &'run Target,
+    /// What waited for completions.
+    pub driver: &'run str,
+    /// The file set of a mix.
+    pub file_set: Option<FileSetRecord>,
+    /// Processor time while the workers ran.
+    pub used: ProcessorTime,
+    pub clock: &'run Clock,
+    pub started_at: SystemTime,
 }
 
 /// Merges what the workers hand over.
@@ -86,7 +100,8 @@ impl Coordinator {
         &mut self,
         from_workers: &Receiver<FromWorker>,
         workers: usize,
-        (halt, mut steered): (&AtomicBool, Option<&mut Steered<'_>>),
+        halt: &AtomicBool,
+        mut steered: Option<&mut Steered<'_>>,
         observer: &mut dyn Observer,
     ) {
         while self.ends.len() < workers {
@@ -135,14 +150,7 @@ impl Coordinator {
         }
     }
 
-    pub fn into_record(
-        self,
-        plan: &Plan,
-        (target, driver): (&Target, &str),
-        (file_set, used): (Option<FileSetRecord>, ProcessorTime),
-        clock: &Clock,
-        started_at: SystemTime,
-    ) -> RunRecord {
+    pub fn into_record(self, plan: &Plan, facts: RunFacts<'_>) -> RunRecord {
         let window_start = Moment::from_nanos(plan.warm_up_ns);
         let window_end = self
             .ends
@@ -162,12 +170,15 @@ impl Coordinator {
             None => RunEnd::Finished,
         };
         let window_ns = window_end.nanos_since(window_start);
-        let mix = file_set.map(|set| figures(plan, &totals, &ticks, window_ns, set));
-        let course = Course {
+        let mix = facts
+            .file_set
+            .map(|set| figures(plan, &totals, &ticks, window_ns, set));
+        let header = RunHeader {
             plan,
-            target: target.clone(),
-            clock: (clock, driver),
-            started_at,
+            target: facts.target.clone(),
+            clock: facts.clock,
+            driver: facts.driver,
+            started_at: facts.started_at,
             window_ns,
             end,
         };
@@ -175,10 +186,10 @@ impl Coordinator {
         let threads: Vec<ThreadTime> = threads.collect();
         let mut record = RunRecord {
             mix,
-            processors: ProcessorsRecord::of(used, window_ns, &threads),
-            ..course.record((intervals, ticks, totals))
+            processors: ProcessorsRecord::of(facts.used, window_ns, &threads),
+            ..header.record(intervals, ticks, totals)
         };
-        record.caveats = caveat::find(&record);
+        record.caveats = caveats::find(&record);
         record
     }
 }

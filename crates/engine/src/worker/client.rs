@@ -94,9 +94,9 @@ impl ClientState {
     }
 
     /// Goes on with another offered load of all clients together.
-    pub fn change_load(&mut self, load: f64, (client, clients): (u32, u32), now: Moment) {
+    pub fn change_load(&mut self, load: f64, client: u32, clients: u32, now: Moment) {
         self.is_starved = false;
-        self.arrivals.change_load(load, (client, clients), now);
+        self.arrivals.change_load(load, client, clients, now);
         self.next_due = self.arrivals.next_due().unwrap_or(Moment::NEVER);
     }
 }

@@ -171,7 +171,7 @@ fn asking_for_more_than_the_server_moves_is_a_caveat() {
     let server = serve(|_| {});
     let mut record = checked(&probe(OpKind::Read, TransportKind::Tcp, 10), &server);
     let says = |record: &filestone_model::measure::RunRecord| {
-        filestone_model::measure::caveat::find(record)
+        filestone_model::measure::verdict::caveats::find(record)
             .iter()
             .any(|caveat| {
                 matches!(

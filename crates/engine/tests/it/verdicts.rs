@@ -3,9 +3,11 @@
 
 use crate::support::{SECOND, plan, run, server};
 use filestone_engine::backend::simulated::{ServiceTime, SimulatedServer};
-use filestone_model::measure::caveat::{Caveat, find};
+use filestone_model::measure::Caveat;
+use filestone_model::measure::Shortfall;
 use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target, Tool};
-use filestone_model::measure::verdict::{Shortfall, Subject, Verdict, checks};
+use filestone_model::measure::verdict::caveats::find;
+use filestone_model::measure::verdict::{Subject, Verdict, checks};
 use filestone_model::measure::{RunRecord, run_record};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::time::Moment;

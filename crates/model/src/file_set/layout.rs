@@ -87,10 +87,10 @@ fn numbered(name: &[u8], head: &[u8], width: usize) -> Option<u32> {
 
 fn check_name(name: &str) -> Result<(), Refusal> {
     let is_name = !matches!(name, "" | "." | "..") && name.len() <= 255;
-    match is_name && !name.contains(['/', '\0']) {
-        true => Ok(()),
-        false => Err(Refusal::Name(name.into())),
+    if !is_name || name.contains(['/', '\0']) {
+        return Err(Refusal::Name(name.into()));
     }
+    Ok(())
 }
 
 impl Layout {
@@ -165,9 +165,10 @@ impl Layout {
 
     /// Symbolic links of each client that are always there, if the kinds of operation use them.
     pub fn symbolic_links(&self, kinds: &[OpKind]) -> u32 {
-        match kinds.contains(&OpKind::ReadLink) {
-            true => self.symbolic_links_per_client,
-            false => 0,
+        if kinds.contains(&OpKind::ReadLink) {
+            self.symbolic_links_per_client
+        } else {
+            0
         }
     }
 

@@ -37,10 +37,10 @@ impl FileSizes {
 }
 
 fn within_limit(bytes: u64) -> Result<(), Refusal> {
-    match bytes > LENGTH_MAX {
-        true => Err(Refusal::TooLong(bytes)),
-        false => Ok(()),
+    if bytes > LENGTH_MAX {
+        return Err(Refusal::TooLong(bytes));
     }
+    Ok(())
 }
 
 fn check_classes(classes: &[SizeClass]) -> Result<(), Refusal> {

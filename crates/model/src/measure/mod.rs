@@ -19,6 +19,7 @@ pub mod recorder;
 pub mod replay_record;
 pub mod run_record;
 pub mod sample;
+pub mod shortfall;
 pub mod verdict;
 pub mod warm_up;
 
@@ -34,3 +35,4 @@ pub use recorder::Recorder;
 pub use replay_record::ReplayRecord;
 pub use run_record::RunRecord;
 pub use sample::{Role, Sample};
+pub use shortfall::Shortfall;

@@ -5,31 +5,11 @@
 //!   └───────────────────────── response time ──────────────────────────────┘
 //! ```
 
+pub use crate::kind::Role;
+
 use crate::operation::{Completion, OpKind};
 use crate::time::Moment;
 use core::time::Duration;
-
-/// Whether an operation is what the run is about, or only makes it possible.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Counted and timed as the run's subject.
-    Measured,
-    /// Restores the state that the next measured operation needs, such as the
-    /// REMOVE after a measured CREATE. Counted and timed in a row of its own.
-    Companion,
-}
 
 /// The life of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

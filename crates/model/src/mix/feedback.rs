@@ -16,13 +16,14 @@
 
 pub mod effects;
 pub mod nhfsstone;
+pub mod record;
 pub mod solve;
 
 use self::effects::{Effects, ROWS, Rates};
+use self::record::{CorrectionRecord, WireLimitRecord};
 use self::solve::{Variable, caused, solve};
 use super::counters::Counters;
 use crate::kind::{OpKind, PerKind};
-use crate::measure::mix_record::{CorrectionRecord, WireLimitRecord};
 use crate::plan::MixCount;
 
 /// Calls by the kind that a procedure is.

@@ -1,7 +1,7 @@
 //! What `mix` adds to a plan: the operation mix, the file set that it works on, and
 //! how the offered load is steered.
 
-use crate::measure::sample::Role;
+use crate::kind::Role;
 use crate::operation::{OpKind, Stability};
 use crate::plan::TargetPlan;
 use schemars::JsonSchema;

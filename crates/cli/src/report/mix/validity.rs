@@ -262,7 +262,8 @@ fn rounded_up(value: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::measure::caveat::{Caveat, find};
+    use filestone_model::measure::Caveat;
+    use filestone_model::measure::verdict::caveats::find;
     use filestone_model::plan::ArrivalsPlan;
 
     fn check(record: &RunRecord, called: &str) -> Option<Check> {

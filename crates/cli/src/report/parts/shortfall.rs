@@ -3,7 +3,8 @@
 use super::units::{calls_per_second, operations_per_second};
 use crate::quantity::grouped;
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::verdict::{self, Shortfall, Subject};
+use filestone_model::measure::Shortfall;
+use filestone_model::measure::verdict::{self, Subject};
 
 /// Rates that differ by more than this share are told apart.
 const SAME_RATE: f64 = 0.02;

@@ -101,13 +101,7 @@ impl Setting {
         };
         let board = Board::new();
         let script = Script::new(load, 0, 1, 1);
-        let mut client = Client::new(
-            0,
-            (script, layer),
-            self.pacing,
-            time.clone(),
-            (&board, &shared),
-        );
+        let mut client = Client::new(0, script, layer, self.pacing, time.clone(), &board, &shared);
         while client.step() == Step::Going {}
         let (end, _) = client.finish();
         enter(&board, &shared, Moment::NEVER);
@@ -346,7 +340,7 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
             };
             let script = Script::new(load, number, 2, 1);
             let (pacing, time) = (Pacing::Closed, time.clone());
-            Client::new(number, (script, layer), pacing, time, (board, &shared))
+            Client::new(number, script, layer, pacing, time, board, &shared)
         })
         .collect();
     let mut going = [true; 2];
@@ -402,10 +396,12 @@ fn an_action_that_was_broken_off_by_a_stop_counts_as_not_begun_and_loses_nobody(
     let script = Script::new(Arc::new(load), 0, 1, 1);
     let mut client = Client::new(
         0,
-        (script, Interrupted(&stop, 0)),
+        script,
+        Interrupted(&stop, 0),
         Pacing::Closed,
         VirtualTime::default(),
-        (&board, &shared),
+        &board,
+        &shared,
     );
     while client.step() == Step::Going {}
     let (end, _) = client.finish();

@@ -3,14 +3,11 @@
 //! Each renders as one sentence with the numbers in it, and one that says what
 //! to do.
 
-mod find;
-mod mix;
 mod sentence;
 
-pub use find::{WAITED_PERCENT, find, waited_for_processor};
 pub use sentence::quantile_name;
 
-use crate::measure::verdict::Shortfall;
+use crate::measure::shortfall::Shortfall;
 use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

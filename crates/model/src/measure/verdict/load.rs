@@ -1,10 +1,13 @@
 //! Checks of every run: whether the load was what was asked for, and by whose doing not.
 
-use super::{Bound, Check, STANDARD_ERRORS, Shortfall, Subject, Untold, Verdict, shortfall};
+mod shortfall;
+
+use super::{Bound, Check, STANDARD_ERRORS, Subject, Untold, Verdict};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::WireRecord;
 use crate::measure::run_record::{IntervalRecord, Phase, RunEnd, RunRecord};
+use crate::measure::shortfall::Shortfall;
 use crate::mix::feedback::CORRECTION_NS;
 use crate::plan::ArrivalsPlan;
 
@@ -78,9 +81,10 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
         percent = 100.0;
     }
     let chance = 100.0 * chance_of_load(record, due_ops_per_s, achieved_ops_per_s);
-    let left_over = match is_in_calls(record) {
-        true => 0,
-        false => record.totals.left_over(record.window_ns),
+    let left_over = if is_in_calls(record) {
+        0
+    } else {
+        record.totals.left_over(record.window_ns)
     };
     let subject = |shortfall| Subject::Achieved {
         due_ops_per_s,
@@ -142,9 +146,10 @@ fn chance_of_load(record: &RunRecord, due_ops_per_s: f64, achieved_ops_per_s: f6
         _ => 0.0,
     };
     let in_flight = achieved_ops_per_s * record.totals.response_time_ns.mean / 1e9;
-    let at_ends = match is_in_calls(record) {
-        true => 0.0,
-        false => 2.0 * in_flight.min(all),
+    let at_ends = if is_in_calls(record) {
+        0.0
+    } else {
+        2.0 * in_flight.min(all)
     };
     STANDARD_ERRORS * (variance + at_ends).sqrt() / all
 }

@@ -135,13 +135,13 @@ pub(super) fn worst_share(record: &RunRecord, mix: &MixRecord) -> Option<Check> 
             let subject = Subject::MixOnWireOf(figures);
             Check::judged(subject, percent(worst.off(all)), bound, 0.0)
         }
-        Some(count) => of_share(worst, figures, (all, count)),
+        Some(count) => of_share(worst, figures, all, count),
     })
 }
 
 /// An operation against its share. Where few operations leave the decks more of a share than can
 /// be called one, nothing is said.
-fn of_share(worst: &Row, figures: OffShare, (all, clients): (u64, u32)) -> Check {
+fn of_share(worst: &Row, figures: OffShare, all: u64, clients: u32) -> Check {
     let expected = worst.expected(all).max(f64::MIN_POSITIVE);
     let percent = |count: f64| 100.0 * count / expected;
     let bound = Bound::around(0.0, percent(worst.allowed(all, Some(clients))));

@@ -5,18 +5,18 @@
 //! these, so that they cannot disagree. What is not a matter of a bound, such as an interrupted
 //! run or a debug build, is a caveat alone.
 
+pub mod caveats;
 mod load;
 mod mix;
 mod objective;
 pub mod percentile;
-mod shortfall;
 
 pub use load::{BUSY_PERCENT, achieved_load_ops_per_s, due_load_ops_per_s};
 pub use mix::{INVALID_PERCENT, in_flight_by_law};
 pub use objective::{AtLoad, KEPT_UP, has_kept_up};
-pub use shortfall::Shortfall;
 
 use crate::measure::run_record::RunRecord;
+use crate::measure::shortfall::Shortfall;
 use crate::operation::OpKind;
 
 /// The 97.5th percentile of the normal distribution: so many standard errors on either side hold a

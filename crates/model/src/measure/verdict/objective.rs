@@ -41,10 +41,8 @@ impl AtLoad {
                 let chance = STANDARD_ERRORS * (allowed * quantile / count).sqrt();
                 Bound::at_most(allowed).judge(tried.above as f64 / count, chance)
             }
-            Figure::Mean => match tried.figure_ns < objective.below_ns {
-                true => Verdict::Holds,
-                false => Verdict::Fails,
-            },
+            Figure::Mean if tried.figure_ns < objective.below_ns => Verdict::Holds,
+            Figure::Mean => Verdict::Fails,
         })
     }
 }

@@ -10,8 +10,8 @@
 //! asked more than [`ASKED_MAX`] times what its share asks, and no pause is shorter than that part
 //! of what it should be. Nothing else differs.
 
+use super::record::CorrectionRecord;
 use super::{ASKED_MAX, Calls};
-use crate::measure::mix_record::CorrectionRecord;
 use crate::operation::OpKind;
 use crate::plan::MixCount;
 

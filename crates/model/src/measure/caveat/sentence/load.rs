@@ -1,7 +1,7 @@
 //! The caveats about a load that was another one than the one offered.
 
 use super::Caveat;
-use crate::measure::verdict::Shortfall;
+use crate::measure::shortfall::Shortfall;
 use crate::text::thousands;
 
 /// What NFS3ERR_JUKEBOX means, and why a load generator without patience counts it as an error.
@@ -10,9 +10,10 @@ const JUKEBOX_HELP: &str = "NFS3ERR_JUKEBOX: the server asks the client to wait 
 
 /// What to do about errors of which this one was the most frequent.
 pub(super) fn help_for_errors(most_frequent: &str) -> &'static str {
-    match most_frequent.starts_with("NFS3ERR_JUKEBOX") {
-        true => JUKEBOX_HELP,
-        false => "see the table of errors",
+    if most_frequent.starts_with("NFS3ERR_JUKEBOX") {
+        JUKEBOX_HELP
+    } else {
+        "see the table of errors"
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             got_percent,
             operations,
             of,
-        } => off(*operation, *want_percent, *got_percent, (*operations, *of)),
+        } => off(*operation, *want_percent, *got_percent, *operations, *of),
         Caveat::LittlesLaw {
             in_flight_mean,
             in_flight_by_littles_law,
@@ -102,7 +102,7 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
     })
 }
 
-fn off(operation: OpKind, want: f64, got: f64, (operations, of): (u64, u64)) -> String {
+fn off(operation: OpKind, want: f64, got: f64, operations: u64, of: u64) -> String {
     let are = if operations == 1 { "is" } else { "are" };
     format!(
         "{operations} of {of} operations {are} off the mix by more than 2 % of their share; the worst is {}, {got:.2} % instead of {want:.2} %",

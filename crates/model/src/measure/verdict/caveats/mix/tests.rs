@@ -1,17 +1,20 @@
 use super::*;
-use crate::measure::caveat::find;
 use crate::measure::mix_figures::figures;
 use crate::measure::mix_figures::tests::{plan, tick, times, totals};
 use crate::measure::mix_record::{FileSetRecord, WireOperationRecord, WireRecord};
 use crate::measure::run_record::{
     FORMAT, FailureCount, Host, METHOD, RunEnd, Target, TickRecord, Tool, Totals,
 };
+use crate::measure::verdict::caveats::find;
 use crate::operation::OpKind;
 
 const SECOND: u64 = 1_000_000_000;
 
 /// A run of 30 s with these totals and ticks.
-pub(in crate::measure::caveat) fn record(totals: Totals, ticks: Vec<TickRecord>) -> RunRecord {
+pub(in crate::measure::verdict::caveats) fn record(
+    totals: Totals,
+    ticks: Vec<TickRecord>,
+) -> RunRecord {
     let plan = plan();
     let window_ns = 30 * SECOND;
     let mix = figures(&plan, &totals, &ticks, window_ns, FileSetRecord::default());
@@ -47,7 +50,7 @@ fn found(record: &RunRecord) -> Vec<Caveat> {
 }
 
 /// 3,000,000 operations of which all have enough for a p99, in the right proportions.
-pub(in crate::measure::caveat) fn sound() -> Totals {
+pub(in crate::measure::verdict::caveats) fn sound() -> Totals {
     let mut totals = totals(870_000, 2_100_000, 30_000, 0);
     totals.in_flight_mean = 100.0;
     totals

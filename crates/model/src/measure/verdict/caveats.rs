@@ -1,11 +1,13 @@
 //! Which caveats a record calls for.
 
-use super::Caveat;
+mod mix;
+
+use super::{Check, Subject, checks};
+use crate::measure::caveat::Caveat;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
 use crate::measure::sample::Role;
-use crate::measure::verdict::{self, Check, Subject};
 use crate::operation::OpKind;
 
 /// A thread that had no processor for longer than this was held up.
@@ -38,13 +40,13 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
         None => find_waiting(record, &mut caveats),
     }
     if let Some(wire) = record.mix.as_ref().and_then(|mix| mix.wire.as_ref()) {
-        caveats.extend(super::mix::not_caused(wire));
+        caveats.extend(mix::not_caused(wire));
     }
-    let failed = verdict::checks(record);
+    let failed = checks(record);
     let failed = failed.iter().filter(|check| check.fails());
     caveats.extend(failed.filter_map(|check| of_check(record, check)));
     if record.mix.is_some() {
-        super::mix::find_companions(record, &mut caveats);
+        mix::find_companions(record, &mut caveats);
     }
     find_doubts(record, &mut caveats);
     caveats
@@ -93,7 +95,7 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 
 /// What went wrong most often with the operations of a role; where there are several kinds of
 /// them, with which.
-pub(super) fn most_frequent(record: &RunRecord, role: Role) -> String {
+fn most_frequent(record: &RunRecord, role: Role) -> String {
     let kinds = record.totals.kinds.iter();
     let kinds: Vec<&KindRecord> = kinds.filter(|kind| kind.role == role).collect();
     let causes = kinds.iter().flat_map(|kind| {

@@ -9,34 +9,36 @@ use filestone_model::measure::run_record::{
 use filestone_model::plan::Plan;
 use std::time::{Duration, SystemTime};
 
-/// The course of a run.
-pub(crate) struct Course<'run> {
+/// What every record says of its run.
+pub(crate) struct RunHeader<'run> {
     pub plan: &'run Plan,
     pub target: Target,
-    /// The clock, and what waited for completions.
-    pub clock: (&'run Clock, &'run str),
+    pub clock: &'run Clock,
+    /// What waited for completions.
+    pub driver: &'run str,
     /// When the run began: its warm-up, if it had one.
     pub started_at: SystemTime,
     pub window_ns: u64,
     pub end: RunEnd,
 }
 
-impl Course<'_> {
+impl RunHeader<'_> {
     /// The record of this run, without what only its own kind has to tell, and without
     /// its caveats.
     pub fn record(
         self,
-        (intervals, ticks, totals): (Vec<IntervalRecord>, Vec<TickRecord>, Totals),
+        intervals: Vec<IntervalRecord>,
+        ticks: Vec<TickRecord>,
+        totals: Totals,
     ) -> RunRecord {
         let window_at = self.started_at + Duration::from_nanos(self.plan.warm_up_ns);
-        let (clock, driver) = self.clock;
         RunRecord {
             format: run_record::FORMAT,
             method: run_record::METHOD,
             tool: tool(),
             started_at: humantime::format_rfc3339_millis(window_at).to_string(),
             plan: self.plan.clone(),
-            host: host::describe(clock, driver),
+            host: host::describe(self.clock, self.driver),
             target: self.target,
             headroom: None,
             processors: None,

@@ -1,42 +1,26 @@
-//! Why less was achieved than was due.
+//! Which shortfall a run shows.
 
-use super::load::{self, BUSY_PERCENT};
+use super::BUSY_PERCENT;
 use crate::measure::run_record::RunRecord;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::measure::shortfall::Shortfall;
 
 /// Our own lateness above this share of the response time explains what is missing.
 const DISPATCH_SHARE: f64 = 0.5;
 /// Connections that were down for this share of what is missing explain it.
 const DOWN_SHARE: f64 = 0.5;
 
-/// What kept a run from the load that was due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shortfall {
-    /// Operations ended, but not well: with them the load was as it was due.
-    Errors,
-    /// The same, and most of them with NFS3ERR_JUKEBOX.
-    Jukebox,
-    /// Connections were down.
-    Connection,
-    /// The load generator was late or had no processor time left.
-    Generator,
-    /// The server: operations waited for slots, or for their replies.
-    Server,
-}
-
 /// The cause, of a run that achieved less than `least` of what was due.
 pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfall {
     let totals = &record.totals;
     let seconds = record.window_ns.max(1) as f64 / 1e9;
-    let achieved = load::achieved_load_ops_per_s(record);
+    let achieved = super::achieved_load_ops_per_s(record);
     let ledger = &totals.ledger;
     let unsuccessful = ledger.failed + ledger.timed_out + ledger.disconnected;
     if achieved + unsuccessful as f64 / seconds >= least * due_ops_per_s {
-        return match mostly_jukebox(record) {
-            true => Shortfall::Jukebox,
-            false => Shortfall::Errors,
+        return if mostly_jukebox(record) {
+            Shortfall::Jukebox
+        } else {
+            Shortfall::Errors
         };
     }
     let missing_s = seconds * (1.0 - achieved / due_ops_per_s);

@@ -1,5 +1,5 @@
+use super::mix::tests::{record as run_of_30_s, sound};
 use super::*;
-use crate::measure::caveat::mix::tests::{record as run_of_30_s, sound};
 use crate::measure::replay_record::ReplayRecord;
 
 /// Two processors, three threads: waited for, of that because of other programs.

@@ -1,7 +1,7 @@
-//! What is to be doubted in a mix besides the checks of [`verdict`](crate::measure::verdict): what
+//! What is to be doubted in a mix besides its checks: what
 //! could not be asked, and what was asked to keep the file set as it is.
 
-use super::Caveat;
+use crate::measure::caveat::Caveat;
 use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::run_record::{KindRecord, RunRecord};
 use crate::measure::sample::Role;
@@ -40,7 +40,7 @@ pub(super) fn find_companions(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         caveats.push(Caveat::CompanionsUnsuccessful {
             count,
             ended,
-            most_frequent: super::find::most_frequent(record, Role::Companion),
+            most_frequent: super::most_frequent(record, Role::Companion),
         });
     }
 }
