@@ -26,6 +26,11 @@ impl Session {
             .map_err(|error| RunError::connecting(address, error))
     }
 
+    /// The calls without paths in their errors.
+    pub(crate) fn nfs(&mut self) -> &mut Nfs {
+        &mut self.0
+    }
+
     /// Another connection to the same server.
     pub fn again(&self) -> Result<Self, RunError> {
         Self::connect(self.endpoint().clone())

@@ -270,9 +270,8 @@ impl Prepared {
         let has_pattern = self.target.built_in;
         let files = listing::files(
             &mut self.session,
-            &context.cancellation,
             &plan.target.path,
-            directory,
+            &directory.handle,
             plan.probe.files_max,
             has_pattern,
         )?;
@@ -293,9 +292,8 @@ impl Prepared {
         context.preparing(&format!("listing {}", plan.target.path));
         for name in listing::names(
             &mut self.session,
-            &context.cancellation,
             &plan.target.path,
-            directory,
+            &directory.handle,
             plan.probe.files_max,
         )? {
             self.table.add_name(&name);

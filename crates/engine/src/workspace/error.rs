@@ -11,6 +11,8 @@ pub enum Purpose {
     Replay,
     /// A mix keeps its file set in it.
     FileSet,
+    /// A probe changes things in it.
+    Probe,
 }
 
 /// Why a directory cannot be claimed, populated or removed. All of it is for the user to mend.
@@ -88,6 +90,14 @@ pub enum ClaimError {
         /// What for.
         purpose: Purpose,
     },
+    /// A listing before the run that does not end.
+    #[error("{path}: {what}: the server does not come to the end of it")]
+    Endless {
+        /// The directory.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// The server did not answer any more.
     #[error("{what}")]
     Lost {
@@ -145,14 +155,6 @@ pub enum ClaimError {
 pub(crate) const NEVER_EMPTY: &str = "never becomes empty: the server lists what it has removed, \
      or somebody else makes files in it";
 
-/// Of the directory of a file set.
-pub(crate) fn never_empty(path: &str) -> ClaimError {
-    ClaimError::NeverEmpty {
-        path: path.into(),
-        purpose: Purpose::FileSet,
-    }
-}
-
 fn kept(inside: Option<&str>) -> String {
     match inside {
         Some(path) => format!("there is something in it that filestone has not made: {path}"),
@@ -162,14 +164,14 @@ fn kept(inside: Option<&str>) -> String {
 
 fn used(purpose: Purpose) -> &'static str {
     match purpose {
-        Purpose::Replay => "it",
+        Purpose::Replay | Purpose::Probe => "it",
         Purpose::FileSet => "this file set",
     }
 }
 
 fn unknown(purpose: Purpose) -> &'static str {
     match purpose {
-        Purpose::Replay => "",
+        Purpose::Replay | Purpose::Probe => "",
         Purpose::FileSet => "this file set is ",
     }
 }
@@ -193,27 +195,21 @@ impl ClaimError {
         use Purpose::{FileSet, Replay};
         match self {
             Self::InUse {
-                purpose: Replay, ..
-            } => "wait for its end, or use another directory",
-            Self::InUse {
                 purpose: FileSet, ..
             } => "wait for its end, or give the file set another name (--set) or directory",
+            Self::InUse { .. } => "wait for its end, or use another directory",
             Self::Stale { .. } => "remove it with --remove-leftover, which takes nothing else away",
-            Self::Unknown {
-                purpose: Replay, ..
-            } => "if that run is not going on, remove it with --remove-leftover",
             Self::Unknown {
                 purpose: FileSet, ..
             } => {
                 "if that run is over, add a line \"given up\" to made-by-filestone in it; \
                  or give the file set another name (--set) or directory"
             }
-            Self::Foreign {
-                purpose: Replay, ..
-            } => "move it away, or use another directory",
+            Self::Unknown { .. } => "if that run is not going on, remove it with --remove-leftover",
             Self::Foreign {
                 purpose: FileSet, ..
             } => "move it away, or give the file set another name (--set) or directory",
+            Self::Foreign { .. } => "move it away, or use another directory",
             Self::ForeignContent { .. } | Self::NotEmpty { .. } => {
                 "move it away; the rest of the file set can be removed then"
             }
@@ -236,6 +232,7 @@ impl ClaimError {
                 "leave --xattr out, or use a file system that has user attributes"
             }
             Self::NoDirect { .. } => "leave --direct out, or use a file system on a device",
+            Self::Endless { .. } => "name another directory, or ask for fewer files",
             Self::Lost { .. } => "is the server still there?",
             Self::System { errno, purpose, .. } => help_with(*errno, *purpose),
         }

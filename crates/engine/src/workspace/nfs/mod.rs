@@ -15,11 +15,12 @@
 pub(crate) mod listing;
 mod removal;
 
-use super::error::ClaimError;
+use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use super::tree::{At, DIRECTORY_MODE, FILE_MODE, Found, FoundMarker, Step, Tree};
 use crate::error::RunError;
 use crate::nfs3::calls::{Failure, Nfs, Outcome, named, permissions};
+use crate::nfs3::session::without_results;
 use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -48,18 +49,23 @@ impl Nfs {
         }
     }
 
-    /// CREATE of a file of the run's own, with this text; NFS3ERR_NOSPC if not all of it was
-    /// taken.
-    fn make_text(&mut self, directory: &Handle, name: &[u8], text: &str) -> Outcome<()> {
+    /// CREATE of an empty file of the run's own; NFS3ERR_EXIST if it was there before.
+    pub(crate) fn make_own_file(&mut self, directory: &Handle, name: &[u8]) -> Outcome<Handle> {
         let how = CreateHow::Guarded(permissions(FILE_MODE));
         let made = match self.create(directory, name, how) {
             Err(failure) if failure.is(Status::EXIST) && self.0.was_resent() => None,
             made => made?,
         };
-        let file = match made {
-            Some(handle) => handle,
-            None => self.lookup(directory, name)?.handle,
-        };
+        match made {
+            Some(handle) => Ok(handle),
+            // The server may leave the handle out (RFC 1813, section 3.3.8).
+            None => Ok(self.lookup(directory, name)?.handle),
+        }
+    }
+
+    /// The same with this text; NFS3ERR_NOSPC if not all of it was taken.
+    fn make_text(&mut self, directory: &Handle, name: &[u8], text: &str) -> Outcome<()> {
+        let file = self.make_own_file(directory, name)?;
         let padded = padded(text, 0);
         self.write_text(&file, &padded)?;
         if self.read_text(&file, MARKER_MAX_BYTES)? == padded.as_bytes() {
@@ -218,6 +224,7 @@ impl Tree for Nfs {
     fn refused(failure: Failure, step: Step, at: &At<'_>) -> RunError {
         match failure {
             Failure::Lost(lost) if lost.is_stop() => RunError::Interrupted,
+            Failure::Lost(lost) if at.purpose == Purpose::Probe => without_results(lost, at.path),
             Failure::Lost(lost) => ClaimError::Lost {
                 what: lost.to_string(),
             }

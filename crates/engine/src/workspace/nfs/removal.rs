@@ -58,9 +58,13 @@ impl Nfs {
             if batch.is_empty() {
                 return Ok(());
             }
-            for (name, _) in &batch {
+            for (name, file_type) in &batch {
                 self.0.go_on()?;
-                self.remove_tree(directory, name)?;
+                if may_be_directory(*file_type) {
+                    self.remove_tree(directory, name)?;
+                } else {
+                    gone(self.remove(directory, name))?;
+                }
             }
             if !emptying.may_end(names_of(&batch)) {
                 return Err(Status::NOTEMPTY.into());
@@ -141,8 +145,7 @@ impl Nfs {
             return Err(Status::NOTEMPTY.into());
         }
         for (name, file_type) in batch {
-            // What has no attributes is looked up when it is entered.
-            if matches!(file_type, None | Some(FileType::Directory)) {
+            if may_be_directory(file_type) {
                 level.directories.push(name);
                 continue;
             }
@@ -160,6 +163,11 @@ impl Nfs {
         let parent = walk.levels.last().map_or(*top, |level| level.handle);
         gone(self.remove_directory(&parent, &done.name))
     }
+}
+
+/// What has no attributes is looked up when it is entered.
+fn may_be_directory(file_type: Option<FileType>) -> bool {
+    matches!(file_type, None | Some(FileType::Directory))
 }
 
 fn names_of(batch: &Batch) -> impl Iterator<Item = &[u8]> {
