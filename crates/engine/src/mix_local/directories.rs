@@ -6,14 +6,14 @@ use crate::error::RunError;
 use crate::workspace::Purpose;
 use crate::workspace::local::{self, LocalTree};
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
-use crate::workspace::tree::At;
 use filestone_model::file_set::Recipe;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{FileSetPlan, MixPlan, Plan, TargetPlan};
+use rustix::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// A file set in a directory of this host.
-pub(super) type Claim = SetDirectory<LocalTree>;
+pub(super) type Claim = SetDirectory<OwnedFd, OwnedFd>;
 
 /// The directories under test.
 pub(super) struct Directories {
@@ -96,15 +96,10 @@ impl Directories {
 
 /// Claims the set of `plan` in a directory.
 fn claim(directory: &Path, plan: &FileSetPlan) -> Result<Claim, RunError> {
-    let path = directory.to_string_lossy();
-    let at = At {
-        path: &path,
-        purpose: Purpose::FileSet,
-    };
-    let target = local::open(directory, &at)?;
+    let target = local::open(directory, Purpose::FileSet)?;
     let (recipe, other) = (Recipe::of(plan), OtherRecipe::Refuse);
-    let claimed = SetDirectory::claim(&mut LocalTree, target, &path, &plan.name, &recipe, other);
-    claimed.map(|(set, _)| set)
+    let claimed = SetDirectory::claim(&mut LocalTree, target, &plan.name, &recipe, other);
+    Ok(claimed?.0)
 }
 
 fn path_of(target: &TargetPlan) -> Result<PathBuf, RunError> {

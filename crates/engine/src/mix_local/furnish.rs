@@ -9,8 +9,8 @@ use super::place::{Place, refused};
 use crate::control::go_on;
 use crate::error::RunError;
 use crate::workspace::local::{DIRECTORY, LocalTree};
-use crate::workspace::set_removal::{self, Located};
-use crate::workspace::tree;
+use crate::workspace::tree::{self, Directory};
+use crate::workspace::{Purpose, set_removal};
 use filestone_model::file_set::{Changing, FILES_PER_DIRECTORY, Layout, file_name, link_name};
 use filestone_model::operation::OpKind;
 use filestone_wire::pattern;
@@ -113,9 +113,10 @@ fn settle_one(
     let mut there = HashSet::new();
     let directory = place.changing(changing).map_err(failed)?;
     let fresh = rustix::fs::openat(directory, c".", DIRECTORY, Mode::empty()).map_err(failed)?;
-    let at = Located {
-        directory: &fresh,
-        path: &path.to_string_lossy(),
+    let at = Directory {
+        handle: fresh,
+        path: path.to_string_lossy().into_owned(),
+        purpose: Purpose::FileSet,
     };
     let is_ours = |name: &[u8]| changing.number_of(name).is_some();
     set_removal::remove_each(&mut LocalTree, &at, &is_ours, |name, _| {

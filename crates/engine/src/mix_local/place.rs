@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use crate::workspace::Purpose;
 use crate::workspace::local::{self, DIRECTORY};
-use crate::workspace::tree::{At, DIRECTORY_MODE};
+use crate::workspace::tree::DIRECTORY_MODE;
 use filestone_model::file_set::{Changing, Layout, client_directory, files_directory};
 use filestone_model::operation::OpKind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,11 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// A refusal of the operating system, about something in a file set.
 pub(super) fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
-    let at = At {
-        path: &path.to_string_lossy(),
-        purpose: Purpose::FileSet,
-    };
-    local::refused(&at, errno, doing)
+    let path = path.to_string_lossy().into_owned();
+    local::refused(path, Purpose::FileSet, errno, doing)
 }
 
 /// The directories of one client.

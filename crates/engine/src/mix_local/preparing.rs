@@ -29,7 +29,11 @@ impl<T: Time> Task<'_, T> {
             working_files: totals.working_files,
             working_bytes: totals.working_bytes,
             other_objects: self.layout.other_objects(&self.kinds),
-            paths: self.claims.iter().map(|claim| claim.path.clone()).collect(),
+            paths: self
+                .claims
+                .iter()
+                .map(|claim| claim.directory.path.clone())
+                .collect(),
             ..FileSetRecord::default()
         };
         let callers = (0..self.plan.clients).map(|client| self.populate_one(client, &mut record));
@@ -45,8 +49,8 @@ impl<T: Time> Task<'_, T> {
         };
         let of_client = (client, &self.layout);
         let place = Place::open(
-            claim.directory.as_fd(),
-            Path::new(&claim.path),
+            claim.directory.handle.as_fd(),
+            Path::new(&claim.directory.path),
             of_client,
             &self.kinds,
         )?;

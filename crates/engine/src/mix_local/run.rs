@@ -108,11 +108,11 @@ fn askable(mix: &MixPlan) -> Result<Vec<MixCount>, RunError> {
 fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), NotLeft> {
     let mut first = Ok(());
     for claim in claims {
-        let path = claim.path.clone();
+        let path = claim.directory.path.clone();
         let left = if remove {
             removal::remove(claim)
         } else {
-            claim.give_up(&mut LocalTree)
+            claim.give_up(&mut LocalTree).map_err(RunError::from)
         };
         first = first.and(left.map_err(|error| NotLeft {
             path,
@@ -164,7 +164,7 @@ impl<T: Time> Task<'_, T> {
         }
         // What is still to be written would be background traffic.
         for claim in &self.claims {
-            rustix::fs::syncfs(&claim.directory).ok();
+            rustix::fs::syncfs(&claim.directory.handle).ok();
         }
         let mut background = 0.0;
         let all = Kernel::together(&self.directories.kernels);

@@ -3,14 +3,15 @@
 //! It has a name that no other run gives, and a marker in it. Only what is in it is ever removed,
 //! and then the directory itself.
 
+use crate::driver::CallError;
 use crate::error::RunError;
-use crate::nfs3::calls::Nfs;
 use crate::nfs3::session::{Session, at_path};
 use crate::workspace::marker::Marker;
+use crate::workspace::nfs::NfsTree;
 use crate::workspace::set_directory::MARKER;
-use crate::workspace::tree::{At, Found, Step, Tree, join};
+use crate::workspace::tree::{Directory, Found, RefusalKind, Tree, Tried};
 use crate::workspace::{ClaimError, Purpose};
-use filestone_wire::nfs3::{Handle, Status};
+use filestone_wire::nfs3::Handle;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Times that a name is tried which is taken.
@@ -20,110 +21,101 @@ const PASSES: u32 = 16;
 
 /// A directory of our own.
 pub struct OwnDirectory {
-    parent: Handle,
-    handle: Handle,
+    parent: Directory<Handle>,
+    directory: Directory<Handle>,
     name: String,
-    path: String,
-}
-
-fn at(path: &str) -> At<'_> {
-    let purpose = Purpose::Probe;
-    At { path, purpose }
 }
 
 impl OwnDirectory {
-    /// Makes it in `parent`, which is at `path`.
-    pub fn make(session: &mut Session, path: &str, parent: Handle) -> Result<Self, RunError> {
-        let nfs = session.nfs();
+    /// Makes it in `handle`, which is at `path`.
+    pub fn make(session: &mut Session, path: &str, handle: Handle) -> Result<Self, RunError> {
+        let parent = Directory {
+            handle,
+            path: path.into(),
+            purpose: Purpose::Probe,
+        };
+        let mut tree = NfsTree::new(session.nfs());
         for _ in 0..NAME_TRIES {
             // Not of the plan's seed: two runs of one plan must not meet.
             let name = RandomState::new().build_hasher().finish();
             let name = format!("filestone-{name:016x}");
-            let path = join(path, name.as_bytes());
-            let made = Tree::make_directory(nfs, &parent, &name);
-            let Some(handle) = made.map_err(at(&path).failed::<Nfs>(Step::MakeDirectory))? else {
-                continue;
-            };
-            let own = Self {
-                parent,
-                handle,
-                name,
-                path,
-            };
-            return own.marked(nfs);
+            if let Some(directory) = tree.make_directory(&parent, &name)? {
+                let own = Self {
+                    parent,
+                    directory,
+                    name,
+                };
+                return Ok(own.marked(&mut tree)?);
+            }
         }
-        let path = path.into();
+        let path = parent.path;
         Err(ClaimError::Overtaken { path }.into())
     }
 
-    fn marked(mut self, nfs: &mut Nfs) -> Result<Self, RunError> {
-        match nfs.make_marker(&self.handle, MARKER, &Marker::default()) {
-            Ok(_) => Ok(self),
-            Err(failure) => {
+    fn marked(mut self, tree: &mut NfsTree<'_>) -> Tried<Self> {
+        let made = tree.make_marker(&self.directory, MARKER, &Marker::default());
+        match made.map_err(RunError::from) {
+            // A server that contradicts itself can be probed all the same; the name of the
+            // directory says whose it is, too.
+            Ok(_)
+            | Err(RunError::Call {
+                source: CallError::Violation(_),
+                ..
+            }) => Ok(self),
+            Err(error) => {
                 // The first error is the one to report.
-                let _ = self.remove_by(nfs);
-                Err(Nfs::refused(failure, Step::MakeMarker, &at(&self.path)))
+                let _ = self.remove_by(tree);
+                Err(error.into())
             }
         }
     }
 
     /// Its handle.
     pub fn handle(&self) -> Handle {
-        self.handle
+        self.directory.handle
     }
 
     /// Its path.
     pub fn path(&self) -> &str {
-        &self.path
+        &self.directory.path
     }
 
     /// Makes an empty file in it.
     pub fn make_file(&self, session: &mut Session, name: &str) -> Result<Handle, RunError> {
-        let made = session.nfs().make_own_file(&self.handle, name.as_bytes());
-        let path = || join(&self.path, name.as_bytes());
-        made.map_err(|failure| at_path(failure, &path(), "CREATE"))
+        let made = session
+            .nfs()
+            .make_own_file(&self.directory.handle, name.as_bytes());
+        made.map_err(|failure| at_path(failure, &self.directory.at(name), "CREATE"))
     }
 
     /// Removes everything in it, and it.
     pub fn remove(mut self, session: &mut Session) -> Result<(), RunError> {
-        self.remove_by(session.nfs())
+        Ok(self.remove_by(&mut NfsTree::new(session.nfs()))?)
     }
 
-    fn remove_by(&mut self, nfs: &mut Nfs) -> Result<(), RunError> {
+    fn remove_by(&mut self, tree: &mut NfsTree<'_>) -> Tried<()> {
         for _ in 0..PASSES {
-            match Tree::empty_but(nfs, &self.handle, MARKER) {
+            match tree.empty_but(&self.directory, MARKER) {
                 // A server that was started again may have lost the directory, or only its
                 // handle.
-                Err(failure) if Nfs::is_stale(&failure) => {
-                    if !self.find_again(nfs)? {
-                        return Ok(());
+                Err(refused) if refused.kind == RefusalKind::Stale => {
+                    match tree.find(&self.parent, &self.name)? {
+                        Found::Directory(directory) => {
+                            self.directory = directory;
+                            continue;
+                        }
+                        Found::Nothing | Found::Other => return Ok(()),
                     }
-                    continue;
                 }
-                emptied => emptied.map_err(at(&self.path).failed::<Nfs>(Step::Empty))?,
+                emptied => emptied?,
             }
-            nfs.remove_file(&self.handle, MARKER)
-                .map_err(at(&self.path).failed::<Nfs>(Step::RemoveFile))?;
-            match Tree::remove_directory(nfs, &self.parent, &self.name) {
-                Err(failure) if failure.is(Status::NOTEMPTY) || failure.is(Status::EXIST) => {}
-                removed => {
-                    return removed.map_err(at(&self.path).failed::<Nfs>(Step::RemoveDirectory));
-                }
+            tree.remove_file(&self.directory, MARKER)?;
+            match tree.remove_directory(&self.parent, &self.name, false) {
+                Err(refused) if refused.kind == RefusalKind::NotEmpty => {}
+                removed => return removed,
             }
         }
-        let (path, purpose) = (self.path.clone(), Purpose::Probe);
+        let (path, purpose) = (self.directory.path.clone(), Purpose::Probe);
         Err(ClaimError::NeverEmpty { path, purpose }.into())
-    }
-
-    /// Looks it up by its name; says whether it is still there.
-    fn find_again(&mut self, nfs: &mut Nfs) -> Result<bool, RunError> {
-        let found = nfs.find(&self.parent, &self.name);
-        match found.map_err(at(&self.path).failed::<Nfs>(Step::Find))? {
-            Found::Directory(handle) => {
-                self.handle = handle;
-                Ok(true)
-            }
-            Found::Nothing | Found::Other => Ok(false),
-        }
     }
 }

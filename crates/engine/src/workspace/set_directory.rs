@@ -10,8 +10,7 @@
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, LockHolder, Marker, Owner};
-use super::tree::{At, Found, Step, Tree, join};
-use crate::error::RunError;
+use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, Tried};
 use filestone_model::file_set::Recipe;
 use std::time::Duration;
 
@@ -35,177 +34,116 @@ pub(crate) enum OtherRecipe {
 
 /// The directory of a file set that this run has claimed.
 #[derive(Debug)]
-pub(crate) struct SetDirectory<T: Tree> {
-    /// Where it is.
-    pub path: String,
+pub(crate) struct SetDirectory<H, L> {
     /// It.
-    pub directory: T::Directory,
-    parent: T::Directory,
+    pub directory: Directory<H>,
+    parent: Directory<H>,
     name: String,
     /// Keeps the marker locked; dropped before it is removed.
-    lock: Option<T::Lock>,
+    lock: Option<L>,
 }
 
 /// What has the name of the set.
-enum Occupant<T: Tree> {
+enum Occupant<H> {
     Nothing,
     /// A directory with a marker that was cut off and nothing else.
-    Begun(T::Directory),
-    Owned(T::Directory, Owner, LockHolder, Recipe),
+    Begun(Directory<H>),
+    Owned(Directory<H>, Recipe),
 }
 
 /// What the marker of a set says.
 struct Reading<L> {
     owner: Owner,
     recipe: Option<Recipe>,
-    holder: LockHolder,
     lock: L,
+    holder: LockHolder,
 }
 
-/// Where a set is to be.
-struct Place<'a, T: Tree> {
-    parent: T::Directory,
-    name: &'a str,
-    path: String,
-}
-
-fn at(path: &str) -> At<'_> {
-    let purpose = Purpose::FileSet;
-    At { path, purpose }
-}
-
-fn foreign(path: &str, is_directory: bool) -> RunError {
+fn foreign(path: &str, is_directory: bool) -> ClaimError {
     ClaimError::Foreign {
         path: path.into(),
         purpose: Purpose::FileSet,
         is_directory,
     }
-    .into()
+}
+
+fn overtaken<H>(directory: &Directory<H>) -> ClaimError {
+    let path = directory.path.clone();
+    ClaimError::Overtaken { path }
 }
 
 /// An error unless the owner is certainly over.
-fn check_over(owner: Owner, holder: LockHolder) -> Result<(), RunError> {
+fn check_over(owner: Owner, holder: LockHolder) -> Result<(), ClaimError> {
     let purpose = Purpose::FileSet;
-    Err(match owner.liveness(holder) {
-        Liveness::Over => return Ok(()),
-        Liveness::Running => ClaimError::InUse { owner, purpose },
-        Liveness::Unknown => ClaimError::Unknown { owner, purpose },
-    }
-    .into())
-}
-
-/// The first name in the directory that is no marker's.
-fn first_foreign<T: Tree>(
-    tree: &mut T,
-    directory: &T::Directory,
-    path: &str,
-) -> Result<Option<String>, RunError> {
-    let name = tree.first_name(directory, &[MARKER, NEXT_MARKER]);
-    let name = name.map_err(at(path).failed::<T>(Step::List))?;
-    Ok(name.map(|name| join(path, &name)))
-}
-
-impl<T: Tree> Place<'_, T> {
-    fn look(&self, tree: &mut T) -> Result<Occupant<T>, RunError> {
-        let path = &self.path;
-        let found = tree.find(&self.parent, self.name);
-        let directory = match found.map_err(at(path).failed::<T>(Step::Find))? {
-            Found::Nothing => return Ok(Occupant::Nothing),
-            Found::Other => return Err(foreign(path, false)),
-            Found::Directory(directory) => directory,
-        };
-        let found = tree.read_marker(&directory, MARKER);
-        let found = found.map_err(at(path).failed::<T>(Step::ReadMarker))?;
-        let (text, holder) = match found {
-            Some(found) if found.text.is_empty() && found.is_locked_by_another() => {
-                check_over(Owner::unknown(path), found.holder)?;
-                (found.text, found.holder)
-            }
-            Some(found) => (found.text, found.holder),
-            None if self.has_next(tree, &directory)? => (String::new(), LockHolder::None),
-            None => return Err(foreign(path, true)),
-        };
-        if text.is_empty() && first_foreign(tree, &directory, path)?.is_none() {
-            return Ok(Occupant::Begun(directory));
-        }
-        // Each set has had its recipe from its first marker on: what has none is no set.
-        match Owner::read(path, &text).zip(Recipe::find(&text)) {
-            Some((owner, recipe)) => Ok(Occupant::Owned(directory, owner, holder, recipe)),
-            None => Err(foreign(path, true)),
-        }
-    }
-
-    /// Whether there is a marker that has not been put into its place.
-    fn has_next(&self, tree: &mut T, directory: &T::Directory) -> Result<bool, RunError> {
-        let found = tree.find(directory, NEXT_MARKER);
-        let found = found.map_err(at(&self.path).failed::<T>(Step::Find))?;
-        Ok(matches!(found, Found::Other))
-    }
-
-    fn make(self, tree: &mut T, recipe: &Recipe) -> Result<SetDirectory<T>, RunError> {
-        let made = tree.make_directory(&self.parent, self.name);
-        let made = made.map_err(at(&self.path).failed::<T>(Step::MakeDirectory))?;
-        let Some(directory) = made else {
-            return Err(ClaimError::Overtaken { path: self.path }.into());
-        };
-        let mut set = self.claimed(directory);
-        match set.make_marker(tree, MARKER, recipe) {
-            Ok(Some(lock)) => {
-                set.lock = Some(lock);
-                Ok(set)
-            }
-            Ok(None) => Err(ClaimError::Overtaken { path: set.path }.into()),
-            Err(error) => {
-                // It was made a moment ago, and nothing is in it but perhaps the marker.
-                tree.remove_file(&set.directory, MARKER).ok();
-                tree.remove_directory(&set.parent, &set.name).ok();
-                let path = join(&set.path, MARKER.as_bytes());
-                Err(T::refused(error, Step::MakeMarker, &at(&path)))
-            }
-        }
-    }
-
-    fn claimed(self, directory: T::Directory) -> SetDirectory<T> {
-        SetDirectory {
-            path: self.path,
-            directory,
-            parent: self.parent,
-            name: self.name.into(),
-            lock: None,
-        }
+    match owner.liveness(holder) {
+        Liveness::Over => Ok(()),
+        Liveness::Running => Err(ClaimError::InUse { owner, purpose }),
+        Liveness::Unknown => Err(ClaimError::Unknown { owner, purpose }),
     }
 }
 
-impl<T: Tree> SetDirectory<T> {
-    /// Makes the directory `name` in `parent`, which is at `path`, or takes over the one that
-    /// is there, if it is ours and no run works in it; and whether that has another recipe.
+/// The path of something in the directory that is no marker.
+fn first_foreign<T: Tree>(tree: &mut T, at: &DirectoryOf<T>) -> Tried<Option<String>> {
+    let name = tree.first_name(at, &[MARKER, NEXT_MARKER])?;
+    Ok(name.map(|name| at.at(name)))
+}
+
+/// What has the name of a set in `parent`. What is foreign, and a set that is in use, are errors.
+fn look<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, name: &str) -> Tried<Occupant<T::Handle>> {
+    let directory = match tree.find(parent, name)? {
+        Found::Nothing => return Ok(Occupant::Nothing),
+        Found::Other => return Err(foreign(&parent.at(name), false).into()),
+        Found::Directory(directory) => directory,
+    };
+    let path = &directory.path;
+    let text = match tree.read_marker(&directory, MARKER)? {
+        Some(found) => {
+            let may_be_set = found.text.is_empty() || Recipe::find(&found.text).is_some();
+            if let Some(owner) = found.owner(path).filter(|_| may_be_set) {
+                check_over(owner, found.holder)?;
+            }
+            found.text
+        }
+        None => match tree.find(&directory, NEXT_MARKER)? {
+            Found::Other => String::new(),
+            Found::Nothing | Found::Directory(_) => return Err(foreign(path, true).into()),
+        },
+    };
+    if text.is_empty() && first_foreign(tree, &directory)?.is_none() {
+        return Ok(Occupant::Begun(directory));
+    }
+    // Each set has had its recipe from its first marker on: what has none is no set.
+    match Recipe::find(&text).filter(|_| Owner::read(path, &text).is_some()) {
+        Some(recipe) => Ok(Occupant::Owned(directory, recipe)),
+        None => Err(foreign(path, true).into()),
+    }
+}
+
+impl<H, L> SetDirectory<H, L> {
+    /// Makes the directory `name` in `parent`, or takes over the one that is there, if it is
+    /// ours and no run works in it; and whether that has another recipe.
     pub fn claim(
-        tree: &mut T,
-        parent: T::Directory,
-        path: &str,
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        parent: Directory<H>,
         name: &str,
         recipe: &Recipe,
         other: OtherRecipe,
-    ) -> Result<(Self, bool), RunError> {
-        let path = join(path, name.as_bytes());
-        let place = Place { parent, name, path };
-        match place.look(tree)? {
-            Occupant::Nothing => Ok((place.make(tree, recipe)?, false)),
+    ) -> Tried<(Self, bool)> {
+        match look(tree, &parent, name)? {
+            Occupant::Nothing => Ok((Self::make(tree, parent, name, recipe)?, false)),
             Occupant::Begun(directory) => {
-                let mut begun = place.claimed(directory);
+                let mut begun = Self::new(directory, parent, name);
                 begun.clear_next(tree)?;
                 begun.remove(tree)?;
-                let (parent, path) = (begun.parent, begun.path);
-                let place = Place { parent, name, path };
-                Ok((place.make(tree, recipe)?, false))
+                Ok((Self::make(tree, begun.parent, name, recipe)?, false))
             }
-            Occupant::Owned(directory, owner, holder, theirs) => {
-                check_over(owner, holder)?;
+            Occupant::Owned(directory, theirs) => {
                 let has_other = &theirs != recipe;
                 if has_other && other == OtherRecipe::Refuse {
-                    return Err(ClaimError::OtherRecipe { path: place.path }.into());
+                    let path = directory.path;
+                    return Err(ClaimError::OtherRecipe { path }.into());
                 }
-                let mut set = place.claimed(directory);
+                let mut set = Self::new(directory, parent, name);
                 // The old recipe stays until the last of the old set is gone.
                 set.take_over(tree, &theirs)?;
                 Ok((set, has_other))
@@ -213,12 +151,45 @@ impl<T: Tree> SetDirectory<T> {
         }
     }
 
-    fn make_marker(
-        &self,
-        tree: &mut T,
+    fn new(directory: Directory<H>, parent: Directory<H>, name: &str) -> Self {
+        Self {
+            directory,
+            parent,
+            name: name.into(),
+            lock: None,
+        }
+    }
+
+    fn make(
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        parent: Directory<H>,
         name: &str,
         recipe: &Recipe,
-    ) -> Result<Option<T::Lock>, T::Error> {
+    ) -> Tried<Self> {
+        let Some(directory) = tree.make_directory(&parent, name)? else {
+            let path = parent.at(name);
+            return Err(ClaimError::Overtaken { path }.into());
+        };
+        let mut set = Self::new(directory, parent, name);
+        let marked = set.make_marker(tree, MARKER, recipe);
+        if marked.is_err() {
+            // It was made a moment ago, and nothing is in it but perhaps the marker.
+            tree.remove_file(&set.directory, MARKER).ok();
+            tree.remove_directory(&set.parent, name, false).ok();
+        }
+        set.lock = marked?;
+        match set.lock {
+            Some(_) => Ok(set),
+            None => Err(overtaken(&set.directory).into()),
+        }
+    }
+
+    fn make_marker(
+        &self,
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        name: &str,
+        recipe: &Recipe,
+    ) -> Tried<Option<L>> {
         let marker = Marker {
             is_given_up: false,
             lines: &recipe.to_string(),
@@ -226,12 +197,12 @@ impl<T: Tree> SetDirectory<T> {
         tree.make_marker(&self.directory, name, &marker)
     }
 
-    fn read(&self, tree: &mut T) -> Result<Option<Reading<T::Lock>>, RunError> {
-        let found = tree.read_marker(&self.directory, MARKER);
-        let found = found.map_err(at(&self.path).failed::<T>(Step::ReadMarker))?;
+    /// What the marker says, and who has locked it.
+    fn read(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<Option<Reading<L>>> {
+        let found = tree.read_marker(&self.directory, MARKER)?;
         Ok(found.and_then(|found| {
             Some(Reading {
-                owner: Owner::read(&self.path, &found.text)?,
+                owner: found.owner(&self.directory.path)?,
                 recipe: Recipe::find(&found.text),
                 holder: found.holder,
                 lock: found.lock,
@@ -242,44 +213,40 @@ impl<T: Tree> SetDirectory<T> {
     /// Writes another text over that of the marker.
     fn rewrite(
         &self,
-        tree: &mut T,
+        tree: &mut impl Tree<Handle = H, Lock = L>,
         is_given_up: bool,
         recipe: Option<&Recipe>,
-    ) -> Result<(), RunError> {
-        let lines = recipe.map(Recipe::to_string).unwrap_or_default();
-        let marker = Marker {
-            is_given_up,
-            lines: &lines,
-        };
-        let path = join(&self.path, MARKER.as_bytes());
+    ) -> Tried<()> {
+        let lines = &recipe.map(Recipe::to_string).unwrap_or_default();
+        let marker = Marker { is_given_up, lines };
         tree.rewrite_marker(&self.directory, MARKER, &marker)
-            .map_err(at(&path).failed::<T>(Step::RewriteMarker))
     }
 
     /// Enters this process into the marker, unless another run is faster.
-    fn take_over(&mut self, tree: &mut T, recipe: &Recipe) -> Result<(), RunError> {
-        let next_path = join(&self.path, NEXT_MARKER.as_bytes());
+    fn take_over(
+        &mut self,
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        recipe: &Recipe,
+    ) -> Tried<()> {
         let mut made = self.make_marker(tree, NEXT_MARKER, recipe);
         if matches!(made, Ok(None)) {
             self.clear_next(tree)?;
             made = self.make_marker(tree, NEXT_MARKER, recipe);
         }
-        if made.as_ref().is_err_and(T::is_full) {
-            tree.remove_file(&self.directory, NEXT_MARKER).ok();
-            return self.take_over_in_place(tree, recipe);
-        }
-        let made = made.map_err(at(&next_path).failed::<T>(Step::MakeMarker))?;
-        let Some(lock) = made else {
-            return Err(self.overtaken());
+        let lock = match made {
+            Err(refused) if refused.kind == RefusalKind::Full => {
+                tree.remove_file(&self.directory, NEXT_MARKER).ok();
+                return self.take_over_in_place(tree, recipe);
+            }
+            made => made?.ok_or_else(|| overtaken(&self.directory))?,
         };
         // From here on, no other run can take it over.
         if let Err(error) = self.check_free(tree) {
             tree.remove_file(&self.directory, NEXT_MARKER).ok();
             return Err(error);
         }
-        let replaced = tree.replace_marker(&self.directory, NEXT_MARKER, MARKER, &lock);
-        if !replaced.map_err(at(&next_path).failed::<T>(Step::ReplaceMarker))? {
-            return Err(self.overtaken());
+        if !tree.replace_marker(&self.directory, NEXT_MARKER, MARKER, &lock)? {
+            return Err(overtaken(&self.directory).into());
         }
         self.lock = Some(lock);
         Ok(())
@@ -287,99 +254,91 @@ impl<T: Tree> SetDirectory<T> {
 
     /// The same without room for anything new: of several runs that write into the marker at
     /// the same time, the last one has the set.
-    fn take_over_in_place(&mut self, tree: &mut T, recipe: &Recipe) -> Result<(), RunError> {
-        self.lock = self.check_free(tree)?;
+    fn take_over_in_place(
+        &mut self,
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        recipe: &Recipe,
+    ) -> Tried<()> {
+        self.lock = Some(self.check_free(tree)?);
         self.rewrite(tree, false, Some(recipe))?;
-        tree.pause(SETTLE)
-            .map_err(at(&self.path).failed::<T>(Step::RewriteMarker))?;
+        tree.pause(SETTLE)?;
         if self.is_ours(tree)? {
             return Ok(());
         }
         self.check_free(tree)?;
-        Err(self.overtaken())
-    }
-
-    fn overtaken(&self) -> RunError {
-        let path = self.path.clone();
-        ClaimError::Overtaken { path }.into()
+        Err(overtaken(&self.directory).into())
     }
 
     /// An error unless the run that the marker names is over; the marker's lock.
-    fn check_free(&self, tree: &mut T) -> Result<Option<T::Lock>, RunError> {
+    fn check_free(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<L> {
         let Some(read) = self.read(tree)? else {
-            return Err(foreign(&self.path, true));
+            return Err(foreign(&self.directory.path, true).into());
         };
         check_over(read.owner, read.holder)?;
-        Ok(Some(read.lock))
+        Ok(read.lock)
     }
 
     /// Says in the marker that this process made the set by this recipe.
-    pub fn enter_recipe(&self, tree: &mut T, recipe: &Recipe) -> Result<(), RunError> {
+    pub fn enter_recipe(
+        &self,
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        recipe: &Recipe,
+    ) -> Tried<()> {
         self.rewrite(tree, false, Some(recipe))
     }
 
     /// Gives the claim up; the set stays. Of a set that is not ours any more, nothing is changed.
-    pub fn give_up(&self, tree: &mut T) -> Result<(), RunError> {
-        if let Some(read) = self.read(tree)?
-            && read.owner.is_this_process()
-        {
-            self.rewrite(tree, true, read.recipe.as_ref())?;
+    pub fn give_up(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+        match self.read(tree)? {
+            Some(read) if read.owner.is_this_process() => {
+                self.rewrite(tree, true, read.recipe.as_ref())
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    /// An error unless the marker says that this process uses the set.
-    pub fn check_ours(&self, tree: &mut T) -> Result<(), RunError> {
-        if self.is_ours(tree)? {
-            return Ok(());
-        }
-        let path = self.path.clone();
-        Err(ClaimError::NotOwned { path }.into())
-    }
-
-    fn is_ours(&self, tree: &mut T) -> Result<bool, RunError> {
+    fn is_ours(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<bool> {
         let read = self.read(tree)?;
         Ok(read.is_some_and(|read| read.owner.is_this_process()))
     }
 
+    /// An error unless the marker says that this process uses the set.
+    pub fn check_ours(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+        if self.is_ours(tree)? {
+            return Ok(());
+        }
+        let path = self.directory.path.clone();
+        Err(ClaimError::NotOwned { path }.into())
+    }
+
     /// Removes a marker that a run did not put into its place before its end.
-    fn clear_next(&self, tree: &mut T) -> Result<(), RunError> {
-        let path = join(&self.path, NEXT_MARKER.as_bytes());
-        let found = tree.read_marker(&self.directory, NEXT_MARKER);
-        let found = found.map_err(at(&path).failed::<T>(Step::ReadMarker))?;
-        let Some(found) = found else {
-            return match tree.find(&self.directory, NEXT_MARKER) {
-                Ok(Found::Nothing) => Ok(()),
-                Ok(_) => Err(foreign(&path, true)),
-                Err(error) => Err(T::refused(error, Step::Find, &at(&path))),
-            };
-        };
-        match Owner::read(&self.path, &found.text) {
-            Some(owner) => check_over(owner, found.holder)?,
-            None if found.is_locked_by_another() => {
-                check_over(Owner::unknown(&self.path), found.holder)?;
-            }
-            // Without a word in it, the run ended between two calls.
-            None if found.text.is_empty() => {}
-            None => return Err(foreign(&path, true)),
+    fn clear_next(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+        let path = self.directory.at(NEXT_MARKER);
+        match tree.read_marker(&self.directory, NEXT_MARKER)? {
+            Some(found) => match found.owner(&self.directory.path) {
+                Some(owner) => check_over(owner, found.holder)?,
+                // Without a word in it, the run ended between two calls.
+                None if found.text.is_empty() => {}
+                None => return Err(foreign(&path, true).into()),
+            },
+            None => match tree.find(&self.directory, NEXT_MARKER)? {
+                Found::Nothing => return Ok(()),
+                Found::Directory(_) | Found::Other => return Err(foreign(&path, true).into()),
+            },
         }
         tree.remove_file(&self.directory, NEXT_MARKER)
-            .map_err(at(&path).failed::<T>(Step::RemoveFile))
     }
 
     /// Removes the marker and the directory, of which everything else of ours is gone. What is
     /// foreign stays, and so do they.
-    pub fn remove(&mut self, tree: &mut T) -> Result<(), RunError> {
-        if let Some(path) = first_foreign(tree, &self.directory, &self.path)? {
+    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+        if let Some(path) = first_foreign(tree, &self.directory)? {
             return Err(ClaimError::ForeignContent { path }.into());
         }
         for name in [NEXT_MARKER, MARKER] {
-            let path = join(&self.path, name.as_bytes());
-            tree.remove_file(&self.directory, name)
-                .map_err(at(&path).failed::<T>(Step::RemoveFile))?;
+            tree.remove_file(&self.directory, name)?;
         }
         self.lock = None;
-        tree.remove_emptied(&self.parent, &self.name)
-            .map_err(at(&self.path).failed::<T>(Step::RemoveDirectory))
+        tree.remove_directory(&self.parent, &self.name, true)
     }
 }

@@ -5,71 +5,14 @@
 
 use super::emptying::Emptying;
 use super::error::{ClaimError, Purpose};
-use super::tree::{Found, Tree, join};
-use crate::error::RunError;
+use super::tree::{DirectoryOf, Found, Name, Tree, Tried};
 use filestone_model::file_set::{Part, client_of};
 
 /// Names kept in memory before they are removed.
 const BATCH: usize = 10_000;
 
-/// A name, and whether it is a directory's.
-#[derive(Debug)]
-pub(crate) struct Name {
-    pub name: Box<[u8]>,
-    pub is_directory: bool,
-}
-
-/// A tree in which a file set is.
-pub(crate) trait SetTree {
-    /// A directory.
-    type Directory;
-    /// The tree by itself.
-    type Tree: Tree<Directory = Self::Directory>;
-    /// What a listing says of an entry.
-    type Entry: Copy;
-
-    /// The tree by itself.
-    fn tree(&mut self) -> &mut Self::Tree;
-
-    /// Shows the entries whose names are wanted, until `each` has seen enough and says so.
-    fn list(
-        &mut self,
-        at: &Located<'_, Self::Directory>,
-        is_wanted: &dyn Fn(&[u8]) -> bool,
-        each: &mut dyn FnMut(&[u8], Self::Entry) -> bool,
-    ) -> Result<(), RunError>;
-
-    /// Whether the entry is a directory.
-    fn is_directory(entry: Self::Entry) -> bool;
-
-    /// Opens a directory that was listed; `None` if it is gone.
-    fn enter(
-        &mut self,
-        parent: &Located<'_, Self::Directory>,
-        name: &[u8],
-        entry: Self::Entry,
-    ) -> Result<Option<Self::Directory>, RunError>;
-
-    /// Removes names; the first that is a directory's with something in it.
-    fn remove_names(
-        &mut self,
-        parent: &Located<'_, Self::Directory>,
-        names: &[Name],
-    ) -> Result<Option<usize>, RunError>;
-}
-
-/// A directory with its path.
-#[derive(Debug)]
-pub(crate) struct Located<'a, D> {
-    pub directory: &'a D,
-    pub path: &'a str,
-}
-
 /// Removes everything of ours in the directory of a set.
-pub(crate) fn empty<T: SetTree>(
-    tree: &mut T,
-    set: &Located<'_, T::Directory>,
-) -> Result<(), RunError> {
+pub(crate) fn empty<T: Tree>(tree: &mut T, set: &DirectoryOf<T>) -> Tried<()> {
     remove_directories(
         tree,
         set,
@@ -92,12 +35,12 @@ pub(crate) fn empty<T: SetTree>(
 }
 
 /// Removes the directories that are ours, after emptying them.
-fn remove_directories<T: SetTree>(
+fn remove_directories<T: Tree>(
     tree: &mut T,
-    parent: &Located<'_, T::Directory>,
+    parent: &DirectoryOf<T>,
     is_ours: &dyn Fn(&[u8]) -> bool,
-    mut empty: impl FnMut(&mut T, &Located<'_, T::Directory>, &[u8]) -> Result<(), RunError>,
-) -> Result<(), RunError> {
+    mut empty: impl FnMut(&mut T, &DirectoryOf<T>, &[u8]) -> Tried<()>,
+) -> Tried<()> {
     let mut emptying = Emptying::default();
     loop {
         let mut entries = Vec::new();
@@ -112,18 +55,10 @@ fn remove_directories<T: SetTree>(
         if names.is_empty() {
             return Ok(());
         }
-        check_end(&mut emptying, &names, parent.path)?;
+        check_end(&mut emptying, &names, &parent.path)?;
         for (Name { name, .. }, entry) in names.iter().zip(entries) {
             if let Some(directory) = tree.enter(parent, name, entry)? {
-                let path = &join(parent.path, name);
-                empty(
-                    tree,
-                    &Located {
-                        directory: &directory,
-                        path,
-                    },
-                    name,
-                )?;
+                empty(tree, &directory, name)?;
             }
         }
         remove(tree, parent, &names)?;
@@ -132,12 +67,12 @@ fn remove_directories<T: SetTree>(
 
 /// Removes what has a name of ours and is doomed, again and again until nothing such is listed: a
 /// directory that changes while it is read may skip some.
-pub(crate) fn remove_each<T: SetTree>(
+pub(crate) fn remove_each<T: Tree>(
     tree: &mut T,
-    at: &Located<'_, T::Directory>,
+    at: &DirectoryOf<T>,
     is_ours: &dyn Fn(&[u8]) -> bool,
     mut is_doomed: impl FnMut(&[u8], T::Entry) -> bool,
-) -> Result<(), RunError> {
+) -> Tried<()> {
     let mut emptying = Emptying::default();
     loop {
         let mut names = Vec::new();
@@ -150,7 +85,7 @@ pub(crate) fn remove_each<T: SetTree>(
         if names.is_empty() {
             return Ok(());
         }
-        check_end(&mut emptying, &names, at.path)?;
+        check_end(&mut emptying, &names, &at.path)?;
         remove(tree, at, &names)?;
     }
 }
@@ -163,7 +98,7 @@ impl Name {
 }
 
 /// An error if a directory lists again and again what has been removed from it.
-fn check_end(emptying: &mut Emptying, listed: &[Name], path: &str) -> Result<(), RunError> {
+fn check_end(emptying: &mut Emptying, listed: &[Name], path: &str) -> Tried<()> {
     if emptying.may_end(listed.iter().map(|name| &*name.name)) {
         return Ok(());
     }
@@ -172,21 +107,18 @@ fn check_end(emptying: &mut Emptying, listed: &[Name], path: &str) -> Result<(),
 }
 
 /// Removes names; what is not empty has something foreign in it.
-fn remove<T: SetTree>(
-    tree: &mut T,
-    parent: &Located<'_, T::Directory>,
-    names: &[Name],
-) -> Result<(), RunError> {
+fn remove<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, names: &[Name]) -> Tried<()> {
     let kept = tree.remove_names(parent, names)?;
     let Some(Name { name, .. }) = kept.and_then(|index| names.get(index)) else {
         return Ok(());
     };
-    let tree = tree.tree();
-    let inside = match tree.find(parent.directory, &String::from_utf8_lossy(name)) {
-        Ok(Found::Directory(directory)) => tree.first_name(&directory, &[]),
-        _ => Ok(None),
+    let inside = match tree.find(parent, &String::from_utf8_lossy(name)) {
+        Ok(Found::Directory(directory)) => {
+            let first = tree.first_name(&directory, &[]).ok().flatten();
+            first.map(|first| directory.at(first))
+        }
+        _ => None,
     };
-    let path = join(parent.path, name);
-    let inside = inside.ok().flatten().map(|name| join(&path, &name));
+    let path = parent.at(name);
     Err(ClaimError::NotEmpty { path, inside }.into())
 }

@@ -4,10 +4,9 @@
 //! directory under test is never changed. Where another program has a `clients` there, the
 //! run's own is in a directory `filestone` beside it.
 
-use super::error::{ClaimError, Purpose};
+use super::error::ClaimError;
 use super::marker::{Liveness, Marker, Owner};
-use super::tree::{At, Found, Step, Tree, join};
-use crate::error::RunError;
+use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, Tried};
 use filestone_model::plan::LeftOverPolicy;
 
 /// The directory in the directory under test that belongs to the run.
@@ -30,107 +29,87 @@ pub enum Beside {
 
 /// A `clients` that this run has claimed.
 #[derive(Debug)]
-pub(crate) struct TestDirectory<T: Tree> {
+pub(crate) struct TestDirectory<H, L> {
     /// The directory that it is in.
-    pub root: T::Directory,
-    /// The path of that.
-    pub path: String,
+    pub root: Directory<H>,
     /// It.
-    pub clients: T::Directory,
+    pub clients: Directory<H>,
     /// Keeps its marker locked; dropped before it is removed.
-    pub lock: Option<T::Lock>,
+    pub lock: Option<L>,
     /// If it is beside another `clients`, the directory under test.
-    under_test: Option<UnderTest<T::Directory>>,
+    under_test: Option<UnderTest<H>>,
 }
 
 /// The directory under test, with a directory `filestone` in it.
 #[derive(Debug)]
-struct UnderTest<D> {
-    root: D,
-    path: String,
+struct UnderTest<H> {
+    root: Directory<H>,
     /// Whether `filestone` was made for this run, and goes with it.
     has_made: bool,
 }
 
 /// A `clients` that was made a moment ago.
-struct Marked<T: Tree> {
-    clients: T::Directory,
-    lock: T::Lock,
+struct Marked<H, L> {
+    clients: Directory<H>,
+    lock: L,
 }
 
-/// A `clients` that is there.
-enum Occupant<T: Tree> {
+/// A `clients` that was there before.
+enum Occupant<H, L> {
     Owned {
-        clients: T::Directory,
-        lock: T::Lock,
+        clients: Directory<H>,
+        lock: L,
         owner: Owner,
         liveness: Liveness,
     },
     /// Not filestone's; it, if it is a directory.
-    Foreign(Option<T::Directory>),
+    Foreign(Option<Directory<H>>),
 }
 
-fn at(path: &str) -> At<'_> {
-    let purpose = Purpose::Replay;
-    At { path, purpose }
-}
+type OccupantOf<T> = Occupant<<T as Tree>::Handle, <T as Tree>::Lock>;
+type MarkedOf<T> = Marked<<T as Tree>::Handle, <T as Tree>::Lock>;
 
-/// Makes `clients` in `root`, which is at `path`, and marks it; `None` if it is there.
-fn make<T: Tree>(
-    tree: &mut T,
-    root: &T::Directory,
-    path: &str,
-) -> Result<Option<Marked<T>>, RunError> {
-    let path = join(path, CLIENTS.as_bytes());
-    let made = tree.make_directory(root, CLIENTS);
-    let Some(clients) = made.map_err(at(&path).failed::<T>(Step::MakeDirectory))? else {
+/// Makes `clients` in `root` and marks it; `None` if it is there.
+fn make<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<MarkedOf<T>>> {
+    let Some(clients) = tree.make_directory(root, CLIENTS)? else {
         return Ok(None);
     };
-    match tree.make_marker(&clients, MARKER, &Marker::default()) {
-        Ok(lock) => Ok(lock.map(|lock| Marked { clients, lock })),
-        Err(error) => {
-            // It was made a moment ago and has nothing in it but perhaps the marker.
-            tree.remove_file(&clients, MARKER).ok();
-            tree.remove_directory(root, CLIENTS).ok();
-            Err(T::refused(error, Step::MakeMarker, &at(&path)))
-        }
+    let marked = tree.make_marker(&clients, MARKER, &Marker::default());
+    if marked.is_err() {
+        // It was made a moment ago and has nothing in it but perhaps the marker.
+        tree.remove_file(&clients, MARKER).ok();
+        tree.remove_directory(root, CLIENTS, false).ok();
     }
+    Ok(marked?.map(|lock| Marked { clients, lock }))
 }
 
 /// Whose the `clients` in `root` is; `None` if there is none.
-fn occupant<T: Tree>(
-    tree: &mut T,
-    root: &T::Directory,
-    path: &str,
-) -> Result<Option<Occupant<T>>, RunError> {
-    let path = join(path, CLIENTS.as_bytes());
-    let found = tree.find(root, CLIENTS);
-    let clients = match found.map_err(at(&path).failed::<T>(Step::Find))? {
+fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<OccupantOf<T>>> {
+    let clients = match tree.find(root, CLIENTS)? {
         Found::Nothing => return Ok(None),
         Found::Other => return Ok(Some(Occupant::Foreign(None))),
         Found::Directory(clients) => clients,
     };
-    let found = tree.read_marker(&clients, MARKER);
-    let Some(found) = found.map_err(at(&path).failed::<T>(Step::ReadMarker))? else {
-        return Ok(Some(Occupant::Foreign(Some(clients))));
-    };
-    let owner = match Owner::read(&path, &found.text) {
-        Some(owner) => owner,
-        // A run that is just beginning has not written it yet.
-        None if found.is_locked_by_another() => Owner::unknown(&path),
-        None => return Ok(Some(Occupant::Foreign(Some(clients)))),
-    };
-    Ok(Some(Occupant::Owned {
-        liveness: owner.liveness(found.holder),
-        lock: found.lock,
-        clients,
-        owner,
+    let found = tree.read_marker(&clients, MARKER)?;
+    let known = found.and_then(|found| Some((found.owner(&clients.path)?, found)));
+    Ok(Some(match known {
+        None => Occupant::Foreign(Some(clients)),
+        Some((owner, found)) => Occupant::Owned {
+            liveness: owner.liveness(found.holder),
+            lock: found.lock,
+            clients,
+            owner,
+        },
     }))
 }
 
-impl<T: Tree> Occupant<T> {
+impl<H, L> Occupant<H, L> {
     /// Whether a run may work beside it.
-    fn may_have_neighbours(&self, tree: &mut T, beside: Beside) -> bool {
+    fn may_have_neighbours(
+        &self,
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        beside: Beside,
+    ) -> bool {
         match (self, beside) {
             (Self::Owned { .. }, _) | (Self::Foreign(None), Beside::IfEmpty) => false,
             (Self::Foreign(_), Beside::Always) => true,
@@ -140,12 +119,12 @@ impl<T: Tree> Occupant<T> {
         }
     }
 
-    /// Why it cannot be used; `path` is that of the directory it is in.
-    fn complaint(self, path: &str) -> ClaimError {
-        let purpose = Purpose::Replay;
+    /// Why it cannot be used.
+    fn complaint(self, root: &Directory<H>) -> ClaimError {
+        let purpose = root.purpose;
         match self {
             Self::Foreign(_) => ClaimError::Foreign {
-                path: join(path, CLIENTS.as_bytes()),
+                path: root.at(CLIENTS),
                 purpose,
                 is_directory: true,
             },
@@ -158,209 +137,26 @@ impl<T: Tree> Occupant<T> {
             },
         }
     }
-}
 
-/// Why the `clients` in `root` cannot be made.
-fn complaint<T: Tree>(tree: &mut T, root: &T::Directory, path: &str) -> RunError {
-    match occupant(tree, root, path) {
-        Ok(Some(occupant)) => occupant.complaint(path).into(),
-        Ok(None) => ClaimError::Overtaken { path: path.into() }.into(),
-        Err(error) => error,
-    }
-}
-
-impl<T: Tree> TestDirectory<T> {
-    /// Claims `clients` in `root`, which is at `path`, or in a directory of our own in it.
-    pub fn claim(
-        tree: &mut T,
-        root: T::Directory,
-        path: &str,
-        beside: Beside,
-    ) -> Result<Self, RunError> {
-        if let Some(Marked { clients, lock }) = make(tree, &root, path)? {
-            return Ok(Self {
-                root,
-                path: path.into(),
+    /// Removes it, if its owner is over, or the user says so.
+    fn remove(
+        self,
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        root: &Directory<H>,
+        policy: LeftOverPolicy,
+    ) -> Tried<Owner> {
+        match self {
+            Self::Owned {
                 clients,
-                lock: Some(lock),
-                under_test: None,
-            });
-        }
-        match occupant(tree, &root, path)? {
-            Some(occupant) if !occupant.may_have_neighbours(tree, beside) => {
-                Err(occupant.complaint(path).into())
+                lock,
+                owner,
+                liveness,
+            } if may_go(liveness, policy) => {
+                remove(tree, root, &clients, Some(lock))?;
+                Ok(owner)
             }
-            _ => Self::claim_beside(tree, root, path),
+            occupant => Err(occupant.complaint(root).into()),
         }
-    }
-
-    fn claim_beside(tree: &mut T, root: T::Directory, path: &str) -> Result<Self, RunError> {
-        let own_path = join(path, BESIDE.as_bytes());
-        let made = tree.make_directory(&root, BESIDE);
-        let made = made.map_err(at(&own_path).failed::<T>(Step::MakeDirectory))?;
-        let has_made = made.is_some();
-        let claimed = match made {
-            Some(own) => Ok(own),
-            None => open_beside(tree, &root, &own_path),
-        }
-        .and_then(|own| match make(tree, &own, &own_path)? {
-            Some(marked) => Ok((own, marked)),
-            None => Err(complaint(tree, &own, &own_path)),
-        });
-        match claimed {
-            Ok((own, Marked { clients, lock })) => Ok(Self {
-                root: own,
-                path: own_path,
-                clients,
-                lock: Some(lock),
-                under_test: Some(UnderTest {
-                    root,
-                    path: path.into(),
-                    has_made,
-                }),
-            }),
-            Err(error) => {
-                if has_made {
-                    tree.remove_directory(&root, BESIDE).ok();
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// Whether it is in a directory of our own, beside another `clients`.
-    pub fn is_beside(&self) -> bool {
-        self.under_test.is_some()
-    }
-
-    /// What the user should know of a run that works beside another `clients`.
-    pub fn remark(&self) -> Option<String> {
-        let under_test = self.under_test.as_ref()?.path.trim_end_matches('/');
-        Some(format!(
-            "{under_test}/{CLIENTS} was not made by filestone and stays as it is; \
-             working beside it, in {under_test}/{BESIDE}"
-        ))
-    }
-
-    /// Says in the marker that the run is over and its trees were kept. That needs no room:
-    /// loads fill disks.
-    pub fn give_up(&mut self, tree: &mut T) -> Result<(), RunError> {
-        let marker = Marker {
-            is_given_up: true,
-            ..Marker::default()
-        };
-        let path = join(&self.path, CLIENTS.as_bytes());
-        tree.rewrite_marker(&self.clients, MARKER, &marker)
-            .map_err(at(&path).failed::<T>(Step::RewriteMarker))?;
-        self.lock = None;
-        Ok(())
-    }
-
-    /// Removes what was claimed with all that is in it, and nothing that may have come to be
-    /// called so since; and what claiming it made.
-    pub fn remove(&mut self, tree: &mut T) -> Result<(), RunError> {
-        let path = join(&self.path, CLIENTS.as_bytes());
-        remove(tree, &self.root, &path, &self.clients, self.lock.take())?;
-        match &self.under_test {
-            Some(under_test) if under_test.has_made => tree
-                .remove_directory(&under_test.root, BESIDE)
-                .map_err(at(&self.path).failed::<T>(Step::RemoveDirectory)),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The directory `filestone`, which is at `path`.
-fn open_beside<T: Tree>(
-    tree: &mut T,
-    root: &T::Directory,
-    path: &str,
-) -> Result<T::Directory, RunError> {
-    match tree.find(root, BESIDE) {
-        Ok(Found::Directory(own)) => Ok(own),
-        Err(error) => Err(T::refused(error, Step::Find, &at(path))),
-        Ok(Found::Nothing | Found::Other) => Err(ClaimError::Foreign {
-            path: path.into(),
-            purpose: Purpose::Replay,
-            is_directory: false,
-        }
-        .into()),
-    }
-}
-
-fn remove<T: Tree>(
-    tree: &mut T,
-    root: &T::Directory,
-    path: &str,
-    clients: &T::Directory,
-    lock: Option<T::Lock>,
-) -> Result<(), RunError> {
-    // The marker goes last: what an interruption leaves is still known as ours.
-    let emptied = tree.empty_but(clients, MARKER);
-    if let Err(error) = emptied {
-        // A server that was started again may have lost the directory: then nothing of that
-        // name is there.
-        let is_gone = T::is_stale(&error) && matches!(tree.find(root, CLIENTS), Ok(Found::Nothing));
-        return match is_gone {
-            true => Ok(()),
-            false => Err(T::refused(error, Step::Empty, &at(path))),
-        };
-    }
-    tree.remove_file(clients, MARKER)
-        .map_err(at(path).failed::<T>(Step::RemoveFile))?;
-    drop(lock);
-    // Of a directory that is not empty, and so not ours, nothing is removed.
-    tree.remove_emptied(root, CLIENTS)
-        .map_err(at(path).failed::<T>(Step::RemoveDirectory))
-}
-
-/// Removes what a run has left over in `root`, which is at `path`, and what one has left in a
-/// directory of its own there; `None` if there is nothing.
-pub(crate) fn remove_left_over<T: Tree>(
-    tree: &mut T,
-    root: &T::Directory,
-    path: &str,
-    policy: LeftOverPolicy,
-    beside: Beside,
-) -> Result<Option<Owner>, RunError> {
-    let Some(occupant) = occupant(tree, root, path)? else {
-        return Ok(None);
-    };
-    if !occupant.may_have_neighbours(tree, beside) {
-        return remove_occupant(tree, root, path, occupant, policy).map(Some);
-    }
-    let own_path = join(path, BESIDE.as_bytes());
-    let found = tree.find(root, BESIDE);
-    let Found::Directory(own) = found.map_err(at(&own_path).failed::<T>(Step::Find))? else {
-        return Ok(None);
-    };
-    let Some(occupant) = self::occupant(tree, &own, &own_path)? else {
-        return Ok(None);
-    };
-    let owner = remove_occupant(tree, &own, &own_path, occupant, policy)?;
-    // If there is more in it, it stays.
-    tree.remove_directory(root, BESIDE).ok();
-    Ok(Some(owner))
-}
-
-fn remove_occupant<T: Tree>(
-    tree: &mut T,
-    root: &T::Directory,
-    path: &str,
-    occupant: Occupant<T>,
-    policy: LeftOverPolicy,
-) -> Result<Owner, RunError> {
-    match occupant {
-        Occupant::Owned {
-            clients,
-            lock,
-            owner,
-            liveness,
-        } if may_go(liveness, policy) => {
-            remove(tree, root, &owner.path, &clients, Some(lock))?;
-            Ok(owner)
-        }
-        occupant => Err(occupant.complaint(path).into()),
     }
 }
 
@@ -371,4 +167,152 @@ fn may_go(liveness: Liveness, policy: LeftOverPolicy) -> bool {
         LeftOverPolicy::RemoveIfOver => liveness == Liveness::Over,
         LeftOverPolicy::Remove => liveness != Liveness::Running,
     }
+}
+
+impl<H, L> TestDirectory<H, L> {
+    /// Claims `clients` in `root`, or in a directory of our own in it.
+    pub fn claim(
+        tree: &mut impl Tree<Handle = H, Lock = L>,
+        root: Directory<H>,
+        beside: Beside,
+    ) -> Tried<Self> {
+        if let Some(marked) = make(tree, &root)? {
+            return Ok(Self::new(root, marked, None));
+        }
+        match occupant(tree, &root)? {
+            Some(occupant) if !occupant.may_have_neighbours(tree, beside) => {
+                Err(occupant.complaint(&root).into())
+            }
+            _ => Self::claim_beside(tree, root),
+        }
+    }
+
+    fn new(root: Directory<H>, marked: Marked<H, L>, under_test: Option<UnderTest<H>>) -> Self {
+        Self {
+            root,
+            clients: marked.clients,
+            lock: Some(marked.lock),
+            under_test,
+        }
+    }
+
+    fn claim_beside(tree: &mut impl Tree<Handle = H, Lock = L>, root: Directory<H>) -> Tried<Self> {
+        let made = tree.make_directory(&root, BESIDE)?;
+        let has_made = made.is_some();
+        let own = match made {
+            Some(own) => own,
+            None => match tree.find(&root, BESIDE)? {
+                Found::Directory(own) => own,
+                Found::Nothing | Found::Other => return Err(no_directory(&root).into()),
+            },
+        };
+        let marked = make(tree, &own).and_then(|made| match made {
+            Some(marked) => Ok(marked),
+            None => Err(match occupant(tree, &own)? {
+                Some(occupant) => occupant.complaint(&own),
+                None => ClaimError::Overtaken {
+                    path: own.at(CLIENTS),
+                },
+            }
+            .into()),
+        });
+        if marked.is_err() && has_made {
+            tree.remove_directory(&root, BESIDE, false).ok();
+        }
+        let under_test = UnderTest { root, has_made };
+        Ok(Self::new(own, marked?, Some(under_test)))
+    }
+
+    /// Whether it is in a directory of our own, beside another `clients`.
+    pub fn is_beside(&self) -> bool {
+        self.under_test.is_some()
+    }
+
+    /// What the user should know of a run that works beside another `clients`.
+    pub fn remark(&self) -> Option<String> {
+        let root = &self.under_test.as_ref()?.root;
+        Some(format!(
+            "{} was not made by filestone and stays as it is; working beside it, in {}",
+            root.at(CLIENTS),
+            root.at(BESIDE)
+        ))
+    }
+
+    /// Says in the marker that the run is over and its trees were kept. That needs no room:
+    /// loads fill disks.
+    pub fn give_up(&mut self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+        let marker = Marker {
+            is_given_up: true,
+            ..Marker::default()
+        };
+        tree.rewrite_marker(&self.clients, MARKER, &marker)?;
+        self.lock = None;
+        Ok(())
+    }
+
+    /// Removes what was claimed with all that is in it, and nothing that may have come to be
+    /// called so since; and what claiming it made.
+    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+        remove(tree, &self.root, &self.clients, self.lock.take())?;
+        match &self.under_test {
+            Some(under_test) if under_test.has_made => {
+                tree.remove_directory(&under_test.root, BESIDE, false)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn no_directory<H>(root: &Directory<H>) -> ClaimError {
+    ClaimError::Foreign {
+        path: root.at(BESIDE),
+        purpose: root.purpose,
+        is_directory: false,
+    }
+}
+
+fn remove<T: Tree>(
+    tree: &mut T,
+    root: &DirectoryOf<T>,
+    clients: &DirectoryOf<T>,
+    lock: Option<T::Lock>,
+) -> Tried<()> {
+    // The marker goes last: what an interruption leaves is still known as ours.
+    if let Err(refused) = tree.empty_but(clients, MARKER) {
+        // A server that was started again may have lost the directory: then nothing of that
+        // name is there.
+        let is_gone = refused.kind == RefusalKind::Stale
+            && matches!(tree.find(root, CLIENTS), Ok(Found::Nothing));
+        return if is_gone { Ok(()) } else { Err(refused) };
+    }
+    tree.remove_file(clients, MARKER)?;
+    drop(lock);
+    // Of a directory that is not empty, and so not ours, nothing is removed.
+    tree.remove_directory(root, CLIENTS, true)
+}
+
+/// Removes what a run has left over in `root`, and what one has left in a directory of its own
+/// there; `None` if there is nothing.
+pub(crate) fn remove_left_over<T: Tree>(
+    tree: &mut T,
+    root: &DirectoryOf<T>,
+    policy: LeftOverPolicy,
+    beside: Beside,
+) -> Tried<Option<Owner>> {
+    let Some(occupant) = occupant(tree, root)? else {
+        return Ok(None);
+    };
+    if !occupant.may_have_neighbours(tree, beside) {
+        return occupant.remove(tree, root, policy).map(Some);
+    }
+    let Found::Directory(own) = tree.find(root, BESIDE)? else {
+        return Ok(None);
+    };
+    let Some(occupant) = self::occupant(tree, &own)? else {
+        return Ok(None);
+    };
+    let owner = occupant.remove(tree, &own, policy)?;
+    // If there is more in it, it stays.
+    tree.remove_directory(root, BESIDE, false).ok();
+    Ok(Some(owner))
 }

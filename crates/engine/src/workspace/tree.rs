@@ -2,10 +2,9 @@
 //!
 //! Links are never followed. What is gone already is well removed, whoever removed it.
 
-use super::error::Purpose;
-use super::marker::{LockHolder, Marker};
+use super::error::{ClaimError, Purpose};
+use super::marker::{LockHolder, Marker, Owner};
 use crate::error::RunError;
-use std::fmt::Debug;
 use std::time::Duration;
 
 /// Permissions of the directories that a run makes for itself. Its own user alone works in them,
@@ -14,103 +13,188 @@ pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 /// Permissions of the files that it makes.
 pub(crate) const FILE_MODE: u32 = 0o600;
 
+/// A directory, with what errors say of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Directory<H> {
+    /// An open descriptor, or a file handle.
+    pub handle: H,
+    /// Where it is.
+    pub path: String,
+    /// What a run has it for.
+    pub purpose: Purpose,
+}
+
+impl<H> Directory<H> {
+    /// The path of something in it.
+    pub fn at(&self, name: impl AsRef<[u8]>) -> String {
+        join(&self.path, name.as_ref())
+    }
+
+    /// A directory in it.
+    pub fn child<C>(&self, name: impl AsRef<[u8]>, handle: C) -> Directory<C> {
+        Directory {
+            handle,
+            path: self.at(name),
+            purpose: self.purpose,
+        }
+    }
+}
+
+/// A directory of a tree.
+pub(crate) type DirectoryOf<T> = Directory<<T as Tree>::Handle>;
+/// What comes of a step.
+pub(crate) type Tried<V> = Result<V, Refused>;
+
+/// Why a step failed.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// What is decided on.
+    pub kind: RefusalKind,
+    /// What is reported.
+    pub error: RunError,
+}
+
+/// Refusals on which a claim or a removal decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RefusalKind {
+    /// The file system has no room for what was to be made.
+    Full,
+    /// A directory that was there is gone, or only its handle.
+    Stale,
+    /// Something is in a directory that was to be removed.
+    NotEmpty,
+    /// Any other.
+    Other,
+}
+
+impl From<RunError> for Refused {
+    fn from(error: RunError) -> Self {
+        let kind = RefusalKind::Other;
+        Self { kind, error }
+    }
+}
+
+impl From<ClaimError> for Refused {
+    fn from(error: ClaimError) -> Self {
+        RunError::from(error).into()
+    }
+}
+
+impl From<Refused> for RunError {
+    fn from(refused: Refused) -> Self {
+        refused.error
+    }
+}
+
 /// A tree of files.
 pub(crate) trait Tree {
-    /// A directory: an open descriptor, or a file handle.
-    type Directory: Debug;
+    /// An open descriptor, or a file handle.
+    type Handle;
     /// Keeps a marker locked until it is dropped, where there are locks.
-    type Lock: Debug;
-    /// How the tree refuses.
-    type Error;
+    type Lock;
+    /// What a listing says of an entry.
+    type Entry: Copy;
 
     /// Makes a directory of the run's own; `None` if there is something of that name.
     fn make_directory(
         &mut self,
-        parent: &Self::Directory,
+        parent: &DirectoryOf<Self>,
         name: &str,
-    ) -> Result<Option<Self::Directory>, Self::Error>;
+    ) -> Tried<Option<DirectoryOf<Self>>>;
 
     /// What has this name.
-    fn find(
-        &mut self,
-        parent: &Self::Directory,
-        name: &str,
-    ) -> Result<Found<Self::Directory>, Self::Error>;
+    fn find(&mut self, parent: &DirectoryOf<Self>, name: &str) -> Tried<Found<Self::Handle>>;
 
     /// The first name in a directory that is not `known`; `None` if there is none.
-    fn first_name(
-        &mut self,
-        directory: &Self::Directory,
-        known: &[&str],
-    ) -> Result<Option<Box<[u8]>>, Self::Error>;
+    fn first_name(&mut self, at: &DirectoryOf<Self>, known: &[&str]) -> Tried<Option<Box<[u8]>>>;
 
     /// Makes a marker and locks it; `None` if there is one already.
     fn make_marker(
         &mut self,
-        directory: &Self::Directory,
+        at: &DirectoryOf<Self>,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Result<Option<Self::Lock>, Self::Error>;
+    ) -> Tried<Option<Self::Lock>>;
 
     /// Reads a marker and locks it; `None` if what is there, or is not there, cannot be one.
     fn read_marker(
         &mut self,
-        directory: &Self::Directory,
+        at: &DirectoryOf<Self>,
         name: &str,
-    ) -> Result<Option<FoundMarker<Self::Lock>>, Self::Error>;
+    ) -> Tried<Option<FoundMarker<Self::Lock>>>;
 
     /// Writes another text over that of a marker, in place: that needs no room.
     fn rewrite_marker(
         &mut self,
-        directory: &Self::Directory,
+        at: &DirectoryOf<Self>,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Result<(), Self::Error>;
+    ) -> Tried<()>;
 
     /// Puts a marker into the place of another one; `false` if it was not `lock`'s that was moved.
     fn replace_marker(
         &mut self,
-        directory: &Self::Directory,
+        at: &DirectoryOf<Self>,
         from: &str,
         to: &str,
         lock: &Self::Lock,
-    ) -> Result<bool, Self::Error>;
+    ) -> Tried<bool>;
 
     /// Removes a file or a link.
-    fn remove_file(&mut self, parent: &Self::Directory, name: &str) -> Result<(), Self::Error>;
+    fn remove_file(&mut self, parent: &DirectoryOf<Self>, name: &str) -> Tried<()>;
 
-    /// Removes a directory in which there is nothing.
-    fn remove_directory(&mut self, parent: &Self::Directory, name: &str)
-    -> Result<(), Self::Error>;
-
-    /// The same, of a directory in which files were open a moment ago.
-    fn remove_emptied(&mut self, parent: &Self::Directory, name: &str) -> Result<(), Self::Error> {
-        self.remove_directory(parent, name)
-    }
+    /// Removes a directory in which there is nothing; `was_used` if files in it may have been
+    /// open a moment ago.
+    fn remove_directory(
+        &mut self,
+        parent: &DirectoryOf<Self>,
+        name: &str,
+        was_used: bool,
+    ) -> Tried<()>;
 
     /// Removes everything in a directory but the entry `keep`.
-    fn empty_but(&mut self, directory: &Self::Directory, keep: &str) -> Result<(), Self::Error>;
+    fn empty_but(&mut self, at: &DirectoryOf<Self>, keep: &str) -> Tried<()>;
+
+    /// Shows the entries whose names are wanted, until `each` has seen enough and says so.
+    fn list(
+        &mut self,
+        at: &DirectoryOf<Self>,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+        each: &mut dyn FnMut(&[u8], Self::Entry) -> bool,
+    ) -> Tried<()>;
+
+    /// Whether the entry is a directory.
+    fn is_directory(entry: Self::Entry) -> bool;
+
+    /// Opens a directory that was listed; `None` if it is gone.
+    fn enter(
+        &mut self,
+        parent: &DirectoryOf<Self>,
+        name: &[u8],
+        entry: Self::Entry,
+    ) -> Tried<Option<DirectoryOf<Self>>>;
+
+    /// Removes names; the first that is a directory's with something in it.
+    fn remove_names(&mut self, parent: &DirectoryOf<Self>, names: &[Name]) -> Tried<Option<usize>>;
 
     /// Waits.
-    fn pause(&mut self, pause: Duration) -> Result<(), Self::Error>;
+    fn pause(&mut self, pause: Duration) -> Tried<()>;
+}
 
-    /// Whether the file system has no room for what was to be made.
-    fn is_full(error: &Self::Error) -> bool;
-
-    /// Whether a directory that was there is gone, or only its handle.
-    fn is_stale(error: &Self::Error) -> bool;
-
-    /// An error with its place.
-    fn refused(error: Self::Error, step: Step, at: &At<'_>) -> RunError;
+/// A name, and whether it is a directory's.
+#[derive(Debug)]
+pub(crate) struct Name {
+    pub name: Box<[u8]>,
+    pub is_directory: bool,
 }
 
 /// What has a name.
 #[derive(Debug)]
-pub(crate) enum Found<D> {
+pub(crate) enum Found<H> {
     /// Nothing.
     Nothing,
     /// A directory.
-    Directory(D),
+    Directory(Directory<H>),
     /// Anything else, such as a link to a directory.
     Other,
 }
@@ -127,10 +211,11 @@ pub(crate) struct FoundMarker<L> {
 }
 
 impl<L> FoundMarker<L> {
-    /// Whether another descriptor has locked it: a run that has just made it, and not written
-    /// it yet, may be known by nothing else.
-    pub fn is_locked_by_another(&self) -> bool {
-        self.holder == LockHolder::Other
+    /// The owner of the directory at `path`; `None` if it is not a marker of ours. A run that has
+    /// just made its marker, and not written it yet, is known by its lock alone.
+    pub fn owner(&self, path: &str) -> Option<Owner> {
+        let is_locked = self.holder == LockHolder::Other;
+        Owner::read(path, &self.text).or_else(|| is_locked.then(|| Owner::unknown(path)))
     }
 }
 
@@ -147,22 +232,6 @@ pub(crate) enum Step {
     RemoveFile,
     RemoveDirectory,
     Empty,
-}
-
-/// Where something was tried, for errors.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct At<'a> {
-    /// The path.
-    pub path: &'a str,
-    /// What for.
-    pub purpose: Purpose,
-}
-
-impl<'a> At<'a> {
-    /// The error of a step there.
-    pub fn failed<T: Tree>(self, step: Step) -> impl Fn(T::Error) -> RunError + 'a {
-        move |error| T::refused(error, step, &self)
-    }
 }
 
 /// A path with another component.

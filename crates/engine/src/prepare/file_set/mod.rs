@@ -5,14 +5,12 @@
 //! | `places` | where each object is in the file table and on the server |
 //! | `survey` | what is there already, and right |
 //! | `making`, `writing` | the calls that make the rest |
-//! | `removal` | how names are removed |
 //!
 //! What a set consists of is `filestone_model::file_set`'s. The layout of the tree, and what
 //! is checked of it, is in docs/reference/file-set.md.
 
 mod making;
 mod places;
-mod removal;
 mod survey;
 mod writing;
 
@@ -21,7 +19,11 @@ use crate::driver::Endpoint;
 use crate::driver::window::Window;
 use crate::error::RunError;
 use crate::nfs3::{Nfs, Session};
+use crate::workspace::Purpose;
+use crate::workspace::nfs::NfsTree;
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
+use crate::workspace::set_removal;
+use crate::workspace::tree::Directory;
 use filestone_model::file_set::{Changing, ClientSet, Layout, Recipe, file_name};
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::operation::OpKind;
@@ -31,7 +33,6 @@ use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
 use making::{Making, Progress, Step};
 use places::{Part, Places};
-use removal::Remover;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use survey::Findings;
@@ -73,10 +74,13 @@ pub struct FileSet {
     claims: Claims,
 }
 
+/// A set's directory on a server.
+pub(super) type ClaimedSet = SetDirectory<Handle, ()>;
+
 /// The directories that this process has claimed.
 #[derive(Debug, Default)]
 struct Claims {
-    homes: Vec<SetDirectory<Nfs>>,
+    homes: Vec<ClaimedSet>,
 }
 
 /// Finds, checks and completes the file set, or makes it.
@@ -196,12 +200,11 @@ fn complete(
     sign.go_on()?;
     let mut nfs = connect(session, sign)?;
     let mut window = window(session, sign)?;
-    let mut remover = Remover {
+    let mut tree = NfsTree {
         nfs: &mut nfs,
-        window: &mut window,
-        sign,
+        window: Some(&mut window),
     };
-    let home_of_root = claims.claim(&mut remover, order, observer)?;
+    let home_of_root = claims.claim(&mut tree, order, observer)?;
     let mut builder = Builder {
         places: Places::new(order.layout, order.kinds, &claims.homes, &home_of_root),
         findings: Findings::default(),
@@ -211,14 +214,18 @@ fn complete(
             0 => TRANSFER_UNKNOWN,
             bytes => bytes.min(TRANSFER_MAX) as u32,
         },
-        remover,
+        tree,
         observer,
         steps_files_done: 0,
     };
     builder.build()?;
     let totals = order.layout.totals();
     let record = FileSetRecord {
-        paths: claims.homes.iter().map(|home| home.path.clone()).collect(),
+        paths: claims
+            .homes
+            .iter()
+            .map(|home| home.directory.path.clone())
+            .collect(),
         files: totals.files,
         bytes: totals.bytes,
         working_files: totals.working_files,
@@ -245,7 +252,7 @@ impl Claims {
     /// another recipe are removed.
     fn claim(
         &mut self,
-        remover: &mut Remover<'_>,
+        tree: &mut NfsTree<'_>,
         order: &Order<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Vec<usize>, RunError> {
@@ -258,16 +265,23 @@ impl Claims {
                 home_of_root.push(home);
                 continue;
             }
-            let (nfs, name) = (&mut *remover.nfs, &order.plan.name);
-            let other = OtherRecipe::TakeOver;
-            let (home, has_other) = SetDirectory::claim(nfs, *root, path, name, &recipe, other)?;
+            let parent = Directory {
+                handle: *root,
+                path: path.clone(),
+                purpose: Purpose::FileSet,
+            };
+            let (name, other) = (&order.plan.name, OtherRecipe::TakeOver);
+            let (home, has_other) = SetDirectory::claim(tree, parent, name, &recipe, other)?;
             seen.push(*root);
             home_of_root.push(self.homes.len());
             self.homes.push(home);
             if let Some(home) = self.homes.last().filter(|_| has_other) {
-                observer.preparing(&format!("removing another file set in {}", home.path));
-                remover.empty(&home.path, &home.directory)?;
-                home.enter_recipe(remover.nfs, &recipe)?;
+                observer.preparing(&format!(
+                    "removing another file set in {}",
+                    home.directory.path
+                ));
+                set_removal::empty(tree, &home.directory)?;
+                home.enter_recipe(tree, &recipe)?;
             }
         }
         Ok(home_of_root)
@@ -275,7 +289,7 @@ impl Claims {
 
     /// Where the first of the claimed directories is.
     fn path(&self) -> Option<String> {
-        self.homes.first().map(|home| home.path.clone())
+        self.homes.first().map(|home| home.directory.path.clone())
     }
 
     /// Gives all claims up; within `limit` if the run has been stopped.
@@ -294,7 +308,8 @@ impl Claims {
             // One that fails does not keep the others.
             let mut result = Ok(());
             for home in &self.homes {
-                result = result.and(home.give_up(&mut nfs));
+                let given_up = home.give_up(&mut NfsTree::new(&mut nfs));
+                result = result.and(given_up.map_err(RunError::from));
             }
             result
         })
@@ -308,7 +323,7 @@ struct Builder<'a> {
     made: u64,
     pattern: Vec<u8>,
     transfer: u32,
-    remover: Remover<'a>,
+    tree: NfsTree<'a>,
     observer: &'a mut dyn Observer,
     steps_files_done: u64,
 }
@@ -317,10 +332,15 @@ impl Builder<'_> {
     /// From the clients' directories down to what is in them. What was not there is made
     /// before anything is looked for in it, and then nothing needs to be looked for.
     fn build(&mut self) -> Result<(), RunError> {
-        let paths: Vec<&str> = self.places.homes.iter().map(|home| &*home.path).collect();
+        let paths: Vec<&str> = self
+            .places
+            .homes
+            .iter()
+            .map(|home| &*home.directory.path)
+            .collect();
         self.observer
             .preparing(&format!("checking the file set in {}", paths.join(", ")));
-        survey::find_clients(&mut self.remover, &mut self.places, &mut self.findings)?;
+        survey::find_clients(&mut self.tree, &mut self.places, &mut self.findings)?;
         let clients = 0..self.places.layout.clients();
         let roots = clients
             .clone()
@@ -334,7 +354,7 @@ impl Builder<'_> {
         for (client, is_old) in clients.zip(old_roots) {
             if is_old {
                 let (places, findings) = (&mut self.places, &mut self.findings);
-                survey::find_directories(&mut self.remover, places, findings, client)?;
+                survey::find_directories(&mut self.tree, places, findings, client)?;
             }
         }
         let directories = self.directories();
@@ -344,7 +364,7 @@ impl Builder<'_> {
         for (directory, is_old) in directories.into_iter().zip(is_old) {
             let (places, findings) = (&mut self.places, &mut self.findings);
             match is_old {
-                true => survey::find_contents(&mut self.remover, places, findings, directory)?,
+                true => survey::find_contents(&mut self.tree, places, findings, directory)?,
                 false => survey::all_spares(places, findings, directory),
             }
         }
@@ -399,7 +419,7 @@ impl Builder<'_> {
             observer: &mut *self.observer,
             path: homes
                 .first()
-                .map(|home| home.path.clone())
+                .map(|home| home.directory.path.clone())
                 .unwrap_or_default(),
             files_done: self.steps_files_done,
             files: self.places.layout.totals().files,
@@ -407,7 +427,7 @@ impl Builder<'_> {
         };
         let data = (self.pattern.as_slice(), self.transfer);
         let mut making = Making::new(&mut self.places, steps, data, progress);
-        let result = self.remover.window.run(&mut making);
+        let result = self.tree.run(&mut making);
         self.made += making.made;
         result
     }
@@ -460,15 +480,14 @@ impl Claims {
     fn remove_all(&mut self, session: &Session, sign: &Cancellation) -> Result<(), RunError> {
         let mut nfs = connect(session, sign)?;
         let mut window = window(session, sign)?;
+        let tree = &mut NfsTree {
+            nfs: &mut nfs,
+            window: Some(&mut window),
+        };
         while let Some(home) = self.homes.last_mut() {
-            home.check_ours(&mut nfs)?;
-            let mut remover = Remover {
-                nfs: &mut nfs,
-                window: &mut window,
-                sign,
-            };
-            remover.empty(&home.path, &home.directory)?;
-            home.remove(&mut nfs)?;
+            home.check_ours(tree)?;
+            set_removal::empty(tree, &home.directory)?;
+            home.remove(tree)?;
             self.homes.pop();
         }
         Ok(())

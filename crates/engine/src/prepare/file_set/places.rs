@@ -4,9 +4,9 @@
 //! directories of its data files, those in which names come and go, the data files, the
 //! symbolic links. Names that come and go have no place in it.
 
-use crate::nfs3::calls::Nfs;
-use crate::workspace::set_directory::SetDirectory;
-use crate::workspace::tree::join;
+use super::ClaimedSet;
+use crate::workspace::Purpose;
+use crate::workspace::tree::{Directory, join};
 use filestone_model::file_set::{
     Changing, ChangingDirectories, ClientSet, FILES_PER_DIRECTORY, Layout, client_directory,
     file_name, files_directory, link_name,
@@ -38,7 +38,7 @@ pub struct Places<'a> {
     pub changing: Vec<Changing>,
     /// Those of them in which names come and go.
     pub changed: Vec<Changing>,
-    pub homes: &'a [SetDirectory<Nfs>],
+    pub homes: &'a [ClaimedSet],
     /// Which home each of the given directories has.
     pub home_of_root: &'a [usize],
     links: u32,
@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
     pub fn new(
         layout: &'a Layout,
         kinds: &[OpKind],
-        homes: &'a [SetDirectory<Nfs>],
+        homes: &'a [ClaimedSet],
         home_of_root: &'a [usize],
     ) -> Self {
         let all = Changing::ALL.into_iter();
@@ -176,7 +176,7 @@ impl<'a> Places<'a> {
         match self.parent_part(part) {
             None => self
                 .home(client)
-                .map_or(Handle::EMPTY, |home| home.directory),
+                .map_or(Handle::EMPTY, |home| home.directory.handle),
             Some(parent) => self.handle(self.index(client, parent)),
         }
     }
@@ -213,10 +213,21 @@ impl<'a> Places<'a> {
         while let Some(parent) = parts.last().and_then(|part| self.parent_part(*part)) {
             parts.push(parent);
         }
-        let home = self.home(client).map_or("", |home| home.path.as_str());
+        let home = self
+            .home(client)
+            .map_or("", |home| home.directory.path.as_str());
         parts.iter().rev().fold(home.to_owned(), |path, part| {
             join(&path, self.name_of(client, *part).as_bytes())
         })
+    }
+
+    /// A directory of the table, to be listed.
+    pub fn directory(&self, index: u32) -> Directory<Handle> {
+        Directory {
+            handle: self.handle(index),
+            path: self.path(index),
+            purpose: Purpose::FileSet,
+        }
     }
 
     /// The index of a client's directory's home.
@@ -226,7 +237,7 @@ impl<'a> Places<'a> {
         home.copied().unwrap_or_default()
     }
 
-    fn home(&self, client: u32) -> Option<&SetDirectory<Nfs>> {
+    fn home(&self, client: u32) -> Option<&ClaimedSet> {
         self.homes.get(self.home_index(client))
     }
 

@@ -1,11 +1,11 @@
 //! What of a set is there already, and right.
 
 use super::places::{Part, Places};
-use super::removal::{Remover, not_listed};
 use crate::error::RunError;
+use crate::workspace::nfs::NfsTree;
 use crate::workspace::nfs::listing::Object;
-use crate::workspace::set_removal::{self, Located};
-use crate::workspace::tree::join;
+use crate::workspace::set_removal;
+use crate::workspace::tree::{Directory, Tree};
 use filestone_model::file_set::{
     Changing, FILES_PER_DIRECTORY, client_of, file_of, files_directory_of, link_of,
 };
@@ -51,7 +51,7 @@ fn expect(object: &Object, file_type: FileType, path: impl Fn() -> String) -> Re
 
 /// Looks for the directories of the clients.
 pub fn find_clients(
-    remover: &mut Remover<'_>,
+    tree: &mut NfsTree<'_>,
     places: &mut Places<'_>,
     findings: &mut Findings,
 ) -> Result<(), RunError> {
@@ -60,8 +60,7 @@ pub fn find_clients(
         let mut seen = Vec::new();
         let most = clients as usize;
         list(
-            remover,
-            &home.path,
+            tree,
             &home.directory,
             |name| client_of(name).is_some_and(|client| client < clients),
             |name, object| {
@@ -82,7 +81,7 @@ pub fn find_clients(
 
 /// Looks for the directories in the directory of a client.
 pub fn find_directories(
-    remover: &mut Remover<'_>,
+    tree: &mut NfsTree<'_>,
     places: &mut Places<'_>,
     findings: &mut Findings,
     client: u32,
@@ -101,9 +100,8 @@ pub fn find_directories(
     let mut seen = Vec::new();
     let most = directories as usize + places.changing.len();
     list(
-        remover,
-        &places.path(root),
-        &places.handle(root),
+        tree,
+        &places.directory(root),
         |name| part_of(name).is_some(),
         |name, object| {
             if seen.len() < 2 * most {
@@ -119,7 +117,7 @@ pub fn find_directories(
 
 /// Looks for what is in one of these directories, and takes surplus names away.
 pub fn find_contents(
-    remover: &mut Remover<'_>,
+    tree: &mut NfsTree<'_>,
     places: &mut Places<'_>,
     findings: &mut Findings,
     index: u32,
@@ -135,7 +133,7 @@ pub fn find_contents(
                 let file = file_of(name).filter(|file| (first..end).contains(file))?;
                 Some(Part::File(file))
             };
-            find_parts(remover, places, findings, (index, client), part_of)
+            find_parts(tree, places, findings, (index, client), part_of)
         }
         (client, Part::Changing(changing)) => {
             if changing == Changing::SymbolicLinks {
@@ -144,10 +142,10 @@ pub fn find_contents(
                     let link = link_of(name).filter(|link| *link < links)?;
                     Some(Part::Link(link))
                 };
-                find_parts(remover, places, findings, (index, client), part_of)?;
+                find_parts(tree, places, findings, (index, client), part_of)?;
             }
             match places.changed.contains(&changing) {
-                true => find_spares(remover, places, findings, (index, client, changing)),
+                true => find_spares(tree, places, findings, (index, client, changing)),
                 false => Ok(()),
             }
         }
@@ -156,7 +154,7 @@ pub fn find_contents(
 }
 
 fn find_parts(
-    remover: &mut Remover<'_>,
+    tree: &mut NfsTree<'_>,
     places: &mut Places<'_>,
     findings: &mut Findings,
     (directory, client): (u32, u32),
@@ -164,11 +162,9 @@ fn find_parts(
 ) -> Result<(), RunError> {
     let mut seen = Vec::new();
     let most = FILES_PER_DIRECTORY.max(places.links()) as usize;
-    let (path, handle) = (places.path(directory), places.handle(directory));
     list(
-        remover,
-        &path,
-        &handle,
+        tree,
+        &places.directory(directory),
         |name| part_of(name).is_some(),
         |name, object| {
             if seen.len() < 2 * most {
@@ -219,20 +215,16 @@ fn file_type_of(changing: Changing) -> FileType {
 
 /// Looks for the names that are there at the start, and takes away what a run has left besides.
 fn find_spares(
-    remover: &mut Remover<'_>,
+    tree: &mut NfsTree<'_>,
     places: &Places<'_>,
     findings: &mut Findings,
     (index, client, changing): (u32, u32, Changing),
 ) -> Result<(), RunError> {
-    let (path, handle) = (places.path(index), places.handle(index));
     let wanted = places.layout.spare_names();
     let mut is_there = vec![false; wanted as usize];
-    let at = Located {
-        directory: &handle,
-        path: &path,
-    };
+    let at = places.directory(index);
     let is_ours = |name: &[u8]| changing.number_of(name).is_some();
-    set_removal::remove_each(remover, &at, &is_ours, |name, object| {
+    set_removal::remove_each(tree, &at, &is_ours, |name, object| {
         let number = changing.number_of(name);
         let number = number.and_then(|number| usize::try_from(number).ok());
         let spare = number.and_then(|number| is_there.get_mut(number));
@@ -273,26 +265,22 @@ pub fn all_spares(places: &Places<'_>, findings: &mut Findings, index: u32) {
 }
 
 fn list(
-    remover: &mut Remover<'_>,
-    path: &str,
-    handle: &Handle,
+    tree: &mut NfsTree<'_>,
+    at: &Directory<Handle>,
     is_ours: impl Fn(&[u8]) -> bool,
     mut each: impl FnMut(&[u8], &Object),
 ) -> Result<(), RunError> {
-    remover.sign.go_on()?;
-    let nfs = &mut remover.nfs;
-    nfs.each_object(handle, is_ours, |name, object| {
-        each(name, object);
+    Ok(tree.list(at, &is_ours, &mut |name, object| {
+        each(name, &object);
         false
-    })
-    .map_err(not_listed(path))
+    })?)
 }
 
 impl Spare {
     /// Its path, for errors.
     pub fn path(&self, places: &Places<'_>) -> String {
         let directory = places.index(self.client, Part::Changing(self.changing));
-        join(&places.path(directory), self.name().as_bytes())
+        places.directory(directory).at(self.name())
     }
 
     /// Its name.

@@ -10,7 +10,6 @@ use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::workspace::local::{self, LocalTree, deletion};
 use crate::workspace::test_directory::{self, BESIDE, CLIENTS, MARKER, TestDirectory};
-use crate::workspace::tree::At;
 use crate::workspace::{Beside, ClaimError, Owner, Purpose};
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::LeftOverPolicy;
@@ -37,7 +36,7 @@ const STATX_DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 #[derive(Debug)]
 pub struct LocalSite {
     directory: PathBuf,
-    claim: TestDirectory<LocalTree>,
+    claim: TestDirectory<OwnedFd, OwnedFd>,
     /// The file system that it is on.
     device: u64,
     options: LocalOptions,
@@ -62,32 +61,32 @@ pub fn remove_left_over_beside(
     policy: LeftOverPolicy,
     beside: Beside,
 ) -> Result<Option<Owner>, RunError> {
-    let path = directory.to_string_lossy();
-    let root = local::open(directory, &at(&path))?;
-    test_directory::remove_left_over(&mut LocalTree, &root, &path, policy, beside)
-}
-
-fn at(path: &str) -> At<'_> {
-    let purpose = Purpose::Replay;
-    At { path, purpose }
+    let root = local::open(directory, Purpose::Replay)?;
+    Ok(test_directory::remove_left_over(
+        &mut LocalTree,
+        &root,
+        policy,
+        beside,
+    )?)
 }
 
 fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
-    local::refused(&at(&path.to_string_lossy()), errno, doing)
+    let path = path.to_string_lossy().into_owned();
+    local::refused(path, Purpose::Replay, errno, doing)
 }
 
 impl LocalSite {
     /// Claims `directory`: makes `clients` in it, or beside one of another program's, and
     /// sees whether the file system can do what the options ask for.
     pub fn claim(directory: &Path, options: LocalOptions) -> Result<Self, RunError> {
-        let root = local::open(directory, &at(&directory.to_string_lossy()))?;
+        let mut root = local::open(directory, Purpose::Replay)?;
         // Extended attributes are read by absolute path.
         let directory = std::fs::canonicalize(directory).map_err(|source| RunError::System {
             what: format!("find out where {} is", directory.display()),
             source,
         })?;
-        let path = directory.to_string_lossy();
-        let claim = TestDirectory::claim(&mut LocalTree, root, &path, options.beside)?;
+        root.path = directory.to_string_lossy().into_owned();
+        let claim = TestDirectory::claim(&mut LocalTree, root, options.beside)?;
         let mut site = Self {
             directory: match claim.is_beside() {
                 true => directory.join(BESIDE),
@@ -147,7 +146,7 @@ impl LocalSite {
     }
 
     fn probe(&mut self) -> Result<(), RunError> {
-        self.device = rustix::fs::fstat(&self.claim.clients)
+        self.device = rustix::fs::fstat(&self.claim.clients.handle)
             .map_err(|errno| refused(&self.directory, errno, "looking at it"))?
             .st_dev;
         let path = || self.directory.to_string_lossy().into_owned();
@@ -160,7 +159,7 @@ impl LocalSite {
             })?;
         }
         if self.options.direct {
-            let unit = direct_unit(&self.claim.clients);
+            let unit = direct_unit(&self.claim.clients.handle);
             let path = path();
             self.direct_unit = Some(unit.map_err(|errno| ClaimError::NoDirect { path, errno })?);
         }
@@ -212,7 +211,7 @@ impl Site for LocalSite {
         // A descriptor of its own: clients that share one share its reference
         // count, and with it a cache line.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::openat(&self.claim.root, c".", flags, Mode::empty())
+        let root = rustix::fs::openat(&self.claim.root.handle, c".", flags, Mode::empty())
             .map_err(|errno| refused(&self.directory, errno, "opening it"))?;
         Ok(LocalLayer {
             client,
@@ -234,21 +233,24 @@ impl Site for LocalSite {
     fn clean_up(&self, client: u32, layer: &mut LocalLayer) -> Result<(), LayerLost> {
         layer.end_pass()?;
         let name = format!("client{client}");
-        deletion::remove_tree(self.claim.clients.as_fd(), name.as_bytes(), self.device).map_err(
-            |error| LayerLost {
-                what: format!(
-                    "{}: {error}",
-                    self.directory.join(CLIENTS).join(name).display()
-                ),
-            },
+        deletion::remove_tree(
+            self.claim.clients.handle.as_fd(),
+            name.as_bytes(),
+            self.device,
         )
+        .map_err(|error| LayerLost {
+            what: format!(
+                "{}: {error}",
+                self.directory.join(CLIENTS).join(name).display()
+            ),
+        })
     }
 
     fn release(mut self, trees: Trees) -> Result<(), RunError> {
         self.is_held = false;
         match trees {
             Trees::Remove => self.remove(),
-            Trees::Keep => self.claim.give_up(&mut LocalTree),
+            Trees::Keep => Ok(self.claim.give_up(&mut LocalTree)?),
         }
     }
 }

@@ -11,8 +11,9 @@ use crate::nfs3::mount::{self, Caller, Mounted};
 use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::workspace::error::NEVER_EMPTY;
+use crate::workspace::nfs::NfsTree;
 use crate::workspace::test_directory::{self, CLIENTS, TestDirectory};
-use crate::workspace::tree::{At, Step, Tree};
+use crate::workspace::tree::{Directory, Step};
 use crate::workspace::{Owner, Purpose};
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::load::Status;
@@ -37,7 +38,7 @@ pub struct Nfs3Site {
     lock_manager: Option<Dial>,
     credentials: Credentials,
     options: Nfs3Options,
-    claim: TestDirectory<Nfs>,
+    claim: TestDirectory<Handle, ()>,
     transfers: Transfers,
     target: Target,
     /// Ends what is still being prepared.
@@ -111,12 +112,12 @@ fn open(endpoint: Endpoint) -> Result<RpcConnection, RunError> {
 }
 
 /// What the server takes at once, as FSINFO says.
-fn transfers(nfs: &mut Nfs, root: &Handle, path: &str) -> Result<Transfers, RunError> {
+fn transfers(nfs: &mut Nfs, root: &Directory<Handle>) -> Result<Transfers, RunError> {
     let told = |bytes: u32| match bytes {
         0 => TRANSFER_UNKNOWN,
         bytes => bytes.min(TRANSFER_MAX),
     };
-    match nfs.file_system_info(root) {
+    match nfs.file_system_info(&root.handle) {
         Ok(info) => Ok(Transfers {
             read: told(info.rtmax),
             write: told(info.wtmax),
@@ -125,7 +126,7 @@ fn transfers(nfs: &mut Nfs, root: &Handle, path: &str) -> Result<Transfers, RunE
             read: TRANSFER_UNKNOWN,
             write: TRANSFER_UNKNOWN,
         }),
-        Err(failure) => Err(Nfs::refused(failure, Step::Find, &at(path))),
+        Err(failure) => Err(root.failed(Step::Find)(failure).into()),
     }
 }
 
@@ -196,9 +197,10 @@ impl Nfs3Site {
         let mut reached = reach(target, built_in, options.timeout, &retry)?;
         let lock_manager = lock_manager(target, &options, &reached.dial, sign)?;
         sign.go_on()?;
-        let (root, path) = (reached.mounted.handle, target.path.as_str());
-        let transfers = transfers(&mut reached.nfs, &root, path)?;
-        let claim = TestDirectory::claim(&mut reached.nfs, root, path, options.beside)?;
+        let root = root(reached.mounted.handle, &target.path);
+        let transfers = transfers(&mut reached.nfs, &root)?;
+        let tree = &mut NfsTree::new(&mut reached.nfs);
+        let claim = TestDirectory::claim(tree, root, options.beside)?;
         Ok(Self {
             claim,
             transfers,
@@ -249,8 +251,14 @@ pub(crate) fn remove_left_over_until(
 ) -> Result<Option<Owner>, RunError> {
     let retry = options.retry(sign);
     let mut reached = reach(target, built_in, options.timeout, &retry)?;
-    let (nfs, root) = (&mut reached.nfs, reached.mounted.handle);
-    test_directory::remove_left_over(nfs, &root, &target.path, policy, options.beside)
+    let root = root(reached.mounted.handle, &target.path);
+    let tree = &mut NfsTree::new(&mut reached.nfs);
+    Ok(test_directory::remove_left_over(
+        tree,
+        &root,
+        policy,
+        options.beside,
+    )?)
 }
 
 impl Site for Nfs3Site {
@@ -279,8 +287,8 @@ impl Site for Nfs3Site {
         let nfs = open(endpoint).map(Nfs)?;
         let options = self.options.of_client(client);
         let place = Place {
-            root: self.claim.root,
-            clients: self.claim.clients,
+            root: self.claim.root.handle,
+            clients: self.claim.clients.handle,
             transfers: self.transfers,
         };
         Ok(Nfs3Layer::new(client, nfs, locks, place, options))
@@ -300,7 +308,7 @@ impl Site for Nfs3Site {
                 what: format!(
                     "{}:{}/{CLIENTS}/client{client}: {}",
                     self.dial.address,
-                    self.claim.path.trim_end_matches('/'),
+                    self.claim.root.path.trim_end_matches('/'),
                     in_words(status)
                 ),
             },
@@ -311,16 +319,21 @@ impl Site for Nfs3Site {
         // A connection of its own: one from before a long run may be gone.
         let host = self.credentials.machine_name.clone();
         let mut nfs = open(self.endpoint(host, &self.clean_up_sign)).map(Nfs)?;
+        let tree = &mut NfsTree::new(&mut nfs);
         match trees {
-            Trees::Remove => self.claim.remove(&mut nfs),
-            Trees::Keep => self.claim.give_up(&mut nfs),
+            Trees::Remove => Ok(self.claim.remove(tree)?),
+            Trees::Keep => Ok(self.claim.give_up(tree)?),
         }
     }
 }
 
-fn at(path: &str) -> At<'_> {
-    let purpose = Purpose::Replay;
-    At { path, purpose }
+/// The directory under test.
+fn root(handle: Handle, path: &str) -> Directory<Handle> {
+    Directory {
+        handle,
+        path: path.into(),
+        purpose: Purpose::Replay,
+    }
 }
 
 fn in_words(status: Status) -> String {

@@ -9,8 +9,10 @@ pub(crate) mod nfs_mount;
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
-use super::set_removal::{Located, Name, SetTree};
-use super::tree::{At, DIRECTORY_MODE, FILE_MODE, Found, FoundMarker, Step, Tree};
+use super::tree::{
+    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, Name, RefusalKind, Refused, Step,
+    Tree, Tried,
+};
 use crate::error::RunError;
 use deletion::NotRemoved;
 use listing::{Listing, is_dot};
@@ -36,29 +38,30 @@ const MARKER_FLAGS: OFlags = OFlags::RDWR
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LocalTree;
 
-/// How a tree of this host refuses.
-#[derive(Debug)]
-pub(crate) enum LocalError {
-    System(Errno),
-    NotRemoved(NotRemoved),
-}
+/// A directory of this host.
+type LocalDirectory = Directory<OwnedFd>;
 
-impl From<Errno> for LocalError {
-    fn from(errno: Errno) -> Self {
-        Self::System(errno)
+/// Opens a directory that the user has named: the one name that may be a link.
+pub(crate) fn open(directory: &Path, purpose: Purpose) -> Tried<LocalDirectory> {
+    let path = directory.to_string_lossy().into_owned();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::open(directory, flags, Mode::empty()) {
+        Ok(handle) => Ok(Directory {
+            handle,
+            path,
+            purpose,
+        }),
+        Err(errno) => Err(refused(path, purpose, errno, "opening it").into()),
     }
 }
 
-/// Opens a directory that the user has named: the one name that may be a link.
-pub(crate) fn open(directory: &Path, at: &At<'_>) -> Result<OwnedFd, RunError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(directory, flags, Mode::empty())
-        .map_err(|errno| refused(at, errno, "opening it"))
-}
-
 /// A refusal of the operating system.
-pub(crate) fn refused(at: &At<'_>, errno: Errno, doing: &'static str) -> RunError {
-    let (path, purpose) = (at.path.into(), at.purpose);
+pub(crate) fn refused(
+    path: String,
+    purpose: Purpose,
+    errno: Errno,
+    doing: &'static str,
+) -> RunError {
     ClaimError::System {
         path,
         doing,
@@ -66,6 +69,49 @@ pub(crate) fn refused(at: &At<'_>, errno: Errno, doing: &'static str) -> RunErro
         purpose,
     }
     .into()
+}
+
+fn kind_of(errno: Errno) -> RefusalKind {
+    match errno {
+        Errno::NOSPC | Errno::DQUOT => RefusalKind::Full,
+        Errno::STALE => RefusalKind::Stale,
+        Errno::NOTEMPTY | Errno::EXIST => RefusalKind::NotEmpty,
+        _ => RefusalKind::Other,
+    }
+}
+
+impl LocalDirectory {
+    /// The error of a step in it.
+    fn failed(&self, step: Step) -> impl Fn(Errno) -> Refused + use<> {
+        self.failed_at(self.path.clone(), step)
+    }
+
+    /// The error of a step about something in it.
+    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Errno) -> Refused + use<> {
+        self.failed_at(self.at(name), step)
+    }
+
+    fn failed_at(&self, path: String, step: Step) -> impl Fn(Errno) -> Refused + use<> {
+        let purpose = self.purpose;
+        move |errno| Refused {
+            kind: kind_of(errno),
+            error: refused(path.clone(), purpose, errno, doing(step)),
+        }
+    }
+
+    fn not_removed(&self, why: &NotRemoved) -> Refused {
+        let (path, why) = (self.path.clone(), why.to_string());
+        ClaimError::NotRemoved { path, why }.into()
+    }
+
+    /// Why no directory was made in it.
+    fn makes_none(&self, errno: Errno) -> Refused {
+        if errno == Errno::NOENT {
+            let path = self.path.clone();
+            return ClaimError::NoFiles { path }.into();
+        }
+        self.failed(Step::MakeDirectory)(errno)
+    }
 }
 
 /// Whether the open file has this name in the directory.
@@ -105,174 +151,55 @@ fn write(file: &OwnedFd, text: &str) -> Result<(), Errno> {
     rustix::fs::fsync(file)
 }
 
-fn gone(removed: Result<(), Errno>) -> Result<(), LocalError> {
+fn gone(removed: Result<(), Errno>) -> Result<(), Errno> {
     match removed {
         Err(Errno::NOENT) => Ok(()),
-        removed => removed.map_err(LocalError::System),
+        removed => removed,
     }
 }
 
-impl Tree for LocalTree {
-    type Directory = OwnedFd;
-    type Lock = OwnedFd;
-    type Error = LocalError;
-
-    fn make_directory(
-        &mut self,
-        parent: &OwnedFd,
-        name: &str,
-    ) -> Result<Option<OwnedFd>, LocalError> {
-        match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
-            Err(Errno::EXIST) => Ok(None),
-            made => {
-                made?;
-                let directory = rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())?;
-                Ok(Some(directory))
-            }
-        }
+fn make_directory(parent: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
+    match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
+        Err(Errno::EXIST) => return Ok(None),
+        made => made?,
     }
+    rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()).map(Some)
+}
 
-    fn find(&mut self, parent: &OwnedFd, name: &str) -> Result<Found<OwnedFd>, LocalError> {
-        match rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()) {
-            Err(Errno::NOENT) => Ok(Found::Nothing),
-            Err(Errno::NOTDIR | Errno::LOOP) => Ok(Found::Other),
-            opened => Ok(Found::Directory(opened?)),
-        }
+fn make_marker(
+    directory: &OwnedFd,
+    name: &str,
+    marker: &Marker<'_>,
+) -> Result<Option<OwnedFd>, Errno> {
+    let flags = MARKER_FLAGS | OFlags::CREATE | OFlags::EXCL;
+    let mode = Mode::from_raw_mode(FILE_MODE);
+    let file = match rustix::fs::openat(directory, name, flags, mode) {
+        Err(Errno::EXIST) => return Ok(None),
+        opened => opened?,
+    };
+    let holder = lock(&file)?;
+    if holder == LockHolder::Other {
+        return Ok(None);
     }
+    write(&file, &marker.text(holder == LockHolder::Us))?;
+    // Where nothing is locked, another run may have taken it for one that was cut off.
+    Ok(is_at(directory, &file, name)?.then_some(file))
+}
 
-    fn first_name(
-        &mut self,
-        directory: &OwnedFd,
-        known: &[&str],
-    ) -> Result<Option<Box<[u8]>>, LocalError> {
-        let mut first = None;
-        rustix::fs::seek(directory, SeekFrom::Start(0))?;
-        Listing::new().read(directory.as_fd(), |name, _| {
-            let is_known = known.iter().any(|known| known.as_bytes() == name);
-            // What was removed while it was open goes by itself.
-            if is_dot(name) || is_known || nfs_mount::is_still_open(name) {
-                return ControlFlow::Continue(());
-            }
-            first = Some(name.into());
-            ControlFlow::Break(())
-        })?;
-        Ok(first)
-    }
-
-    fn make_marker(
-        &mut self,
-        directory: &OwnedFd,
-        name: &str,
-        marker: &Marker<'_>,
-    ) -> Result<Option<OwnedFd>, LocalError> {
-        let flags = MARKER_FLAGS | OFlags::CREATE | OFlags::EXCL;
-        let mode = Mode::from_raw_mode(FILE_MODE);
-        let file = match rustix::fs::openat(directory, name, flags, mode) {
-            Err(Errno::EXIST) => return Ok(None),
-            opened => opened?,
-        };
-        let holder = lock(&file)?;
-        if holder == LockHolder::Other {
-            return Ok(None);
-        }
-        write(&file, &marker.text(holder == LockHolder::Us))?;
-        // Where nothing is locked, another run may have taken it for one that was cut off.
-        Ok(is_at(directory, &file, name)?.then_some(file))
-    }
-
-    fn read_marker(
-        &mut self,
-        directory: &OwnedFd,
-        name: &str,
-    ) -> Result<Option<FoundMarker<OwnedFd>>, LocalError> {
-        let Some(file) = open_marker(directory, name)? else {
-            return Ok(None);
-        };
-        // Before its text is read: a run that is just beginning locks it first.
-        let holder = lock(&file)?;
-        let mut text = vec![0; MARKER_MAX_BYTES as usize];
-        let len = rustix::io::pread(&file, &mut *text, 0)?;
-        text.truncate(len);
-        Ok(Some(FoundMarker {
-            text: String::from_utf8_lossy(&text).into_owned(),
-            holder,
-            lock: file,
-        }))
-    }
-
-    fn rewrite_marker(
-        &mut self,
-        directory: &OwnedFd,
-        name: &str,
-        marker: &Marker<'_>,
-    ) -> Result<(), LocalError> {
-        let file = open_marker(directory, name)?.ok_or(Errno::NOENT)?;
-        Ok(write(&file, &marker.text(true))?)
-    }
-
-    fn replace_marker(
-        &mut self,
-        directory: &OwnedFd,
-        from: &str,
-        to: &str,
-        lock: &OwnedFd,
-    ) -> Result<bool, LocalError> {
-        rustix::fs::renameat(directory, from, directory, to)?;
-        Ok(is_at(directory, lock, to)?)
-    }
-
-    fn remove_file(&mut self, parent: &OwnedFd, name: &str) -> Result<(), LocalError> {
-        let name = name.as_bytes();
-        gone(nfs_mount::unlink(parent.as_fd(), name, AtFlags::empty()))
-    }
-
-    fn remove_directory(&mut self, parent: &OwnedFd, name: &str) -> Result<(), LocalError> {
-        let name = name.as_bytes();
-        gone(nfs_mount::unlink(parent.as_fd(), name, AtFlags::REMOVEDIR))
-    }
-
-    fn remove_emptied(&mut self, parent: &OwnedFd, name: &str) -> Result<(), LocalError> {
-        let is_not_empty = |errno: &Errno| matches!(*errno, Errno::NOTEMPTY | Errno::EXIST);
-        let parent = parent.as_fd();
-        gone(nfs_mount::patiently(
-            || nfs_mount::unlink(parent, name.as_bytes(), AtFlags::REMOVEDIR),
-            is_not_empty,
-        ))
-    }
-
-    fn empty_but(&mut self, directory: &OwnedFd, keep: &str) -> Result<(), LocalError> {
-        let device = rustix::fs::fstat(directory)?.st_dev;
-        nfs_mount::patiently(
-            || deletion::empty(directory.as_fd(), keep.as_bytes(), device),
-            NotRemoved::is_still_open,
-        )
-        .map_err(LocalError::NotRemoved)
-    }
-
-    fn pause(&mut self, pause: Duration) -> Result<(), LocalError> {
-        std::thread::sleep(pause);
-        Ok(())
-    }
-
-    fn is_full(error: &LocalError) -> bool {
-        matches!(error, LocalError::System(Errno::NOSPC | Errno::DQUOT))
-    }
-
-    fn is_stale(error: &LocalError) -> bool {
-        matches!(error, LocalError::System(Errno::STALE))
-    }
-
-    fn refused(error: LocalError, step: Step, at: &At<'_>) -> RunError {
-        match (error, step) {
-            (LocalError::NotRemoved(why), _) => ClaimError::NotRemoved {
-                path: at.path.into(),
-                why: why.to_string(),
-            }
-            .into(),
-            (LocalError::System(errno), Step::MakeDirectory) => not_made(at, errno),
-            (LocalError::System(errno), step) => refused(at, errno, doing(step)),
-        }
-    }
+fn read_marker(directory: &OwnedFd, name: &str) -> Result<Option<FoundMarker<OwnedFd>>, Errno> {
+    let Some(file) = open_marker(directory, name)? else {
+        return Ok(None);
+    };
+    // Before its text is read: a run that is just beginning locks it first.
+    let holder = lock(&file)?;
+    let mut text = vec![0; MARKER_MAX_BYTES as usize];
+    let len = rustix::io::pread(&file, &mut *text, 0)?;
+    text.truncate(len);
+    Ok(Some(FoundMarker {
+        text: String::from_utf8_lossy(&text).into_owned(),
+        holder,
+        lock: file,
+    }))
 }
 
 /// What an entry is, of a file system too that does not say so in its listings.
@@ -284,37 +211,139 @@ fn kind(directory: &OwnedFd, name: &[u8], listed: FileType) -> FileType {
     status.map_or(listed, |status| FileType::from_raw_mode(status.st_mode))
 }
 
-fn of_set(path: &str) -> At<'_> {
-    let purpose = Purpose::FileSet;
-    At { path, purpose }
+fn device_of(directory: &LocalDirectory) -> Tried<u64> {
+    let status = rustix::fs::fstat(&directory.handle);
+    Ok(status.map_err(directory.failed(Step::Find))?.st_dev)
 }
 
-impl SetTree for LocalTree {
-    type Directory = OwnedFd;
-    type Tree = Self;
+impl Tree for LocalTree {
+    type Handle = OwnedFd;
+    type Lock = OwnedFd;
     type Entry = FileType;
 
-    fn tree(&mut self) -> &mut Self {
-        self
+    fn make_directory(
+        &mut self,
+        parent: &LocalDirectory,
+        name: &str,
+    ) -> Tried<Option<LocalDirectory>> {
+        let made = make_directory(&parent.handle, name);
+        let made = made.map_err(|errno| parent.makes_none(errno))?;
+        Ok(made.map(|handle| parent.child(name, handle)))
+    }
+
+    fn find(&mut self, parent: &LocalDirectory, name: &str) -> Tried<Found<OwnedFd>> {
+        match rustix::fs::openat(&parent.handle, name, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => Ok(Found::Nothing),
+            Err(Errno::NOTDIR | Errno::LOOP) => Ok(Found::Other),
+            Err(errno) => Err(parent.failed_with(Step::Find, name)(errno)),
+            Ok(handle) => Ok(Found::Directory(parent.child(name, handle))),
+        }
+    }
+
+    fn first_name(&mut self, at: &LocalDirectory, known: &[&str]) -> Tried<Option<Box<[u8]>>> {
+        let mut first = None;
+        let is_foreign = |name: &[u8]| {
+            let is_known = known.iter().any(|known| known.as_bytes() == name);
+            // What was removed while it was open goes by itself.
+            !is_known && !nfs_mount::is_still_open(name)
+        };
+        self.list(at, &is_foreign, &mut |name, _| {
+            first = Some(name.into());
+            true
+        })?;
+        Ok(first)
+    }
+
+    fn make_marker(
+        &mut self,
+        at: &LocalDirectory,
+        name: &str,
+        marker: &Marker<'_>,
+    ) -> Tried<Option<OwnedFd>> {
+        make_marker(&at.handle, name, marker).map_err(at.failed(Step::MakeMarker))
+    }
+
+    fn read_marker(
+        &mut self,
+        at: &LocalDirectory,
+        name: &str,
+    ) -> Tried<Option<FoundMarker<OwnedFd>>> {
+        read_marker(&at.handle, name).map_err(at.failed(Step::ReadMarker))
+    }
+
+    fn rewrite_marker(
+        &mut self,
+        at: &LocalDirectory,
+        name: &str,
+        marker: &Marker<'_>,
+    ) -> Tried<()> {
+        open_marker(&at.handle, name)
+            .and_then(|file| write(&file.ok_or(Errno::NOENT)?, &marker.text(true)))
+            .map_err(at.failed(Step::RewriteMarker))
+    }
+
+    fn replace_marker(
+        &mut self,
+        at: &LocalDirectory,
+        from: &str,
+        to: &str,
+        lock: &OwnedFd,
+    ) -> Tried<bool> {
+        rustix::fs::renameat(&at.handle, from, &at.handle, to)
+            .and_then(|()| is_at(&at.handle, lock, to))
+            .map_err(at.failed(Step::ReplaceMarker))
+    }
+
+    fn remove_file(&mut self, parent: &LocalDirectory, name: &str) -> Tried<()> {
+        let directory = parent.handle.as_fd();
+        gone(nfs_mount::unlink(
+            directory,
+            name.as_bytes(),
+            AtFlags::empty(),
+        ))
+        .map_err(parent.failed_with(Step::RemoveFile, name))
+    }
+
+    fn remove_directory(
+        &mut self,
+        parent: &LocalDirectory,
+        name: &str,
+        was_used: bool,
+    ) -> Tried<()> {
+        let directory = parent.handle.as_fd();
+        gone(nfs_mount::patiently(
+            || nfs_mount::unlink(directory, name.as_bytes(), AtFlags::REMOVEDIR),
+            |errno| was_used && kind_of(*errno) == RefusalKind::NotEmpty,
+        ))
+        .map_err(parent.failed_with(Step::RemoveDirectory, name))
+    }
+
+    fn empty_but(&mut self, at: &LocalDirectory, keep: &str) -> Tried<()> {
+        let device = device_of(at)?;
+        nfs_mount::patiently(
+            || deletion::empty(at.handle.as_fd(), keep.as_bytes(), device),
+            NotRemoved::is_still_open,
+        )
+        .map_err(|why| at.not_removed(&why))
     }
 
     fn list(
         &mut self,
-        at: &Located<'_, OwnedFd>,
+        at: &LocalDirectory,
         is_wanted: &dyn Fn(&[u8]) -> bool,
         each: &mut dyn FnMut(&[u8], FileType) -> bool,
-    ) -> Result<(), RunError> {
-        rustix::fs::seek(at.directory, SeekFrom::Start(0))
+    ) -> Tried<()> {
+        rustix::fs::seek(&at.handle, SeekFrom::Start(0))
             .and_then(|_| {
-                Listing::new().read(at.directory.as_fd(), |name, listed| {
+                Listing::new().read(at.handle.as_fd(), |name, listed| {
                     let is_wanted = !is_dot(name) && is_wanted(name);
-                    if is_wanted && each(name, kind(at.directory, name, listed)) {
+                    if is_wanted && each(name, kind(&at.handle, name, listed)) {
                         return ControlFlow::Break(());
                     }
                     ControlFlow::Continue(())
                 })
             })
-            .map_err(|errno| refused(&of_set(at.path), errno, doing(Step::List)))
+            .map_err(at.failed(Step::List))
     }
 
     fn is_directory(entry: FileType) -> bool {
@@ -323,47 +352,34 @@ impl SetTree for LocalTree {
 
     fn enter(
         &mut self,
-        parent: &Located<'_, OwnedFd>,
+        parent: &LocalDirectory,
         name: &[u8],
         _: FileType,
-    ) -> Result<Option<OwnedFd>, RunError> {
-        let failed = of_set(parent.path).failed::<Self>(Step::Empty);
-        let device = rustix::fs::fstat(parent.directory).map(|status| status.st_dev);
-        let device = device.map_err(|errno| failed(errno.into()))?;
-        deletion::enter(parent.directory.as_fd(), name, device)
-            .map_err(|error| failed(LocalError::NotRemoved(error)))
+    ) -> Tried<Option<LocalDirectory>> {
+        let entered = deletion::enter(parent.handle.as_fd(), name, device_of(parent)?);
+        let entered = entered.map_err(|why| parent.not_removed(&why))?;
+        Ok(entered.map(|handle| parent.child(name, handle)))
     }
 
-    fn remove_names(
-        &mut self,
-        parent: &Located<'_, OwnedFd>,
-        names: &[Name],
-    ) -> Result<Option<usize>, RunError> {
-        let failed = of_set(parent.path).failed::<Self>(Step::Empty);
+    fn remove_names(&mut self, parent: &LocalDirectory, names: &[Name]) -> Tried<Option<usize>> {
         for (index, Name { name, is_directory }) in names.iter().enumerate() {
             let kind = if *is_directory {
                 FileType::Directory
             } else {
                 FileType::RegularFile
             };
-            let removed = deletion::take_away(parent.directory.as_fd(), name, kind);
-            if !removed.map_err(|error| failed(LocalError::NotRemoved(error)))? {
+            let removed = deletion::take_away(parent.handle.as_fd(), name, kind);
+            if !removed.map_err(|why| parent.not_removed(&why))? {
                 return Ok(Some(index));
             }
         }
         Ok(None)
     }
-}
 
-/// Why a directory was not made: what is wrong is wrong with the one that it was to be in.
-fn not_made(at: &At<'_>, errno: Errno) -> RunError {
-    let path = Path::new(at.path).parent().unwrap_or(Path::new("/"));
-    let path = path.to_string_lossy().into_owned();
-    if errno == Errno::NOENT {
-        return ClaimError::NoFiles { path }.into();
+    fn pause(&mut self, pause: Duration) -> Tried<()> {
+        std::thread::sleep(pause);
+        Ok(())
     }
-    let at = At { path: &path, ..*at };
-    refused(&at, errno, doing(Step::MakeDirectory))
 }
 
 fn doing(step: Step) -> &'static str {
@@ -383,11 +399,8 @@ mod tests {
 
     #[test]
     fn a_full_file_system_and_a_read_only_one_are_told_apart() {
-        let at = At {
-            path: "/d",
-            purpose: Purpose::Replay,
-        };
-        let say = |errno| refused(&at, errno, doing(Step::MakeDirectory)).to_string();
+        let directory = open(Path::new("/"), Purpose::Replay).expect("it is there");
+        let say = |errno| directory.makes_none(errno).error.to_string();
         assert!(say(Errno::NOSPC).contains("the file system is full"));
         assert!(say(Errno::ROFS).contains("mounted read-only"));
         assert!(say(Errno::ACCESS).contains("is not allowed"));

@@ -13,11 +13,16 @@
 //! have made it.
 
 pub(crate) mod listing;
+mod names;
 mod removal;
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
-use super::tree::{At, DIRECTORY_MODE, FILE_MODE, Found, FoundMarker, Step, Tree};
+use super::tree::{
+    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, Name, RefusalKind, Refused, Step,
+    Tree, Tried,
+};
+use crate::driver::window::{Window, Work};
 use crate::error::RunError;
 use crate::nfs3::calls::{Failure, Nfs, Outcome, named, permissions};
 use crate::nfs3::session::without_results;
@@ -25,6 +30,8 @@ use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Status};
+use listing::Object;
+use names::Removal;
 use removal::gone;
 use std::time::Duration;
 
@@ -75,6 +82,43 @@ impl Nfs {
         self.symlink(directory, name, text.as_bytes()).map(drop)
     }
 
+    /// What a marker says; `None` if what is there cannot be one.
+    fn marker_text(&mut self, directory: &Handle, name: &[u8]) -> Outcome<Option<String>> {
+        let Some(Object { handle, attributes }) = self.find_object(directory, name)? else {
+            return Ok(None);
+        };
+        let text = match attributes.file_type {
+            FileType::Regular => self.read_text(&handle, MARKER_MAX_BYTES)?,
+            FileType::Symlink => self.link_text(&handle)?,
+            _ => return Ok(None),
+        };
+        Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    /// Writes a text over that of a marker. No byte that was there stays, and none is added to a
+    /// file that is long enough. A symbolic link is replaced by another one.
+    fn rewrite(&mut self, directory: &Handle, name: &[u8], text: &str) -> Outcome<()> {
+        let found = self.find_object(directory, name)?;
+        let Object { handle, attributes } = found.ok_or(Failure::from(Status::NOENT))?;
+        if attributes.file_type == FileType::Symlink {
+            return self.replace_link(directory, name, text);
+        }
+        self.write_text(&handle, &padded(text, attributes.size))
+    }
+
+    /// The first name in a directory that is not `known`.
+    fn first_name(&mut self, directory: &Handle, known: &[&str]) -> Outcome<Option<Box<[u8]>>> {
+        let mut first = None;
+        self.find_name(directory, PAGE, |name| {
+            let is_known = known.iter().any(|known| known.as_bytes() == name);
+            if !is_known && !matches!(name, b"." | b"..") {
+                first = Some(name.into());
+            }
+            first.is_some()
+        })?;
+        Ok(first)
+    }
+
     fn replace_link(&mut self, directory: &Handle, name: &[u8], text: &str) -> Outcome<()> {
         let next = [name, b".link"].concat();
         gone(self.remove(directory, &next))?;
@@ -106,144 +150,204 @@ fn unless_there<T>(made: Outcome<T>) -> Outcome<Option<T>> {
     }
 }
 
-impl Tree for Nfs {
-    type Directory = Handle;
-    type Lock = ();
-    type Error = Failure;
+/// A directory on a server.
+type NfsDirectory = Directory<Handle>;
 
-    fn make_directory(&mut self, parent: &Handle, name: &str) -> Outcome<Option<Handle>> {
-        unless_there(self.make_own_directory(parent, name.as_bytes()))
+/// The trees of a server.
+pub(crate) struct NfsTree<'a> {
+    pub nfs: &'a mut Nfs,
+    /// For many calls at once; what only claims a directory does without.
+    pub window: Option<&'a mut Window>,
+}
+
+impl<'a> NfsTree<'a> {
+    /// One in which directories can be claimed.
+    pub fn new(nfs: &'a mut Nfs) -> Self {
+        Self { nfs, window: None }
     }
 
-    fn find(&mut self, parent: &Handle, name: &str) -> Outcome<Found<Handle>> {
-        Ok(match self.find_object(parent, name.as_bytes())? {
+    /// Makes many calls at once.
+    pub fn run<W: Work<Error = RunError>>(&mut self, work: &mut W) -> Result<(), RunError> {
+        match &mut self.window {
+            Some(window) => window.run(work),
+            None => Err(RunError::Internal("no connection for many calls".into())),
+        }
+    }
+}
+
+fn kind_of(failure: &Failure) -> RefusalKind {
+    let is_any = |statuses: &[Status]| statuses.iter().any(|status| failure.is(*status));
+    if is_any(&[Status::NOSPC, Status::DQUOT]) {
+        RefusalKind::Full
+    } else if is_any(&[Status::STALE]) {
+        RefusalKind::Stale
+    } else if is_any(&[Status::NOTEMPTY, Status::EXIST]) {
+        RefusalKind::NotEmpty
+    } else {
+        RefusalKind::Other
+    }
+}
+
+impl NfsDirectory {
+    /// The error of a step in it.
+    pub(crate) fn failed(&self, step: Step) -> impl Fn(Failure) -> Refused + use<> {
+        let (path, purpose) = (self.path.clone(), self.purpose);
+        move |failure| Refused {
+            kind: kind_of(&failure),
+            error: refused(failure, step, &path, purpose),
+        }
+    }
+
+    /// The error of a step about something in it.
+    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Failure) -> Refused + use<> {
+        self.child(name, self.handle).failed(step)
+    }
+}
+
+impl Tree for NfsTree<'_> {
+    type Handle = Handle;
+    type Lock = ();
+    type Entry = Object;
+
+    fn make_directory(&mut self, parent: &NfsDirectory, name: &str) -> Tried<Option<NfsDirectory>> {
+        let made = self.nfs.make_own_directory(&parent.handle, name.as_bytes());
+        let made = unless_there(made).map_err(parent.failed_with(Step::MakeDirectory, name))?;
+        Ok(made.map(|handle| parent.child(name, handle)))
+    }
+
+    fn find(&mut self, parent: &NfsDirectory, name: &str) -> Tried<Found<Handle>> {
+        let found = self.nfs.find_object(&parent.handle, name.as_bytes());
+        let found = found.map_err(parent.failed_with(Step::Find, name))?;
+        Ok(match found {
             None => Found::Nothing,
-            Some(found) if found.attributes.file_type == FileType::Directory => {
-                Found::Directory(found.handle)
+            Some(object) if Self::is_directory(object) => {
+                Found::Directory(parent.child(name, object.handle))
             }
             Some(_) => Found::Other,
         })
     }
 
-    fn first_name(&mut self, directory: &Handle, known: &[&str]) -> Outcome<Option<Box<[u8]>>> {
-        let mut first = None;
-        self.find_name(directory, PAGE, |name| {
-            let is_known = known.iter().any(|known| known.as_bytes() == name);
-            if !is_known && !matches!(name, b"." | b"..") {
-                first = Some(name.into());
-            }
-            first.is_some()
-        })?;
-        Ok(first)
+    fn first_name(&mut self, at: &NfsDirectory, known: &[&str]) -> Tried<Option<Box<[u8]>>> {
+        let first = self.nfs.first_name(&at.handle, known);
+        first.map_err(at.failed(Step::List))
     }
 
     fn make_marker(
         &mut self,
-        directory: &Handle,
+        at: &NfsDirectory,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Outcome<Option<()>> {
-        unless_there(self.make_text(directory, name.as_bytes(), &marker.text(false)))
+    ) -> Tried<Option<()>> {
+        let text = marker.text(false);
+        unless_there(self.nfs.make_text(&at.handle, name.as_bytes(), &text))
+            .map_err(at.failed_with(Step::MakeMarker, name))
     }
 
-    fn read_marker(&mut self, directory: &Handle, name: &str) -> Outcome<Option<FoundMarker<()>>> {
-        let Some(marker) = self.find_object(directory, name.as_bytes())? else {
-            return Ok(None);
-        };
-        let text = match marker.attributes.file_type {
-            FileType::Regular => self.read_text(&marker.handle, MARKER_MAX_BYTES)?,
-            FileType::Symlink => self.link_text(&marker.handle)?,
-            _ => return Ok(None),
-        };
-        Ok(Some(FoundMarker {
-            text: String::from_utf8_lossy(&text).into_owned(),
+    fn read_marker(&mut self, at: &NfsDirectory, name: &str) -> Tried<Option<FoundMarker<()>>> {
+        let text = self.nfs.marker_text(&at.handle, name.as_bytes());
+        let text = text.map_err(at.failed_with(Step::ReadMarker, name))?;
+        Ok(text.map(|text| FoundMarker {
+            text,
             holder: LockHolder::None,
             lock: (),
         }))
     }
 
-    /// No byte that was there stays, and none is added to a file that is long enough. A symbolic
-    /// link is replaced by another one.
-    fn rewrite_marker(
-        &mut self,
-        directory: &Handle,
-        name: &str,
-        marker: &Marker<'_>,
-    ) -> Outcome<()> {
+    fn rewrite_marker(&mut self, at: &NfsDirectory, name: &str, marker: &Marker<'_>) -> Tried<()> {
         let text = marker.text(false);
-        let found = self.find_object(directory, name.as_bytes())?;
-        let marker = found.ok_or(Failure::from(Status::NOENT))?;
-        if marker.attributes.file_type == FileType::Symlink {
-            return self.replace_link(directory, name.as_bytes(), &text);
-        }
-        let text = padded(&text, marker.attributes.size);
-        self.write_text(&marker.handle, &text)
+        self.nfs
+            .rewrite(&at.handle, name.as_bytes(), &text)
+            .map_err(at.failed_with(Step::RewriteMarker, name))
     }
 
-    fn replace_marker(
-        &mut self,
-        directory: &Handle,
-        from: &str,
-        to: &str,
-        (): &(),
-    ) -> Outcome<bool> {
-        match self.rename(
-            named(directory, from.as_bytes()),
-            named(directory, to.as_bytes()),
-        ) {
+    fn replace_marker(&mut self, at: &NfsDirectory, from: &str, to: &str, (): &()) -> Tried<bool> {
+        let (old, new) = (
+            named(&at.handle, from.as_bytes()),
+            named(&at.handle, to.as_bytes()),
+        );
+        match self.nfs.rename(old, new) {
             // Sent twice, and done the first time.
-            Err(failure) if failure.is(Status::NOENT) && self.0.was_resent() => Ok(true),
-            renamed => renamed.map(|()| true),
+            Err(failure) if failure.is(Status::NOENT) && self.nfs.0.was_resent() => Ok(true),
+            renamed => renamed
+                .map(|()| true)
+                .map_err(at.failed_with(Step::ReplaceMarker, from)),
         }
     }
 
-    fn remove_file(&mut self, parent: &Handle, name: &str) -> Outcome<()> {
-        gone(self.remove(parent, name.as_bytes()))
+    fn remove_file(&mut self, parent: &NfsDirectory, name: &str) -> Tried<()> {
+        gone(self.nfs.remove(&parent.handle, name.as_bytes()))
+            .map_err(parent.failed_with(Step::RemoveFile, name))
     }
 
-    fn remove_directory(&mut self, parent: &Handle, name: &str) -> Outcome<()> {
-        gone(Nfs::remove_directory(self, parent, name.as_bytes()))
+    fn remove_directory(&mut self, parent: &NfsDirectory, name: &str, _: bool) -> Tried<()> {
+        gone(self.nfs.remove_directory(&parent.handle, name.as_bytes()))
+            .map_err(parent.failed_with(Step::RemoveDirectory, name))
     }
 
-    fn empty_but(&mut self, directory: &Handle, keep: &str) -> Outcome<()> {
-        Nfs::empty_but(self, directory, keep.as_bytes())
+    fn empty_but(&mut self, at: &NfsDirectory, keep: &str) -> Tried<()> {
+        let emptied = self.nfs.empty_but(&at.handle, keep.as_bytes());
+        emptied.map_err(at.failed(Step::Empty))
     }
 
-    fn pause(&mut self, pause: Duration) -> Outcome<()> {
-        Ok(self.0.wait(pause)?)
+    fn list(
+        &mut self,
+        at: &NfsDirectory,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+        each: &mut dyn FnMut(&[u8], Object) -> bool,
+    ) -> Tried<()> {
+        let failed = at.failed(Step::List);
+        self.nfs.0.go_on().map_err(|lost| failed(lost.into()))?;
+        self.nfs
+            .each_object(&at.handle, is_wanted, |name, object| each(name, *object))
+            .map_err(failed)
     }
 
-    fn is_full(failure: &Failure) -> bool {
-        failure.is(Status::NOSPC) || failure.is(Status::DQUOT)
+    fn is_directory(entry: Object) -> bool {
+        entry.attributes.file_type == FileType::Directory
     }
 
-    fn is_stale(failure: &Failure) -> bool {
-        failure.is(Status::STALE)
+    fn enter(
+        &mut self,
+        parent: &NfsDirectory,
+        name: &[u8],
+        entry: Object,
+    ) -> Tried<Option<NfsDirectory>> {
+        Ok(Some(parent.child(name, entry.handle)))
     }
 
-    fn refused(failure: Failure, step: Step, at: &At<'_>) -> RunError {
-        match failure {
-            Failure::Lost(lost) if lost.is_stop() => RunError::Interrupted,
-            Failure::Lost(lost) if at.purpose == Purpose::Probe => without_results(lost, at.path),
-            Failure::Lost(lost) => ClaimError::Lost {
-                what: lost.to_string(),
-            }
-            .into(),
-            Failure::Answered(LoadStatus::Nfs(number))
-                if step == Step::Empty && Status(number) == Status::NOTEMPTY =>
-            {
-                let (path, purpose) = (at.path.into(), at.purpose);
-                ClaimError::NeverEmpty { path, purpose }.into()
-            }
-            Failure::Answered(LoadStatus::Nfs(number)) => RunError::Nfs {
-                path: at.path.into(),
-                procedure: procedure(step),
-                status: Status(number),
-            },
-            Failure::Answered(other) => {
-                RunError::Internal(format!("{}: {other:?}", procedure(step)))
-            }
+    fn remove_names(&mut self, parent: &NfsDirectory, names: &[Name]) -> Tried<Option<usize>> {
+        let mut removal = Removal::new(parent, names);
+        self.run(&mut removal)?;
+        Ok(removal.not_empty)
+    }
+
+    fn pause(&mut self, pause: Duration) -> Tried<()> {
+        let waited = self.nfs.0.wait(pause);
+        let failed = |lost| refused(lost, Step::RewriteMarker, "", Purpose::FileSet);
+        Ok(waited.map_err(|lost| failed(Failure::Lost(lost)))?)
+    }
+}
+
+fn refused(failure: Failure, step: Step, path: &str, purpose: Purpose) -> RunError {
+    match failure {
+        Failure::Lost(lost) if lost.is_stop() => RunError::Interrupted,
+        Failure::Lost(lost) if purpose == Purpose::Probe => without_results(lost, path),
+        Failure::Lost(lost) => ClaimError::Lost {
+            what: lost.to_string(),
         }
+        .into(),
+        Failure::Answered(LoadStatus::Nfs(number))
+            if step == Step::Empty && Status(number) == Status::NOTEMPTY =>
+        {
+            let path = path.into();
+            ClaimError::NeverEmpty { path, purpose }.into()
+        }
+        Failure::Answered(LoadStatus::Nfs(number)) => RunError::Nfs {
+            path: path.into(),
+            procedure: procedure(step),
+            status: Status(number),
+        },
+        Failure::Answered(other) => RunError::Internal(format!("{}: {other:?}", procedure(step))),
     }
 }
 
