@@ -7,6 +7,7 @@ mod bench;
 mod beside;
 mod exchange;
 mod fuzz;
+mod instructions;
 mod interop;
 mod loads;
 mod man;
@@ -38,6 +39,8 @@ enum Chore {
     Bench(bench::Bench),
     /// Replay a load beside dbench and tbench, in turns.
     Beside(beside::Beside),
+    /// Count the instructions of the hot path.
+    Instructions(instructions::Instructions),
     /// Run all 22 procedures, and some mishaps, against servers that are not ours.
     Interop(interop::Interop),
     /// Run every fuzz target briefly, where the toolchain allows.
@@ -72,6 +75,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Tidy => tidy::run(),
         Chore::Bench(options) => bench::run(options),
         Chore::Beside(options) => beside::run(options),
+        Chore::Instructions(options) => instructions::run(options),
         Chore::Interop(options) => interop::run(options),
         Chore::Fuzz(options) => fuzz::run(options),
         Chore::Man(options) => man::run(options),

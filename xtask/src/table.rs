@@ -73,9 +73,28 @@ pub fn lay_out(head: &[&str], rows: &[Vec<String>], is_markdown: bool) -> String
     text
 }
 
+/// `1,234,567`.
+pub fn thousands(number: f64) -> String {
+    let digits = format!("{:.0}", number.max(0.0));
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(thousands(1_234_567.0), "1,234,567");
+        assert_eq!(thousands(999.4), "999");
+    }
 
     #[test]
     fn columns_line_up() {

@@ -10,6 +10,7 @@ mod figures;
 mod limits;
 mod table;
 
+use crate::instructions;
 use crate::process::{self, Folder, Running};
 use crate::processors;
 use anyhow::{Context, Result, bail};
@@ -184,9 +185,18 @@ pub fn run(options: &Bench) -> Result<bool> {
         comparisons,
         limits: measured,
     };
+    // Valgrind is no condition for measuring times.
+    let counts = options.only.is_none().then(instructions::count).transpose();
+    let counts = counts.unwrap_or_else(|error| {
+        eprintln!("note: no instructions counted: {error:#}");
+        None
+    });
     let is_met = results.comparisons.iter().all(cases::Comparison::is_met)
         && results.limits.iter().all(|limit| limit.is_met);
     print!("{}", table::render(&results, options.markdown));
+    if let Some(counts) = counts {
+        print!("\n{}", instructions::table(&counts, None, options.markdown));
+    }
     let file = crate::tidy::root()?.join("target/bench.json");
     std::fs::create_dir_all(file.parent().context("it has a folder")?)?;
     std::fs::write(&file, serde_json::to_string_pretty(&results)?)?;

@@ -2,7 +2,7 @@
 
 use super::Results;
 use super::cases::Comparison;
-use crate::table::lay_out;
+use crate::table::{lay_out, thousands};
 
 /// What nct reaches at 32 NULLs in flight on a two-core virtual machine.
 const NCT_OPS_PER_S: f64 = 500_000.0;
@@ -86,28 +86,4 @@ fn verdict(is_met: bool) -> String {
 
 fn micros(nanos: f64) -> String {
     format!("{:.3} µs", nanos / 1000.0)
-}
-
-/// `1,234,567`.
-fn thousands(number: f64) -> String {
-    let digits = format!("{:.0}", number.max(0.0));
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(thousands(1_234_567.0), "1,234,567");
-        assert_eq!(thousands(999.4), "999");
-    }
 }

@@ -1,0 +1,318 @@
+//! What instructions are counted of: the hot path, as a run has it, but for sockets and clocks.
+//!
+//! Each case is set up, which is not counted, and then runs [`OPERATIONS`] operations.
+
+#[path = "canned.rs"]
+mod canned;
+
+use canned::Canned;
+use filestone_engine::load_file::read_text;
+use filestone_engine::replay::{Layer, LocalLayer, LocalOptions, LocalSite, Site, Trees};
+use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
+use filestone_model::client::Nfs3Client;
+use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates};
+use filestone_model::load::{Next, Script};
+use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
+use filestone_model::operation::{
+    Answer, Completion, FileId, OpKind, Operation, Outcome, Stability, Ticket,
+};
+use filestone_model::plan::{
+    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
+use filestone_model::time::Moment;
+use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Workload};
+use filestone_wire::nfs3::{Fattr3, FileType, Handle, Nfstime3, Specdata3, getattr, read};
+use filestone_wire::pattern;
+use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::ReplyHeader;
+use filestone_wire::xdr::Encode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// So many that the begin and the end of a run do not count for much.
+pub const OPERATIONS: u64 = 12_800;
+
+/// Data of a READ.
+const READ_LEN: u32 = 128 << 10;
+const SECOND: u64 = 1_000_000_000;
+const FILE: FileId = FileId(0);
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// A worker of one client that has so many calls in flight, on canned replies.
+pub type ProbeWorker = Worker<'static, Canned, Spare>;
+
+/// Sets up a probe of one operation.
+pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
+    let plan = plan(kind, in_flight);
+    let operation = operation(kind);
+    let sink = Spare(Some(Box::new(new_buffer(&plan))));
+    let signals = Signals {
+        stop: &NEVER,
+        halt: &NEVER,
+        offer: None,
+    };
+    let backend = Canned::new(client(in_flight), reply(kind));
+    Worker::new(&plan, 0, backend, sink, signals, |_| {
+        Box::new(Always(operation))
+    })
+}
+
+fn plan(operation: OpKind, in_flight: u32) -> Plan {
+    Plan {
+        face: "probe".into(),
+        target: TargetPlan::Nfs3(NfsTarget {
+            host: None,
+            port: None,
+            mount_port: None,
+            path: "/".into(),
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            uid: 0,
+            gid: 0,
+        }),
+        workload: WorkloadPlan::Probe(ProbePlan {
+            operation,
+            size_bytes: READ_LEN,
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: READ_LEN.into(),
+            files_max: 1,
+        }),
+        arrivals: ArrivalsPlan::Closed,
+        clients: 1,
+        in_flight,
+        workers: 1,
+        warm_up_ns: 0,
+        duration_ns: None,
+        count: Some(OPERATIONS),
+        timeout_ns: 60 * SECOND,
+        reconnect_ns: 10 * SECOND,
+        interval_ns: SECOND,
+        seed: 1,
+        busy_poll: false,
+        pin: vec![],
+        read_data: None,
+        steering: None,
+    }
+}
+
+fn operation(kind: OpKind) -> Operation {
+    match kind {
+        OpKind::GetAttr => Operation::GetAttr { file: FILE },
+        OpKind::Read => Operation::Read {
+            file: FILE,
+            offset: 0,
+            len: READ_LEN,
+        },
+        _ => Operation::Null,
+    }
+}
+
+fn client(in_flight: u32) -> Nfs3Client {
+    let mut table = FileTable::default();
+    table.add(FileEntry {
+        handle: Handle::new(&[7; 32]).expect("a handle of at most 64 bytes"),
+        len: READ_LEN.into(),
+        kind: ObjectKind::File,
+        has_pattern: true,
+    });
+    let credentials = Credentials {
+        machine_name: "filestone".into(),
+        uid: 0,
+        gid: 0,
+        stamp: 1,
+    };
+    let shared = Shared {
+        templates: Arc::new(Templates::new(&credentials)),
+        table: Arc::new(table),
+        pattern: pattern::table().into(),
+        timeout_nanos: 60 * SECOND,
+        transport: TransportKind::Tcp,
+    };
+    Nfs3Client::new(shared, in_flight, Reading::Discard, 1)
+}
+
+/// A reply as a record, but for the data that are discarded.
+fn reply(kind: OpKind) -> Vec<u8> {
+    let data = vec![0; READ_LEN as usize];
+    let mut message = ReplyHeader::success(0).to_bytes();
+    let mut discarded = 0;
+    match kind {
+        OpKind::GetAttr => message.extend(
+            getattr::Reply::Ok(getattr::ReplyOk {
+                obj_attributes: ATTRIBUTES,
+            })
+            .to_bytes(),
+        ),
+        OpKind::Read => {
+            discarded = data.len();
+            message.extend(
+                read::Reply::Ok(read::ReplyOk {
+                    file_attributes: Some(ATTRIBUTES),
+                    count: READ_LEN,
+                    eof: true,
+                    data: &data,
+                })
+                .to_bytes(),
+            );
+        }
+        _ => {}
+    }
+    let mark = RecordMark {
+        last: true,
+        len: message.len() as u32,
+    };
+    message.truncate(message.len() - discarded);
+    [&mark.to_bytes(), message.as_slice()].concat()
+}
+
+const TIME: Nfstime3 = Nfstime3 {
+    seconds: 1,
+    nseconds: 2,
+};
+
+const ATTRIBUTES: Fattr3 = Fattr3 {
+    file_type: FileType::Regular,
+    mode: 0o644,
+    nlink: 1,
+    uid: 0,
+    gid: 0,
+    size: READ_LEN as u64,
+    used: READ_LEN as u64,
+    rdev: Specdata3 { major: 0, minor: 0 },
+    fsid: 1,
+    fileid: 2,
+    atime: TIME,
+    mtime: TIME,
+    ctime: TIME,
+};
+
+/// Asks the same for ever.
+struct Always(Operation);
+
+impl Workload for Always {
+    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
+        None
+    }
+
+    fn next(&mut self, _slot: u32) -> Option<Operation> {
+        Some(self.0)
+    }
+}
+
+/// Gives the worker its buffer and keeps the full one.
+pub struct Spare(Option<Box<IntervalBuffer>>);
+
+impl IntervalSink for Spare {
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
+        self.0.take()
+    }
+
+    fn full(&mut self, buffer: Box<IntervalBuffer>) {
+        self.0 = Some(buffer);
+    }
+}
+
+/// A client of a replay that reads a file of which only the bytes are counted.
+pub struct Lines {
+    script: Script,
+    site: LocalSite,
+    layer: LocalLayer,
+    recorder: Recorder,
+    pub carried_out: u64,
+}
+
+/// Sets up the load; the file is open.
+pub fn lines() -> Lines {
+    let open = "NTCreateX \"\\clients\\client1\\a\" 0x40 0x2 1 NT_STATUS_OK\n";
+    let make = "Mkdir \"\\clients\\client1\" NT_STATUS_OK\n";
+    let read = "ReadX 1 4096 4096 4096 NT_STATUS_OK\n";
+    let text = format!("{make}{open}{}", read.repeat(OPERATIONS as usize));
+    let load = read_text("read.load", &text).expect("the load is right");
+    let options = LocalOptions {
+        fake_io: true,
+        ..LocalOptions::default()
+    };
+    let site = LocalSite::temporary(options).expect("a temporary directory");
+    let layer = site.layer(0).expect("a client");
+    let mut lines = Lines {
+        script: Script::new(Arc::new(load), 0, 1, 1),
+        site,
+        layer,
+        recorder: recorder(),
+        carried_out: 0,
+    };
+    lines.carry_out(2);
+    lines.carried_out = 0;
+    lines
+}
+
+impl Lines {
+    /// Carries out, compares and records so many lines.
+    pub fn carry_out(&mut self, count: u64) {
+        for _ in 0..count {
+            let Ok(Next::Operation(line)) = self.script.next() else {
+                return;
+            };
+            let reply = self.layer.carry_out(&line.action, line.data);
+            let reply = reply.expect("the directory is there");
+            if line.expected.mismatch(&reply.status).is_none() {
+                self.carried_out += 1;
+            }
+            let sample = sample(
+                line.action.kind(),
+                self.carried_out,
+                reply.data_bytes as u32,
+            );
+            self.recorder.record_one(&sample);
+        }
+    }
+
+    /// Removes the directory.
+    pub fn clean_up(self) {
+        drop(self.layer);
+        self.site.release(Trees::Remove).expect("it is ours");
+    }
+}
+
+/// Sets up what samples are recorded by.
+pub fn recorder() -> Recorder {
+    let ticks = 10;
+    let kinds = [OpKind::NtCreateX, OpKind::ReadX, OpKind::MkDir];
+    let kinds = kinds.map(|kind| (kind, Role::Measured));
+    let buffer = Box::new(IntervalBuffer::new(&kinds, ticks, SECOND / 10));
+    Recorder::new(buffer, Moment::ZERO, Moment::NEVER)
+}
+
+/// Records as many samples as there are operations, no two alike.
+pub fn record(mut recorder: Recorder) -> Recorder {
+    for number in 0..OPERATIONS {
+        recorder.record_one(&sample(OpKind::ReadX, number, 4096));
+    }
+    recorder
+}
+
+fn sample(kind: OpKind, number: u64, data_bytes: u32) -> Sample {
+    let due = Moment::from_nanos(number * 10_000);
+    Sample {
+        kind,
+        role: Role::Measured,
+        due,
+        ready: due,
+        completion: Completion {
+            ticket: Ticket { client: 0, slot: 0 },
+            outcome: Outcome::Ok,
+            answer: Answer::Plain,
+            usable: Moment::ZERO,
+            sent: due,
+            // From a microsecond to a millisecond, in no order.
+            done: due.after_nanos(1000 + number * 7919 % 1_000_000),
+            calls: 1,
+            retransmissions: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            data_bytes,
+        },
+    }
+}

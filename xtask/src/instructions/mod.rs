@@ -1,0 +1,245 @@
+//! How many instructions the hot path executes, counted by callgrind through gungraun: the same
+//! on a busy machine as on a quiet one, where times are not.
+//!
+//! The counts that were last found good are in `xtask/instructions.json`.
+
+#[cfg(test)]
+mod cases;
+
+use crate::table::{lay_out, thousands};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// What may change without a reason.
+const TOLERANCE: f64 = 0.03;
+/// Of each benchmark: `OPERATIONS` of `cases.rs`.
+const OPERATIONS: f64 = 12_800.0;
+
+/// Benchmarks as gungraun calls them, and as people do.
+const NAMES: [(&str, &str); 6] = [
+    ("null_1", "NULL ×1"),
+    ("null_128", "NULL ×128"),
+    ("getattr_32", "GETATTR ×32"),
+    ("read_128k_8", "READ 128 KiB ×8, discarded"),
+    ("read_x", "a line of a load: ReadX, --fake-io"),
+    ("recorded", "one sample recorded"),
+];
+
+/// Options of `cargo xtask instructions`.
+#[derive(Debug, Clone, Args)]
+pub struct Instructions {
+    /// Fail if a count is more than 3 % off the stored one
+    #[arg(long)]
+    pub check: bool,
+    /// Store the counts
+    #[arg(long, conflicts_with = "check")]
+    pub write: bool,
+    /// Print the table for docs/benchmarks.md
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Instructions per operation, by name of the case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// What built the program: another compiler makes other instructions.
+    compiler: String,
+    per_operation: BTreeMap<String, f64>,
+}
+
+/// Counts, prints and compares; whether all is as it was.
+pub fn run(options: &Instructions) -> Result<bool> {
+    let counts = count()?;
+    let stored = stored()?;
+    print!("{}", table(&counts, stored.as_ref(), options.markdown));
+    if options.write {
+        let text = serde_json::to_string_pretty(&counts)? + "\n";
+        std::fs::write(file()?, text)?;
+        return Ok(true);
+    }
+    let off = off(&counts, stored.as_ref());
+    for (name, change) in off.iter().filter(|_| options.check) {
+        eprintln!(
+            "error: {name}: {change:+.1} % instructions\n\
+             help: find out why; if it is to be so, `cargo xtask instructions --write` and say why in the commit"
+        );
+    }
+    if let Some(stored) = stored.filter(|stored| stored.compiler != counts.compiler) {
+        let (old, new) = (&stored.compiler, &counts.compiler);
+        eprintln!("note: the stored counts are {old}'s, these are {new}'s");
+    }
+    Ok(off.is_empty() || !options.check)
+}
+
+/// Runs the benchmarks.
+pub fn count() -> Result<Counts> {
+    let output = Command::new("cargo")
+        .args(["bench", "--quiet", "--package", "xtask"])
+        .args(["--features", "instructions", "--bench", "hot_path"])
+        .args(["--", "--output-format=json"])
+        .current_dir(crate::tidy::root()?)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo did not start")?;
+    if !output.status.success() {
+        bail!(
+            "the benchmarks ended with {}: valgrind and gungraun-runner are needed (.ci/run installs them)",
+            output.status
+        );
+    }
+    let per_operation = read(&String::from_utf8_lossy(&output.stdout))?;
+    Ok(Counts {
+        compiler: compiler()?,
+        per_operation,
+    })
+}
+
+/// Reads what gungraun prints: a JSON object for each benchmark.
+fn read(text: &str) -> Result<BTreeMap<String, f64>> {
+    let mut counts = BTreeMap::new();
+    for summary in serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>() {
+        let summary = summary.context("gungraun printed what is no JSON")?;
+        let id = summary["id"].as_str().context("a benchmark without id")?;
+        let name = NAMES.iter().find(|(known, _)| *known == id);
+        let (_, name) = name.with_context(|| format!("benchmark {id} has no name"))?;
+        let count = instructions(&summary).with_context(|| format!("{id} has no count"))?;
+        counts.insert(
+            (*name).to_owned(),
+            (count / OPERATIONS * 10.0).round() / 10.0,
+        );
+    }
+    Ok(counts)
+}
+
+fn instructions(summary: &serde_json::Value) -> Option<f64> {
+    summary
+        .pointer("/profiles/0/data/total/metrics/Ir/values/new")?
+        .as_f64()
+}
+
+fn compiler() -> Result<String> {
+    let output = Command::new("rustc").arg("--version").output();
+    let output = output.context("rustc did not start")?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn file() -> Result<PathBuf> {
+    Ok(crate::tidy::root()?.join("xtask/instructions.json"))
+}
+
+fn stored() -> Result<Option<Counts>> {
+    let file = file()?;
+    if !file.exists() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(&file)?;
+    let counts = serde_json::from_str(&text);
+    Ok(Some(counts.with_context(|| file.display().to_string())?))
+}
+
+/// By how many per cent a count differs from the stored one.
+fn change(counts: &Counts, stored: Option<&Counts>, name: &str) -> Option<f64> {
+    let (old, new) = (
+        stored?.per_operation.get(name)?,
+        counts.per_operation.get(name)?,
+    );
+    Some((new / old - 1.0) * 100.0)
+}
+
+/// Cases that are off, or have nothing stored, and by how much.
+fn off<'a>(counts: &'a Counts, stored: Option<&Counts>) -> Vec<(&'a str, f64)> {
+    let changes = counts.per_operation.keys().map(|name| {
+        let change = change(counts, stored, name);
+        (name.as_str(), change.unwrap_or(f64::INFINITY))
+    });
+    changes
+        .filter(|(_, change)| change.abs() > TOLERANCE * 100.0)
+        .collect()
+}
+
+/// The table, for a terminal and for docs/benchmarks.md; with changes where counts are stored.
+pub fn table(counts: &Counts, stored: Option<&Counts>, is_markdown: bool) -> String {
+    let rows = NAMES.iter().filter_map(|(_, name)| {
+        let count = *counts.per_operation.get(*name)?;
+        let change = change(counts, stored, name).map(|change| format!("{change:+.1} %"));
+        let cells = [Some((*name).to_owned()), Some(thousands(count)), change];
+        Some(cells.into_iter().flatten().collect())
+    });
+    let head = ["case", "instructions per operation", "change"];
+    let columns = head.len() - usize::from(stored.is_none());
+    lay_out(&head[..columns], &rows.collect::<Vec<_>>(), is_markdown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_model::operation::OpKind;
+    use filestone_model::time::Moment;
+
+    fn counts(null: f64) -> Counts {
+        Counts {
+            compiler: "rustc".into(),
+            per_operation: BTreeMap::from([("NULL ×1".to_owned(), null)]),
+        }
+    }
+
+    #[test]
+    fn what_is_more_than_three_per_cent_off_is_told() {
+        let stored = counts(1000.0);
+        assert!(off(&counts(1029.0), Some(&stored)).is_empty());
+        assert!(off(&counts(971.0), Some(&stored)).is_empty());
+        assert_eq!(off(&counts(1031.0), Some(&stored)).len(), 1);
+        assert_eq!(off(&counts(900.0), Some(&stored)).len(), 1);
+        assert_eq!(off(&counts(1000.0), None).len(), 1);
+    }
+
+    #[test]
+    fn the_number_of_operations_is_that_of_the_cases() {
+        assert_eq!(OPERATIONS, cases::OPERATIONS as f64);
+    }
+
+    #[test]
+    fn every_probe_ends_when_all_its_operations_have() {
+        for (kind, in_flight) in [
+            (OpKind::Null, 1),
+            (OpKind::Null, 128),
+            (OpKind::GetAttr, 32),
+            (OpKind::Read, 8),
+        ] {
+            let end = cases::probe(kind, in_flight).run();
+            assert!(end.lost.is_none() && !end.is_interrupted);
+            let rounds = cases::OPERATIONS / u64::from(in_flight);
+            assert_eq!(
+                end.window_end,
+                Moment::from_nanos(rounds * 10_000),
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_line_is_as_expected() {
+        let mut lines = cases::lines();
+        lines.carry_out(cases::OPERATIONS);
+        assert_eq!(lines.carried_out, cases::OPERATIONS);
+        lines.clean_up();
+    }
+
+    #[test]
+    fn every_sample_is_counted() {
+        let mut recorder = cases::record(cases::recorder());
+        assert_eq!(recorder.buffer().ok_in_window, cases::OPERATIONS);
+    }
+
+    #[test]
+    fn the_stored_counts_have_every_case() {
+        let stored = stored().expect("it can be read").expect("it is there");
+        for (_, name) in NAMES {
+            assert!(stored.per_operation.contains_key(name), "{name}");
+        }
+    }
+}
