@@ -272,11 +272,11 @@ fn extremes(group: &[Point], keep: Keep) -> Vec<Point> {
         Keep::Both => lowest.into_iter().chain(highest).collect(),
     };
     kept.sort_by(|one, other| one.x.total_cmp(&other.x));
-    match kept.is_empty() {
+    if kept.is_empty() {
         // Nothing ended in the whole group.
-        true => group.first().copied().into_iter().collect(),
-        false => kept,
+        kept.extend(group.first());
     }
+    kept
 }
 
 /// Warm-up, window and drain; of a run whose load was steered, what lies between its loads.

@@ -35,7 +35,7 @@ pub fn render(picture: &Picture, page: Page) -> String {
     for line in panel.lines.iter().rev() {
         draw(&mut grid, line, &x, &y);
     }
-    assemble(panel, &grid, (&x, &y), page)
+    assemble(panel, &grid, &x, &y, page)
 }
 
 const fn symbol(style: Style) -> char {
@@ -83,7 +83,8 @@ fn set(row: &mut [char; WIDTH], column: usize, symbol: char) {
 fn assemble(
     panel: &Panel,
     grid: &[[char; WIDTH]; HEIGHT],
-    (x, y): (&Scale, &Scale),
+    x: &Scale,
+    y: &Scale,
     page: Page,
 ) -> String {
     let mut labels = vec![String::new(); HEIGHT];

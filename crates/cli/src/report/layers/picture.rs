@@ -54,7 +54,7 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
             let sum = sums.pass_ns.get(index);
             means.insert(0, sum.map(|sum| sum / sums.per_pass));
         }
-        bars(layer, (index, layers.len()), &means, &series)
+        bars(layer, index, layers.len(), &means, &series)
     });
     let mut panel = Panel::new(
         Axis::time("mean service time of an operation"),
@@ -74,10 +74,11 @@ fn time_of(row: &Row) -> f64 {
     row.per_pass * last.map_or(0.0, |times| times.mean)
 }
 
-/// The bars of one layer, at their place among those of `count`.
+/// The bars of one layer, at place `index` among those of `count`.
 fn bars(
     layer: &Layer<'_>,
-    (index, count): (usize, usize),
+    index: usize,
+    count: usize,
     means: &[Option<f64>],
     series: &[Series],
 ) -> Line {
