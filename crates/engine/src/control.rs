@@ -9,7 +9,6 @@
 //!
 //! What waits for a server looks at its [`Cancellation`] every few hundredths of a second.
 
-use crate::error::RunError;
 use filestone_model::measure::run_record::{IntervalRecord, Target};
 use filestone_model::steering::TimeLeft;
 use std::sync::Arc;
@@ -19,6 +18,11 @@ use std::time::{Duration, Instant};
 
 /// How often it is looked whether to end, where nothing else wakes a thread.
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The run is to end before it has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted before anything was measured")]
+pub struct Interrupted;
 
 /// Is told how a run goes on, on the coordinating thread.
 pub trait Observer {
@@ -96,7 +100,7 @@ impl<'run> Context<'run> {
     }
 
     /// An error if the run is to end.
-    pub fn go_on(&self) -> Result<(), RunError> {
+    pub fn go_on(&self) -> Result<(), Interrupted> {
         go_on(self.stop)?;
         self.cancellation.go_on()
     }
@@ -109,9 +113,9 @@ impl<'run> Context<'run> {
 }
 
 /// An error if the run is to end.
-pub fn go_on(stop: &AtomicBool) -> Result<(), RunError> {
+pub fn go_on(stop: &AtomicBool) -> Result<(), Interrupted> {
     if stop.load(Ordering::Relaxed) {
-        return Err(RunError::Interrupted);
+        return Err(Interrupted);
     }
     Ok(())
 }
@@ -132,9 +136,9 @@ impl Cancellation {
     }
 
     /// An error if the work is to end.
-    pub fn go_on(&self) -> Result<(), RunError> {
+    pub fn go_on(&self) -> Result<(), Interrupted> {
         if self.is_cancelled() {
-            return Err(RunError::Interrupted);
+            return Err(Interrupted);
         }
         Ok(())
     }

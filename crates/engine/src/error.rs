@@ -1,5 +1,6 @@
 //! Why a run could not be made, sorted by whose fault it is.
 
+use crate::control::Interrupted;
 use crate::driver::CallError;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Field, PlanError};
@@ -144,6 +145,12 @@ pub enum RunError {
     /// A bug.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+impl From<Interrupted> for RunError {
+    fn from(_: Interrupted) -> Self {
+        RunError::Interrupted
+    }
 }
 
 impl RunError {

@@ -8,13 +8,14 @@ mod objective;
 mod read_data;
 mod target;
 
+pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
 pub use check::{
     FieldName, MixError, PlanError, ReplayError, SharedKind, SharingError, SteeringError,
 };
 pub use field::Field;
 pub use mix::{
-    Access, CurvePlan, FeedbackArithmetic, Figure, FileSetPlan, FileSizes, LeftOut, LocalMix,
-    MixCount, MixPlan, Objective, ObjectivePlan, Popularity, SizeClass, SteeringPlan,
+    Access, CurvePlan, FeedbackArithmetic, Figure, LeftOut, LocalMix, MixCount, MixPlan, Objective,
+    ObjectivePlan, SteeringPlan,
 };
 pub use objective::ObjectiveError;
 pub use read_data::{ReadData, ReadDataError};

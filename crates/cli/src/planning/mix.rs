@@ -27,8 +27,6 @@ pub const OFFERED_DEFAULT: f64 = 1000.0;
 pub const CLIENTS_DEFAULT: u32 = 8;
 /// nhfsstone's files per process.
 pub const FILES_DEFAULT: u32 = 40;
-/// Where the file set is, in each target.
-pub const SET_NAME_DEFAULT: &str = "filestone-set";
 /// Between nhfsstone's 8 KiB and what servers take.
 pub const TRANSFER_DEFAULT: u32 = 32 << 10;
 /// The Linux client asks for pages of that size or less.
@@ -256,7 +254,10 @@ pub fn local(
 pub fn file_set(options: &FileSetOptions, counts: &[MixCount], in_flight: u32) -> FileSetPlan {
     let files_per_client = options.files.unwrap_or(FILES_DEFAULT);
     FileSetPlan {
-        name: options.set.clone().unwrap_or(SET_NAME_DEFAULT.into()),
+        name: options
+            .set
+            .clone()
+            .unwrap_or(FileSetPlan::NAME_DEFAULT.into()),
         files_per_client,
         sizes: options.file_size.clone().unwrap_or(FileSizes::Nhfsstone),
         symbolic_links_per_client: symbolic_links(files_per_client),

@@ -2,8 +2,8 @@
 
 use super::lengths::Lengths;
 use super::{Changing, FILES_MAX, FILES_PER_DIRECTORY, OBJECTS_MAX, Refusal};
+use crate::file_set::{FileSetPlan, FileSizes};
 use crate::operation::OpKind;
-use crate::plan::{FileSetPlan, FileSizes};
 
 /// What the names of data files end with: nhfsstone's, chosen longer than the name caches of
 /// its time would take.
@@ -224,7 +224,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Popularity;
+    use crate::file_set::Popularity;
 
     fn plan(files: u32, sizes: &str) -> FileSetPlan {
         FileSetPlan {

@@ -1,7 +1,7 @@
 //! How long the files of a set are: the distributions, drawn one file after the other.
 
 use super::{CLASSES_MAX, LENGTH_MAX, Refusal};
-use crate::plan::{FileSizes, SizeClass};
+use crate::file_set::{FileSizes, SizeClass};
 use crate::random::{self, Generator, Purpose, RngExt};
 use rand_distr::{Distribution, LogNormal};
 

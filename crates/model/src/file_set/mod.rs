@@ -1,7 +1,7 @@
 //! The files, directories and links that a mix works on: what they are called, how long they
 //! are, and where a client finds its own.
 //!
-//! Everything here follows from a [`FileSetPlan`](crate::plan::FileSetPlan) and a client's
+//! Everything here follows from a [`FileSetPlan`] and a client's
 //! number alone, so that a set made by one run is found again, and checked, by the next.
 //! Making it is the engine's.
 //!
@@ -18,6 +18,7 @@ mod changing;
 mod layout;
 mod lengths;
 mod part;
+mod plan;
 mod popularity;
 mod recipe;
 mod refusal;
@@ -30,6 +31,7 @@ pub use layout::{
 };
 pub use lengths::Lengths;
 pub use part::Part;
+pub use plan::{FileSetPlan, FileSizes, Popularity, SizeClass};
 pub use popularity::Chooser;
 pub use recipe::Recipe;
 pub use refusal::Refusal;

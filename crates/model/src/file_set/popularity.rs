@@ -1,7 +1,7 @@
 //! Which of a client's files is chosen next: all equally, or few of them most of the time.
 
 use super::Refusal;
-use crate::plan::Popularity;
+use crate::file_set::Popularity;
 use crate::random::{Generator, RngExt};
 use rand_distr::{Distribution, Zipf};
 

@@ -1,7 +1,7 @@
 //! A few lines that say everything that a file set on a server depends on.
 
 use super::FILES_PER_DIRECTORY;
-use crate::plan::FileSetPlan;
+use crate::file_set::FileSetPlan;
 use core::fmt;
 
 /// The way lengths are drawn and names are made. Whatever changes that changes this number.
@@ -46,7 +46,7 @@ impl fmt::Display for Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{FileSizes, Popularity, SizeClass};
+    use crate::file_set::{FileSizes, Popularity, SizeClass};
 
     fn plan(files: u32, sizes: FileSizes) -> FileSetPlan {
         FileSetPlan {

@@ -2,7 +2,7 @@
 //! `lognormal:16K,1.5`, `1K*50,8K*40,256K*10`.
 
 use super::Refusal;
-use crate::plan::{FileSizes, SizeClass};
+use crate::file_set::{FileSizes, SizeClass};
 use core::fmt;
 use core::str::FromStr;
 

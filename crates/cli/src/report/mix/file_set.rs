@@ -2,7 +2,7 @@
 
 use crate::shell::{quoted, shell_line};
 use filestone_model::measure::RunRecord;
-use filestone_model::plan::{MixPlan, TargetPlan};
+use filestone_model::plan::{FileSetPlan, MixPlan, TargetPlan};
 
 /// One line, to be said when the run is over; nothing if nothing stays, or if what cannot be
 /// removed has a caveat of its own.
@@ -47,7 +47,7 @@ fn removal(plan: &MixPlan, targets: &[TargetPlan], sets: &[String]) -> String {
         }
     }
     let name = &plan.file_set.name;
-    if name != crate::planning::mix::SET_NAME_DEFAULT {
+    if name != FileSetPlan::NAME_DEFAULT {
         words.extend(["--set".into(), name.clone()]);
     }
     let clients = targets.len().to_string();
