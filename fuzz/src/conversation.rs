@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates, Verify};
 use filestone_model::client::{Client, Nfs3Client, Output};
 use filestone_model::completions::Completions;
@@ -58,7 +59,6 @@ fn table() -> FileTable {
     let mut table = FileTable::default();
     for has_pattern in [true, false] {
         table.add(FileEntry {
-            handle: Handle::new(&[7; 32]).unwrap_or(Handle::EMPTY),
             len: 1 << 20,
             kind: ObjectKind::File,
             has_pattern,
@@ -66,6 +66,14 @@ fn table() -> FileTable {
     }
     table.add_name(b"name");
     table
+}
+
+fn handles() -> Handles<Handle> {
+    let mut handles = Handles::default();
+    for _ in 0..2 {
+        handles.add(Handle::new(&[7; 32]).unwrap_or(Handle::EMPTY));
+    }
+    handles
 }
 
 /// The slot's kind of operation: all procedures of NFSv3 in turn.
@@ -173,6 +181,7 @@ impl Conversation {
         let shared = Shared {
             templates: Arc::new(Templates::new(&credentials)),
             table,
+            handles: Arc::new(handles()),
             pattern: Arc::clone(&PATTERN),
             timeout_nanos: TIMEOUT_NANOS,
             transport,

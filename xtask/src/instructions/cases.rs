@@ -10,6 +10,7 @@ use filestone_engine::load_file::read_text;
 use filestone_engine::replay::{Layer, LocalLayer, LocalOptions, LocalSite, Site, Trees};
 use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
 use filestone_model::client::Nfs3Client;
+use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates};
 use filestone_model::load::{Next, Script};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
@@ -112,11 +113,12 @@ fn operation(kind: OpKind) -> Operation {
 fn client(in_flight: u32) -> Nfs3Client {
     let mut table = FileTable::default();
     table.add(FileEntry {
-        handle: Handle::new(&[7; 32]).expect("a handle of at most 64 bytes"),
         len: READ_LEN.into(),
         kind: ObjectKind::File,
         has_pattern: true,
     });
+    let mut handles = Handles::default();
+    handles.add(Handle::new(&[7; 32]).expect("a handle of at most 64 bytes"));
     let credentials = Credentials {
         machine_name: "filestone".into(),
         uid: 0,
@@ -126,6 +128,7 @@ fn client(in_flight: u32) -> Nfs3Client {
     let shared = Shared {
         templates: Arc::new(Templates::new(&credentials)),
         table: Arc::new(table),
+        handles: Arc::new(handles),
         pattern: pattern::table().into(),
         timeout_nanos: 60 * SECOND,
         transport: TransportKind::Tcp,

@@ -269,7 +269,8 @@ impl<C: Client> Sockets<C> {
         loop {
             let before = completed.len();
             self.receive(0, Waiting::None, completed)?;
-            if completed.len() > before || self.look() >= until || !self.down.is_empty() {
+            let has_news = completed.len() > before || !self.dirty.is_empty();
+            if has_news || self.look() >= until || !self.down.is_empty() {
                 return Ok(());
             }
             std::hint::spin_loop();
@@ -385,6 +386,9 @@ impl<C: Client> Sockets<C> {
         match connection.receive(transport, waiting, &self.clock, &mut self.buffer, completed) {
             Ok(Some(moment)) => {
                 self.recent = moment;
+                if connection.client.answer(&mut connection.output) {
+                    self.mark_dirty(index);
+                }
                 Ok(())
             }
             Ok(None) => Ok(()),

@@ -37,10 +37,8 @@ pub fn measure(
     let plan = &plan.as_probe_run().ok_or(TargetError::NoCalls)?;
     let mut observer = Unobserved;
     let prepared = prepare(plan, Some(server), &mut Context::new(stop, &mut observer))?;
-    let handle = prepared
-        .table
-        .file(FileId(0))
-        .map_or(Handle::EMPTY, |entry| entry.handle);
+    let handle = prepared.files.handles.get(FileId(0));
+    let handle = handle.copied().unwrap_or(Handle::EMPTY);
     let call = encode_call(plan, &handle);
     let reply_len = match plan.probe.operation {
         OpKind::GetAttr => 4 + 112,

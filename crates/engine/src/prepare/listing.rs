@@ -5,8 +5,8 @@ use crate::driver::CallError;
 use crate::error::RunError;
 use crate::nfs3::calls::Failure;
 use crate::nfs3::session::{Session, at_path};
+use crate::prepare::FoundFile;
 use crate::workspace::ClaimError;
-use filestone_model::workload::FileEntry;
 use filestone_wire::nfs3::Handle;
 use std::cell::Cell;
 
@@ -70,7 +70,7 @@ pub fn files(
     directory: &Handle,
     max: u32,
     has_pattern: bool,
-) -> Result<Vec<FileEntry>, RunError> {
+) -> Result<Vec<FoundFile>, RunError> {
     let mut files = Vec::new();
     let (seen, seen_max) = (Cell::new(0), entries_max(max));
     let is_wanted = |name: &[u8]| {

@@ -53,7 +53,7 @@ pub fn prepare_mix(
     };
     Ok(Prepared {
         dial: *session.dial(),
-        table: std::mem::take(&mut set.table),
+        files: std::mem::take(&mut set.files),
         target,
         session,
         own: None,

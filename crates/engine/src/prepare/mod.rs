@@ -3,11 +3,13 @@
 //! and take it away again.
 
 pub mod file_set;
+mod files;
 mod listing;
 mod mix;
 mod own_directory;
 
 pub use crate::nfs3::Session;
+pub use files::{FoundFile, FoundFiles};
 pub use mix::prepare_mix;
 
 use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
@@ -18,7 +20,7 @@ use file_set::FileSet;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::ProbeRun;
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_model::workload::ObjectKind;
 use filestone_wire::nfs3::{Fattr3, FileType, Handle};
 use own_directory::OwnDirectory;
 use std::net::SocketAddr;
@@ -29,7 +31,7 @@ pub struct Prepared {
     /// Where the clients connect to.
     pub dial: Dial,
     /// The files and names.
-    pub table: FileTable,
+    pub files: FoundFiles,
     /// For the record.
     pub target: Target,
     session: Session,
@@ -59,7 +61,7 @@ fn prepare_probe(
     };
     let (mut session, mounted) = mount::mount_until(&caller, built_in, &context.cancellation)?;
     session.reconnect_for(Duration::from_nanos(plan.reconnect_ns));
-    let object = FileEntry {
+    let object = FoundFile {
         handle: mounted.handle,
         len: mounted.attributes.size,
         kind: kind_of(mounted.attributes.file_type),
@@ -67,7 +69,7 @@ fn prepare_probe(
     };
     let mut prepared = Prepared {
         dial: *session.dial(),
-        table: FileTable::default(),
+        files: FoundFiles::default(),
         target: Target {
             address: session.dial().address.to_string(),
             built_in: built_in.is_some(),
@@ -92,8 +94,8 @@ fn prepare_probe(
     match result {
         Ok(()) => {
             prepared.target.files =
-                u64::from(prepared.table.subjects.end - prepared.table.subjects.start)
-                    .max(u64::from(prepared.table.name_count()));
+                u64::from(prepared.files.table.subjects.end - prepared.files.table.subjects.start)
+                    .max(u64::from(prepared.files.table.name_count()));
             Ok(prepared)
         }
         Err(error) => {
@@ -125,8 +127,8 @@ fn kind_of(file_type: FileType) -> ObjectKind {
     }
 }
 
-fn entry_of(handle: Handle, attributes: &Fattr3, has_pattern: bool) -> FileEntry {
-    FileEntry {
+fn entry_of(handle: Handle, attributes: &Fattr3, has_pattern: bool) -> FoundFile {
+    FoundFile {
         handle,
         len: attributes.size,
         kind: kind_of(attributes.file_type),
@@ -139,31 +141,31 @@ impl Prepared {
     fn fill_table(
         &mut self,
         plan: &ProbeRun<'_>,
-        object: FileEntry,
+        object: FoundFile,
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         let operation = plan.probe.operation;
         let path = plan.target.path.as_str();
         let is_directory = object.kind == ObjectKind::Directory;
-        let root = self.table.add(object);
-        self.table.subjects = root.0..root.0 + 1;
+        let root = self.files.add(object);
+        self.files.table.subjects = root.0..root.0 + 1;
         match operation {
             OpKind::Null | OpKind::FsStat | OpKind::FsInfo | OpKind::PathConf => Ok(()),
             OpKind::GetAttr | OpKind::Access if is_directory => {
                 self.visit_files(plan, &object, context, |_| true)?;
                 // An empty directory is itself an object with attributes.
-                if self.table.subjects.is_empty() {
-                    self.table.subjects = root.0..root.0 + 1;
+                if self.files.table.subjects.is_empty() {
+                    self.files.table.subjects = root.0..root.0 + 1;
                 }
                 Ok(())
             }
             OpKind::GetAttr | OpKind::Access => Ok(()),
             OpKind::Lookup if is_directory => {
-                self.table.directory = Some(root);
+                self.files.table.directory = Some(root);
                 self.list_names(plan, &object, context)
             }
             OpKind::ReadDir | OpKind::ReadDirPlus if is_directory => {
-                self.table.directory = Some(root);
+                self.files.table.directory = Some(root);
                 Ok(())
             }
             OpKind::Lookup | OpKind::ReadDir | OpKind::ReadDirPlus => Err(RunError::unsuitable(
@@ -198,7 +200,7 @@ impl Prepared {
     fn find_links(
         &mut self,
         plan: &ProbeRun<'_>,
-        object: &FileEntry,
+        object: &FoundFile,
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
@@ -223,7 +225,7 @@ impl Prepared {
     fn find_readable(
         &mut self,
         plan: &ProbeRun<'_>,
-        object: &FileEntry,
+        object: &FoundFile,
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
@@ -247,7 +249,7 @@ impl Prepared {
     }
 
     fn need_subjects(&self, operation: OpKind, path: &str, what: &str) -> Result<(), RunError> {
-        if self.table.subjects.is_empty() {
+        if self.files.table.subjects.is_empty() {
             return Err(RunError::unsuitable(
                 operation,
                 path,
@@ -262,9 +264,9 @@ impl Prepared {
     fn visit_files(
         &mut self,
         plan: &ProbeRun<'_>,
-        directory: &FileEntry,
+        directory: &FoundFile,
         context: &mut Context<'_>,
-        is_wanted: impl Fn(&FileEntry) -> bool,
+        is_wanted: impl Fn(&FoundFile) -> bool,
     ) -> Result<(), RunError> {
         context.preparing(&format!("looking up the files of {}", plan.target.path));
         let has_pattern = self.target.built_in;
@@ -275,18 +277,18 @@ impl Prepared {
             plan.probe.files_max,
             has_pattern,
         )?;
-        let first = self.table.len();
+        let first = self.files.table.len();
         for entry in files.iter().filter(|entry| is_wanted(entry)) {
-            self.table.add(*entry);
+            self.files.add(*entry);
         }
-        self.table.subjects = first..self.table.len();
+        self.files.table.subjects = first..self.files.table.len();
         Ok(())
     }
 
     fn list_names(
         &mut self,
         plan: &ProbeRun<'_>,
-        directory: &FileEntry,
+        directory: &FoundFile,
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         context.preparing(&format!("listing {}", plan.target.path));
@@ -296,9 +298,9 @@ impl Prepared {
             &directory.handle,
             plan.probe.files_max,
         )? {
-            self.table.add_name(&name);
+            self.files.table.add_name(&name);
         }
-        if self.table.name_count() == 0 {
+        if self.files.table.name_count() == 0 {
             return Err(RunError::unsuitable(
                 plan.probe.operation,
                 &plan.target.path,
@@ -328,20 +330,18 @@ impl Prepared {
             "making a directory of our own in {}",
             plan.target.path
         ));
-        let parent = self
-            .table
-            .file(root)
-            .map_or(Handle::EMPTY, |entry| entry.handle);
+        let parent = self.files.handles.get(root);
+        let parent = parent.copied().unwrap_or(Handle::EMPTY);
         let own = OwnDirectory::make(&mut self.session, &plan.target.path, parent)?;
-        let entry = FileEntry {
+        let entry = FoundFile {
             handle: own.handle(),
             len: 0,
             kind: ObjectKind::Directory,
             has_pattern: false,
         };
         self.own = Some(own);
-        let directory = self.table.add(entry);
-        self.table.directory = Some(directory);
+        let directory = self.files.add(entry);
+        self.files.table.directory = Some(directory);
         Ok(())
     }
 
@@ -353,18 +353,18 @@ impl Prepared {
     ) -> Result<(), RunError> {
         context.preparing(&format!("making {} files of our own", plan.clients));
         let Some(own) = &self.own else { return Ok(()) };
-        let first = self.table.len();
+        let first = self.files.table.len();
         for client in 0..plan.clients {
             context.go_on()?;
             let handle = own.make_file(&mut self.session, &format!("client{client}"))?;
-            self.table.add(FileEntry {
+            self.files.add(FoundFile {
                 handle,
                 len: 0,
                 kind: ObjectKind::File,
                 has_pattern: true,
             });
         }
-        self.table.own_files = first..self.table.len();
+        self.files.table.own_files = first..self.files.table.len();
         Ok(())
     }
 

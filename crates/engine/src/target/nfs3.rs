@@ -12,6 +12,7 @@ use crate::replay::nfs3::{self, Nfs3Options, Nfs3Site};
 use crate::run::{OpenTarget, WorkerBody};
 use factory::ClientFactory;
 use filestone_model::client::Unsupported;
+use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::procedures;
 use filestone_model::file_set::ClientSet;
 use filestone_model::measure::RunRecord;
@@ -20,6 +21,7 @@ use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Asked, LeftOverPolicy, NfsRun, NfsTarget, Plan};
 use filestone_model::workload::FileTable;
+use filestone_wire::nfs3::Handle;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -70,15 +72,18 @@ struct OpenNfs3<'run> {
     plan: NfsRun<'run>,
     prepared: Prepared,
     table: Arc<FileTable>,
+    handles: Arc<Handles<Handle>>,
     clients: Vec<ClientSet>,
 }
 
 impl<'run> OpenNfs3<'run> {
     fn new(plan: NfsRun<'run>, mut prepared: Prepared) -> Self {
         let clients = prepared.file_set().map(|set| set.clients.clone());
+        let files = std::mem::take(&mut prepared.files);
         Self {
             plan,
-            table: Arc::new(std::mem::take(&mut prepared.table)),
+            table: Arc::new(files.table),
+            handles: Arc::new(files.handles),
             clients: clients.unwrap_or_default(),
             prepared,
         }
@@ -111,7 +116,8 @@ impl OpenTarget for OpenNfs3<'_> {
         clock: &Clock,
         context: &mut Context<'_>,
     ) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
-        let factory = ClientFactory::new(&self.plan, &self.table, self.prepared.dial);
+        let factory =
+            ClientFactory::new(&self.plan, &self.table, &self.handles, self.prepared.dial);
         clients::connect(&self.plan, &factory.options, clock, context, || {
             factory.client(&self.plan)
         })

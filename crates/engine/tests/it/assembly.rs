@@ -14,7 +14,6 @@ use filestone_model::operation::{OpKind, Operation, Outcome, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Probe};
-use filestone_wire::nfs3::Handle;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -172,7 +171,6 @@ fn cases() -> impl Strategy<Value = Case> {
 fn table() -> FileTable {
     let mut table = FileTable::default();
     table.directory = Some(table.add(FileEntry {
-        handle: Handle::EMPTY,
         len: 0,
         kind: ObjectKind::Directory,
         has_pattern: false,

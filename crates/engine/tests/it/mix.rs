@@ -13,7 +13,6 @@ use filestone_model::operation::{DirectoryCursor, OpKind, Operation, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
-use filestone_wire::nfs3::Handle;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -135,7 +134,6 @@ fn imagined(clients: u32) -> (Arc<FileTable>, Vec<ClientSet>) {
     let mut table = FileTable::default();
     let add = |table: &mut FileTable, kind, len| {
         table.add(FileEntry {
-            handle: Handle::EMPTY,
             len,
             kind,
             has_pattern: true,

@@ -6,13 +6,14 @@
 //! ```text
 //!   connected ─▶ submit… ─▶ (engine sends Output) ─▶ transmitted
 //!        ▲                                              │
-//!        │            handle_input / handle_discarded ◀─┤
+//!        │   answer ◀─ handle_input / handle_discarded ◀┤
 //!        └── disconnected ◀── handle_timeout ◀──────────┘
 //! ```
 //!
 //! Completions go into a vector of the caller's, so a batch of replies costs no
 //! queue of its own.
 
+pub mod handles;
 pub mod nfs3;
 pub mod output;
 
@@ -64,6 +65,12 @@ pub trait Client {
         now: Moment,
         completed: &mut Completions,
     ) -> Result<(), ProtocolError>;
+
+    /// Puts into `out` what is to be said of what came in: answers to messages that came
+    /// unasked, and calls that waited for the server's word. Says whether there was any.
+    fn answer(&mut self, _out: &mut Output) -> bool {
+        false
+    }
 
     /// How many of the next bytes need not be looked at: file data of a READ
     /// that is not verified. The engine may throw them away unread.

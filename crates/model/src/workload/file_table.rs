@@ -1,20 +1,20 @@
-//! The files and names that a run's operations speak of, by index.
+//! The files and names that a run's operations speak of, by index. What the server knows the
+//! files by is the client's: [`Handles`](crate::client::handles::Handles).
 //!
 //! Filled before the run by whoever looked the files up, then shared by all
 //! clients and never changed: an operation carries four bytes, not a path.
 
 use crate::operation::{FileId, Name};
 use core::ops::Range;
-use filestone_wire::nfs3::handle::Handle;
 
-/// What an object is, as far as operations care (ftype3, RFC 1813 section 2.6).
+/// What an object is, as far as operations care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
-    /// NF3REG.
+    /// A regular file.
     File,
-    /// NF3DIR.
+    /// A directory.
     Directory,
-    /// NF3LNK.
+    /// A symbolic link.
     SymbolicLink,
     /// Any other kind.
     Other,
@@ -35,8 +35,6 @@ impl ObjectKind {
 /// One object of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct FileEntry {
-    /// What the server knows it by.
-    pub handle: Handle,
     /// Its length in bytes when it was looked up.
     pub len: u64,
     /// What it is.
@@ -115,7 +113,6 @@ mod tests {
 
     fn file() -> FileEntry {
         FileEntry {
-            handle: Handle::EMPTY,
             len: 7,
             kind: ObjectKind::File,
             has_pattern: false,

@@ -1,6 +1,7 @@
 //! One client, its output taken as a server would, and replies for it.
 
 use filestone_model::Completions;
+use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates, Verify};
 use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError};
 use filestone_model::operation::{Completion, FileId, Operation, Ticket};
@@ -49,7 +50,6 @@ pub fn table() -> FileTable {
         (ObjectKind::File, false),
     ] {
         table.add(FileEntry {
-            handle: handle(FileId(table.len())),
             len: 1 << 30,
             kind,
             has_pattern,
@@ -58,6 +58,14 @@ pub fn table() -> FileTable {
     table.add_name(b"alpha");
     table.add_name(b"beta.tx");
     table
+}
+
+fn handles() -> Handles<Handle> {
+    let mut handles = Handles::default();
+    for file in 0..3 {
+        handles.add(handle(FileId(file)));
+    }
+    handles
 }
 
 pub fn credentials() -> Credentials {
@@ -136,6 +144,7 @@ impl Talk {
         let shared = Shared {
             templates: Arc::new(Templates::new(&credentials())),
             table: Arc::clone(&table),
+            handles: Arc::new(handles()),
             pattern: Arc::clone(&PATTERN),
             timeout_nanos: TIMEOUT,
             transport: setup.transport,

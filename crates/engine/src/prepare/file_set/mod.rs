@@ -19,6 +19,7 @@ use crate::driver::Endpoint;
 use crate::driver::window::Window;
 use crate::error::RunError;
 use crate::nfs3::{Nfs, Session};
+use crate::prepare::FoundFiles;
 use crate::workspace::Purpose;
 use crate::workspace::nfs::NfsTree;
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
@@ -28,7 +29,6 @@ use filestone_model::file_set::{Changing, ClientSet, Layout, Recipe, file_name};
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{FileSetPlan, TransportKind};
-use filestone_model::workload::FileTable;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
 use making::{Making, Progress, Step};
@@ -66,7 +66,7 @@ pub struct Order<'a> {
 #[derive(Debug)]
 pub struct FileSet {
     /// All objects, and the names of the data files.
-    pub table: FileTable,
+    pub files: FoundFiles,
     /// Where each client finds its own.
     pub clients: Vec<ClientSet>,
     /// What is said of it in the record.
@@ -111,11 +111,11 @@ pub(super) fn begin(
         complete(session, order, &mut claims, (&sign, observer))
     });
     match completed {
-        Ok((table, clients, mut record)) => {
+        Ok((files, clients, mut record)) => {
             let elapsed = started.elapsed().as_nanos();
             record.prepared_ns = u64::try_from(elapsed).unwrap_or(u64::MAX);
             Ok(FileSet {
-                table,
+                files,
                 clients,
                 record,
                 claims,
@@ -189,7 +189,7 @@ fn window(session: &Session, sign: &Cancellation) -> Result<Window, RunError> {
     Window::connect(endpoint(session, sign)).map_err(|error| RunError::connecting(address, error))
 }
 
-type Completed = (FileTable, Vec<ClientSet>, FileSetRecord);
+type Completed = (FoundFiles, Vec<ClientSet>, FileSetRecord);
 
 fn complete(
     session: &Session,
@@ -237,14 +237,14 @@ fn complete(
         removed: false,
     };
     let (entries, clients) = builder.places.finish();
-    let mut table = FileTable::default();
+    let mut files = FoundFiles::default();
     for entry in entries {
-        table.add(entry);
+        files.add(entry);
     }
     for file in 0..order.layout.files_per_client() {
-        table.add_name(file_name(file).as_bytes());
+        files.table.add_name(file_name(file).as_bytes());
     }
-    Ok((table, clients, record))
+    Ok((files, clients, record))
 }
 
 impl Claims {

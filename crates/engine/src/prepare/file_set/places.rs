@@ -5,6 +5,7 @@
 //! symbolic links. Names that come and go have no place in it.
 
 use super::ClaimedSet;
+use crate::prepare::FoundFile;
 use crate::workspace::Purpose;
 use crate::workspace::tree::{Directory, join};
 use filestone_model::file_set::{
@@ -12,7 +13,7 @@ use filestone_model::file_set::{
     file_name, files_directory, link_name,
 };
 use filestone_model::operation::{FileId, OpKind};
-use filestone_model::workload::{FileEntry, ObjectKind};
+use filestone_model::workload::ObjectKind;
 use filestone_wire::nfs3::Handle;
 
 /// An object of the table.
@@ -42,7 +43,7 @@ pub struct Places<'a> {
     /// Which home each of the given directories has.
     pub home_of_root: &'a [usize],
     links: u32,
-    entries: Vec<FileEntry>,
+    entries: Vec<FoundFile>,
 }
 
 impl<'a> Places<'a> {
@@ -69,7 +70,7 @@ impl<'a> Places<'a> {
     }
 
     fn add_client(&mut self, client: u32) {
-        let entry = |kind, len| FileEntry {
+        let entry = |kind, len| FoundFile {
             handle: Handle::EMPTY,
             len,
             kind,
@@ -242,7 +243,7 @@ impl<'a> Places<'a> {
     }
 
     /// The objects, in the order of the file table, and where each client finds its own.
-    pub fn finish(self) -> (Vec<FileEntry>, Vec<ClientSet>) {
+    pub fn finish(self) -> (Vec<FoundFile>, Vec<ClientSet>) {
         let sets = (0..self.layout.clients()).map(|client| self.set_of(client));
         let sets = sets.collect();
         (self.entries, sets)

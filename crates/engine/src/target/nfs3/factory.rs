@@ -4,9 +4,11 @@ use crate::backend::sockets::SocketOptions;
 use crate::driver::{Dial, first_xid};
 use crate::nfs3::mount::{self, Caller};
 use filestone_model::client::Nfs3Client;
+use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
 use filestone_model::plan::{Asked, NfsRun, ReadData};
 use filestone_model::workload::FileTable;
+use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
 use std::sync::Arc;
 
@@ -21,7 +23,12 @@ pub struct ClientFactory {
 }
 
 impl ClientFactory {
-    pub fn new(plan: &NfsRun<'_>, table: &Arc<FileTable>, dial: Dial) -> Self {
+    pub fn new(
+        plan: &NfsRun<'_>,
+        table: &Arc<FileTable>,
+        handles: &Arc<Handles<Handle>>,
+        dial: Dial,
+    ) -> Self {
         let pattern: Arc<[u8]> = pattern::table().into();
         let shared = Shared {
             templates: Arc::new(Templates::new(&mount::credentials(&Caller::new(
@@ -29,6 +36,7 @@ impl ClientFactory {
                 plan.target,
             )))),
             table: Arc::clone(table),
+            handles: Arc::clone(handles),
             pattern: Arc::clone(&pattern),
             timeout_nanos: plan.timeout_ns,
             transport: plan.target.transport,

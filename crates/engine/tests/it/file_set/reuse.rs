@@ -19,8 +19,10 @@ fn check_table(bench: &mut Bench, set: &FileSet, layout: &Layout) {
     for (client, of_client) in (0..).zip(&set.clients) {
         let root = format!("set/client{client:04}");
         let mut is_at = |id: u32, path: &str, kind: ObjectKind| {
-            let entry = set.table.file(FileId(id)).expect("it is in the table");
-            assert_eq!((entry.kind, entry.handle), (kind, bench.at(path)), "{path}");
+            let files = &set.files;
+            let entry = files.table.file(FileId(id)).expect("it is in the table");
+            let handle = files.handles.get(FileId(id)).copied();
+            assert_eq!((entry.kind, handle), (kind, Some(bench.at(path))), "{path}");
             *entry
         };
         is_at(of_client.root.0, &root, ObjectKind::Directory);
@@ -30,7 +32,7 @@ fn check_table(bench: &mut Bench, set: &FileSet, layout: &Layout) {
             let path = format!("{root}/files{}/{name}", file / 1000);
             let entry = is_at(id, &path, ObjectKind::File);
             assert!(entry.has_pattern && entry.len == length, "{path}");
-            let listed = set.table.name(of_client.names.start + file);
+            let listed = set.files.table.name(of_client.names.start + file);
             assert_eq!(listed, Some(name.as_bytes()));
         }
         for (id, link) in of_client.symbolic_links.clone().zip(0..) {
@@ -204,10 +206,7 @@ fn two_clients_work_in_two_directories() {
     let names = bench.names("one/set");
     assert_eq!(names, ["client0000", "client0002", "made-by-filestone"]);
     assert_eq!(bench.names("two/set"), ["client0001", "made-by-filestone"]);
-    let root = set
-        .table
-        .file(set.clients[1].root)
-        .map(|entry| entry.handle);
+    let root = set.files.handles.get(set.clients[1].root).copied();
     assert_eq!(root, bench.find("two/set/client0001"));
     set.remove(&bench.session, &go_on).expect("it is removed");
     assert!(bench.names("one").is_empty() && bench.names("two").is_empty());

@@ -9,14 +9,13 @@ use crate::client::output::{Output, Splice};
 use crate::kind::{OpKind, PerKind};
 use crate::operation::{AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability};
 use crate::plan::TransportKind;
-use crate::workload::FileTable;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     DirOpArgs, FileHandle, Sattr3, SetTime, access, commit, create, fsinfo, fsstat, getattr, link,
     lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir,
     setattr, symlink, write,
 };
-use filestone_wire::nfs3::{PROGRAM, Procedure, VERSION};
+use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION};
 use filestone_wire::pattern::PERIOD;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{AuthSys, CallHeader, Credential, Gids, OpaqueAuth};
@@ -107,14 +106,14 @@ pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output
         Operation::Null => 0,
         Operation::GetAttr { file } => {
             getattr::Args {
-                object: handle(&shared.table, file),
+                object: handle(shared, file),
             }
             .encode(&mut Writer::new(&mut out.bytes));
             0
         }
         Operation::Read { file, offset, len } => {
             let args = read::Args {
-                file: handle(&shared.table, file),
+                file: handle(shared, file),
                 offset,
                 count: len,
             };
@@ -128,7 +127,7 @@ pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output
             stability,
         } => encode_write(shared, out, file, offset, len, stability),
         ref other => {
-            encode_other(&shared.table, other, &mut Writer::new(&mut out.bytes));
+            encode_other(shared, other, &mut Writer::new(&mut out.bytes));
             0
         }
     };
@@ -175,12 +174,9 @@ pub fn set_xid(call: &mut [u8], xid: u32) {
 /// A file's handle. Operations are made from the same table, so it is there;
 /// were it not, the server would answer NFS3ERR_BADHANDLE to the empty one.
 #[inline]
-fn handle(table: &FileTable, file: FileId) -> FileHandle<'_> {
-    table
-        .file(file)
-        .map_or(filestone_wire::nfs3::Handle::EMPTY.borrow(), |entry| {
-            entry.handle.borrow()
-        })
+fn handle(shared: &Shared, file: FileId) -> FileHandle<'_> {
+    let handle = shared.handles.get(file);
+    handle.map_or(Handle::EMPTY.borrow(), Handle::borrow)
 }
 
 /// Encodes WRITE and says how many bytes of data lie elsewhere.
@@ -198,7 +194,7 @@ fn encode_write(
         .get(start..start + len as usize)
         .unwrap_or_default();
     let args = write::Args {
-        file: handle(&shared.table, file),
+        file: handle(shared, file),
         offset,
         count: data.len() as u32,
         stable: match stability {
@@ -225,14 +221,14 @@ fn encode_write(
 }
 
 fn encode_readdir(
-    table: &FileTable,
+    shared: &Shared,
     directory: FileId,
     cursor: DirectoryCursor,
     len: u32,
     out: &mut Writer<'_>,
 ) {
     readdir::Args {
-        dir: handle(table, directory),
+        dir: handle(shared, directory),
         cookie: cursor.cookie,
         cookieverf: cursor.verifier,
         count: len,
@@ -241,7 +237,7 @@ fn encode_readdir(
 }
 
 /// Arguments of everything that is not on the hottest paths.
-fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) {
+fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
     match *operation {
         Operation::Null
         | Operation::GetAttr { .. }
@@ -252,26 +248,26 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
         | Operation::Lock { .. }
         | Operation::Unlock { .. } => {}
         Operation::SetAttr { file, change } => setattr::Args {
-            object: handle(table, file),
+            object: handle(shared, file),
             new_attributes: attributes_of(change),
             guard: None,
         }
         .encode(out),
         Operation::Lookup { directory, name } => {
-            with_name(table, directory, name, |what| {
+            with_name(shared, directory, name, |what| {
                 lookup::Args { what }.encode(out)
             });
         }
         Operation::Access { file, wanted } => access::Args {
-            object: handle(table, file),
+            object: handle(shared, file),
             access: wanted,
         }
         .encode(out),
         Operation::ReadLink { link } => readlink::Args {
-            symlink: handle(table, link),
+            symlink: handle(shared, link),
         }
         .encode(out),
-        Operation::Create { directory, name } => with_name(table, directory, name, |where_| {
+        Operation::Create { directory, name } => with_name(shared, directory, name, |where_| {
             create::Args {
                 where_,
                 how: create::CreateHow::Unchecked(mode(MODE_FILE)),
@@ -279,7 +275,7 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
             .encode(out);
         }),
         Operation::MakeDirectory { directory, name } => {
-            with_name(table, directory, name, |where_| {
+            with_name(shared, directory, name, |where_| {
                 mkdir::Args {
                     where_,
                     attributes: mode(MODE_DIRECTORY),
@@ -293,8 +289,8 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
             target,
         } => {
             let mut room = [0; NUMBERED_LEN];
-            let target = name_bytes(table, target, &mut room);
-            with_name(table, directory, name, |where_| {
+            let target = name_bytes(shared, target, &mut room);
+            with_name(shared, directory, name, |where_| {
                 let symlink = symlink::SymlinkData {
                     symlink_attributes: mode(0o777),
                     symlink_data: target,
@@ -302,7 +298,7 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
                 symlink::Args { where_, symlink }.encode(out);
             });
         }
-        Operation::MakeNode { directory, name } => with_name(table, directory, name, |where_| {
+        Operation::MakeNode { directory, name } => with_name(shared, directory, name, |where_| {
             mknod::Args {
                 where_,
                 what: mknod::MknodData::Fifo(mode(MODE_FILE)),
@@ -310,12 +306,12 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
             .encode(out);
         }),
         Operation::Remove { directory, name } => {
-            with_name(table, directory, name, |object| {
+            with_name(shared, directory, name, |object| {
                 remove::Args { object }.encode(out)
             });
         }
         Operation::RemoveDirectory { directory, name } => {
-            with_name(table, directory, name, |object| {
+            with_name(shared, directory, name, |object| {
                 rmdir::Args { object }.encode(out)
             });
         }
@@ -325,8 +321,8 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
             to_directory,
             to,
         } => {
-            with_name(table, from_directory, from, |from| {
-                with_name(table, to_directory, to, |to| {
+            with_name(shared, from_directory, from, |from| {
+                with_name(shared, to_directory, to, |to| {
                     rename::Args { from, to }.encode(out)
                 });
             });
@@ -335,9 +331,9 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
             file,
             directory,
             name,
-        } => with_name(table, directory, name, |link| {
+        } => with_name(shared, directory, name, |link| {
             link::Args {
-                file: handle(table, file),
+                file: handle(shared, file),
                 link,
             }
             .encode(out);
@@ -346,7 +342,7 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
             directory,
             cursor,
             len,
-        } => encode_readdir(table, directory, cursor, len, out),
+        } => encode_readdir(shared, directory, cursor, len, out),
         // dircount bounds names and cookies only; the same bound for both asks
         // for as many entries as fit into the whole reply.
         Operation::ReadDirectoryPlus {
@@ -354,7 +350,7 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
             cursor,
             len,
         } => readdirplus::Args {
-            dir: handle(table, directory),
+            dir: handle(shared, directory),
             cookie: cursor.cookie,
             cookieverf: cursor.verifier,
             dircount: len,
@@ -362,20 +358,20 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
         }
         .encode(out),
         Operation::FileSystemStatus { file } => fsstat::Args {
-            fsroot: handle(table, file),
+            fsroot: handle(shared, file),
         }
         .encode(out),
         Operation::FileSystemInfo { file } => fsinfo::Args {
-            fsroot: handle(table, file),
+            fsroot: handle(shared, file),
         }
         .encode(out),
         Operation::PathConfiguration { file } => pathconf::Args {
-            object: handle(table, file),
+            object: handle(shared, file),
         }
         .encode(out),
         Operation::Commit { file, offset, len } => {
             commit::Args {
-                file: handle(table, file),
+                file: handle(shared, file),
                 offset,
                 count: len,
             }
@@ -384,19 +380,19 @@ fn encode_other(table: &FileTable, operation: &Operation, out: &mut Writer<'_>) 
     }
 }
 
-fn with_name(table: &FileTable, directory: FileId, name: Name, encode: impl FnOnce(DirOpArgs<'_>)) {
+fn with_name(shared: &Shared, directory: FileId, name: Name, encode: impl FnOnce(DirOpArgs<'_>)) {
     let mut room = [0; NUMBERED_LEN];
-    let name = name_bytes(table, name, &mut room);
+    let name = name_bytes(shared, name, &mut room);
     encode(DirOpArgs {
-        dir: handle(table, directory),
+        dir: handle(shared, directory),
         name,
     });
 }
 
 /// The bytes of a name, made in `room` if it is a number.
-fn name_bytes<'n>(table: &'n FileTable, name: Name, room: &'n mut [u8; NUMBERED_LEN]) -> &'n [u8] {
+fn name_bytes<'n>(shared: &'n Shared, name: Name, room: &'n mut [u8; NUMBERED_LEN]) -> &'n [u8] {
     match name {
-        Name::Listed(index) => table.name(index).unwrap_or_default(),
+        Name::Listed(index) => shared.table.name(index).unwrap_or_default(),
         Name::Numbered { letter, number } => {
             room[0] = letter;
             for (digit, byte) in room[1..].iter_mut().enumerate() {

@@ -14,6 +14,7 @@ mod verify;
 pub use calls::{Credentials, Templates};
 pub use verify::Verify;
 
+use crate::client::handles::Handles;
 use crate::client::{Client, Output, ProtocolError, Unsupported};
 use crate::completions::Completions;
 use crate::operation::{
@@ -24,6 +25,7 @@ use crate::plan::{ReadData, TransportKind};
 use crate::session::rpc::{Retransmission, RpcCall, RpcExchange, RpcOptions, RpcSession};
 use crate::time::Moment;
 use crate::workload::FileTable;
+use filestone_wire::nfs3::Handle;
 use replies::Checked;
 use std::sync::Arc;
 
@@ -34,6 +36,8 @@ pub struct Shared {
     pub templates: Arc<Templates>,
     /// Files and names.
     pub table: Arc<FileTable>,
+    /// What the server knows those files by.
+    pub handles: Arc<Handles<Handle>>,
     /// Two periods of the pattern that file data consist of.
     pub pattern: Arc<[u8]>,
     /// How long a call may stay unanswered.

@@ -196,14 +196,12 @@ impl Verify {
 mod tests {
     use super::*;
     use crate::workload::{FileEntry, ObjectKind};
-    use filestone_wire::nfs3::Handle;
 
     #[test]
     fn a_server_may_claim_files_of_any_length() {
         let mut table = FileTable::default();
         let claims = [u64::MAX, u64::MAX, 1].map(|len| {
             table.add(FileEntry {
-                handle: Handle::EMPTY,
                 len,
                 kind: ObjectKind::File,
                 has_pattern: false,
@@ -225,7 +223,6 @@ mod tests {
         let mut table = FileTable::default();
         let [unknown, patterned] = [false, true].map(|has_pattern| {
             table.add(FileEntry {
-                handle: Handle::EMPTY,
                 len: 1 << 20,
                 kind: ObjectKind::File,
                 has_pattern,

@@ -79,13 +79,11 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, stream};
     use crate::workload::{FileEntry, ObjectKind};
-    use filestone_wire::nfs3::Handle;
 
     fn table(lengths: &[u64]) -> FileTable {
         let mut table = FileTable::default();
         for len in lengths {
             table.add(FileEntry {
-                handle: Handle::EMPTY,
                 len: *len,
                 kind: ObjectKind::File,
                 has_pattern: true,

@@ -5,13 +5,11 @@ use crate::operation::{AttributeChange, Stability};
 use crate::plan::companion_of;
 use crate::time::Moment;
 use crate::workload::{FileEntry, ObjectKind};
-use filestone_wire::nfs3::Handle;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 fn entry(kind: ObjectKind, len: u64) -> FileEntry {
     FileEntry {
-        handle: Handle::EMPTY,
         len,
         kind,
         has_pattern: true,

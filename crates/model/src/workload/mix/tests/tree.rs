@@ -5,7 +5,7 @@ use crate::failure::StatusSpace;
 use crate::file_set::{ChangingDirectories, ClientSet, FILES_PER_DIRECTORY};
 use crate::operation::{Answer, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome};
 use crate::workload::{FileEntry, FileTable, ObjectKind};
-use filestone_wire::nfs3::{Handle, Status};
+use filestone_wire::nfs3::Status;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -30,7 +30,6 @@ pub(super) fn file_set(
 fn one_set(table: &mut FileTable, lengths: &[u64], links: u32, spare_names: u32) -> ClientSet {
     let mut add = |kind, len| {
         table.add(FileEntry {
-            handle: Handle::EMPTY,
             len,
             kind,
             has_pattern: true,
