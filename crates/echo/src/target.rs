@@ -1,0 +1,227 @@
+//! A server of echo as the target of runs of calls.
+
+use crate::client::{EchoClient, Shared, supports};
+use crate::wire::{self, Kind, Welcome};
+use filestone_engine::backend::sockets::SocketOptions;
+use filestone_engine::clock::Clock;
+use filestone_engine::control::Context;
+use filestone_engine::driver::Dial;
+use filestone_engine::run::{OpenTarget, WorkerBody};
+use filestone_engine::target::{BuiltIn, TargetError, clients};
+use filestone_engine::{Protocol, RunError};
+use filestone_model::client::Unsupported;
+use filestone_model::client::handles::Handles;
+use filestone_model::file_set::{ChangingDirectories, ClientSet};
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::run_record::Target;
+use filestone_model::operation::{FileId, OpKind};
+use filestone_model::plan::{Asked, OtherTarget, Plan, TransportKind};
+use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What plans call it, and what stands before `://`.
+pub const NAME: &str = "echo";
+
+/// How long the server may take to give a session.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The protocol.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Echo;
+
+impl Protocol for Echo {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, kind: OpKind) -> Result<(), Unsupported> {
+        supports(kind)
+    }
+
+    fn open<'plan>(
+        &self,
+        plan: &'plan Plan,
+        _built_in: BuiltIn,
+        context: &mut Context<'_>,
+    ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
+        let target = plan.target.other().ok_or(TargetError::NoCalls)?;
+        context.preparing(&format!("greeting {}", plan.target));
+        let address = resolve(target)?;
+        let welcome = greet(address).map_err(|source| RunError::Connect { address, source })?;
+        Ok(Box::new(OpenEcho::new(plan, address, welcome)))
+    }
+}
+
+fn resolve(target: &OtherTarget) -> Result<SocketAddr, RunError> {
+    let host = target.host.as_str();
+    let found = (host, target.port).to_socket_addrs();
+    let mut found = found.map_err(|source| RunError::Resolve {
+        host: host.into(),
+        source,
+    })?;
+    found
+        .next()
+        .ok_or_else(|| TargetError::NoAddress(host.into()).into())
+}
+
+/// What the server has, as it says to a client that asks for a session.
+fn greet(address: SocketAddr) -> io::Result<Welcome> {
+    let mut socket = TcpStream::connect_timeout(&address, PATIENCE)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    let mut hello = Vec::new();
+    wire::put(&mut hello, Kind::Hello, &[]);
+    socket.write_all(&hello)?;
+    let mut answer = [0; wire::HEAD_LEN + 20];
+    socket.read_exact(&mut answer)?;
+    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "it is no server of echo");
+    match wire::take(&answer) {
+        Ok(Some((Kind::Welcome, body, _))) => Welcome::read(body).ok_or_else(wrong),
+        Ok(_) | Err(_) => Err(wrong()),
+    }
+}
+
+/// A server that has been greeted.
+struct OpenEcho<'plan> {
+    plan: &'plan Plan,
+    options: SocketOptions,
+    table: Arc<FileTable>,
+    files: Arc<Handles<u32>>,
+    sets: Vec<ClientSet>,
+    target: Target,
+    file_set: Option<FileSetRecord>,
+}
+
+impl<'plan> OpenEcho<'plan> {
+    fn new(plan: &'plan Plan, address: SocketAddr, welcome: Welcome) -> Self {
+        let (table, files) = files_of(plan, welcome);
+        let sets = sets_of(plan, &table);
+        let count = u64::from(table.len());
+        let (files_len, path) = (count * welcome.file_len, plan.target.to_string());
+        let dial = Dial {
+            address,
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+        };
+        Self {
+            plan,
+            options: SocketOptions {
+                dial,
+                pattern: filestone_wire::pattern::table().into(),
+                busy_poll: plan.busy_poll,
+                reconnect_nanos: plan.reconnect_ns,
+            },
+            table: Arc::new(table),
+            files: Arc::new(files),
+            sets,
+            target: Target {
+                address: address.to_string(),
+                built_in: false,
+                local: address.ip().is_loopback(),
+                export: "/".into(),
+                walked: String::new(),
+                object: ObjectKind::File.name().into(),
+                object_bytes: welcome.file_len,
+                files: count,
+                read_max_bytes: wire::MESSAGE_MAX as u64,
+                write_max_bytes: wire::MESSAGE_MAX as u64,
+            },
+            file_set: plan.mix().map(|_| FileSetRecord {
+                paths: vec![path],
+                files: count,
+                bytes: files_len,
+                working_files: count,
+                working_bytes: files_len,
+                found: count,
+                ..FileSetRecord::default()
+            }),
+        }
+    }
+}
+
+/// The server's files, which are virtual: there for whoever names their number.
+fn files_of(plan: &Plan, welcome: Welcome) -> (FileTable, Handles<u32>) {
+    let wanted = match plan.asked() {
+        Some(Asked::Probe(probe)) => probe.files_max.max(plan.clients),
+        Some(Asked::Mix(mix)) => mix.file_set.files_per_client.saturating_mul(plan.clients),
+        None => 0,
+    };
+    let (mut table, mut files) = (FileTable::default(), Handles::default());
+    for number in 0..wanted.min(welcome.files).max(1) {
+        table.add(FileEntry {
+            len: welcome.file_len,
+            kind: ObjectKind::File,
+            has_pattern: true,
+        });
+        files.add(number);
+    }
+    table.subjects = 0..table.len();
+    table.own_files = 0..table.len();
+    (table, files)
+}
+
+/// Each client's part of the files; with more clients than files, some share one.
+fn sets_of(plan: &Plan, table: &FileTable) -> Vec<ClientSet> {
+    let of_client = (table.len() / plan.clients.max(1)).max(1);
+    let set = |client: u32| {
+        let first = client.saturating_mul(of_client) % table.len();
+        set_of(first..(first + of_client).min(table.len()))
+    };
+    (0..plan.clients).map(set).collect()
+}
+
+fn set_of(files: Range<u32>) -> ClientSet {
+    let root = FileId(files.start);
+    ClientSet {
+        root,
+        directories: 0..0,
+        names: 0..0,
+        working_files: files.end - files.start,
+        files,
+        symbolic_links: 0..0,
+        changing: ChangingDirectories {
+            created: root,
+            links: root,
+            symbolic_links: root,
+            nodes: root,
+            directories: root,
+        },
+        spare_names: 0,
+    }
+}
+
+impl OpenTarget for OpenEcho<'_> {
+    fn describe(&self) -> &Target {
+        &self.target
+    }
+
+    fn table(&self) -> Arc<FileTable> {
+        Arc::clone(&self.table)
+    }
+
+    fn client_sets(&self) -> &[ClientSet] {
+        &self.sets
+    }
+
+    fn file_set(&self) -> Option<FileSetRecord> {
+        self.file_set.clone()
+    }
+
+    fn connect(
+        &mut self,
+        clock: &Clock,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
+        let shared = Shared {
+            files: Arc::clone(&self.files),
+            pattern: Arc::clone(&self.options.pattern),
+            timeout_nanos: self.plan.timeout_ns,
+        };
+        clients::connect(self.plan, &self.options, clock, context, || {
+            EchoClient::new(shared.clone(), self.plan.in_flight)
+        })
+    }
+}
