@@ -178,7 +178,7 @@ pub fn compare(bed: &Bed, case: &Case, options: &Bench) -> Result<Comparison> {
         }
         pairs.push(pair(&raw, &ours)?);
     }
-    Ok(summary(case, lens, pairs))
+    Ok(summary(case, lens.0, lens.1, pairs))
 }
 
 fn raw(bed: &Bed, case: &Case, options: &Bench, port: u16) -> Result<RawResult> {
@@ -251,7 +251,7 @@ fn pair(raw: &RawResult, ours: &Record) -> Result<Pair> {
     })
 }
 
-fn summary(case: &Case, (call_len, reply_len): (usize, usize), pairs: Vec<Pair>) -> Comparison {
+fn summary(case: &Case, call_len: usize, reply_len: usize, pairs: Vec<Pair>) -> Comparison {
     let over = |figure: fn(&Pair) -> f64| median(&pairs.iter().map(figure).collect::<Vec<_>>());
     // File data are what a reader wants; without any, operations.
     let rate_ratio = if case.len.is_some() {

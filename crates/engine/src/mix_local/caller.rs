@@ -6,8 +6,8 @@
 
 use super::changing::{Names, RENAMED, name};
 use super::fresh::{Fresh, Needed, Unchecked, beyond_first};
-use super::furnish::{self, FILE, FILE_MODE, directory_of};
-use super::place::Place;
+use super::furnish::{self, directory_of};
+use super::place::{FILE, FILE_MODE, Place};
 use crate::workspace::local::listing::Listing;
 use filestone_model::file_set::{
     Changing, Chooser, FILES_PER_DIRECTORY, Layout, file_name, link_name,
@@ -124,7 +124,8 @@ impl Caller {
     pub fn new(
         place: Place,
         layout: &Layout,
-        (mix, kinds): (&MixPlan, &[OpKind]),
+        mix: &MixPlan,
+        kinds: &[OpKind],
         seed: u64,
         is_direct: bool,
     ) -> Self {
@@ -135,9 +136,12 @@ impl Caller {
             Popularity::Uniform => None,
             popularity @ Popularity::Zipf { .. } => Chooser::new(&popularity, working_files).ok(),
         };
-        let names = Changing::ALL.map(|changing| match changing.is_changed_by(kinds) {
-            true => Names::new(layout.spare_names()),
-            false => Names::default(),
+        let names = Changing::ALL.map(|changing| {
+            if changing.is_changed_by(kinds) {
+                Names::new(layout.spare_names())
+            } else {
+                Names::default()
+            }
         });
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
@@ -340,9 +344,10 @@ impl Caller {
 
     /// How data files are opened.
     fn flags(&self) -> OFlags {
-        match self.is_direct {
-            true => FILE | OFlags::DIRECT,
-            false => FILE,
+        if self.is_direct {
+            FILE | OFlags::DIRECT
+        } else {
+            FILE
         }
     }
 
@@ -473,7 +478,7 @@ impl Caller {
             // Advice: where it is not taken, the cache keeps what it has.
             rustix::fs::fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed).ok();
         }
-        match read_from(file, (first, end), buffer) {
+        match read_from(file, first, end, buffer) {
             // A file system that wants its transfers aligned.
             Err(Errno::INVAL) if is_direct => {
                 self.use_cache()?;
@@ -516,7 +521,7 @@ impl Caller {
             return self.write_halves().map(|bytes| done.moved(bytes));
         }
         let was_direct = std::mem::replace(&mut self.is_direct, false);
-        let written = self.commit_through_cache((first, transfer), was_direct);
+        let written = self.commit_through_cache(first, transfer, was_direct);
         self.is_direct = was_direct;
         written.map(|bytes| done.moved(bytes))
     }
@@ -524,7 +529,8 @@ impl Caller {
     /// `was_direct` says how the file is open, and is to be afterwards.
     fn commit_through_cache(
         &mut self,
-        (first, transfer): (u64, u64),
+        first: u64,
+        transfer: u64,
         was_direct: bool,
     ) -> Result<u64, Errno> {
         if was_direct {
@@ -689,7 +695,8 @@ fn forget_listing(directory: BorrowedFd<'_>) {
 /// Reads what lies between; calls that brought data, and how much.
 fn read_from(
     file: &OwnedFd,
-    (mut offset, end): (u64, u64),
+    mut offset: u64,
+    end: u64,
     buffer: &mut [u8],
 ) -> Result<(u64, u64), Errno> {
     let (mut calls, mut bytes) = (0, 0);

@@ -97,12 +97,12 @@ impl Fresh {
     /// Makes files in the directory of names that come and go.
     pub fn make_files(&mut self, place: &Place, count: u64) -> Result<(), Errno> {
         for number in MADE_FROM..MADE_FROM + count {
-            let flags = OFlags::CREATE | OFlags::TRUNC | super::furnish::FILE;
+            let flags = OFlags::CREATE | OFlags::TRUNC | super::place::FILE;
             let directory = place.changing(Changing::Created)?;
             let name = name(Changing::Created, number);
-            let file = rustix::fs::openat(directory, &name, flags, super::furnish::FILE_MODE)?;
+            let file = rustix::fs::openat(directory, &name, flags, super::place::FILE_MODE)?;
             // Opening may tell the client what it would have to ask for.
-            rustix::fs::fchmod(&file, super::furnish::FILE_MODE)?;
+            rustix::fs::fchmod(&file, super::place::FILE_MODE)?;
             self.unchecked.push_back(Unchecked::Made(number));
         }
         Ok(())

@@ -5,11 +5,11 @@
 
 use super::changing::{RENAMED, name};
 use super::fresh::is_made_here;
-use super::place::{Place, refused};
+use super::place::{FILE, FILE_MODE, Place, refused};
 use crate::control::go_on;
 use crate::error::RunError;
 use crate::workspace::local::{DIRECTORY, LocalTree};
-use crate::workspace::tree::{self, Directory};
+use crate::workspace::tree::Directory;
 use crate::workspace::{Purpose, set_removal};
 use filestone_model::file_set::{Changing, FILES_PER_DIRECTORY, Layout, file_name, link_name};
 use filestone_model::operation::OpKind;
@@ -20,15 +20,8 @@ use rustix::io::Errno;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
-pub(super) const FILE_MODE: Mode = Mode::from_raw_mode(tree::FILE_MODE);
 /// Data are written in pieces of this length.
 const PIECE_BYTES: usize = 1 << 20;
-/// How data files are opened.
-pub(super) const FILE: OFlags = OFlags::RDWR
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK);
-
 /// How much was there, and how much had to be made or mended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Furnished {

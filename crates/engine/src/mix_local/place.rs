@@ -3,13 +3,20 @@
 use crate::error::RunError;
 use crate::workspace::Purpose;
 use crate::workspace::local::{self, DIRECTORY};
-use crate::workspace::tree::DIRECTORY_MODE;
+use crate::workspace::tree::{self, DIRECTORY_MODE};
 use filestone_model::file_set::{Changing, Layout, client_directory, files_directory};
 use filestone_model::operation::OpKind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
+
+pub(super) const FILE_MODE: Mode = Mode::from_raw_mode(tree::FILE_MODE);
+/// How data files are opened.
+pub(super) const FILE: OFlags = OFlags::RDWR
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK);
 
 /// A refusal of the operating system, about something in a file set.
 pub(super) fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
@@ -40,7 +47,8 @@ impl Place {
     pub fn open(
         set: BorrowedFd<'_>,
         set_path: &Path,
-        (client, layout): (u32, &Layout),
+        client: u32,
+        layout: &Layout,
         kinds: &[OpKind],
     ) -> Result<Self, RunError> {
         let name = client_directory(client);

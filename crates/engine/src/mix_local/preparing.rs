@@ -47,20 +47,26 @@ impl<T: Time> Task<'_, T> {
         let Some(claim) = self.claims.iter().cycle().nth(client as usize) else {
             return Err(RunError::Internal("a mix without a directory".into()));
         };
-        let of_client = (client, &self.layout);
         let place = Place::open(
             claim.directory.handle.as_fd(),
             Path::new(&claim.directory.path),
-            of_client,
+            client,
+            &self.layout,
             &self.kinds,
         )?;
         let furnished = furnish(&place, &self.layout, &self.kinds, self.stop)?;
         record.found += place.found + furnished.found;
         record.made += place.made + furnished.made;
         let path = place.path.clone();
-        let asked = (self.mix, self.kinds.as_slice());
         let is_direct = self.directories.is_direct();
-        let mut caller = Caller::new(place, &self.layout, asked, self.plan.seed, is_direct);
+        let mut caller = Caller::new(
+            place,
+            &self.layout,
+            self.mix,
+            &self.kinds,
+            self.plan.seed,
+            is_direct,
+        );
         caller
             .open_files()
             .map_err(|errno| refused(&path, errno, "opening its files"))?;

@@ -35,7 +35,7 @@ pub fn prepare_mix(
         kinds: &kinds,
         write_max_bytes: write_max,
     };
-    let mut set = match file_set::begin(&session, &order, (context.stop, context.observer)) {
+    let mut set = match file_set::begin(&session, &order, context.stop, context.observer) {
         Ok(set) => set,
         Err(unfinished) => return Err(end(*unfinished, &session, mix, context)),
     };

@@ -94,7 +94,8 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
     pub fn new(
         places: &'w mut Places<'p>,
         steps: S,
-        (pattern, transfer): (&'w [u8], u32),
+        pattern: &'w [u8],
+        transfer: u32,
         progress: Progress<'w>,
     ) -> Self {
         Self {

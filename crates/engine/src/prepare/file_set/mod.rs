@@ -90,9 +90,10 @@ struct Claims {
 pub fn prepare(
     session: &Session,
     order: &Order<'_>,
-    (stop, observer): (&AtomicBool, &mut dyn Observer),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
 ) -> Result<FileSet, RunError> {
-    begin(session, order, (stop, observer)).map_err(|unfinished| {
+    begin(session, order, stop, observer).map_err(|unfinished| {
         let (error, _) = unfinished.keep(session, stop);
         error
     })
@@ -102,13 +103,14 @@ pub fn prepare(
 pub(super) fn begin(
     session: &Session,
     order: &Order<'_>,
-    (stop, observer): (&AtomicBool, &mut dyn Observer),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
 ) -> Result<FileSet, Box<Unfinished>> {
     let started = Instant::now();
     let mut claims = Claims { homes: Vec::new() };
     let sign = Cancellation::default();
     let completed = cancel_on(stop, &sign, || {
-        complete(session, order, &mut claims, (&sign, observer))
+        complete(session, order, &mut claims, &sign, observer)
     });
     match completed {
         Ok((files, clients, mut record)) => {
@@ -195,7 +197,8 @@ fn complete(
     session: &Session,
     order: &Order<'_>,
     claims: &mut Claims,
-    (sign, observer): (&Cancellation, &mut dyn Observer),
+    sign: &Cancellation,
+    observer: &mut dyn Observer,
 ) -> Result<Completed, RunError> {
     sign.go_on()?;
     let mut nfs = connect(session, sign)?;
@@ -363,9 +366,10 @@ impl Builder<'_> {
         self.make_missing(&directories)?;
         for (directory, is_old) in directories.into_iter().zip(is_old) {
             let (places, findings) = (&mut self.places, &mut self.findings);
-            match is_old {
-                true => survey::find_contents(&mut self.tree, places, findings, directory)?,
-                false => survey::all_spares(places, findings, directory),
+            if is_old {
+                survey::find_contents(&mut self.tree, places, findings, directory)?;
+            } else {
+                survey::all_spares(places, findings, directory);
             }
         }
         self.make_contents()
@@ -425,8 +429,8 @@ impl Builder<'_> {
             files: self.places.layout.totals().files,
             last: Instant::now(),
         };
-        let data = (self.pattern.as_slice(), self.transfer);
-        let mut making = Making::new(&mut self.places, steps, data, progress);
+        let (pattern, transfer) = (&self.pattern, self.transfer);
+        let mut making = Making::new(&mut self.places, steps, pattern, transfer, progress);
         let result = self.tree.run(&mut making);
         self.made += making.made;
         result
@@ -468,9 +472,10 @@ impl Claims {
         let removed = cancel_clean_up_on(stop, limits, &sign, || self.remove_all(session, &sign));
         if removed.is_err() {
             // What could not be removed is not in use any more, all the same.
-            let limit = match sign.is_cancelled() {
-                true => LAST_WORD,
-                false => session.timeout(),
+            let limit = if sign.is_cancelled() {
+                LAST_WORD
+            } else {
+                session.timeout()
             };
             let _ = self.release(session, stop, limit);
         }

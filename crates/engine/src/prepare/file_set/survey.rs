@@ -43,10 +43,10 @@ fn expect(object: &Object, file_type: FileType, path: impl Fn() -> String) -> Re
         FileType::Symlink => "symbolic link",
         _ => "file",
     };
-    match object.attributes.file_type == file_type {
-        true => Ok(()),
-        false => Err(unexpected(path(), word)),
+    if object.attributes.file_type != file_type {
+        return Err(unexpected(path(), word));
     }
+    Ok(())
 }
 
 /// Looks for the directories of the clients.
@@ -72,7 +72,7 @@ pub fn find_clients(
         )?;
         for (client, object) in seen {
             if places.home_index(client) == home_index {
-                learn(places, findings, (client, Part::Root), &object)?;
+                learn(places, findings, client, Part::Root, &object)?;
             }
         }
     }
@@ -110,7 +110,7 @@ pub fn find_directories(
         },
     )?;
     for (part, object) in seen {
-        learn(places, findings, (client, part), &object)?;
+        learn(places, findings, client, part, &object)?;
     }
     Ok(())
 }
@@ -123,7 +123,7 @@ pub fn find_contents(
     index: u32,
 ) -> Result<(), RunError> {
     match places.part(index) {
-        (client, Part::Files(directory)) => {
+        (_, Part::Files(directory)) => {
             let first = directory * FILES_PER_DIRECTORY;
             let end = places
                 .layout
@@ -133,7 +133,7 @@ pub fn find_contents(
                 let file = file_of(name).filter(|file| (first..end).contains(file))?;
                 Some(Part::File(file))
             };
-            find_parts(tree, places, findings, (index, client), part_of)
+            find_parts(tree, places, findings, index, part_of)
         }
         (client, Part::Changing(changing)) => {
             if changing == Changing::SymbolicLinks {
@@ -142,12 +142,17 @@ pub fn find_contents(
                     let link = link_of(name).filter(|link| *link < links)?;
                     Some(Part::Link(link))
                 };
-                find_parts(tree, places, findings, (index, client), part_of)?;
+                find_parts(tree, places, findings, index, part_of)?;
             }
-            match places.changed.contains(&changing) {
-                true => find_spares(tree, places, findings, (index, client, changing)),
-                false => Ok(()),
+            if !places.changed.contains(&changing) {
+                return Ok(());
             }
+            let spare = Spare {
+                client,
+                changing,
+                number: 0,
+            };
+            find_spares(tree, places, findings, index, spare)
         }
         (_, Part::Root | Part::File(_) | Part::Link(_)) => Ok(()),
     }
@@ -157,9 +162,10 @@ fn find_parts(
     tree: &mut NfsTree<'_>,
     places: &mut Places<'_>,
     findings: &mut Findings,
-    (directory, client): (u32, u32),
+    directory: u32,
     part_of: impl Fn(&[u8]) -> Option<Part>,
 ) -> Result<(), RunError> {
+    let (client, _) = places.part(directory);
     let mut seen = Vec::new();
     let most = FILES_PER_DIRECTORY.max(places.links()) as usize;
     list(
@@ -173,7 +179,7 @@ fn find_parts(
         },
     )?;
     for (part, object) in seen {
-        learn(places, findings, (client, part), &object)?;
+        learn(places, findings, client, part, &object)?;
     }
     Ok(())
 }
@@ -182,7 +188,8 @@ fn find_parts(
 fn learn(
     places: &mut Places<'_>,
     findings: &mut Findings,
-    (client, part): (u32, Part),
+    client: u32,
+    part: Part,
     object: &Object,
 ) -> Result<(), RunError> {
     let index = places.index(client, part);
@@ -196,9 +203,10 @@ fn learn(
         return Ok(());
     }
     places.learn(index, object.handle);
-    match file_type == FileType::Regular && object.attributes.size != places.len_of(index) {
-        true => findings.wrong.push(index),
-        false => findings.found += 1,
+    if file_type == FileType::Regular && object.attributes.size != places.len_of(index) {
+        findings.wrong.push(index);
+    } else {
+        findings.found += 1;
     }
     Ok(())
 }
@@ -218,8 +226,10 @@ fn find_spares(
     tree: &mut NfsTree<'_>,
     places: &Places<'_>,
     findings: &mut Findings,
-    (index, client, changing): (u32, u32, Changing),
+    index: u32,
+    of: Spare,
 ) -> Result<(), RunError> {
+    let changing = of.changing;
     let wanted = places.layout.spare_names();
     let mut is_there = vec![false; wanted as usize];
     let at = places.directory(index);
@@ -236,13 +246,10 @@ fn find_spares(
         !is_wanted
     })?;
     for (number, is_there) in (0..wanted).zip(is_there) {
-        match is_there {
-            true => findings.found += 1,
-            false => findings.spares.push(Spare {
-                client,
-                changing,
-                number,
-            }),
+        if is_there {
+            findings.found += 1;
+        } else {
+            findings.spares.push(Spare { number, ..of });
         }
     }
     Ok(())

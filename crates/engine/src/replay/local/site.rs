@@ -88,9 +88,10 @@ impl LocalSite {
         root.path = directory.to_string_lossy().into_owned();
         let claim = TestDirectory::claim(&mut LocalTree, root, options.beside)?;
         let mut site = Self {
-            directory: match claim.is_beside() {
-                true => directory.join(BESIDE),
-                false => directory,
+            directory: if claim.is_beside() {
+                directory.join(BESIDE)
+            } else {
+                directory
             },
             device: 0,
             claim,

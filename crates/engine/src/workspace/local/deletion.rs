@@ -201,11 +201,12 @@ fn each_until_none(
                         repeats = if hash == first_before { repeats + 1 } else { 0 };
                         first_before = hash;
                     }
-                    result = match repeats < REPEATS_MAX {
-                        true => remove(name, kind),
-                        false => Err(NotRemoved::ListedAgain {
+                    result = if repeats < REPEATS_MAX {
+                        remove(name, kind)
+                    } else {
+                        Err(NotRemoved::ListedAgain {
                             name: String::from_utf8_lossy(name).into_owned(),
-                        }),
+                        })
                     };
                     if result.is_err() {
                         ControlFlow::Break(())

@@ -99,7 +99,7 @@ impl Bench {
             kinds,
             write_max_bytes: 1 << 20,
         };
-        prepare(&self.session, &order, (stop, observer))
+        prepare(&self.session, &order, stop, observer)
     }
 
     fn call(&mut self, procedure: Procedure, arguments: &impl Encode) -> Vec<u8> {
