@@ -2,7 +2,7 @@
 
 use crate::control::Interrupted;
 use crate::driver::CallError;
-use filestone_model::operation::OpKind;
+use filestone_model::file_set::Refusal;
 use filestone_model::plan::{Field, PlanError};
 use filestone_wire::mount::MountStatus;
 use filestone_wire::nfs3::Status;
@@ -49,15 +49,22 @@ impl AreaError for PlanError {
     }
 }
 
+impl AreaError for Refusal {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Usage
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(self.help().into())
+    }
+}
+
 /// Why a run could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// What one area alone can say.
     #[error("{0}")]
     Area(Box<dyn AreaError>),
-    /// The plan contradicts itself or the target.
-    #[error("{0}")]
-    Unsuitable(String, Option<String>),
     /// The host's name means nothing.
     #[error("{host}: no such host: {source}")]
     Resolve {
@@ -188,7 +195,6 @@ impl RunError {
     pub fn category(&self) -> ErrorCategory {
         match self {
             RunError::Area(error) => error.category(),
-            RunError::Unsuitable(..) => ErrorCategory::Usage,
             RunError::MountElsewhere { source, .. } => source.category(),
             RunError::Connect { source, .. } if is_of_this_host(source) => {
                 ErrorCategory::Environment
@@ -209,7 +215,6 @@ impl RunError {
     pub fn help(&self) -> Option<String> {
         match self {
             RunError::Area(error) => error.help(),
-            RunError::Unsuitable(_, help) => help.clone(),
             RunError::MountElsewhere { source, .. } => {
                 const ELSE: &str =
                     "if the port mapper is another server's, name the port of MOUNT (--mount-port)";
@@ -266,14 +271,6 @@ impl RunError {
             RunError::Nfs { .. } | RunError::System { .. } | RunError::Interrupted => None,
             RunError::Internal(_) => Some("please report this with the command line".into()),
         }
-    }
-
-    /// An operation that the target is not made for.
-    pub(crate) fn unsuitable(operation: OpKind, path: &str, what: &str, help: &str) -> Self {
-        RunError::Unsuitable(
-            format!("{path}: {} needs {what}", operation.name()),
-            Some(help.into()),
-        )
     }
 }
 

@@ -24,6 +24,7 @@ use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker, RunFacts};
 use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
+use filestone_model::plan::{Field, PlanError, SteeringPlanError};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
 use filestone_model::workload::of_client;
@@ -126,10 +127,9 @@ fn offering(
         ArrivalsPlan::Poisson { .. } => Ok(ArrivalsPlan::Poisson {
             offered_load_ops_per_s,
         }),
-        ArrivalsPlan::Closed => Err(RunError::Unsuitable(
-            "a closed loop has no offered load that could be steered".into(),
-            Some("use --arrivals poisson or constant".into()),
-        )),
+        ArrivalsPlan::Closed => {
+            Err(PlanError::Steering(SteeringPlanError::Closed { by: Field::Curve }).into())
+        }
     }
 }
 

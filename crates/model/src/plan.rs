@@ -10,7 +10,8 @@ mod target;
 
 pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
 pub use check::{
-    FieldName, MixError, PlanError, ReplayError, SharedKind, SharingError, SteeringError,
+    FieldName, MixPlanError, PlanError, ReplayPlanError, SharedKind, SharingError,
+    SteeringPlanError,
 };
 pub use field::Field;
 pub use mix::{

@@ -1,5 +1,6 @@
 //! The directories that a mix goes through: what each is on, and who counts its calls.
 
+use super::error::MountError;
 use super::kernel::Kernel;
 use super::mounted::{self, Mounted};
 use crate::error::RunError;
@@ -9,6 +10,7 @@ use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
 use filestone_model::file_set::Recipe;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{FileSetPlan, MixPlan, Plan, TargetPlan};
+use filestone_model::plan::{MixPlanError, PlanError};
 use rustix::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -109,15 +111,11 @@ fn path_of(target: &TargetPlan) -> Result<PathBuf, RunError> {
         ));
     };
     let Some(path) = &local.directory else {
-        return Err(RunError::Unsuitable(
-            "a mix through a mount needs a directory".into(),
-            Some("--on local:DIR, with a directory of an NFS mount".into()),
-        ));
+        return Err(PlanError::Mix(MixPlanError::Target(target.to_string())).into());
     };
-    std::fs::canonicalize(path).map_err(|source| {
-        RunError::Unsuitable(
-            format!("{path}: {source}"),
-            Some("the target of a mix is a directory that is there".into()),
-        )
-    })
+    let found = std::fs::canonicalize(path).map_err(|source| MountError::NoDirectory {
+        path: path.clone(),
+        source,
+    });
+    Ok(found?)
 }

@@ -4,6 +4,7 @@
 //! kernel has none, those of the whole host (`/proc/net/rpc/nfs`) do, and with them count
 //! all other NFS traffic of the host, as in nhfsstone.
 
+use super::error::MountError;
 use super::mounted::Mounted;
 use crate::control::go_on;
 use crate::error::RunError;
@@ -110,18 +111,19 @@ impl Kernel {
         if calls <= u64::from(max_per_s) * BACKGROUND_SECONDS {
             return Ok(per_s);
         }
-        Err(RunError::Unsuitable(
-            format!("too much background activity ({per_s:.0} calls/sec)"),
-            Some(format!(
-                "{} grew by {calls} calls in {BACKGROUND_SECONDS} s without us: end what else \
-                 uses it, or run with --no-feedback",
-                self.source(),
-            )),
-        ))
+        let source = self.source();
+        Err(MountError::Background {
+            per_s,
+            seen: format!("{source} grew by {calls} calls in {BACKGROUND_SECONDS} s without us"),
+        }
+        .into())
     }
 }
 
 fn unreadable(error: MixError) -> RunError {
-    let help = error.help.clone();
-    RunError::Unsuitable(error.to_string(), help)
+    MountError::Counters {
+        what: error.to_string(),
+        help: error.help,
+    }
+    .into()
 }

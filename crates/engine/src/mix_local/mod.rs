@@ -14,6 +14,7 @@ mod changing;
 mod client;
 mod clients;
 mod directories;
+mod error;
 mod fresh;
 mod furnish;
 mod kernel;

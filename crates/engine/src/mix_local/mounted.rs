@@ -1,5 +1,6 @@
 //! Which file system a directory is on, by `/proc/self/mountinfo` (proc(5)).
 
+use super::error::MountError;
 use crate::error::RunError;
 use std::path::{Path, PathBuf};
 
@@ -29,14 +30,11 @@ pub(super) fn find(proc_root: &Path, directory: &Path) -> Result<Mounted, RunErr
         source,
     })?;
     in_mountinfo(&text, directory).ok_or_else(|| {
-        RunError::Unsuitable(
-            format!(
-                "{}: {} does not say which file system it is on",
-                directory.display(),
-                file.display()
-            ),
-            Some("is it a directory of this host, and is that its /proc? (--proc)".into()),
-        )
+        MountError::UnknownFileSystem {
+            directory: directory.display().to_string(),
+            mountinfo: file.display().to_string(),
+        }
+        .into()
     })
 }
 
@@ -46,19 +44,12 @@ pub(super) fn must_be_nfs(mounted: &Mounted, directory: &Path) -> Result<(), Run
     if mounted.is_nfs() {
         return Ok(());
     }
-    Err(RunError::Unsuitable(
-        format!(
-            "{}: is on {}, mounted on {}, and not on NFS: no call would reach a server",
-            directory.display(),
-            mounted.file_system,
-            mounted.mount_point
-        ),
-        Some(
-            "use a directory of an NFS mount, or --no-feedback to make the system calls \
-             and look at no counters"
-                .into(),
-        ),
-    ))
+    Err(MountError::NotNfs {
+        directory: directory.display().to_string(),
+        file_system: mounted.file_system.clone(),
+        mount_point: mounted.mount_point.clone(),
+    }
+    .into())
 }
 
 /// The last of the longest mount points that `directory` is below: it hides the others.

@@ -5,6 +5,7 @@ use super::caller::Caller;
 use super::client::{Client, ClientEnd, Shared};
 use super::clients::{ClientGroup, Clients, Mailbox};
 use super::directories::{Claim, Directories};
+use super::error::MountError;
 use super::furnish::{Furnished, settle};
 use super::kernel::Kernel;
 use super::learn;
@@ -47,9 +48,7 @@ pub fn run_local(
     };
     plan.check()?;
     let counts = askable(mix)?;
-    let layout = Layout::of(&mix.file_set, plan.clients).map_err(|refusal| {
-        RunError::Unsuitable(refusal.to_string(), Some(refusal.help().into()))
-    })?;
+    let layout = Layout::of(&mix.file_set, plan.clients)?;
     let directories = Directories::find(plan, mix)?;
     allow_open_files(OPEN_FILES_WANTED);
     let target = directories.target();
@@ -87,16 +86,10 @@ fn askable(mix: &MixPlan) -> Result<Vec<MixCount>, RunError> {
     };
     let counts: Vec<MixCount> = mix.counts.iter().filter(is_askable).copied().collect();
     if counts.is_empty() {
-        return Err(RunError::Unsuitable(
-            format!(
-                "mix {}: no system call makes any of its operations",
-                mix.name
-            ),
-            Some(
-                "NULL, FSINFO and PATHCONF are made on mounting only; add others, or use nfs://"
-                    .into(),
-            ),
-        ));
+        return Err(MountError::NothingToCall {
+            mix: mix.name.clone(),
+        }
+        .into());
     }
     match mix.local.arithmetic {
         FeedbackArithmetic::Exact => Ok(counts),

@@ -10,6 +10,7 @@
 //! How calls travel is `driver`'s.
 
 pub mod calls;
+mod error;
 pub mod mount;
 mod mount_service;
 pub mod portmapper;
@@ -18,4 +19,5 @@ pub(crate) mod scripted;
 pub mod session;
 
 pub use calls::{Failure, Nfs, Outcome};
+pub use error::Nfs3Error;
 pub use session::Session;

@@ -9,6 +9,7 @@ use super::session::Session;
 use crate::control::Cancellation;
 use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection};
 use crate::error::RunError;
+use crate::nfs3::Nfs3Error;
 use filestone_model::client::nfs3::Credentials;
 use filestone_model::plan::{NfsTarget, Plan, TransportKind};
 use filestone_wire::mount::MountStatus;
@@ -308,14 +309,12 @@ impl Finder<'_> {
                     ..service
                 })
             }
-            Err(unknown) => Err(RunError::Unsuitable(
-                format!(
-                    "{}: MOUNT version 3 was not found: it is not at the NFS port {}, and {unknown}",
-                    self.host,
-                    server.port()
-                ),
-                Some("name the port (--mount-port)".into()),
-            )),
+            Err(unknown) => Err(Nfs3Error::NoMount {
+                host: self.host.to_string(),
+                nfs_port: server.port(),
+                why: unknown.to_string(),
+            }
+            .into()),
         }
     }
 

@@ -5,6 +5,7 @@ use super::{Prepared, Session, kind_of};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
 use crate::nfs3::mount::{self, Caller, Mounted};
+use crate::prepare::PrepareError;
 use filestone_model::file_set::Layout;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
@@ -21,9 +22,7 @@ pub fn prepare_mix(
     built_in: Option<SocketAddr>,
     context: &mut Context<'_>,
 ) -> Result<Prepared, RunError> {
-    let layout = Layout::of(&mix.file_set, plan.clients).map_err(|refusal| {
-        RunError::Unsuitable(refusal.to_string(), Some(refusal.help().into()))
-    })?;
+    let layout = Layout::of(&mix.file_set, plan.clients)?;
     let (mut session, mounted, roots) =
         context.cancellable(|context| find_all(plan, mix, built_in, context))?;
     let (read_max, write_max) = context.cancellable(|_| session.transfer_limits(&mounted.handle));
@@ -123,14 +122,11 @@ fn find(
         mount::mount_until(&Caller::new(plan, target), built_in, cancellation)?;
     let kind = kind_of(mounted.attributes.file_type);
     if kind != ObjectKind::Directory {
-        return Err(RunError::Unsuitable(
-            format!(
-                "{}: a mix works in a directory, and this is a {}",
-                target.path,
-                kind.name()
-            ),
-            Some("it makes a file set of its own there; nothing else is touched".into()),
-        ));
+        return Err(PrepareError::NotADirectory {
+            path: target.path.clone(),
+            kind: kind.name(),
+        }
+        .into());
     }
     Ok((session, mounted))
 }
@@ -141,10 +137,5 @@ fn same_server<'t>(first: &NfsTarget, other: &'t TargetPlan) -> Result<&'t NfsTa
     let same = other.nfs3().filter(|other| {
         (&other.host, other.port, other.transport) == (&first.host, first.port, first.transport)
     });
-    same.ok_or_else(|| {
-        RunError::Unsuitable(
-            "the directories of a mix are on different servers".into(),
-            Some("run filestone once for each server".into()),
-        )
-    })
+    same.ok_or_else(|| PrepareError::DifferentServers.into())
 }

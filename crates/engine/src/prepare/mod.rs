@@ -2,6 +2,7 @@
 //! operations are about, make a directory of our own where things are changed,
 //! and take it away again.
 
+mod error;
 pub mod file_set;
 mod files;
 mod listing;
@@ -9,6 +10,7 @@ mod mix;
 mod own_directory;
 
 pub use crate::nfs3::Session;
+pub use error::PrepareError;
 pub use files::{FoundFile, FoundFiles};
 pub use mix::prepare_mix;
 
@@ -168,12 +170,14 @@ impl Prepared {
                 self.files.table.directory = Some(root);
                 Ok(())
             }
-            OpKind::Lookup | OpKind::ReadDir | OpKind::ReadDirPlus => Err(RunError::unsuitable(
-                operation,
-                path,
-                "a directory",
-                "name the directory that the file is in",
-            )),
+            OpKind::Lookup | OpKind::ReadDir | OpKind::ReadDirPlus => {
+                Err(PrepareError::wrong_object(
+                    operation,
+                    path,
+                    "a directory",
+                    "name the directory that the file is in",
+                ))
+            }
             OpKind::ReadLink => self.find_links(plan, &object, context),
             OpKind::Read => self.find_readable(plan, &object, context),
             OpKind::SetAttr | OpKind::Write | OpKind::Commit | OpKind::Link => {
@@ -187,7 +191,7 @@ impl Prepared {
             | OpKind::Remove
             | OpKind::RmDir
             | OpKind::Rename => self.make_own_directory(plan, root, is_directory, context),
-            filestone_model::only_in_loads!() => Err(RunError::unsuitable(
+            filestone_model::only_in_loads!() => Err(PrepareError::wrong_object(
                 operation,
                 path,
                 "a load file around it",
@@ -212,7 +216,7 @@ impl Prepared {
                 })?;
                 self.need_subjects(operation, path, "a symbolic link, or a directory with some")
             }
-            ObjectKind::File | ObjectKind::Other => Err(RunError::unsuitable(
+            ObjectKind::File | ObjectKind::Other => Err(PrepareError::wrong_object(
                 operation,
                 path,
                 "a symbolic link",
@@ -238,7 +242,7 @@ impl Prepared {
             }
             ObjectKind::File if object.len > 0 => Ok(()),
             ObjectKind::File | ObjectKind::SymbolicLink | ObjectKind::Other => {
-                Err(RunError::unsuitable(
+                Err(PrepareError::wrong_object(
                     operation,
                     path,
                     "a file that is not empty",
@@ -250,7 +254,7 @@ impl Prepared {
 
     fn need_subjects(&self, operation: OpKind, path: &str, what: &str) -> Result<(), RunError> {
         if self.files.table.subjects.is_empty() {
-            return Err(RunError::unsuitable(
+            return Err(PrepareError::wrong_object(
                 operation,
                 path,
                 what,
@@ -301,7 +305,7 @@ impl Prepared {
             self.files.table.add_name(&name);
         }
         if self.files.table.name_count() == 0 {
-            return Err(RunError::unsuitable(
+            return Err(PrepareError::wrong_object(
                 plan.probe.operation,
                 &plan.target.path,
                 "a directory with something in it",
@@ -319,7 +323,7 @@ impl Prepared {
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         if !is_directory {
-            return Err(RunError::unsuitable(
+            return Err(PrepareError::wrong_object(
                 plan.probe.operation,
                 &plan.target.path,
                 "a directory to work in",

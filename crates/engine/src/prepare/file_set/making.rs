@@ -9,6 +9,7 @@ use crate::driver::{CallFailed, RpcProcedure};
 use crate::error::RunError;
 use crate::nfs3::calls::{called, permissions};
 use crate::nfs3::session::{failed, without_results};
+use crate::prepare::PrepareError;
 use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE};
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
@@ -145,13 +146,9 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
                 self.file_done();
                 Ok(())
             }
-            After::Forgotten => Err(RunError::Unsuitable(
-                format!(
-                    "{}: the server forgets what is written again and again",
-                    self.places.path(file)
-                ),
-                Some("does it crash, or is it started again and again?".into()),
-            )
+            After::Forgotten => Err(RunError::from(PrepareError::Forgotten {
+                path: self.places.path(file),
+            })
             .into()),
         }
     }
@@ -243,13 +240,11 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         };
         let path = self.about(call);
         if matches!(status, Status::NOTSUPP | Status::BADTYPE) {
-            return RunError::Unsuitable(
-                format!("{path}: the server does not support {procedure}: {status}"),
-                Some(format!(
-                    "take {} out of the mix",
-                    procedure.to_ascii_lowercase()
-                )),
-            )
+            return RunError::from(PrepareError::NotSupported {
+                path,
+                procedure,
+                status,
+            })
             .into();
         }
         failed(&path, procedure, status).into()
@@ -303,15 +298,11 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         let ok =
             write::Reply::from_bytes(results)?.map_err(|fail| self.fail(&call, fail.status))?;
         if go_on_after(check_written(stretch.len, ok.count)).is_err() {
-            return Err(RunError::Unsuitable(
-                format!(
-                    "{}: sent {} bytes, the server says it took {}",
-                    self.about(&call),
-                    stretch.len,
-                    ok.count
-                ),
-                None,
-            )
+            return Err(RunError::from(PrepareError::WrongCount {
+                path: self.about(&call),
+                sent: stretch.len,
+                taken: ok.count,
+            })
             .into());
         }
         let after = self

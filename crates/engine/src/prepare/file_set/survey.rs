@@ -2,6 +2,7 @@
 
 use super::places::{Part, Places};
 use crate::error::RunError;
+use crate::prepare::PrepareError;
 use crate::workspace::nfs::NfsTree;
 use crate::workspace::nfs::listing::Object;
 use crate::workspace::set_removal;
@@ -30,11 +31,8 @@ pub struct Findings {
     pub spares: Vec<Spare>,
 }
 
-fn unexpected(path: String, expected: &str) -> RunError {
-    RunError::Unsuitable(
-        format!("{path}: is no {expected} any more: it was not filestone that changed it"),
-        Some("move it away, or remove the file set".into()),
-    )
+fn unexpected(path: String, expected: &'static str) -> RunError {
+    PrepareError::Changed { path, expected }.into()
 }
 
 fn expect(object: &Object, file_type: FileType, path: impl Fn() -> String) -> Result<(), RunError> {

@@ -6,6 +6,7 @@ use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
 use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
 use crate::error::RunError;
+use crate::nfs3::Nfs3Error;
 use crate::nfs3::calls::{Failure, Nfs};
 use crate::nfs3::mount::{self, Caller, Mounted};
 use crate::replay::site::{Site, Trees};
@@ -63,19 +64,19 @@ fn reach(
     retry: &Retry,
 ) -> Result<Reached, RunError> {
     if target.transport != TransportKind::Tcp {
-        return Err(RunError::Unsuitable(
-            format!("{}: a load travels by TCP", target.path),
-            Some("leave --transport out".into()),
-        ));
+        return Err(Nfs3Error::Datagrams {
+            path: target.path.clone(),
+        }
+        .into());
     }
     let caller = caller(target, timeout);
     let credentials = mount::credentials(&caller);
     let (session, mounted) = mount::mount_until(&caller, built_in, &retry.sign)?;
     if mounted.attributes.file_type != FileType::Directory {
-        return Err(RunError::Unsuitable(
-            format!("{}: is not a directory", target.path),
-            Some("a load is replayed in a directory".into()),
-        ));
+        return Err(Nfs3Error::NotADirectory {
+            path: target.path.clone(),
+        }
+        .into());
     }
     let dial = *session.dial();
     let is_local = session.is_local();
@@ -146,14 +147,12 @@ fn lock_manager(
     };
     match address {
         Ok(address) => Ok(Some(Dial { address, ..*dial })),
-        Err(unknown) => Err(RunError::Unsuitable(
-            format!(
-                "{}: NLM version 4 was not found: it is not at the NFS port {}, and {unknown}",
-                dial.address.ip(),
-                dial.address.port()
-            ),
-            Some("name the port (--nlm-port), or leave --enable-nlm out".into()),
-        )),
+        Err(unknown) => Err(Nfs3Error::NoLockManager {
+            host: dial.address.ip(),
+            nfs_port: dial.address.port(),
+            why: unknown.to_string(),
+        }
+        .into()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a plan cannot be followed.
 
-use super::{MixError, ReplayError, SharingError, SteeringError};
+use super::{MixPlanError, ReplayPlanError, SharingError, SteeringPlanError};
 use crate::plan::limits::{DATAGRAM_SIZE_MAX, SLOTS_MAX};
 use crate::plan::{Field, ReadData, ReadDataError};
 use std::fmt;
@@ -72,11 +72,11 @@ pub enum PlanError {
     /// What clients share cannot be shared.
     Sharing(SharingError),
     /// No replay.
-    Replay(ReplayError),
+    Replay(ReplayPlanError),
     /// No mix.
-    Mix(MixError),
+    Mix(MixPlanError),
     /// Nothing that could be steered.
-    Steering(SteeringError),
+    Steering(SteeringPlanError),
 }
 
 /// What a field is called.

@@ -10,7 +10,7 @@ use crate::text::thousands;
 
 /// Why a plan is no mix.
 #[derive(Debug, Clone, PartialEq)]
-pub enum MixError {
+pub enum MixPlanError {
     /// What no call is made for alone.
     Operation(OpKind),
     /// An operation that is there twice.
@@ -37,26 +37,26 @@ pub enum MixError {
     FeedbackOfClosed,
 }
 
-impl MixError {
+impl MixPlanError {
     pub(super) fn message(&self, name: FieldName) -> String {
         match self {
-            MixError::Operation(kind) => format!(
+            MixPlanError::Operation(kind) => format!(
                 "{}: {} is no procedure of NFSv3",
                 name(Field::Counts),
                 kind.name()
             ),
-            MixError::OperationTwice(kind) => {
+            MixPlanError::OperationTwice(kind) => {
                 format!("{}: {} is there twice", name(Field::Counts), kind.name())
             }
-            MixError::Sum => format!(
+            MixPlanError::Sum => format!(
                 "{}: expected a sum of at least 1 and less than 2^64",
                 name(Field::Counts)
             ),
-            MixError::Target(target) => format!(
+            MixPlanError::Target(target) => format!(
                 "{}: {target} is neither an NFS server nor a directory on a mount",
                 name(Field::Target)
             ),
-            MixError::TooManyFiles {
+            MixPlanError::TooManyFiles {
                 files_per_client,
                 clients,
             } => format!(
@@ -66,13 +66,13 @@ impl MixError {
                 thousands(files_of_all(*files_per_client, *clients)),
                 thousands(FILES_OF_ALL_MAX)
             ),
-            MixError::FileSet(refusal) => format!("the file set: {refusal}"),
-            MixError::OneCallAtATime { field } => format!(
+            MixPlanError::FileSet(refusal) => format!("the file set: {refusal}"),
+            MixPlanError::OneCallAtATime { field } => format!(
                 "{} with {} local: each client is a thread that makes one system call at a time",
                 name(*field),
                 name(Field::Target)
             ),
-            MixError::FeedbackOfClosed => format!(
+            MixPlanError::FeedbackOfClosed => format!(
                 "{} closed with {} local: feedback corrects an offered load, and there is none",
                 name(Field::Arrivals),
                 name(Field::Target)
@@ -82,20 +82,20 @@ impl MixError {
 
     pub(super) fn help(&self, name: FieldName) -> Option<String> {
         match self {
-            MixError::Operation(_)
-            | MixError::OperationTwice(_)
-            | MixError::Sum
-            | MixError::Target(_) => None,
-            MixError::TooManyFiles { .. } => Some(format!(
+            MixPlanError::Operation(_)
+            | MixPlanError::OperationTwice(_)
+            | MixPlanError::Sum
+            | MixPlanError::Target(_) => None,
+            MixPlanError::TooManyFiles { .. } => Some(format!(
                 "{} is per client; use fewer of either",
                 name(Field::FilesPerClient)
             )),
-            MixError::FileSet(refusal) => Some(refusal.help().into()),
-            MixError::OneCallAtATime { .. } => Some(format!(
+            MixPlanError::FileSet(refusal) => Some(refusal.help().into()),
+            MixPlanError::OneCallAtATime { .. } => Some(format!(
                 "{} says how many there are; the mount's options say the rest",
                 name(Field::Clients)
             )),
-            MixError::FeedbackOfClosed => Some(format!(
+            MixPlanError::FeedbackOfClosed => Some(format!(
                 "add {}, or leave {} out",
                 name(Field::NoFeedback),
                 name(Field::Arrivals)
@@ -128,7 +128,7 @@ fn check_targets(plan: &Plan, mix: &MixPlan) -> Result<(), PlanError> {
         Interface::Bytes => true,
     };
     if let Some(target) = targets.iter().find(is_nowhere) {
-        return Err(PlanError::Mix(MixError::Target(target.to_string())));
+        return Err(PlanError::Mix(MixPlanError::Target(target.to_string())));
     }
     one_server(&plan.target, &mix.more_targets)?;
     none_twice(SharedKind::Directories, &targets)?;
@@ -138,7 +138,7 @@ fn check_targets(plan: &Plan, mix: &MixPlan) -> Result<(), PlanError> {
 fn check_mount(plan: &Plan, mix: &MixPlan) -> Result<(), PlanError> {
     let one_at_a_time = |field, number: u32| {
         ensure(number == 1, || {
-            PlanError::Mix(MixError::OneCallAtATime { field })
+            PlanError::Mix(MixPlanError::OneCallAtATime { field })
         })
     };
     one_at_a_time(Field::InFlight, plan.in_flight)?;
@@ -146,7 +146,7 @@ fn check_mount(plan: &Plan, mix: &MixPlan) -> Result<(), PlanError> {
     within(Field::Clients, plan.clients, 1..=CLIENTS_OF_REPLAY_MAX)?;
     ensure(
         plan.arrivals != ArrivalsPlan::Closed || !mix.local.feedback,
-        || PlanError::Mix(MixError::FeedbackOfClosed),
+        || PlanError::Mix(MixPlanError::FeedbackOfClosed),
     )
 }
 
@@ -155,16 +155,16 @@ fn check_counts(mix: &MixPlan) -> Result<(), PlanError> {
     for (index, count) in mix.counts.iter().enumerate() {
         let kind = count.operation;
         ensure(OpKind::STATELESS.contains(&kind), || {
-            PlanError::Mix(MixError::Operation(kind))
+            PlanError::Mix(MixPlanError::Operation(kind))
         })?;
         let mut before = mix.counts.iter().take(index);
         ensure(before.all(|before| before.operation != kind), || {
-            PlanError::Mix(MixError::OperationTwice(kind))
+            PlanError::Mix(MixPlanError::OperationTwice(kind))
         })?;
         sum = sum.and_then(|sum| sum.checked_add(count.count));
     }
     ensure(sum.is_some_and(|sum| sum > 0), || {
-        PlanError::Mix(MixError::Sum)
+        PlanError::Mix(MixPlanError::Sum)
     })
 }
 
@@ -181,7 +181,7 @@ fn check_file_set(set: &FileSetPlan, mix: &MixPlan, clients: u32) -> Result<(), 
     ensure(
         files_of_all(files_per_client, clients) <= FILES_OF_ALL_MAX,
         || {
-            PlanError::Mix(MixError::TooManyFiles {
+            PlanError::Mix(MixPlanError::TooManyFiles {
                 files_per_client,
                 clients,
             })
@@ -190,7 +190,7 @@ fn check_file_set(set: &FileSetPlan, mix: &MixPlan, clients: u32) -> Result<(), 
     let layout = Layout::of(set, clients);
     layout
         .map(|_| ())
-        .map_err(|refusal| PlanError::Mix(MixError::FileSet(refusal)))
+        .map_err(|refusal| PlanError::Mix(MixPlanError::FileSet(refusal)))
 }
 
 fn files_of_all(files_per_client: u32, clients: u32) -> u64 {

@@ -8,10 +8,10 @@ mod sharing;
 mod steering;
 
 pub use error::{FieldName, PlanError};
-pub use mix::MixError;
-pub use replay::ReplayError;
+pub use mix::MixPlanError;
+pub use replay::ReplayPlanError;
 pub use sharing::{SharedKind, SharingError};
-pub use steering::SteeringError;
+pub use steering::SteeringPlanError;
 
 use super::limits::{
     CLIENTS_MAX, IN_FLIGHT_MAX, INTERVAL_MAX_NANOS, OFFERED_MAX, PROCESSORS_MAX, SIZE_MAX,

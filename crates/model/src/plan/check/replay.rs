@@ -7,7 +7,7 @@ use crate::plan::{ArrivalsPlan, Field, Pacing, Plan, ReplayPlan, TargetPlan};
 
 /// Why a plan is no replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayError {
+pub enum ReplayPlanError {
     /// A client belongs to one thread.
     MorePerThreadThanClients {
         /// Of each thread.
@@ -23,34 +23,34 @@ pub enum ReplayError {
     Count,
 }
 
-impl ReplayError {
+impl ReplayPlanError {
     pub(super) fn message(self, name: FieldName) -> String {
         match self {
-            ReplayError::MorePerThreadThanClients {
+            ReplayPlanError::MorePerThreadThanClients {
                 clients_per_thread,
                 clients,
             } => format!(
                 "{} {clients_per_thread}: expected at most the number of clients, {clients}",
                 name(Field::ClientsPerThread)
             ),
-            ReplayError::Datagrams => {
+            ReplayPlanError::Datagrams => {
                 format!("{} udp: a load is replayed by TCP", name(Field::Transport))
             }
-            ReplayError::Arrivals => format!(
+            ReplayPlanError::Arrivals => format!(
                 "{}: a replay has a pacing of its own",
                 name(Field::Arrivals)
             ),
-            ReplayError::Count => format!("{}: it is for probes and mixes", name(Field::Count)),
+            ReplayPlanError::Count => format!("{}: it is for probes and mixes", name(Field::Count)),
         }
     }
 
     pub(super) fn help(self, name: FieldName) -> Option<String> {
         match self {
-            ReplayError::MorePerThreadThanClients { .. } => Some(format!(
+            ReplayPlanError::MorePerThreadThanClients { .. } => Some(format!(
                 "{} says how many there are altogether",
                 name(Field::Clients)
             )),
-            ReplayError::Datagrams | ReplayError::Arrivals | ReplayError::Count => None,
+            ReplayPlanError::Datagrams | ReplayPlanError::Arrivals | ReplayPlanError::Count => None,
         }
     }
 }
@@ -70,7 +70,7 @@ fn check_threads(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
     let clients_per_thread = replay.clients_per_thread;
     within(Field::ClientsPerThread, clients_per_thread, 1..=u32::MAX)?;
     ensure(clients_per_thread <= plan.clients, || {
-        PlanError::Replay(ReplayError::MorePerThreadThanClients {
+        PlanError::Replay(ReplayPlanError::MorePerThreadThanClients {
             clients_per_thread,
             clients: plan.clients,
         })
@@ -83,7 +83,7 @@ fn check_targets(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
     none_twice(SharedKind::Targets, &targets)?;
     none_idle(SharedKind::Targets, targets.len(), plan.clients)?;
     let is_udp = targets.iter().any(|target| target.is_udp());
-    ensure(!is_udp, || PlanError::Replay(ReplayError::Datagrams))
+    ensure(!is_udp, || PlanError::Replay(ReplayPlanError::Datagrams))
 }
 
 fn check_pacing(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
@@ -96,9 +96,9 @@ fn check_pacing(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
         at_least_1(Field::TruncatedIo, bytes)?;
     }
     ensure(plan.arrivals == ArrivalsPlan::Closed, || {
-        PlanError::Replay(ReplayError::Arrivals)
+        PlanError::Replay(ReplayPlanError::Arrivals)
     })?;
     ensure(plan.count.is_none(), || {
-        PlanError::Replay(ReplayError::Count)
+        PlanError::Replay(ReplayPlanError::Count)
     })
 }

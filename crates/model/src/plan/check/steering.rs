@@ -8,7 +8,7 @@ use crate::plan::{
 
 /// Why a run cannot be steered.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum SteeringError {
+pub enum SteeringPlanError {
     /// It is a probe or a replay.
     OnlyMixes {
         /// The curve or the objective.
@@ -33,27 +33,27 @@ pub enum SteeringError {
     Quantile(f64),
 }
 
-impl SteeringError {
+impl SteeringPlanError {
     pub(super) fn message(self, name: FieldName) -> String {
         match self {
-            SteeringError::OnlyMixes { by } => format!("{}: only mixes are steered", name(by)),
-            SteeringError::Closed { by } => format!(
+            SteeringPlanError::OnlyMixes { by } => format!("{}: only mixes are steered", name(by)),
+            SteeringPlanError::Closed { by } => format!(
                 "{} closed with {}: a closed loop has no offered load that could be steered",
                 name(Field::Arrivals),
                 name(by)
             ),
-            SteeringError::Count { by } => format!(
+            SteeringPlanError::Count { by } => format!(
                 "{} with {}: what is found ends the run, not a number of operations",
                 name(Field::Count),
                 name(by)
             ),
-            SteeringError::Mount { by } => format!(
+            SteeringPlanError::Mount { by } => format!(
                 "{} with {} local: the load through a mount is corrected every 2 s by what its \
                  counters show, too slowly to be steered",
                 name(by),
                 name(Field::Target)
             ),
-            SteeringError::Quantile(quantile) => format!(
+            SteeringPlanError::Quantile(quantile) => format!(
                 "{} {quantile}: expected a number between 0 and 1",
                 name(Field::Quantile)
             ),
@@ -62,19 +62,19 @@ impl SteeringError {
 
     pub(super) fn help(self, name: FieldName) -> Option<String> {
         match self {
-            SteeringError::OnlyMixes { .. } | SteeringError::Quantile(_) => None,
-            SteeringError::Closed { .. } => {
+            SteeringPlanError::OnlyMixes { .. } | SteeringPlanError::Quantile(_) => None,
+            SteeringPlanError::Closed { .. } => {
                 Some(format!("use {} poisson or constant", name(Field::Arrivals)))
             }
-            SteeringError::Count { by: Field::Curve } => Some(format!(
+            SteeringPlanError::Count { by: Field::Curve } => Some(format!(
                 "{} says how long each load point is measured",
                 name(Field::PointTime)
             )),
-            SteeringError::Count { .. } => Some(format!(
+            SteeringPlanError::Count { .. } => Some(format!(
                 "{} says how long the search may take",
                 name(Field::SearchTime)
             )),
-            SteeringError::Mount { .. } => Some(format!(
+            SteeringPlanError::Mount { .. } => Some(format!(
                 "name the server as TARGET, or run --on local:DIR at several {}",
                 name(Field::OfferedLoad)
             )),
@@ -91,16 +91,16 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         SteeringPlan::Objective(_) => Field::Objective,
     };
     let refused = [
-        (plan.mix().is_none(), SteeringError::OnlyMixes { by }),
+        (plan.mix().is_none(), SteeringPlanError::OnlyMixes { by }),
         (
             plan.target.interface() != Interface::Calls,
-            SteeringError::Mount { by },
+            SteeringPlanError::Mount { by },
         ),
         (
             plan.arrivals == ArrivalsPlan::Closed,
-            SteeringError::Closed { by },
+            SteeringPlanError::Closed { by },
         ),
-        (plan.count.is_some(), SteeringError::Count { by }),
+        (plan.count.is_some(), SteeringPlanError::Count { by }),
     ];
     for (is_refused, error) in refused {
         ensure(!is_refused, || PlanError::Steering(error))?;
@@ -123,7 +123,7 @@ fn check_curve(curve: &CurvePlan) -> Result<(), PlanError> {
 fn check_objective(plan: &ObjectivePlan) -> Result<(), PlanError> {
     if let Figure::Quantile { quantile } = plan.objective.figure {
         ensure(quantile > 0.0 && quantile < 1.0, || {
-            PlanError::Steering(SteeringError::Quantile(quantile))
+            PlanError::Steering(SteeringPlanError::Quantile(quantile))
         })?;
     }
     at_least_1(Field::ThresholdTime, plan.objective.below_ns)?;

@@ -1,0 +1,104 @@
+//! Why what a run needs cannot be found or made on the server.
+
+use crate::error::{AreaError, ErrorCategory, RunError};
+use filestone_model::operation::OpKind;
+use filestone_wire::nfs3::Status;
+
+/// Why what a run needs cannot be found or made on the server.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// An operation that the target is not made for.
+    #[error("{path}: {} needs {needs}", operation.name())]
+    WrongObject {
+        /// The target's path.
+        path: String,
+        /// What is asked.
+        operation: OpKind,
+        /// What it needs.
+        needs: String,
+        /// What to do.
+        help: String,
+    },
+    /// The target of a mix.
+    #[error("{path}: a mix works in a directory, and this is a {kind}")]
+    NotADirectory {
+        /// The target's path.
+        path: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// The directories of a mix.
+    #[error("the directories of a mix are on different servers")]
+    DifferentServers,
+    /// What is found in a file set.
+    #[error("{path}: is no {expected} any more: it was not filestone that changed it")]
+    Changed {
+        /// Where.
+        path: String,
+        /// What it was.
+        expected: &'static str,
+    },
+    /// Unstable writes are lost whenever they are to be committed.
+    #[error("{path}: the server forgets what is written again and again")]
+    Forgotten {
+        /// The file.
+        path: String,
+    },
+    /// An object of this type cannot be made.
+    #[error("{path}: the server does not support {procedure}: {status}")]
+    NotSupported {
+        /// The object.
+        path: String,
+        /// What it does not support.
+        procedure: &'static str,
+        /// Its answer.
+        status: Status,
+    },
+    /// More was written than was sent, or nothing.
+    #[error("{path}: sent {sent} bytes, the server says it took {taken}")]
+    WrongCount {
+        /// The file.
+        path: String,
+        /// Bytes of the call.
+        sent: u32,
+        /// Bytes of the reply.
+        taken: u32,
+    },
+}
+
+impl PrepareError {
+    /// An operation that the target is not made for.
+    pub(super) fn wrong_object(operation: OpKind, path: &str, needs: &str, help: &str) -> RunError {
+        PrepareError::WrongObject {
+            path: path.into(),
+            operation,
+            needs: needs.into(),
+            help: help.into(),
+        }
+        .into()
+    }
+}
+
+impl AreaError for PrepareError {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Usage
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            PrepareError::WrongObject { help, .. } => help.clone(),
+            PrepareError::NotADirectory { .. } => {
+                "it makes a file set of its own there; nothing else is touched".into()
+            }
+            PrepareError::DifferentServers => "run filestone once for each server".into(),
+            PrepareError::Changed { .. } => "move it away, or remove the file set".into(),
+            PrepareError::Forgotten { .. } => {
+                "does it crash, or is it started again and again?".into()
+            }
+            PrepareError::NotSupported { procedure, .. } => {
+                format!("take {} out of the mix", procedure.to_ascii_lowercase())
+            }
+            PrepareError::WrongCount { .. } => return None,
+        })
+    }
+}
