@@ -210,9 +210,10 @@ pub fn rounded(value: f64, half_width: f64) -> f64 {
 /// A number with so many decimals at most, without zeros at its end.
 pub fn plain(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').into(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').into()
+    } else {
+        text
     }
 }
 
@@ -224,9 +225,10 @@ pub fn with_chance(value: f64, half_width: f64, decimals: usize) -> String {
     let [value, half_width] = [value, half_width].map(|value| (value / unit).round() * unit);
     // -0 is 0.
     let value = value + 0.0;
-    match half_width > 0.0 {
-        true => format!("{value:.decimals$} ± {half_width:.decimals$}"),
-        false => format!("{value:.decimals$}"),
+    if half_width > 0.0 {
+        format!("{value:.decimals$} ± {half_width:.decimals$}")
+    } else {
+        format!("{value:.decimals$}")
     }
 }
 
@@ -257,9 +259,10 @@ pub fn time_within(nanos: f64, half_width: f64) -> String {
 /// A load with no more digits than its uncertainty supports: `20,000`.
 pub fn load_text(load: f64, half_width: f64) -> String {
     let load = rounded(load, half_width);
-    match load < 1000.0 && resolution(half_width) < 1.0 {
-        true => format!("{load:.1}"),
-        false => grouped(load.round() as u64),
+    if load < 1000.0 && resolution(half_width) < 1.0 {
+        format!("{load:.1}")
+    } else {
+        grouped(load.round() as u64)
     }
 }
 

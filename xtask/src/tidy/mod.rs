@@ -3,7 +3,9 @@
 //! Each check has a name, which ARCHITECTURE.md must mention, and says in its
 //! messages what to do instead. `cargo test` runs them all.
 
+mod circles;
 mod functions;
+mod habits;
 mod leaks;
 mod manifests;
 mod pages;
@@ -119,6 +121,18 @@ const CHECKS: &[Check] = &[
     Check {
         name: "nothing-unfinished",
         run: sources::nothing_unfinished,
+    },
+    Check {
+        name: "no-circles",
+        run: circles::no_circles,
+    },
+    Check {
+        name: "no-tuple-parameters",
+        run: habits::no_tuple_parameters,
+    },
+    Check {
+        name: "no-match-on-bool",
+        run: habits::no_match_on_bool,
     },
     Check {
         name: "function-length",

@@ -168,7 +168,7 @@ pub fn every_operation_is_decided(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-fn match_body(code: &str, at: usize) -> Option<&str> {
+pub(super) fn match_body(code: &str, at: usize) -> Option<&str> {
     let open = at + code[at..].find('{')?;
     let close = closing(code, open)?;
     Some(&code[open + 1..close])
@@ -176,7 +176,7 @@ fn match_body(code: &str, at: usize) -> Option<&str> {
 
 /// The patterns of a match's body: what stands before each `=>` outside
 /// brackets, up to the arm before.
-fn patterns_of(body: &str) -> Vec<String> {
+pub(super) fn patterns_of(body: &str) -> Vec<String> {
     let mut depth = 0;
     let mut text = String::new();
     for (at, c) in body.char_indices() {

@@ -113,7 +113,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
 fn targets(options: &MixOptions, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
     let at = &options.target;
     let transport: TransportKind = at.transport.unwrap_or(Transport::Tcp).into();
-    let calls = |target| call_target(target, &at.nfs, (transport, BUILT_IN_PATH), here);
+    let calls = |target| call_target(target, &at.nfs, transport, BUILT_IN_PATH, here);
     let targets: Vec<TargetPlan> = match &at.on {
         Some(list) => layers(list.0.as_slice())?,
         None if at.targets.is_empty() => vec![calls(None)?],

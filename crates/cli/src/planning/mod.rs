@@ -63,7 +63,8 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
     let target = call_target(
         options.target.target.as_ref(),
         &options.target.nfs,
-        (options.target.transport.into(), built_in_path(operation)),
+        options.target.transport.into(),
+        built_in_path(operation),
         here,
     )?;
     let load = &options.load;
@@ -129,12 +130,13 @@ pub fn interval(mark: Option<u64>) -> u64 {
 pub fn call_target(
     target: Option<&Target>,
     options: &NfsOptions,
-    how: (TransportKind, &str),
+    transport: TransportKind,
+    built_in_path: &str,
     here: &Surroundings,
 ) -> Result<TargetPlan, Error> {
     let Some((target, scheme)) = target.and_then(|target| Some((target, target.scheme.as_ref()?)))
     else {
-        return nfs_target(target, options, how, here).map(TargetPlan::Nfs3);
+        return nfs_target(target, options, transport, built_in_path, here).map(TargetPlan::Nfs3);
     };
     let port = target.port.ok_or_else(|| {
         Error::usage(format!("a target of {scheme} needs a port"))
@@ -153,7 +155,8 @@ pub fn call_target(
 pub fn nfs_target(
     target: Option<&Target>,
     options: &NfsOptions,
-    (transport, built_in_path): (TransportKind, &str),
+    transport: TransportKind,
+    built_in_path: &str,
     here: &Surroundings,
 ) -> Result<NfsTarget, Error> {
     let mut plan = NfsTarget {

@@ -207,8 +207,8 @@ fn targets(
         LayerTargets::Nfs3(servers) => servers
             .iter()
             .map(|server| {
-                let how = (TransportKind::Tcp, BUILT_IN_PATH);
-                nfs_target(server.as_ref(), &options.nfs.nfs, how, here).map(TargetPlan::Nfs3)
+                let (nfs, tcp) = (&options.nfs.nfs, TransportKind::Tcp);
+                nfs_target(server.as_ref(), nfs, tcp, BUILT_IN_PATH, here).map(TargetPlan::Nfs3)
             })
             .collect::<Result<_, _>>()?,
     };

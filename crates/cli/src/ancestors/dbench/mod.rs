@@ -304,8 +304,8 @@ fn targets(run: &Run, here: &Surroundings) -> Result<(TargetPlan, Vec<TargetPlan
             let options = crate::options::nfs::NfsOptions::default();
             let mut targets = Vec::new();
             for server in servers {
-                let how = (TransportKind::Tcp, BUILT_IN_PATH);
-                let mut target = nfs_target(Some(server), &options, how, here)?;
+                let tcp = TransportKind::Tcp;
+                let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;
                 // -D stands before every name, but for leading dots.
                 let below = run.directory.trim_start_matches('.').trim_matches('/');
                 if !below.is_empty() {

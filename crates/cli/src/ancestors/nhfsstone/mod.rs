@@ -158,10 +158,13 @@ fn targets(run: &Run, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
             Directory::Mounted(path) => TargetPlan::Local(LocalTarget {
                 directory: Some(path.to_string_lossy().into_owned()),
             }),
-            Directory::Server(server) => {
-                let how = (TransportKind::Tcp, planning::mix::BUILT_IN_PATH);
-                TargetPlan::Nfs3(nfs_target(Some(server), &NfsOptions::default(), how, here)?)
-            }
+            Directory::Server(server) => TargetPlan::Nfs3(nfs_target(
+                Some(server),
+                &NfsOptions::default(),
+                TransportKind::Tcp,
+                planning::mix::BUILT_IN_PATH,
+                here,
+            )?),
         };
         if !targets.contains(&target) {
             targets.push(target);
