@@ -61,6 +61,8 @@ pub struct Sockets<C> {
     down: Vec<u32>,
     /// Present when there is more than one connection.
     epoll: Option<OwnedFd>,
+    /// Whether this kernel has no epoll_pwait2.
+    lacks_pwait2: bool,
     buffer: Box<[u8]>,
     /// The last look at the clock.
     recent: Moment,
@@ -113,6 +115,7 @@ impl<C: Client> Sockets<C> {
                 .map(|(client, socket)| Connection::new(client, socket))
                 .collect(),
             epoll,
+            lacks_pwait2: false,
             buffer: vec![0; BUFFER_LEN].into_boxed_slice(),
             recent: Moment::ZERO,
             early: Completions::default(),
@@ -325,12 +328,18 @@ impl<C: Client> Sockets<C> {
             return Ok(false);
         };
         let timeout = timespec(sleep_nanos);
+        if self.lacks_pwait2 {
+            return self.poll_all(&timeout, completed);
+        }
         let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; EVENTS_MAX];
         let (events, _) = match epoll::wait(epoll, &mut events, Some(&timeout)) {
             Ok(events) => events,
             Err(Errno::INTR) => return Ok(false),
             // epoll_pwait2 is of Linux 5.11, and valgrind does not know it.
-            Err(Errno::NOSYS) => return self.poll_all(&timeout, completed),
+            Err(Errno::NOSYS) => {
+                self.lacks_pwait2 = true;
+                return self.poll_all(&timeout, completed);
+            }
             Err(error) => return Err(system("wait for sockets")(error)),
         };
         for event in &*events {
