@@ -2,9 +2,10 @@
 //! knows `filestone_server`.
 
 use crate::error::{Error, reason};
-use filestone_engine::replay::tcp::SocketOptions;
+use filestone_engine::calibrate::Against;
 use filestone_engine::target::BuiltIn;
-use filestone_model::plan::{Interface, Plan};
+use filestone_engine::target::tbench::replay::SocketOptions;
+use filestone_model::plan::{Interface, NfsTarget, Plan, TargetPlan};
 use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
 use filestone_server::{Options, QueueOptions, Running, Server};
 use std::io;
@@ -45,6 +46,17 @@ pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
         threads: (processors as usize / 2).max(1),
         ..Options::default()
     })
+}
+
+/// What this host is calibrated against: a file of such a server.
+pub fn calibrated_against(server: &Running) -> Against {
+    Against {
+        target: TargetPlan::Nfs3(NfsTarget::built_in("/export/file")),
+        built_in: BuiltIn {
+            nfs3: Some(server.address()),
+            ..BuiltIn::default()
+        },
+    }
 }
 
 /// Starts a server of one thread, bound to this processor.

@@ -4,8 +4,6 @@ use crate::control::Interrupted;
 use crate::driver::CallError;
 use filestone_model::file_set::Refusal;
 use filestone_model::plan::{Field, PlanError};
-use filestone_wire::mount::MountStatus;
-use filestone_wire::nfs3::Status;
 use std::net::SocketAddr;
 
 /// Whose fault an error is; each has its exit code.
@@ -31,6 +29,11 @@ pub trait AreaError: std::error::Error + Send + Sync + 'static {
 
     /// What to do about it, if there is something.
     fn help(&self) -> Option<String>;
+
+    /// Whether the target was not reached at all: another address of the same host may answer.
+    fn is_unreachable(&self) -> bool {
+        false
+    }
 }
 
 impl<E: AreaError> From<E> for RunError {
@@ -91,45 +94,6 @@ pub enum RunError {
         /// How it failed.
         source: CallError,
     },
-    /// MOUNT was refused.
-    #[error("{host}:{path}: the server refused MOUNT with {status}")]
-    Mount {
-        /// The server.
-        host: String,
-        /// The path.
-        path: String,
-        /// Its answer.
-        status: MountStatus,
-        /// What it exports, if it says so.
-        exports: Vec<String>,
-        /// Whether we came from a reserved port.
-        reserved_port: bool,
-    },
-    /// What a MOUNT server gave or refused whose port was the port mapper's word,
-    /// while that of NFS was given.
-    #[error(
-        "{source}; NFS was asked at port {nfs_port}, which was given, and MOUNT at port {mount_port}, which the port mapper at port {portmapper} names"
-    )]
-    MountElsewhere {
-        /// What went wrong.
-        source: Box<RunError>,
-        /// Where NFS was asked.
-        nfs_port: u16,
-        /// Where MOUNT was asked.
-        mount_port: u16,
-        /// Where the port mapper was.
-        portmapper: u16,
-    },
-    /// A procedure failed before or after the run.
-    #[error("{path}: {procedure} was answered with {status}")]
-    Nfs {
-        /// What it was about.
-        path: String,
-        /// Which procedure.
-        procedure: &'static str,
-        /// The answer.
-        status: Status,
-    },
     /// A file set could not be completed.
     #[error("{source}")]
     Unfinished {
@@ -161,11 +125,19 @@ impl From<Interrupted> for RunError {
 }
 
 impl RunError {
+    /// The error of an area, if it is of that one.
+    pub fn of_area<E: AreaError>(&self) -> Option<&E> {
+        match self {
+            RunError::Area(error) => (&**error as &dyn std::error::Error).downcast_ref(),
+            _ => None,
+        }
+    }
+
     /// Whether nobody answers: another address of the same host may.
     pub fn is_unreachable(&self) -> bool {
         match self {
             RunError::Connect { .. } => true,
-            RunError::MountElsewhere { source, .. } => source.is_unreachable(),
+            RunError::Area(error) => error.is_unreachable(),
             _ => false,
         }
     }
@@ -195,15 +167,12 @@ impl RunError {
     pub fn category(&self) -> ErrorCategory {
         match self {
             RunError::Area(error) => error.category(),
-            RunError::MountElsewhere { source, .. } => source.category(),
             RunError::Connect { source, .. } if is_of_this_host(source) => {
                 ErrorCategory::Environment
             }
-            RunError::Resolve { .. }
-            | RunError::Connect { .. }
-            | RunError::Call { .. }
-            | RunError::Mount { .. }
-            | RunError::Nfs { .. } => ErrorCategory::Target,
+            RunError::Resolve { .. } | RunError::Connect { .. } | RunError::Call { .. } => {
+                ErrorCategory::Target
+            }
             RunError::System { .. } => ErrorCategory::Environment,
             RunError::Unfinished { source, .. } => source.category(),
             RunError::Internal(_) => ErrorCategory::Internal,
@@ -215,12 +184,6 @@ impl RunError {
     pub fn help(&self) -> Option<String> {
         match self {
             RunError::Area(error) => error.help(),
-            RunError::MountElsewhere { source, .. } => {
-                const ELSE: &str =
-                    "if the port mapper is another server's, name the port of MOUNT (--mount-port)";
-                let source = source.help();
-                Some(source.map_or(ELSE.into(), |help| format!("{help}; {ELSE}")))
-            }
             RunError::Resolve { .. } => {
                 Some("a target is nfs://host[:port]/path or host:/path".into())
             }
@@ -239,36 +202,8 @@ impl RunError {
                 "is the host up, and does a firewall stand between? (--port, --mount-port)".into(),
             ),
             RunError::Call { source, .. } => source.help().map(Into::into),
-            RunError::Mount {
-                status,
-                exports,
-                reserved_port,
-                ..
-            } => mount_help(*status, exports, *reserved_port),
-            RunError::Nfs {
-                status: Status::NOENT,
-                ..
-            } => Some("the export was mounted, but there is nothing of that name below it".into()),
-            RunError::Nfs {
-                status: Status::ACCES | Status::PERM,
-                ..
-            } => Some(
-                "try --uid and --gid of somebody who may, or export with no_root_squash".into(),
-            ),
-            RunError::Nfs {
-                status: Status::ROFS,
-                ..
-            } => Some("this operation changes things; the export is read-only".into()),
-            RunError::Nfs {
-                status: Status::NOSPC | Status::DQUOT,
-                ..
-            } => Some(
-                "the server's file system or quota is full: ask for fewer or shorter files, \
-                 or make room"
-                    .into(),
-            ),
             RunError::Unfinished { source, remains } => Some(and(source.help(), remains)),
-            RunError::Nfs { .. } | RunError::System { .. } | RunError::Interrupted => None,
+            RunError::System { .. } | RunError::Interrupted => None,
             RunError::Internal(_) => Some("please report this with the command line".into()),
         }
     }
@@ -296,19 +231,6 @@ pub(crate) fn is_of_this_host(error: &std::io::Error) -> bool {
     ) || files
         .iter()
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
-}
-
-fn mount_help(status: MountStatus, exports: &[String], reserved_port: bool) -> Option<String> {
-    let listed = match exports {
-        [] => "the server lists no exports".to_string(),
-        exports => format!("the server exports {}", exports.join(", ")),
-    };
-    match status {
-        MountStatus::ACCES | MountStatus::PERM if !reserved_port => Some(format!(
-            "{listed}; this process uses an unprivileged port: export with \"insecure\", or run with --reserved-port"
-        )),
-        _ => Some(listed),
-    }
 }
 
 #[cfg(test)]

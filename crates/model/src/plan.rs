@@ -542,16 +542,7 @@ pub(crate) mod tests {
     pub(crate) fn example() -> Plan {
         Plan {
             face: "probe".into(),
-            target: TargetPlan::Nfs3(NfsTarget {
-                host: None,
-                port: None,
-                mount_port: None,
-                path: "/export".into(),
-                transport: TransportKind::Tcp,
-                reserved_port: false,
-                uid: 0,
-                gid: 0,
-            }),
+            target: TargetPlan::Nfs3(NfsTarget::built_in("/export")),
             workload: WorkloadPlan::Probe(ProbePlan {
                 operation: OpKind::Null,
                 size_bytes: 4096,

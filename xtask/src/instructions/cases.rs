@@ -7,11 +7,12 @@ mod canned;
 
 use canned::Canned;
 use filestone_engine::load_file::read_text;
-use filestone_engine::replay::{Layer, LocalLayer, LocalOptions, LocalSite, Site, Trees};
+use filestone_engine::replay::{Layer, Site, Trees};
+use filestone_engine::target::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::handles::Handles;
-use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates};
+use filestone_model::client::nfs3::{Reading, Shared, Templates};
 use filestone_model::load::{Next, Script};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{
@@ -20,6 +21,7 @@ use filestone_model::operation::{
 use filestone_model::plan::{
     ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
 };
+use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Workload};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Nfstime3, Specdata3, getattr, read};
@@ -62,16 +64,7 @@ pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
 fn plan(operation: OpKind, in_flight: u32) -> Plan {
     Plan {
         face: "probe".into(),
-        target: TargetPlan::Nfs3(NfsTarget {
-            host: None,
-            port: None,
-            mount_port: None,
-            path: "/".into(),
-            transport: TransportKind::Tcp,
-            reserved_port: false,
-            uid: 0,
-            gid: 0,
-        }),
+        target: TargetPlan::Nfs3(NfsTarget::built_in("/")),
         workload: WorkloadPlan::Probe(ProbePlan {
             operation,
             size_bytes: READ_LEN,

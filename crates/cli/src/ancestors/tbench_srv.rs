@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::execution::interruption;
 use crate::{Exit, built_in, console};
 use filestone_engine::ErrorCategory;
-use filestone_engine::replay::tcp::SocketOptions;
+use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_server::tbench::{self, TbenchServer};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::Ordering;

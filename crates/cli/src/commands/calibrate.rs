@@ -28,7 +28,7 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     };
     let mut live = Live::of_calibration(&stop);
     let calibration = calibrate(
-        server.address(),
+        &built_in::calibrated_against(&server),
         effort,
         &mut Context::new(&stop, &mut live),
     );

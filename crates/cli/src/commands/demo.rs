@@ -23,7 +23,7 @@ use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan};
+use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use filestone_model::steering::TimeLeft;
 use std::sync::atomic::Ordering;
 
@@ -177,14 +177,9 @@ fn own_processor() -> u32 {
 
 fn plan(step: &Step, duration: u64, processor: u32, here: &Surroundings) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget {
-        host: None,
-        port: None,
-        mount_port: None,
-        path: built_in_path(step.operation).into(),
-        transport: TransportKind::Tcp,
-        reserved_port: false,
         uid: here.uid,
         gid: here.gid,
+        ..NfsTarget::built_in(built_in_path(step.operation))
     });
     let workload = WorkloadPlan::Probe(ProbePlan {
         operation: step.operation,

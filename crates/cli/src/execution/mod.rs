@@ -262,7 +262,7 @@ pub fn measure(
 fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let server = built_in::start_for_measurement(Surroundings::here().processors)?;
     let calibration = calibrate(
-        server.address(),
+        &built_in::calibrated_against(&server),
         Effort::before(plan),
         &mut Context::new(stop, &mut Unobserved),
     )?;

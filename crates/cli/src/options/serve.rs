@@ -3,7 +3,7 @@
 use super::values::{address, file_size, port_or_any, seed, within};
 use crate::{built_in, quantity};
 use clap::{Args, ValueEnum};
-use filestone_engine::replay::tcp::SocketOptions;
+use filestone_engine::target::tbench::replay::SocketOptions;
 
 /// `filestone serve`.
 #[derive(Debug, Args)]

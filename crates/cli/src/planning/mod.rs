@@ -160,14 +160,13 @@ pub fn nfs_target(
     here: &Surroundings,
 ) -> Result<NfsTarget, Error> {
     let mut plan = NfsTarget {
-        host: None,
         port: options.port,
         mount_port: options.mount_port,
-        path: built_in_path.into(),
         transport,
         reserved_port: options.reserved_port,
         uid: options.uid.unwrap_or(here.uid),
         gid: options.gid.unwrap_or(here.gid),
+        ..NfsTarget::built_in(built_in_path)
     };
     match target {
         Some(target) => {

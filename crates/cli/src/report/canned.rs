@@ -22,7 +22,7 @@ use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
     ArrivalsPlan, LeftOverPolicy, LoadName, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget,
     OnMismatch, Pacing, Plan, ProbePlan, ReplayPlan, TICK_NANOS, TargetPlan, TcpReplay, TcpTarget,
-    TransportKind, WorkloadPlan,
+    WorkloadPlan,
 };
 
 /// A record of each sort, but for those of several layers.
@@ -58,12 +58,9 @@ fn plan(operation: OpKind) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget {
         host: Some("server".into()),
         port: Some(2049),
-        mount_port: None,
-        path: "/export/files".into(),
-        transport: TransportKind::Tcp,
-        reserved_port: false,
         uid: 1000,
         gid: 1000,
+        ..NfsTarget::built_in("/export/files")
     });
     let workload = WorkloadPlan::Probe(ProbePlan {
         operation,

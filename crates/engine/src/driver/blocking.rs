@@ -10,7 +10,7 @@
 
 use super::call::{CallError, CallFailed, Program, RpcProcedure, UNASKED_CALL};
 use super::endpoint::Endpoint;
-use super::retry::{Backoff, is_jukebox};
+use super::retry::Backoff;
 use super::traffic::{Repeats, Traffic};
 use super::{Dial, first_xid};
 use crate::control::Cancellation;
@@ -36,7 +36,7 @@ const RETRANSMISSION: Retransmission = Retransmission {
 };
 
 /// What errors name between two calls.
-const BETWEEN_CALLS: RpcProcedure = Program::NFS.procedure(0, "");
+const BETWEEN_CALLS: RpcProcedure = Program::ANY.procedure(0, "");
 /// A connection for one call at a time, of any program.
 #[derive(Debug)]
 pub struct RpcConnection {
@@ -205,17 +205,17 @@ impl RpcConnection {
         loop {
             let results = self.call_once(procedure, arguments, data)?;
             let bytes = self.incoming.bytes(results.clone());
-            if procedure.program != Program::NFS || !is_jukebox(bytes) {
+            if !procedure.is_busy(bytes) {
                 return Ok(results);
             }
             let timeout = self.endpoint.timeout;
-            let backoff = backoff.get_or_insert_with(|| Backoff::jukebox(timeout));
+            let backoff = backoff.get_or_insert_with(|| Backoff::busy(timeout));
             let Some(pause) = backoff.next_pause() else {
                 return Ok(results);
             };
             let begin = Instant::now();
             let goes_on = self.endpoint.retry.sign.pause(pause);
-            self.repeats.note_jukebox(begin.elapsed());
+            self.repeats.note_busy(begin.elapsed());
             if !goes_on {
                 return Err(CallError::Stopped);
             }

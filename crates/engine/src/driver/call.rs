@@ -23,14 +23,23 @@ pub struct Program {
     pub number: u32,
     /// Its version.
     pub version: u32,
+    /// The status by which it says that it is not ready and wants to be asked again, if it has
+    /// one: it comes first in the results of all its procedures but NULL.
+    pub busy: Option<u32>,
 }
 
 impl Program {
-    /// NFS version 3.
-    pub const NFS: Self = Self {
-        number: filestone_wire::nfs3::PROGRAM,
-        version: filestone_wire::nfs3::VERSION,
-    };
+    /// What is called between calls, to see whether a connection lasts.
+    pub(super) const ANY: Self = Self::new(0, 0);
+
+    /// A program without such a status.
+    pub const fn new(number: u32, version: u32) -> Self {
+        Self {
+            number,
+            version,
+            busy: None,
+        }
+    }
 
     /// A procedure of this program.
     pub const fn procedure(self, number: u32, name: &'static str) -> RpcProcedure {
@@ -54,6 +63,12 @@ pub struct RpcProcedure {
 }
 
 impl RpcProcedure {
+    /// Whether these results say that the server is not ready and wants to be asked again.
+    pub fn is_busy(&self, results: &[u8]) -> bool {
+        let busy = self.program.busy;
+        busy.is_some_and(|status| results.starts_with(&status.to_be_bytes()))
+    }
+
     /// As an error names it.
     pub fn shown(&self) -> String {
         self.name.to_uppercase()

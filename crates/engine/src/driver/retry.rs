@@ -1,8 +1,8 @@
-//! What a server did not do is asked again: after NFS3ERR_JUKEBOX, and over a new connection
-//! after the loss of one.
+//! What a server did not do is asked again: after it said that it is not ready, and over a new
+//! connection after the loss of one.
 //!
-//! Of JUKEBOX the standard says: "the client should wait and then try the request with a new
-//! RPC transaction ID" (RFC 1813, section 2.6). After a loss, a call goes out again as it was,
+//! Of NFS3ERR_JUKEBOX, which says so, the standard has: "the client should wait and then try the
+//! request with a new RPC transaction ID" (RFC 1813, section 2.6). After a loss, a call goes out again as it was,
 //! transaction ID and all, as NFS clients do: a server that remembers what it answered does
 //! not do it twice.
 //!
@@ -12,7 +12,6 @@
 
 use super::call::CallError;
 use crate::control::Cancellation;
-use filestone_wire::nfs3::Status;
 use std::time::{Duration, Instant};
 
 /// Pauses that double up to a bound.
@@ -25,8 +24,8 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// After NFS3ERR_JUKEBOX.
-    const JUKEBOX: Self = Self {
+    /// After an answer that says to come again.
+    const BUSY: Self = Self {
         first: Duration::from_millis(100),
         max: Duration::from_secs(1),
         is_at_once: false,
@@ -34,7 +33,7 @@ impl Pauses {
     /// Before a lock is asked for again.
     const LOCK: Self = Self {
         first: Duration::from_millis(1),
-        ..Self::JUKEBOX
+        ..Self::BUSY
     };
     /// Before attempts to connect again, here and in `backend`.
     pub const RECONNECTION: Self = Self {
@@ -69,9 +68,9 @@ impl Backoff {
         }
     }
 
-    /// From now on: the pauses before a call is made again that was answered with JUKEBOX.
-    pub fn jukebox(timeout: Duration) -> Self {
-        Self::new(Pauses::JUKEBOX, timeout)
+    /// From now on: the pauses before a call is made again that was answered with that.
+    pub fn busy(timeout: Duration) -> Self {
+        Self::new(Pauses::BUSY, timeout)
     }
 
     /// From now on: the pauses before a lock is asked for again that another client has.
@@ -90,11 +89,6 @@ impl Backoff {
         self.attempt = self.attempt.saturating_add(1);
         (Instant::now() + pause < self.end).then_some(pause)
     }
-}
-
-/// Whether the server says that it is not ready (NFS3ERR_JUKEBOX). All procedures but NULL have a status first.
-pub fn is_jukebox(results: &[u8]) -> bool {
-    results.starts_with(&Status::JUKEBOX.0.to_be_bytes())
 }
 
 /// For how long a lost connection is made again, and what ends that early.
@@ -173,19 +167,12 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_a_bound_and_end_with_their_time() {
-        let jukebox = millis(Backoff::jukebox(HOUR), 6);
-        assert_eq!(jukebox, [100, 200, 400, 800, 1000, 1000]);
+        let busy = millis(Backoff::busy(HOUR), 6);
+        assert_eq!(busy, [100, 200, 400, 800, 1000, 1000]);
         let reconnection = millis(Backoff::reconnection(HOUR), 9);
         assert_eq!(reconnection, [0, 10, 20, 40, 80, 160, 320, 500, 500]);
-        assert_eq!(Backoff::jukebox(Duration::ZERO).next_pause(), None);
+        assert_eq!(Backoff::busy(Duration::ZERO).next_pause(), None);
         assert_eq!(Backoff::reconnection(Duration::ZERO).next_pause(), None);
-    }
-
-    #[test]
-    fn only_that_status_is_jukebox() {
-        assert!(is_jukebox(&[0, 0, 0x27, 0x18, 1, 2, 3, 4]));
-        assert!(!is_jukebox(&[0, 0, 0, 28]));
-        assert!(!is_jukebox(&[]));
     }
 
     #[test]

@@ -43,10 +43,10 @@ pub struct Repeats {
     pub reconnections: u64,
     /// How long there was none.
     pub unusable: Duration,
-    /// Calls made again because the server was not ready (NFS3ERR_JUKEBOX).
-    pub jukebox_calls: u64,
+    /// Calls made again because the server was not ready and said so.
+    pub busy_calls: u64,
     /// Pauses before them.
-    pub jukebox_pauses: Duration,
+    pub busy_pauses: Duration,
 }
 
 impl Repeats {
@@ -57,9 +57,9 @@ impl Repeats {
     }
 
     /// One pause before a call is made again.
-    pub fn note_jukebox(&mut self, pause: Duration) {
-        self.jukebox_calls += 1;
-        self.jukebox_pauses += pause;
+    pub fn note_busy(&mut self, pause: Duration) {
+        self.busy_calls += 1;
+        self.busy_pauses += pause;
     }
 
     /// Both together.
@@ -68,8 +68,8 @@ impl Repeats {
             retransmissions: self.retransmissions.saturating_add(other.retransmissions),
             reconnections: self.reconnections + other.reconnections,
             unusable: self.unusable + other.unusable,
-            jukebox_calls: self.jukebox_calls + other.jukebox_calls,
-            jukebox_pauses: self.jukebox_pauses + other.jukebox_pauses,
+            busy_calls: self.busy_calls + other.busy_calls,
+            busy_pauses: self.busy_pauses + other.busy_pauses,
         }
     }
 }

@@ -5,10 +5,10 @@
 //! After the loss of the connection, all calls without an answer go out again over another
 //! one, as they were. So a call may be executed twice, and its `Work` is told.
 
-use super::call::{CallError, CallFailed, Program, RpcProcedure, UNASKED_CALL};
+use super::call::{CallError, CallFailed, RpcProcedure, UNASKED_CALL};
 use super::endpoint::Endpoint;
 use super::first_xid;
-use super::retry::{Backoff, is_jukebox};
+use super::retry::Backoff;
 use crate::control::LOOK_EVERY;
 use filestone_model::plan::TransportKind;
 use filestone_model::session::rpc::{
@@ -102,9 +102,7 @@ impl<C> Pending<C> {
 
     /// Makes a call again after a pause; `false` if there have been enough.
     fn postpone(&mut self, timeout: Duration) -> bool {
-        let backoff = self
-            .backoff
-            .get_or_insert_with(|| Backoff::jukebox(timeout));
+        let backoff = self.backoff.get_or_insert_with(|| Backoff::busy(timeout));
         let pause = backoff.next_pause();
         self.due = pause.map(|pause| Instant::now() + pause);
         pause.is_some()
@@ -157,8 +155,7 @@ impl<C: Copy> Pendings<C> {
         pending.was_resent |= exchange.retransmissions > 0;
         let call = pending.call;
         let results = results.map_err(|refusal| Failure::Call(call, refusal.into()))?;
-        let is_nfs = work.procedure(&call).program == Program::NFS;
-        if is_nfs && is_jukebox(results) && pending.postpone(timeout) {
+        if work.procedure(&call).is_busy(results) && pending.postpone(timeout) {
             *place = Some(pending);
             return Ok(());
         }

@@ -172,8 +172,8 @@ fn replay_record(ends: Vec<ClientEnd>, plan: &Plan, replay: &ReplayPlan) -> Repl
         ..ReplayRecord::default()
     };
     let repeats = repeats(&ends);
-    record.jukebox_calls = repeats.jukebox_calls;
-    record.jukebox_pauses_ns = nanos(repeats.jukebox_pauses);
+    record.jukebox_calls = repeats.busy_calls;
+    record.jukebox_pauses_ns = nanos(repeats.busy_pauses);
     let mut mismatches = Mismatches::default();
     for end in ends {
         record.lines += end.record.lines;

@@ -6,12 +6,14 @@
 
 pub mod clients;
 mod error;
-mod local;
+pub mod local;
 pub mod nfs3;
+mod rate;
 mod replaying;
-mod tbench;
+pub mod tbench;
 
 pub use error::TargetError;
+pub use rate::Rate;
 
 use crate::control::Context;
 use crate::error::RunError;
@@ -24,6 +26,7 @@ use filestone_model::operation::OpKind;
 use filestone_model::plan::{Plan, TargetPlan, WorkloadPlan};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where built-in peers listen, for targets without a host.
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,6 +84,17 @@ pub trait Protocol: Send + Sync {
     /// Replays the loads of a job.
     fn replay(&self, _job: &Job<'_>, _context: &mut Context<'_>) -> Result<RunRecord, RunError> {
         Err(TargetError::NoReplay(self.name().into()).into())
+    }
+
+    /// Exchanges the calls of a probe over a plain socket, with nothing recorded, for `time`: what
+    /// a run of it is compared with.
+    fn over_plain_socket(
+        &self,
+        _job: &Job<'_>,
+        _time: Duration,
+        _context: &mut Context<'_>,
+    ) -> Result<Rate, RunError> {
+        Err(TargetError::NoCalls.into())
     }
 
     /// Makes the run of a mix; call by call, unless the protocol has another way.
@@ -145,6 +159,17 @@ impl Protocols {
     /// Whether the program brings a protocol of that name.
     pub fn brings(&self, name: &str) -> bool {
         self.brought.iter().any(|protocol| protocol.name() == name)
+    }
+
+    /// See [`Protocol::over_plain_socket`].
+    pub(crate) fn over_plain_socket(
+        &self,
+        job: &Job<'_>,
+        time: Duration,
+        context: &mut Context<'_>,
+    ) -> Result<Rate, RunError> {
+        let protocol = self.of(&job.plan.target)?;
+        protocol.over_plain_socket(job, time, context)
     }
 
     /// The protocol of a target.

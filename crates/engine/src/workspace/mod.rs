@@ -15,9 +15,7 @@
 
 pub(crate) mod emptying;
 pub(crate) mod error;
-pub(crate) mod local;
 pub(crate) mod marker;
-pub(crate) mod nfs;
 pub(crate) mod set_directory;
 pub(crate) mod set_removal;
 pub(crate) mod test_directory;

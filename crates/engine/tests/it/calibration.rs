@@ -2,11 +2,13 @@
 //! they are is for `filestone calibrate` and `cargo xtask bench` to say.
 
 use crate::support::live::{probe, serve};
-use filestone_engine::calibrate::{Effort, calibrate};
+use filestone_engine::calibrate::{Against, Effort, calibrate};
 use filestone_engine::control::{Context, Observer};
+use filestone_engine::target::BuiltIn;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, TransportKind};
+use filestone_model::plan::{ArrivalsPlan, NfsTarget, TargetPlan, TransportKind};
 use filestone_model::steering::TimeLeft;
+use filestone_server::Running;
 use std::sync::atomic::AtomicBool;
 
 /// What was said of the measurements.
@@ -18,6 +20,16 @@ impl Observer for Parts {
     }
 }
 
+fn against(server: &Running) -> Against {
+    Against {
+        target: TargetPlan::Nfs3(NfsTarget::built_in("/export/file")),
+        built_in: BuiltIn {
+            nfs3: Some(server.address()),
+            ..BuiltIn::default()
+        },
+    }
+}
+
 #[test]
 fn a_quick_calibration_fills_the_headroom() {
     let server = serve(|_| {});
@@ -25,7 +37,7 @@ fn a_quick_calibration_fills_the_headroom() {
     let mut parts = Parts(vec![]);
     let stop = AtomicBool::new(false);
     let calibration = calibrate(
-        server.address(),
+        &against(&server),
         effort,
         &mut Context::new(&stop, &mut parts),
     );

@@ -1,8 +1,8 @@
 //! What the local layer does with each verb and option, on a real directory.
 
 use crate::support::local::{Bench, EAGAIN, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT, ENOTEMPTY};
-use filestone_engine::replay::local::LocalOptions;
 use filestone_engine::replay::{Cancellation, Layer, Site};
+use filestone_engine::target::local::replay::LocalOptions;
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;

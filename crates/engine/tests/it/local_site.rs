@@ -2,10 +2,10 @@
 
 use crate::support::local::Bench;
 use crate::support::scratch::Scratch;
-use filestone_engine::replay::local::{
+use filestone_engine::replay::{Beside, Layer, Site, Trees};
+use filestone_engine::target::local::replay::{
     LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
 };
-use filestone_engine::replay::{Beside, Layer, Site, Trees};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};

@@ -11,8 +11,7 @@ use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget, TransportKind,
-    WorkloadPlan,
+    LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, TbenchOptions, TbenchServer};
 use std::path::Path;
@@ -89,16 +88,7 @@ fn nfs() -> (Running, BuiltIn, TargetPlan) {
         nfs3: Some(server.address()),
         tcp: None,
     };
-    let target = TargetPlan::Nfs3(NfsTarget {
-        host: None,
-        port: None,
-        mount_port: None,
-        path: "/export".into(),
-        transport: TransportKind::Tcp,
-        reserved_port: false,
-        uid: 0,
-        gid: 0,
-    });
+    let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
     (server, built_in, target)
 }
 

@@ -113,7 +113,7 @@ pub(in crate::measure) mod tests {
     use crate::operation::Stability;
     use crate::plan::{
         Access, ArrivalsPlan, FileSetPlan, FileSizes, LocalMix, MixCount, NfsTarget, Popularity,
-        TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+        TICK_NANOS, TargetPlan, WorkloadPlan,
     };
 
     const SECOND: u64 = 1_000_000_000;
@@ -152,13 +152,7 @@ pub(in crate::measure) mod tests {
             face: "mix".into(),
             target: TargetPlan::Nfs3(NfsTarget {
                 host: Some("server".into()),
-                port: None,
-                mount_port: None,
-                path: "/export".into(),
-                transport: TransportKind::Tcp,
-                reserved_port: false,
-                uid: 0,
-                gid: 0,
+                ..NfsTarget::built_in("/export")
             }),
             workload: WorkloadPlan::Mix(Box::new(mix)),
             arrivals: ArrivalsPlan::Poisson {

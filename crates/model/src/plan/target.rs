@@ -263,6 +263,22 @@ pub struct NfsTarget {
     pub gid: u32,
 }
 
+impl NfsTarget {
+    /// An object of the built-in server, by TCP, as root.
+    pub fn built_in(path: &str) -> Self {
+        Self {
+            host: None,
+            port: None,
+            mount_port: None,
+            path: path.into(),
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            uid: 0,
+            gid: 0,
+        }
+    }
+}
+
 impl Endpoint for NfsTarget {
     fn layer(&self) -> &str {
         "nfs"

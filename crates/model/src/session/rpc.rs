@@ -18,12 +18,14 @@
 //! back-off, as RFC 1813 section 4.8 expects.
 
 mod calls;
+mod credentials;
 mod message;
 mod record_buffer;
 #[cfg(test)]
 mod tests;
 
 pub use calls::{RpcCall, RpcExchange};
+pub use credentials::Credentials;
 pub use record_buffer::RecordBuffer;
 
 use crate::plan::TransportKind;

@@ -2,10 +2,11 @@
 
 use filestone_model::Completions;
 use filestone_model::client::handles::Handles;
-use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates, Verify};
+use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
 use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError};
 use filestone_model::operation::{Completion, FileId, Operation, Ticket};
 use filestone_model::plan::{ReadData, TransportKind};
+use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;

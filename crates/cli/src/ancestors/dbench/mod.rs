@@ -16,7 +16,7 @@ use crate::planning::{Surroundings, nfs_target};
 use crate::report::dbench::{self, Form};
 use crate::{Exit, console};
 use command_line::{Backend, Flags, Program, Request, Run, Version};
-use filestone_engine::replay::tcp::SocketOptions;
+use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;

@@ -18,9 +18,7 @@ use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{
-    NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
-};
+use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, WorkloadPlan};
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
@@ -146,12 +144,9 @@ fn plan(measured: &Measure, here: &Surroundings) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget {
         host: Some(measured.target.host.clone()),
         port: Some(measured.port),
-        mount_port: None,
-        path: measured.target.path.clone(),
-        transport: TransportKind::Tcp,
-        reserved_port: false,
         uid: here.uid,
         gid: here.gid,
+        ..NfsTarget::built_in(&measured.target.path)
     });
     let workload = WorkloadPlan::Probe(ProbePlan {
         operation: match measured.command {

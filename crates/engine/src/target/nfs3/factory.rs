@@ -2,7 +2,7 @@
 
 use crate::backend::sockets::SocketOptions;
 use crate::driver::{Dial, first_xid};
-use crate::nfs3::mount::{self, Caller};
+use crate::target::nfs3::mount::{self, Caller};
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};

@@ -1,12 +1,12 @@
 //! A server, file sets on it, and calls that look at them and damage them.
 
 use filestone_engine::control::{Observer, Unobserved};
-use filestone_engine::nfs3::{Session, mount};
-use filestone_engine::prepare::file_set::{FileSet, Order, prepare};
+use filestone_engine::target::nfs3::prepare::file_set::{FileSet, Order, prepare};
+use filestone_engine::target::nfs3::{Session, mount};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{FileSetPlan, NfsTarget, Popularity, TransportKind};
+use filestone_model::plan::{FileSetPlan, NfsTarget, Popularity};
 use filestone_server::Running;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -49,12 +49,7 @@ impl Bench {
         let target = NfsTarget {
             host: Some("127.0.0.1".into()),
             port: Some(port),
-            mount_port: None,
-            path: "/export".into(),
-            transport: TransportKind::Tcp,
-            reserved_port: false,
-            uid: 0,
-            gid: 0,
+            ..NfsTarget::built_in("/export")
         };
         let caller = mount::Caller {
             target: &target,

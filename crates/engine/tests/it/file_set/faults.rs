@@ -2,7 +2,7 @@
 //! and users that have seen enough.
 
 use super::bench::{ALL, Bench, plan, refusal};
-use crate::support::live::serve;
+use crate::support::live::{serve, status_of};
 use filestone_engine::RunError;
 use filestone_engine::control::{Observer, Unobserved};
 use filestone_model::operation::OpKind;
@@ -15,13 +15,6 @@ fn faulty(rules: &[&str]) -> Running {
         let rules = rules.iter().map(|rule| rule.parse().expect("a fault"));
         options.faults = rules.collect();
     })
-}
-
-fn status_of(error: &RunError) -> Option<Status> {
-    match error {
-        RunError::Nfs { status, .. } => Some(*status),
-        _ => None,
-    }
 }
 
 #[test]

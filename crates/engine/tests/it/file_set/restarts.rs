@@ -2,7 +2,7 @@
 //! removed.
 
 use super::bench::{Bench, plan};
-use crate::support::live::serve;
+use crate::support::live::{serve, status_of};
 use crate::support::relay::{Fate, Relay, Seen};
 use filestone_engine::RunError;
 use filestone_server::Running;
@@ -75,7 +75,7 @@ fn fill(bench: &mut Bench) {
 }
 
 fn is_full(error: &RunError) -> bool {
-    matches!(error, RunError::Nfs { status, .. } if *status == Status::NOSPC)
+    status_of(error) == Some(Status::NOSPC)
 }
 
 fn small_server() -> Running {

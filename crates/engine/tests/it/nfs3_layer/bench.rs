@@ -2,10 +2,11 @@
 
 use crate::support::live::serve;
 use filestone_engine::RunError;
-use filestone_engine::replay::{Layer, Nfs3Layer, Nfs3Options, Nfs3Site, Reply, Site, Trees};
+use filestone_engine::replay::{Layer, Reply, Site, Trees};
+use filestone_engine::target::nfs3::replay::{Nfs3Layer, Nfs3Options, Nfs3Site};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Generation, Status};
-use filestone_model::plan::{NfsTarget, TransportKind};
+use filestone_model::plan::NfsTarget;
 use filestone_server::{Options, Running};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -19,12 +20,7 @@ pub fn target(server: &Running) -> NfsTarget {
     NfsTarget {
         host: Some("127.0.0.1".into()),
         port: Some(server.port()),
-        mount_port: None,
-        path: "/export".into(),
-        transport: TransportKind::Tcp,
-        reserved_port: false,
-        uid: 0,
-        gid: 0,
+        ..NfsTarget::built_in("/export")
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::bench::{Bench, claim, options, target};
 use crate::support::live::serve;
-use filestone_engine::replay::nfs3::{Nfs3Options, remove_left_over};
-use filestone_engine::replay::{Beside, Layer, Nfs3Site, Site, Trees};
+use filestone_engine::replay::{Beside, Layer, Site, Trees};
+use filestone_engine::target::nfs3::replay::Nfs3Site;
+use filestone_engine::target::nfs3::replay::{Nfs3Options, remove_left_over};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::operation::Stability;

@@ -1,7 +1,7 @@
 //! Mixes whose file set does not fit on the server.
 
 use super::error_at;
-use crate::support::live::{checked, serve};
+use crate::support::live::{checked, serve, status_of};
 use crate::support::mixes::mix;
 use filestone_engine::RunError;
 use filestone_model::operation::OpKind;
@@ -30,7 +30,7 @@ fn refusal(server: &Running, remove_set: bool) -> String {
     let RunError::Unfinished { source, .. } = &error else {
         return error.help().unwrap_or_default();
     };
-    let is_full = matches!(&**source, RunError::Nfs { status, .. } if *status == Status::NOSPC);
+    let is_full = status_of(source) == Some(Status::NOSPC);
     assert!(is_full, "{error}");
     error.help().unwrap_or_default()
 }

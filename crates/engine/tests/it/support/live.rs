@@ -3,10 +3,12 @@
 use crate::support::entry::run;
 use filestone_engine::RunError;
 use filestone_engine::control::Unobserved;
+use filestone_engine::target::nfs3::Nfs3Error;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};
+use filestone_wire::nfs3::Status;
 use std::sync::atomic::AtomicBool;
 
 /// A small built-in server on a free port.
@@ -60,4 +62,12 @@ pub fn checked(plan: &Plan, server: &Running) -> RunRecord {
     let record = run_against(plan, server).expect("the run is made");
     record.check().expect("the record agrees with itself");
     record
+}
+
+/// What the server answered a call of preparing, if that is what the error says.
+pub fn status_of(error: &RunError) -> Option<Status> {
+    match error.of_area()? {
+        Nfs3Error::Answered { status, .. } => Some(*status),
+        _ => None,
+    }
 }

@@ -6,9 +6,7 @@ use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buf
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
 use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::operation::{Completion, OpKind, Operation, Stability};
-use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
-};
+use filestone_model::plan::{ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
 use std::cell::RefCell;
@@ -28,16 +26,7 @@ pub const SECOND: u64 = 1_000_000_000;
 pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
     Plan {
         face: "test".into(),
-        target: TargetPlan::Nfs3(NfsTarget {
-            host: None,
-            port: None,
-            mount_port: None,
-            path: "/".into(),
-            transport: TransportKind::Tcp,
-            reserved_port: false,
-            uid: 0,
-            gid: 0,
-        }),
+        target: TargetPlan::Nfs3(NfsTarget::built_in("/")),
         workload: WorkloadPlan::Probe(ProbePlan {
             operation: OpKind::Null,
             size_bytes: 4096,

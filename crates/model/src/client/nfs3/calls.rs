@@ -9,6 +9,7 @@ use crate::client::output::{Output, Splice};
 use crate::kind::{OpKind, PerKind};
 use crate::operation::{AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability};
 use crate::plan::TransportKind;
+use crate::session::rpc::Credentials;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     DirOpArgs, FileHandle, Sattr3, SetTime, access, commit, create, fsinfo, fsstat, getattr, link,
@@ -18,7 +19,7 @@ use filestone_wire::nfs3::{
 use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION};
 use filestone_wire::pattern::PERIOD;
 use filestone_wire::record::RecordMark;
-use filestone_wire::rpc::{AuthSys, CallHeader, Credential, Gids, OpaqueAuth};
+use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
 use filestone_wire::xdr::{Encode, Writer};
 
 /// Bytes of a record mark.
@@ -31,32 +32,6 @@ const NUMBERED_LEN: usize = 17;
 const MODE_FILE: u32 = 0o600;
 /// The same for directories.
 const MODE_DIRECTORY: u32 = 0o700;
-
-/// Who the calls come from (AUTH_SYS, RFC 5531 appendix A).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Credentials {
-    /// Name of this host.
-    pub machine_name: String,
-    /// User id.
-    pub uid: u32,
-    /// Group id.
-    pub gid: u32,
-    /// Any number, the same for all calls of a run.
-    pub stamp: u32,
-}
-
-impl Credentials {
-    /// The credential of calls that need one.
-    pub fn to_auth(&self) -> Credential<'_> {
-        Credential::Sys(AuthSys {
-            stamp: self.stamp,
-            machine_name: self.machine_name.as_bytes(),
-            uid: self.uid,
-            gid: self.gid,
-            gids: Gids::EMPTY,
-        })
-    }
-}
 
 /// Calls of all procedures up to their arguments, each led by room for a record mark.
 #[derive(Debug)]

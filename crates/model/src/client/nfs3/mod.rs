@@ -11,7 +11,7 @@ mod receive;
 mod replies;
 mod verify;
 
-pub use calls::{Credentials, Templates};
+pub use calls::Templates;
 pub use verify::Verify;
 
 use crate::client::handles::Handles;

@@ -1,0 +1,417 @@
+//! What this tool can do on this host: its own ceiling, measured before anybody
+//! else's is.
+//!
+//! Three things are measured: what a plain socket that exchanges the same bytes
+//! with the same server achieves, and how close the whole engine comes to it;
+//! how late timed starts are; what the clock costs.
+
+use crate::backend::null::Null;
+use crate::clock::{Clock, ClockPrecision};
+use crate::control::{Context, Observer, Unobserved};
+use crate::error::RunError;
+use crate::processors::{Meter, ThreadMark};
+pub use crate::target::Rate;
+use crate::target::{BuiltIn, Job, Protocols, run};
+use crate::worker::{IntervalSink, Signals, Worker};
+use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
+use filestone_model::measure::run_record::Headroom;
+use filestone_model::measure::{Distribution, IntervalBuffer};
+use filestone_model::operation::{Completion, OpKind, Operation, Stability};
+use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_model::steering::TimeLeft;
+use filestone_model::workload::Workload;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How much time a calibration may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Under a second: enough for the headroom in a run record.
+    Quick {
+        /// Calls in flight, as many as the run will have.
+        in_flight: u32,
+    },
+    /// Some ten seconds: enough for a table to be read.
+    Thorough,
+}
+
+/// Calls in flight that show what a worker can do where a run does not say how many there are.
+const IN_FLIGHT: u32 = 32;
+/// More in flight on one connection show nothing more.
+const IN_FLIGHT_MAX: u32 = 1024;
+
+impl Effort {
+    /// Under a second. A closed loop has a number in flight, and with as many it is measured what
+    /// one worker can do; of an open loop, whose number in flight is the server's doing, and of a
+    /// steered run, it is the ceiling.
+    pub fn before(plan: &Plan) -> Self {
+        let is_closed = plan.arrivals == ArrivalsPlan::Closed && plan.steering.is_none();
+        let of_run = plan.clients.saturating_mul(plan.in_flight);
+        Self::Quick {
+            in_flight: if is_closed {
+                of_run.clamp(1, IN_FLIGHT_MAX)
+            } else {
+                IN_FLIGHT
+            },
+        }
+    }
+
+    const fn in_flight(self) -> u32 {
+        match self {
+            Self::Quick { in_flight } => in_flight,
+            Self::Thorough => IN_FLIGHT,
+        }
+    }
+}
+
+/// What is measured against.
+#[derive(Debug, Clone)]
+pub struct Against {
+    /// A file of a built-in server.
+    pub target: TargetPlan,
+    /// Where that listens.
+    pub built_in: BuiltIn,
+}
+
+/// The same bytes exchanged with the same server in two ways.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    /// Which procedure.
+    pub operation: OpKind,
+    /// Bytes of file data per call.
+    pub size_bytes: u32,
+    /// Calls in flight.
+    pub in_flight: u32,
+    /// Over a plain socket.
+    pub raw: Rate,
+    /// Through the whole engine, everything recorded.
+    pub engine: Rate,
+}
+
+impl Exchange {
+    /// Achieved by the engine as a share of the plain socket's.
+    pub fn share(&self) -> f64 {
+        self.engine.ops_per_s / self.raw.ops_per_s.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// How late timed starts are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lateness {
+    /// Starts per second.
+    pub starts_per_s: f64,
+    /// Median, in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p99_9_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+    /// Processor time as a share of the time that passed.
+    pub busy_percent: f64,
+}
+
+/// What this tool can do on this host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// What the clock costs.
+    pub clock: ClockPrecision,
+    /// Messages over a plain socket and through the engine.
+    pub exchanges: Vec<Exchange>,
+    /// Timed starts.
+    pub lateness: Vec<Lateness>,
+    /// The part that goes into every record.
+    pub headroom: Headroom,
+    /// Who had the processors meanwhile.
+    pub processors: Option<ProcessorsRecord>,
+}
+
+/// An exchange to be measured.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    operation: OpKind,
+    size_bytes: u32,
+    in_flight: u32,
+}
+
+impl Case {
+    const fn null(in_flight: u32) -> Self {
+        Self {
+            operation: OpKind::Null,
+            size_bytes: 0,
+            in_flight,
+        }
+    }
+}
+
+/// Exchanges, rates of timed starts, and how long each is measured.
+fn measurements(effort: Effort) -> (Vec<Case>, &'static [f64], Duration) {
+    let in_flight = effort.in_flight();
+    match effort {
+        Effort::Quick { .. } => (
+            vec![Case::null(in_flight)],
+            &[10_000.0],
+            Duration::from_millis(150),
+        ),
+        Effort::Thorough => (
+            vec![
+                Case::null(1),
+                Case::null(IN_FLIGHT),
+                Case::null(128),
+                Case {
+                    operation: OpKind::GetAttr,
+                    ..Case::null(32)
+                },
+                Case {
+                    operation: OpKind::Read,
+                    size_bytes: 131_072,
+                    in_flight: 8,
+                },
+            ],
+            &[1000.0, 10_000.0, 100_000.0],
+            Duration::from_millis(1000),
+        ),
+    }
+}
+
+/// Measures, against a built-in server.
+pub fn calibrate(
+    against: &Against,
+    effort: Effort,
+    context: &mut Context<'_>,
+) -> Result<Calibration, RunError> {
+    let stop = context.stop;
+    let of_headroom = effort.in_flight();
+    let (cases, rates, time) = measurements(effort);
+    let (meter, before) = (Meter::start(), ThreadMark::now());
+    let all = (cases.len() + rates.len()) as u32;
+    // An exchange takes its time twice: over the plain socket, and through the engine.
+    let left = time * (2 * cases.len() + rates.len()) as u32;
+    let mut agenda = Agenda {
+        begun: 0,
+        all,
+        left,
+    };
+    let mut workers = Vec::new();
+    let mut exchanges = Vec::new();
+    for case in &cases {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let name = case.operation.name().to_uppercase();
+        let what = format!("{name} with {} in flight", case.in_flight);
+        agenda.begin(&what, 2 * time, context.observer);
+        let plan = base_plan(&against.target, *case, ArrivalsPlan::Closed, time);
+        let (exchange, of_worker) = exchange(&plan, *case, against.built_in, stop)?;
+        exchanges.push(exchange);
+        workers.push(of_worker);
+    }
+    let mut lateness = Vec::new();
+    for starts_per_s in rates {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        agenda.begin(
+            &format!("{starts_per_s} timed starts/s"),
+            time,
+            context.observer,
+        );
+        lateness.push(measure_lateness(&against.target, *starts_per_s, time, stop));
+    }
+    let processors = costs_of(&workers, before, &meter);
+    let clock = Clock::start().measure();
+    let headroom = headroom_of(&exchanges, of_headroom, &lateness);
+    Ok(Calibration {
+        clock,
+        exchanges,
+        lateness,
+        headroom,
+        processors,
+    })
+}
+
+/// Who had the processors since `before`, while these workers and the calling thread measured.
+fn costs_of(workers: &[ThreadTime], before: ThreadMark, meter: &Meter) -> Option<ProcessorsRecord> {
+    // What is not measured through the engine is measured by this thread.
+    let (here, used) = (before.until(ThreadMark::now(), 0), meter.used());
+    let measuring = workers.iter().fold(here, |sum, worker| ThreadTime {
+        thread: 0,
+        cpu_ns: sum.cpu_ns + worker.cpu_ns,
+        waited_ns: sum.waited_ns + worker.waited_ns,
+    });
+    ProcessorsRecord::of(used, used.elapsed_ns, &[measuring])
+}
+
+/// Which measurement is going on, and how long those take that have not begun.
+struct Agenda {
+    begun: u32,
+    all: u32,
+    left: Duration,
+}
+
+impl Agenda {
+    /// Says that the next one begins, which takes so long.
+    fn begin(&mut self, what: &str, time: Duration, observer: &mut dyn Observer) {
+        self.begun += 1;
+        let left = TimeLeft::About(self.left.as_nanos() as u64);
+        let doing = format!("measurement {} of {}, {what}", self.begun, self.all);
+        observer.steering(&doing, Some(left));
+        self.left = self.left.saturating_sub(time);
+    }
+}
+
+/// NULL with so many in flight and starts at 10,000 per second stand for all.
+fn headroom_of(exchanges: &[Exchange], in_flight: u32, lateness: &[Lateness]) -> Headroom {
+    let null = exchanges
+        .iter()
+        .find(|exchange| (exchange.operation, exchange.in_flight) == (OpKind::Null, in_flight));
+    let late = lateness
+        .iter()
+        .find(|lateness| lateness.starts_per_s == 10_000.0);
+    Headroom {
+        in_flight,
+        engine_ops_per_s: null.map_or(0.0, |null| null.engine.ops_per_s),
+        raw_ops_per_s: null.map_or(0.0, |null| null.raw.ops_per_s),
+        engine_cpu_ns_per_op: null.map_or(0.0, |null| null.engine.cpu_ns_per_op),
+        raw_cpu_ns_per_op: null.map_or(0.0, |null| null.raw.cpu_ns_per_op),
+        timer_lateness_p50_ns: late.map_or(0, |late| late.p50_ns),
+        timer_lateness_p99_ns: late.map_or(0, |late| late.p99_ns),
+    }
+}
+
+/// An exchange, and what the engine's worker came to in it.
+fn exchange(
+    plan: &Plan,
+    case: Case,
+    built_in: BuiltIn,
+    stop: &AtomicBool,
+) -> Result<(Exchange, ThreadTime), RunError> {
+    let time = Duration::from_nanos(plan.duration_ns.unwrap_or_default());
+    let job = Job {
+        built_in,
+        ..Job::new(plan)
+    };
+    let mut observer = Unobserved;
+    let context = &mut Context::new(stop, &mut observer);
+    let protocols = Protocols::default();
+    let raw = protocols.over_plain_socket(&job, time, context)?;
+    let record = run(&job, &protocols, context)?;
+    let workers = record.totals.workers.iter();
+    let worker = workers.map(|worker| worker.time(record.window_ns)).next();
+    let engine = Rate {
+        ops_per_s: record.totals.achieved_load_ops_per_s,
+        cpu_ns_per_op: record.totals.client_cpu_ns_per_op,
+        data_bytes_per_s: record.totals.goodput_bytes_per_s,
+    };
+    let exchange = Exchange {
+        operation: case.operation,
+        size_bytes: case.size_bytes,
+        in_flight: case.in_flight,
+        raw,
+        engine,
+    };
+    Ok((exchange, worker.unwrap_or_default()))
+}
+
+fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Duration) -> Plan {
+    Plan {
+        face: "calibrate".into(),
+        target: target.clone(),
+        workload: WorkloadPlan::Probe(ProbePlan {
+            operation: case.operation,
+            size_bytes: case.size_bytes.max(1),
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 0,
+            files_max: 1,
+        }),
+        arrivals,
+        clients: 1,
+        in_flight: case.in_flight,
+        workers: 1,
+        warm_up_ns: 20_000_000,
+        duration_ns: Some(time.as_nanos() as u64),
+        count: None,
+        timeout_ns: 10_000_000_000,
+        reconnect_ns: 1_000_000_000,
+        interval_ns: 1_000_000_000,
+        seed: 1,
+        busy_poll: false,
+        pin: Vec::new(),
+        read_data: None,
+        steering: None,
+    }
+    .with_read_data(None)
+}
+
+/// Asks NULL for ever.
+struct Nulls;
+
+impl Workload for Nulls {
+    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
+        None
+    }
+
+    fn next(&mut self, _slot: u32) -> Option<Operation> {
+        Some(Operation::Null)
+    }
+}
+
+/// Keeps what it is handed.
+struct Keep<'d> {
+    dispatch_delay: &'d mut Distribution<u64>,
+    cpu_nanos: &'d mut u64,
+}
+
+impl IntervalSink for Keep<'_> {
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
+        None
+    }
+
+    fn full(&mut self, mut buffer: Box<IntervalBuffer>) {
+        self.dispatch_delay.add(&mut buffer.dispatch_delay);
+        *self.cpu_nanos += buffer.cpu_nanos;
+    }
+}
+
+/// Runs the real worker loop at a rate against nothing.
+fn measure_lateness(
+    target: &TargetPlan,
+    starts_per_s: f64,
+    time: Duration,
+    stop: &AtomicBool,
+) -> Lateness {
+    let arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: starts_per_s,
+    };
+    let mut plan = base_plan(target, Case::null(1024), arrivals, time);
+    // One buffer for the whole of it.
+    plan.interval_ns = time.as_nanos() as u64 * 100;
+    let mut dispatch_delay = Distribution::new();
+    let mut cpu_nanos = 0;
+    let sink = Keep {
+        dispatch_delay: &mut dispatch_delay,
+        cpu_nanos: &mut cpu_nanos,
+    };
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    let halt = AtomicBool::new(false);
+    let backend = Null::sleeping(Clock::start(), 1024);
+    let signals = Signals {
+        stop,
+        halt: &halt,
+        offer: None,
+    };
+    let mut worker = Worker::new(&plan, 0, backend, sink, signals, |_| Box::new(Nulls));
+    // Setting the worker up took time that is not lateness.
+    *worker.backend_mut() = Null::sleeping(Clock::start(), 1024);
+    worker.run();
+    Lateness {
+        starts_per_s,
+        p50_ns: dispatch_delay.quantile(0.5),
+        p99_ns: dispatch_delay.quantile(0.99),
+        p99_9_ns: dispatch_delay.quantile(0.999),
+        max_ns: dispatch_delay.max(),
+        busy_percent: 100.0 * cpu_nanos as f64 / time.as_nanos() as f64,
+    }
+}

@@ -1,0 +1,73 @@
+//! A directory of this host, whatever file system is mounted there.
+
+pub mod mix;
+pub mod replay;
+pub(crate) mod tree;
+
+use super::replaying::{Opening, beside};
+use super::{Job, Protocol};
+use crate::control::Context;
+use crate::error::RunError;
+use filestone_model::client::Unsupported;
+use filestone_model::measure::RunRecord;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{LeftOverPolicy, LocalTarget};
+use mix::run_local;
+use replay::{LocalOptions, LocalSite};
+use std::path::Path;
+
+/// What plans call it.
+pub const NAME: &str = "local";
+
+/// System calls of this host.
+pub struct Local;
+
+impl Protocol for Local {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, _kind: OpKind) -> Result<(), Unsupported> {
+        Ok(())
+    }
+
+    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let opening = Opening::of(job)?;
+        opening.replay(context, |target| Some(open(&opening, target.local()?)))
+    }
+
+    fn mix(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        run_local(job.plan, context.stop, context.observer)
+    }
+}
+
+fn open(opening: &Opening<'_>, target: &LocalTarget) -> Result<LocalSite, RunError> {
+    let replay = opening.replay;
+    let options = LocalOptions {
+        sync: replay.local.sync,
+        sync_directories: replay.local.sync_directories,
+        fsync: replay.local.fsync,
+        xattr: replay.local.xattr,
+        resolve: replay.resolve,
+        one_byte_write_fix: replay.local.one_byte_write_fix,
+        stat_check: replay.local.stat_check,
+        fake_io: replay.local.fake_io,
+        direct: replay.local.direct,
+        beside: beside(replay.left_over),
+    };
+    let site = match &target.directory {
+        Some(directory) => {
+            let directory = Path::new(directory);
+            // A lock tells runs on this host apart from what they left.
+            if replay.left_over != LeftOverPolicy::Refuse {
+                replay::remove_left_over_beside(directory, replay.left_over, options.beside)?;
+            }
+            LocalSite::claim(directory, options)
+        }
+        None => LocalSite::temporary(options),
+    }?;
+    if opening.makes_links {
+        site.expect_links();
+    }
+    Ok(site)
+}

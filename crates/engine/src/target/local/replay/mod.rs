@@ -1,0 +1,151 @@
+//! The local layer: a load carried out on a directory of this host, whatever file
+//! system is mounted there.
+//!
+//! Each verb makes the system calls that a Samba server would make for it, as
+//! dbench's file backend imitates them: names are resolved first, attributes are
+//! read beside the files, and so on. What a verb becomes stands where it is
+//! carried out (`verbs` for the CIFS-style ones, `by_path` for those of NFS).
+//! Three things differ from dbench, because a server would do them so: a name
+//! that resolving does not find is not opened once more to hear the same answer;
+//! a name found in another case is the one that is used; and FIND_FIRST reads the
+//! directory once and matches the pattern, instead of searching it for a file of
+//! the pattern's name first.
+//!
+//! A client opens the directory under test once and names all else from there.
+//! Buffers are used again; an action takes nothing from the heap, unless a name is
+//! longer than rustix keeps on the stack (256 bytes) or a table grows.
+//!
+//! Not here: when lines are due, what is expected of them, what is measured.
+
+mod answer;
+mod by_path;
+mod dos_attributes;
+mod handles;
+mod locks;
+mod names;
+mod options;
+mod site;
+mod territory;
+mod transfer;
+mod verbs;
+
+pub use options::LocalOptions;
+pub use site::{LocalSite, remove_left_over, remove_left_over_beside};
+
+use crate::replay::layer::{Cancellation, Layer, LayerLost, Reply};
+use answer::{Answer, Refusal, reply};
+use dos_attributes::DosAttributes;
+use filestone_model::load::{Action, Status};
+use handles::Handles;
+use locks::NamedLocks;
+use names::Names;
+use transfer::Transfers;
+
+/// One client's way to a directory of this host.
+#[derive(Debug)]
+pub struct LocalLayer {
+    client: u32,
+    options: LocalOptions,
+    /// The file system under test: deleting stays on it.
+    device: u64,
+    names: Names,
+    handles: Handles,
+    named_locks: NamedLocks,
+    transfers: Transfers,
+    dos_attributes: DosAttributes,
+}
+
+impl LocalLayer {
+    /// Writes that O_DIRECT was switched off for, because their offset or length
+    /// was not a multiple of what the file system asks for.
+    pub fn buffered_writes(&self) -> u64 {
+        self.transfers.buffered_writes()
+    }
+
+    fn carry_out_verb(&mut self, action: &Action<'_>, data: &[u8]) -> Answer {
+        match *action {
+            Action::NtCreateX {
+                path,
+                options,
+                disposition,
+                handle,
+            } => self.create(path, options, disposition, handle),
+            Action::OpenX { path, len, handle } => self.open_with_len(path, len, handle, data),
+            Action::Close { handle } => self.close(handle),
+            Action::ReadX {
+                handle,
+                offset,
+                len,
+                expected_len,
+            } => self.read(handle, offset, len, expected_len),
+            Action::WriteX {
+                handle,
+                offset,
+                len,
+                expected_len,
+            } => self.write(handle, offset, len, expected_len, data),
+            Action::Flush { handle } => self.flush(handle),
+            Action::LockX {
+                handle,
+                offset,
+                len,
+            } => self.lock(handle, offset, len),
+            Action::UnlockX {
+                handle,
+                offset,
+                len,
+            } => self.unlock(handle, offset, len),
+            Action::Unlink { path } => self.unlink(path),
+            Action::Mkdir { path } => self.make_directory(path),
+            Action::Rmdir { path } => self.remove_directory(path),
+            Action::Rename { from, to } => self.rename(from, to),
+            Action::Deltree { path } => self.delete_tree(path),
+            Action::FindFirst { pattern, max, .. } => self.find_first(pattern, max),
+            Action::QueryPathInformation { path, .. } => self.query_path(path),
+            Action::QueryFileInformation { handle, .. } => self.query_file(handle),
+            Action::SetFileInformation { handle, .. } => self.set_file(handle),
+            Action::QueryFsInformation { .. } => self.query_file_system(),
+            Action::GetAttr { .. }
+            | Action::SetAttr { .. }
+            | Action::Lookup { .. }
+            | Action::Access { .. }
+            | Action::ReadLink { .. }
+            | Action::Read { .. }
+            | Action::Write { .. }
+            | Action::Create { .. }
+            | Action::Symlink { .. }
+            | Action::Link { .. }
+            | Action::Remove { .. }
+            | Action::ReadDirectoryPlus { .. }
+            | Action::FileSystemStatus
+            | Action::FileSystemInfo
+            | Action::PathConfiguration { .. }
+            | Action::Commit { .. }
+            | Action::Lock4 { .. }
+            | Action::Unlock4 { .. }
+            | Action::Test4 { .. } => self.carry_out_by_path(action, data),
+        }
+    }
+}
+
+impl Layer for LocalLayer {
+    fn cancel_with(&mut self, sign: &Cancellation) {
+        self.transfers.cancel_with(sign);
+    }
+
+    fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
+        let answer = self.carry_out_verb(action, data);
+        if let Err(Refusal(Status::Errno(number))) = answer
+            && self.transfers.has_broken_off(number)
+        {
+            return Err(LayerLost::stopped());
+        }
+        Ok(reply(answer, self.transfers.take_partial()))
+    }
+
+    fn end_pass(&mut self) -> Result<(), LayerLost> {
+        self.handles.clear();
+        self.named_locks.clear();
+        Ok(())
+    }
+}

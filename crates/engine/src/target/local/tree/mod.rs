@@ -1,0 +1,408 @@
+//! A tree of this host: directories that are held open, whatever file system they are on.
+//!
+//! A marker is locked (flock) for as long as its run lives: the lock goes with the process,
+//! however that ends. Runs over NFS lock nothing, and their markers look the same through a mount.
+
+pub(crate) mod deletion;
+pub(crate) mod listing;
+pub(crate) mod nfs_mount;
+
+use crate::error::RunError;
+use crate::workspace::error::{ClaimError, Purpose};
+use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
+use crate::workspace::tree::{
+    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, Name, RefusalKind, Refused, Step,
+    Tree, Tried,
+};
+use deletion::NotRemoved;
+use listing::{Listing, is_dot};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+/// Directories are opened so, and links are not followed.
+pub(crate) const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+/// For writing as well: without that an NFS mount gives no lock.
+const MARKER_FLAGS: OFlags = OFlags::RDWR
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK);
+
+/// The trees of this host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LocalTree;
+
+/// A directory of this host.
+type LocalDirectory = Directory<OwnedFd>;
+
+/// Opens a directory that the user has named: the one name that may be a link.
+pub(crate) fn open(directory: &Path, purpose: Purpose) -> Tried<LocalDirectory> {
+    let path = directory.to_string_lossy().into_owned();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::open(directory, flags, Mode::empty()) {
+        Ok(handle) => Ok(Directory {
+            handle,
+            path,
+            purpose,
+        }),
+        Err(errno) => Err(refused(path, purpose, errno, "opening it").into()),
+    }
+}
+
+/// A refusal of the operating system.
+pub(crate) fn refused(
+    path: String,
+    purpose: Purpose,
+    errno: Errno,
+    doing: &'static str,
+) -> RunError {
+    ClaimError::System {
+        path,
+        doing,
+        errno,
+        purpose,
+    }
+    .into()
+}
+
+fn kind_of(errno: Errno) -> RefusalKind {
+    match errno {
+        Errno::NOSPC | Errno::DQUOT => RefusalKind::Full,
+        Errno::STALE => RefusalKind::Stale,
+        Errno::NOTEMPTY | Errno::EXIST => RefusalKind::NotEmpty,
+        _ => RefusalKind::Other,
+    }
+}
+
+impl LocalDirectory {
+    /// The error of a step in it.
+    fn failed(&self, step: Step) -> impl Fn(Errno) -> Refused + use<> {
+        self.failed_at(self.path.clone(), step)
+    }
+
+    /// The error of a step about something in it.
+    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Errno) -> Refused + use<> {
+        self.failed_at(self.at(name), step)
+    }
+
+    fn failed_at(&self, path: String, step: Step) -> impl Fn(Errno) -> Refused + use<> {
+        let purpose = self.purpose;
+        move |errno| Refused {
+            kind: kind_of(errno),
+            error: refused(path.clone(), purpose, errno, doing(step)),
+        }
+    }
+
+    fn not_removed(&self, why: &NotRemoved) -> Refused {
+        let (path, why) = (self.path.clone(), why.to_string());
+        ClaimError::NotRemoved { path, why }.into()
+    }
+
+    /// Why no directory was made in it.
+    fn makes_none(&self, errno: Errno) -> Refused {
+        if errno == Errno::NOENT {
+            let path = self.path.clone();
+            return ClaimError::NoFiles { path }.into();
+        }
+        self.failed(Step::MakeDirectory)(errno)
+    }
+}
+
+/// Whether the open file has this name in the directory.
+fn is_at(directory: &OwnedFd, file: &OwnedFd, name: &str) -> Result<bool, Errno> {
+    let file = rustix::fs::fstat(file)?;
+    match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok((found.st_dev, found.st_ino) == (file.st_dev, file.st_ino)),
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Opens what may be a marker.
+fn open_marker(directory: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
+    match rustix::fs::openat(directory, name, MARKER_FLAGS, Mode::empty()) {
+        Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+fn lock(marker: &OwnedFd) -> Result<LockHolder, Errno> {
+    match nfs_mount::lock(marker) {
+        Ok(true) => Ok(LockHolder::Us),
+        Ok(false) => Ok(LockHolder::None),
+        Err(Errno::AGAIN) => Ok(LockHolder::Other),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Writes a marker's text over what is in the file.
+fn write(file: &OwnedFd, text: &str) -> Result<(), Errno> {
+    let old_len = u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or_default();
+    let text = padded(text, old_len);
+    if rustix::io::pwrite(file, text.as_bytes(), 0)? != text.len() {
+        return Err(Errno::NOSPC);
+    }
+    rustix::fs::fsync(file)
+}
+
+fn gone(removed: Result<(), Errno>) -> Result<(), Errno> {
+    match removed {
+        Err(Errno::NOENT) => Ok(()),
+        removed => removed,
+    }
+}
+
+fn make_directory(parent: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
+    match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
+        Err(Errno::EXIST) => return Ok(None),
+        made => made?,
+    }
+    rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()).map(Some)
+}
+
+fn make_marker(
+    directory: &OwnedFd,
+    name: &str,
+    marker: &Marker<'_>,
+) -> Result<Option<OwnedFd>, Errno> {
+    let flags = MARKER_FLAGS | OFlags::CREATE | OFlags::EXCL;
+    let mode = Mode::from_raw_mode(FILE_MODE);
+    let file = match rustix::fs::openat(directory, name, flags, mode) {
+        Err(Errno::EXIST) => return Ok(None),
+        opened => opened?,
+    };
+    let holder = lock(&file)?;
+    if holder == LockHolder::Other {
+        return Ok(None);
+    }
+    write(&file, &marker.text(holder == LockHolder::Us))?;
+    // Where nothing is locked, another run may have taken it for one that was cut off.
+    Ok(is_at(directory, &file, name)?.then_some(file))
+}
+
+fn read_marker(directory: &OwnedFd, name: &str) -> Result<Option<FoundMarker<OwnedFd>>, Errno> {
+    let Some(file) = open_marker(directory, name)? else {
+        return Ok(None);
+    };
+    // Before its text is read: a run that is just beginning locks it first.
+    let holder = lock(&file)?;
+    let mut text = vec![0; MARKER_MAX_BYTES as usize];
+    let len = rustix::io::pread(&file, &mut *text, 0)?;
+    text.truncate(len);
+    Ok(Some(FoundMarker {
+        text: String::from_utf8_lossy(&text).into_owned(),
+        holder,
+        lock: file,
+    }))
+}
+
+/// What an entry is, of a file system too that does not say so in its listings.
+fn kind(directory: &OwnedFd, name: &[u8], listed: FileType) -> FileType {
+    if listed != FileType::Unknown {
+        return listed;
+    }
+    let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    status.map_or(listed, |status| FileType::from_raw_mode(status.st_mode))
+}
+
+fn device_of(directory: &LocalDirectory) -> Tried<u64> {
+    let status = rustix::fs::fstat(&directory.handle);
+    Ok(status.map_err(directory.failed(Step::Find))?.st_dev)
+}
+
+impl Tree for LocalTree {
+    type Handle = OwnedFd;
+    type Lock = OwnedFd;
+    type Entry = FileType;
+
+    fn make_directory(
+        &mut self,
+        parent: &LocalDirectory,
+        name: &str,
+    ) -> Tried<Option<LocalDirectory>> {
+        let made = make_directory(&parent.handle, name);
+        let made = made.map_err(|errno| parent.makes_none(errno))?;
+        Ok(made.map(|handle| parent.child(name, handle)))
+    }
+
+    fn find(&mut self, parent: &LocalDirectory, name: &str) -> Tried<Found<OwnedFd>> {
+        match rustix::fs::openat(&parent.handle, name, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => Ok(Found::Nothing),
+            Err(Errno::NOTDIR | Errno::LOOP) => Ok(Found::Other),
+            Err(errno) => Err(parent.failed_with(Step::Find, name)(errno)),
+            Ok(handle) => Ok(Found::Directory(parent.child(name, handle))),
+        }
+    }
+
+    fn first_name(&mut self, at: &LocalDirectory, known: &[&str]) -> Tried<Option<Box<[u8]>>> {
+        let mut first = None;
+        let is_foreign = |name: &[u8]| {
+            let is_known = known.iter().any(|known| known.as_bytes() == name);
+            // What was removed while it was open goes by itself.
+            !is_known && !nfs_mount::is_still_open(name)
+        };
+        self.list(at, &is_foreign, &mut |name, _| {
+            first = Some(name.into());
+            true
+        })?;
+        Ok(first)
+    }
+
+    fn make_marker(
+        &mut self,
+        at: &LocalDirectory,
+        name: &str,
+        marker: &Marker<'_>,
+    ) -> Tried<Option<OwnedFd>> {
+        make_marker(&at.handle, name, marker).map_err(at.failed(Step::MakeMarker))
+    }
+
+    fn read_marker(
+        &mut self,
+        at: &LocalDirectory,
+        name: &str,
+    ) -> Tried<Option<FoundMarker<OwnedFd>>> {
+        read_marker(&at.handle, name).map_err(at.failed(Step::ReadMarker))
+    }
+
+    fn rewrite_marker(
+        &mut self,
+        at: &LocalDirectory,
+        name: &str,
+        marker: &Marker<'_>,
+    ) -> Tried<()> {
+        open_marker(&at.handle, name)
+            .and_then(|file| write(&file.ok_or(Errno::NOENT)?, &marker.text(true)))
+            .map_err(at.failed(Step::RewriteMarker))
+    }
+
+    fn replace_marker(
+        &mut self,
+        at: &LocalDirectory,
+        from: &str,
+        to: &str,
+        lock: &OwnedFd,
+    ) -> Tried<bool> {
+        rustix::fs::renameat(&at.handle, from, &at.handle, to)
+            .and_then(|()| is_at(&at.handle, lock, to))
+            .map_err(at.failed(Step::ReplaceMarker))
+    }
+
+    fn remove_file(&mut self, parent: &LocalDirectory, name: &str) -> Tried<()> {
+        let directory = parent.handle.as_fd();
+        gone(nfs_mount::unlink(
+            directory,
+            name.as_bytes(),
+            AtFlags::empty(),
+        ))
+        .map_err(parent.failed_with(Step::RemoveFile, name))
+    }
+
+    fn remove_directory(
+        &mut self,
+        parent: &LocalDirectory,
+        name: &str,
+        was_used: bool,
+    ) -> Tried<()> {
+        let directory = parent.handle.as_fd();
+        gone(nfs_mount::patiently(
+            || nfs_mount::unlink(directory, name.as_bytes(), AtFlags::REMOVEDIR),
+            |errno| was_used && kind_of(*errno) == RefusalKind::NotEmpty,
+        ))
+        .map_err(parent.failed_with(Step::RemoveDirectory, name))
+    }
+
+    fn empty_but(&mut self, at: &LocalDirectory, keep: &str) -> Tried<()> {
+        let device = device_of(at)?;
+        nfs_mount::patiently(
+            || deletion::empty(at.handle.as_fd(), keep.as_bytes(), device),
+            NotRemoved::is_still_open,
+        )
+        .map_err(|why| at.not_removed(&why))
+    }
+
+    fn list(
+        &mut self,
+        at: &LocalDirectory,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+        each: &mut dyn FnMut(&[u8], FileType) -> bool,
+    ) -> Tried<()> {
+        rustix::fs::seek(&at.handle, SeekFrom::Start(0))
+            .and_then(|_| {
+                Listing::new().read(at.handle.as_fd(), |name, listed| {
+                    let is_wanted = !is_dot(name) && is_wanted(name);
+                    if is_wanted && each(name, kind(&at.handle, name, listed)) {
+                        return ControlFlow::Break(());
+                    }
+                    ControlFlow::Continue(())
+                })
+            })
+            .map_err(at.failed(Step::List))
+    }
+
+    fn is_directory(entry: FileType) -> bool {
+        entry == FileType::Directory
+    }
+
+    fn enter(
+        &mut self,
+        parent: &LocalDirectory,
+        name: &[u8],
+        _: FileType,
+    ) -> Tried<Option<LocalDirectory>> {
+        let entered = deletion::enter(parent.handle.as_fd(), name, device_of(parent)?);
+        let entered = entered.map_err(|why| parent.not_removed(&why))?;
+        Ok(entered.map(|handle| parent.child(name, handle)))
+    }
+
+    fn remove_names(&mut self, parent: &LocalDirectory, names: &[Name]) -> Tried<Option<usize>> {
+        for (index, Name { name, is_directory }) in names.iter().enumerate() {
+            let kind = if *is_directory {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            };
+            let removed = deletion::take_away(parent.handle.as_fd(), name, kind);
+            if !removed.map_err(|why| parent.not_removed(&why))? {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    fn pause(&mut self, pause: Duration) -> Tried<()> {
+        std::thread::sleep(pause);
+        Ok(())
+    }
+}
+
+fn doing(step: Step) -> &'static str {
+    match step {
+        Step::Find => "looking at it",
+        Step::MakeDirectory => "making a directory in it",
+        Step::MakeMarker | Step::RewriteMarker | Step::ReplaceMarker => "writing its marker",
+        Step::ReadMarker => "reading its marker",
+        Step::List => "listing it",
+        Step::RemoveFile | Step::RemoveDirectory | Step::Empty => "removing it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_file_system_and_a_read_only_one_are_told_apart() {
+        let directory = open(Path::new("/"), Purpose::Replay).expect("it is there");
+        let say = |errno| directory.makes_none(errno).error.to_string();
+        assert!(say(Errno::NOSPC).contains("the file system is full"));
+        assert!(say(Errno::ROFS).contains("mounted read-only"));
+        assert!(say(Errno::ACCESS).contains("is not allowed"));
+    }
+}

@@ -1,0 +1,198 @@
+//! An NFSv3 server: calls of its procedures, and loads that are lowered to them.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `mount` | from a host and a path to a file handle |
+//! | `mount_service`, `portmapper` | who is asked for that |
+//! | `calls` | the procedures as functions, one at a time |
+//! | `session` | the same with paths in their errors |
+//! | `prepare` | what a run finds or makes on a server before it begins |
+//! | `tree` | its directories as a run's workspace |
+//! | `factory` | the clients of a probe or a mix |
+//! | `replay` | a load's clients |
+//! | `raw` | the same calls over a plain socket, for calibration |
+//!
+//! How calls travel is `driver`'s.
+
+pub mod calls;
+mod error;
+mod factory;
+pub mod mount;
+mod mount_service;
+pub mod portmapper;
+pub mod prepare;
+mod raw;
+pub mod replay;
+#[cfg(test)]
+pub(crate) mod scripted;
+pub mod session;
+pub(crate) mod tree;
+
+pub use calls::{Failure, Nfs, Outcome};
+pub use error::Nfs3Error;
+pub use session::Session;
+
+use super::replaying::{Opening, beside};
+use super::{BuiltIn, Job, Protocol, Rate, TargetError, clients};
+use crate::clock::Clock;
+use crate::control::{Cancellation, Context, cancel_on};
+use crate::error::RunError;
+use crate::run::{OpenTarget, WorkerBody};
+use factory::ClientFactory;
+use filestone_model::client::Unsupported;
+use filestone_model::client::handles::Handles;
+use filestone_model::client::nfs3::procedures;
+use filestone_model::file_set::ClientSet;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::run_record::Target;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Asked, LeftOverPolicy, NfsRun, NfsTarget, Plan};
+use filestone_model::workload::FileTable;
+use filestone_wire::nfs3::Handle;
+use prepare::{Prepared, prepare, prepare_mix};
+use replay::{Nfs3Options, Nfs3Site};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What plans call it.
+pub const NAME: &str = "nfs3";
+
+/// NFSv3 over RPC.
+pub struct Nfs3;
+
+impl Protocol for Nfs3 {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, kind: OpKind) -> Result<(), Unsupported> {
+        procedures::supports(kind)
+    }
+
+    fn open<'plan>(
+        &self,
+        plan: &'plan Plan,
+        built_in: BuiltIn,
+        context: &mut Context<'_>,
+    ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
+        let whole = plan;
+        let plan = plan.as_nfs_run().ok_or(TargetError::NoCalls)?;
+        let server = built_in.nfs3;
+        let prepared = match plan.asked {
+            Asked::Probe(_) => {
+                let probe = whole.as_probe_run().ok_or(TargetError::NoCalls)?;
+                prepare(&probe, server, context)?
+            }
+            Asked::Mix(mix) => prepare_mix(&plan, mix, server, context)?,
+        };
+        Ok(Box::new(OpenNfs3::new(plan, prepared)))
+    }
+
+    fn over_plain_socket(
+        &self,
+        job: &Job<'_>,
+        time: Duration,
+        context: &mut Context<'_>,
+    ) -> Result<Rate, RunError> {
+        raw::measure(job, time, context)
+    }
+
+    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let opening = Opening::of(job)?;
+        let stop = context.stop;
+        opening.replay(context, |target| Some(open(&opening, target.nfs3()?, stop)))
+    }
+}
+
+/// A server that has been mounted, and what a run has prepared there.
+struct OpenNfs3<'run> {
+    plan: NfsRun<'run>,
+    prepared: Prepared,
+    table: Arc<FileTable>,
+    handles: Arc<Handles<Handle>>,
+    clients: Vec<ClientSet>,
+}
+
+impl<'run> OpenNfs3<'run> {
+    fn new(plan: NfsRun<'run>, mut prepared: Prepared) -> Self {
+        let clients = prepared.file_set().map(|set| set.clients.clone());
+        let files = std::mem::take(&mut prepared.files);
+        Self {
+            plan,
+            table: Arc::new(files.table),
+            handles: Arc::new(files.handles),
+            clients: clients.unwrap_or_default(),
+            prepared,
+        }
+    }
+}
+
+impl OpenTarget for OpenNfs3<'_> {
+    fn describe(&self) -> &Target {
+        &self.prepared.target
+    }
+
+    fn table(&self) -> Arc<FileTable> {
+        Arc::clone(&self.table)
+    }
+
+    fn client_sets(&self) -> &[ClientSet] {
+        &self.clients
+    }
+
+    fn file_set(&self) -> Option<FileSetRecord> {
+        self.prepared.file_set().map(|set| set.record.clone())
+    }
+
+    fn own_path(&self) -> Option<&str> {
+        self.prepared.own_path()
+    }
+
+    fn connect(
+        &mut self,
+        clock: &Clock,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
+        let factory =
+            ClientFactory::new(&self.plan, &self.table, &self.handles, self.prepared.dial);
+        clients::connect(&self.plan, &factory.options, clock, context, || {
+            factory.client(&self.plan)
+        })
+    }
+
+    fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+        self.prepared.clean_up(context)
+    }
+}
+
+fn open(
+    opening: &Opening<'_>,
+    target: &NfsTarget,
+    stop: &AtomicBool,
+) -> Result<Nfs3Site, RunError> {
+    let (plan, replay) = (opening.plan, opening.replay);
+    let options = Nfs3Options {
+        resolve: replay.resolve,
+        stable: replay.nfs3.stable,
+        enable_nlm: replay.nfs3.enable_nlm,
+        nlm_port: replay.nfs3.nlm_port,
+        timeout: Duration::from_nanos(plan.timeout_ns),
+        reconnect: Duration::from_nanos(plan.reconnect_ns),
+        beside: beside(replay.left_over),
+        ..Nfs3Options::new(vec![opening.generation])
+    };
+    let built_in = match target.host {
+        Some(_) => None,
+        None => opening.built_in.nfs3,
+    };
+    let policy = replay.left_over;
+    if policy != LeftOverPolicy::Refuse {
+        let cancellation = Cancellation::default();
+        cancel_on(stop, &cancellation, || {
+            replay::remove_left_over_until(target, built_in, &options, policy, &cancellation)
+        })?;
+    }
+    Nfs3Site::claim(target, built_in, options, stop)
+}

@@ -1,0 +1,74 @@
+//! Where a program listens: the port mapper, or rpcbind where that knows IPv6.
+
+use crate::driver::{CallFailed, Program, RpcConnection};
+use filestone_wire::portmap::rpcbind::{self, Rpcb};
+use filestone_wire::portmap::{self, Mapping, UniversalAddress};
+use std::net::SocketAddr;
+
+const PORTMAPPER: Program = Program::new(portmap::PROGRAM, portmap::VERSION);
+const RPCBIND: Program = Program {
+    version: rpcbind::VERSION_4,
+    ..PORTMAPPER
+};
+
+/// Why a port mapper names no port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// Nothing answers there.
+    #[error("no port mapper answers at port {0}")]
+    NoPortmapper(u16),
+    /// The program is not registered there.
+    #[error("the port mapper at port {0} does not know where it is")]
+    NotRegistered(u16),
+}
+
+/// What is looked for, and by which transport.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// The program.
+    pub program: Program,
+    /// Whether by TCP, and not by UDP.
+    pub is_tcp: bool,
+}
+
+/// The port of a program that the port mapper at the other end of `connection` knows.
+pub fn ask(connection: &mut RpcConnection, wanted: Wanted) -> Result<u16, Unknown> {
+    let address = connection.dial().address;
+    if address.is_ipv6()
+        && let Some(port) = ask_rpcbind(connection, address, wanted)
+    {
+        return Ok(port);
+    }
+    let mapping = Mapping {
+        program: wanted.program.number,
+        version: wanted.program.version,
+        protocol: if wanted.is_tcp {
+            portmap::IPPROTO_TCP
+        } else {
+            portmap::IPPROTO_UDP
+        },
+        port: 0,
+    };
+    let getport = PORTMAPPER.procedure(portmap::Procedure::Getport.number(), "getport");
+    let port: Result<u32, CallFailed> = connection.call(getport, &mapping);
+    let port = port.map_err(|_| Unknown::NoPortmapper(address.port()))?;
+    let port = u16::try_from(port).ok().filter(|port| *port != 0);
+    port.ok_or(Unknown::NotRegistered(address.port()))
+}
+
+/// rpcbind version 4, which knows IPv6.
+fn ask_rpcbind(connection: &mut RpcConnection, server: SocketAddr, wanted: Wanted) -> Option<u16> {
+    let address = UniversalAddress(server);
+    let text = address.text();
+    let rpcb = Rpcb {
+        program: wanted.program.number,
+        version: wanted.program.version,
+        netid: address.netid(wanted.is_tcp).as_bytes(),
+        address: text.as_bytes(),
+        owner: b"",
+    };
+    let getaddr = RPCBIND.procedure(rpcbind::Procedure::Getaddr.number(), "getaddr");
+    let text: &[u8] = connection.call(getaddr, &rpcb).ok()?;
+    let address = UniversalAddress::parse(text).ok()?;
+    Some(address.port()).filter(|port| *port != 0)
+}

@@ -1,0 +1,448 @@
+//! The calls that make what is missing of a set, and mend what is wrong.
+
+use super::places::{Part, Places};
+use super::survey::Spare;
+use super::writing::{After, Stretch, Writings};
+use crate::control::Observer;
+use crate::driver::window::{WINDOW, Work, WorkError};
+use crate::driver::{CallFailed, RpcProcedure};
+use crate::error::RunError;
+use crate::target::nfs3::calls::{called, permissions};
+use crate::target::nfs3::prepare::PrepareError;
+use crate::target::nfs3::session::{failed, without_results};
+use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE};
+use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
+use filestone_model::file_set::Changing;
+use filestone_model::text::thousands;
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::mknod::MknodData;
+use filestone_wire::nfs3::symlink::SymlinkData;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{
+    DirOpArgs, FileHandle, Handle, Procedure, Sattr3, Status, commit, create, link, lookup, mkdir,
+    mknod, setattr, symlink, write,
+};
+use filestone_wire::xdr::{Decode, Encode, Writer};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Where symbolic links lead that come and go.
+const SPARE_TARGET: &str = "made-by-filestone";
+/// Observers are told no more often.
+const TELL_EVERY: Duration = Duration::from_millis(250);
+
+/// What has to be made.
+#[derive(Debug, Clone, Copy)]
+pub enum Step {
+    /// An object of the table that is not there.
+    Object(u32),
+    /// A data file that has a wrong length.
+    Wrong(u32),
+    /// A name that comes and goes.
+    Spare(Spare),
+}
+
+/// A call on the way.
+#[derive(Debug, Clone, Copy)]
+pub enum Call {
+    Make(u32),
+    MakeSpare(Spare),
+    /// What a server made without telling its handle.
+    LookUp(u32),
+    Truncate(u32),
+    Write(Stretch),
+    Commit(u32),
+}
+
+/// Makes objects, in the order of the steps.
+pub struct Making<'w, 'p, S> {
+    places: &'w mut Places<'p>,
+    steps: S,
+    /// What follows from answers.
+    follow_up: VecDeque<Call>,
+    writings: Writings,
+    pattern: &'w [u8],
+    /// Objects that have been made.
+    pub made: u64,
+    progress: Progress<'w>,
+}
+
+/// How far the data files are.
+pub struct Progress<'w> {
+    pub observer: &'w mut dyn Observer,
+    pub path: String,
+    pub files_done: u64,
+    pub files: u64,
+    pub last: Instant,
+}
+
+impl Progress<'_> {
+    /// Tells the observer, if it has not been told a moment ago.
+    fn tell(&mut self) {
+        if self.last.elapsed() < TELL_EVERY {
+            return;
+        }
+        self.last = Instant::now();
+        let (done, files) = (thousands(self.files_done), thousands(self.files));
+        let path = &self.path;
+        self.observer
+            .preparing(&format!("populating {path}: {done} of {files} files"));
+    }
+}
+
+impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
+    /// `pattern` is `wire::pattern`'s table, and `transfer` how much of it a WRITE takes.
+    pub fn new(
+        places: &'w mut Places<'p>,
+        steps: S,
+        pattern: &'w [u8],
+        transfer: u32,
+        progress: Progress<'w>,
+    ) -> Self {
+        Self {
+            places,
+            steps,
+            follow_up: VecDeque::new(),
+            writings: Writings::new(transfer),
+            pattern,
+            made: 0,
+            progress,
+        }
+    }
+
+    fn done(&mut self) {
+        self.made += 1;
+    }
+
+    fn file_done(&mut self) {
+        self.progress.files_done += 1;
+        self.done();
+    }
+
+    /// An object has been made, or found: what comes next?
+    fn learnt(&mut self, index: u32, handle: Handle) {
+        self.places.learn(index, handle);
+        match self.places.part(index) {
+            (_, Part::File(_)) => self.begin(index),
+            _ => self.done(),
+        }
+    }
+
+    fn begin(&mut self, file: u32) {
+        match self.places.len_of(file) {
+            0 => self.file_done(),
+            len => self.writings.begin(file, len),
+        }
+    }
+
+    fn go_on(&mut self, file: u32, after: After) -> Result<(), WorkError<RunError>> {
+        match after {
+            After::More => Ok(()),
+            After::Commit => {
+                self.follow_up.push_back(Call::Commit(file));
+                Ok(())
+            }
+            After::Done => {
+                self.file_done();
+                Ok(())
+            }
+            After::Forgotten => Err(RunError::from(PrepareError::Forgotten {
+                path: self.places.path(file),
+            })
+            .into()),
+        }
+    }
+
+    /// The handle of an object that was made, or where to get it.
+    fn learn(&mut self, index: u32, handle: Option<FileHandle<'_>>) {
+        match handle {
+            Some(handle) => self.learnt(index, handle.into()),
+            None => self.follow_up.push_back(Call::LookUp(index)),
+        }
+    }
+
+    fn encode_make(&self, index: u32, out: &mut Writer<'_>) {
+        let (parent, name) = (self.places.parent(index), self.places.name(index));
+        let where_ = named(&parent, &name);
+        match self.places.part(index) {
+            (_, Part::Root | Part::Files(_) | Part::Changing(_)) => make_directory(where_, out),
+            (_, Part::File(_)) => make_file(where_, out),
+            (_, Part::Link(link)) => {
+                make_link(where_, &self.places.layout.link_target(link), out);
+            }
+        }
+    }
+
+    fn encode_spare(&self, spare: &Spare, out: &mut Writer<'_>) {
+        let directory = Part::Changing(spare.changing);
+        let directory = self.places.index(spare.client, directory);
+        let (parent, name) = (self.places.handle(directory), spare.name());
+        let where_ = named(&parent, &name);
+        match spare.changing {
+            Changing::Created => make_file(where_, out),
+            Changing::Links => {
+                let files = self.places.layout.files_per_client().max(1);
+                let file = Part::File(spare.number % files);
+                let file = self.places.handle(self.places.index(spare.client, file));
+                let file = file.borrow();
+                link::Args { file, link: where_ }.encode(out);
+            }
+            Changing::SymbolicLinks => make_link(where_, SPARE_TARGET, out),
+            Changing::Nodes => {
+                let what = MknodData::Fifo(permissions(FILE_MODE));
+                mknod::Args { where_, what }.encode(out);
+            }
+            Changing::Directories => make_directory(where_, out),
+        }
+    }
+
+    fn nfs_procedure(&self, call: &Call) -> Procedure {
+        match call {
+            Call::Make(index) => match self.places.part(*index).1 {
+                Part::Root | Part::Files(_) | Part::Changing(_) => Procedure::Mkdir,
+                Part::File(_) => Procedure::Create,
+                Part::Link(_) => Procedure::Symlink,
+            },
+            Call::MakeSpare(spare) => match spare.changing {
+                Changing::Created => Procedure::Create,
+                Changing::Links => Procedure::Link,
+                Changing::SymbolicLinks => Procedure::Symlink,
+                Changing::Nodes => Procedure::Mknod,
+                Changing::Directories => Procedure::Mkdir,
+            },
+            Call::LookUp(_) => Procedure::Lookup,
+            Call::Truncate(_) => Procedure::Setattr,
+            Call::Write(_) => Procedure::Write,
+            Call::Commit(_) => Procedure::Commit,
+        }
+    }
+
+    fn about(&self, call: &Call) -> String {
+        match call {
+            Call::MakeSpare(spare) => spare.path(self.places),
+            Call::Make(index) | Call::LookUp(index) => self.places.path(*index),
+            Call::Truncate(file) | Call::Commit(file) => self.places.path(*file),
+            Call::Write(stretch) => self.places.path(stretch.file),
+        }
+    }
+
+    fn fail(&self, call: &Call, status: Status) -> WorkError<RunError> {
+        let procedure = match self.nfs_procedure(call) {
+            Procedure::Mkdir => "MKDIR",
+            Procedure::Create => "CREATE",
+            Procedure::Symlink => "SYMLINK",
+            Procedure::Link => "LINK",
+            Procedure::Mknod => "MKNOD",
+            Procedure::Lookup => "LOOKUP",
+            Procedure::Setattr => "SETATTR",
+            Procedure::Write => "WRITE",
+            _ => "COMMIT",
+        };
+        let path = self.about(call);
+        if matches!(status, Status::NOTSUPP | Status::BADTYPE) {
+            return RunError::from(PrepareError::NotSupported {
+                path,
+                procedure,
+                status,
+            })
+            .into();
+        }
+        failed(&path, procedure, status).into()
+    }
+
+    /// What came of making an object or a name.
+    fn answered_making(
+        &mut self,
+        call: Call,
+        results: &[u8],
+        was_resent: bool,
+    ) -> Result<(), WorkError<RunError>> {
+        let made = match self.nfs_procedure(&call) {
+            Procedure::Mkdir => mkdir::Reply::from_bytes(results)?
+                .map(|ok| ok.obj)
+                .map_err(|fail| fail.status),
+            Procedure::Create => create::Reply::from_bytes(results)?
+                .map(|ok| ok.obj)
+                .map_err(|fail| fail.status),
+            Procedure::Symlink => symlink::Reply::from_bytes(results)?
+                .map(|ok| ok.obj)
+                .map_err(|fail| fail.status),
+            Procedure::Mknod => mknod::Reply::from_bytes(results)?
+                .map(|ok| ok.obj)
+                .map_err(|fail| fail.status),
+            Procedure::Link => link::Reply::from_bytes(results)?
+                .map(|_| None)
+                .map_err(|fail| fail.status),
+            _ => lookup::Reply::from_bytes(results)?
+                .map(|ok| Some(ok.object))
+                .map_err(|fail| fail.status),
+        };
+        let handle = match made {
+            // The first sending made it, before the connection was lost.
+            Err(Status::EXIST) if was_resent => None,
+            made => made.map_err(|status| self.fail(&call, status))?,
+        };
+        match call {
+            Call::Make(index) | Call::LookUp(index) => self.learn(index, handle),
+            _ => self.done(),
+        }
+        Ok(())
+    }
+
+    fn answered_write(
+        &mut self,
+        stretch: Stretch,
+        results: &[u8],
+    ) -> Result<(), WorkError<RunError>> {
+        let call = Call::Write(stretch);
+        let ok =
+            write::Reply::from_bytes(results)?.map_err(|fail| self.fail(&call, fail.status))?;
+        if go_on_after(check_written(stretch.len, ok.count)).is_err() {
+            return Err(RunError::from(PrepareError::WrongCount {
+                path: self.about(&call),
+                sent: stretch.len,
+                taken: ok.count,
+            })
+            .into());
+        }
+        let after = self
+            .writings
+            .written(stretch, ok.count, ok.committed, ok.verf);
+        self.go_on(stretch.file, after)
+    }
+}
+
+impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
+    type Call = Call;
+    type Error = RunError;
+
+    fn next(&mut self) -> Option<Call> {
+        if let Some(call) = self.follow_up.pop_front() {
+            return Some(call);
+        }
+        if let Some(stretch) = self.writings.next() {
+            return Some(Call::Write(stretch));
+        }
+        // So that not all files are begun before the first is finished.
+        if self.writings.count() >= WINDOW {
+            return None;
+        }
+        Some(match self.steps.next()? {
+            Step::Object(index) => Call::Make(index),
+            Step::Wrong(file) => Call::Truncate(file),
+            Step::Spare(spare) => Call::MakeSpare(spare),
+        })
+    }
+
+    fn procedure(&self, call: &Call) -> RpcProcedure {
+        called(self.nfs_procedure(call))
+    }
+
+    fn encode(&self, call: &Call, out: &mut Writer<'_>) {
+        match call {
+            Call::Make(index) => self.encode_make(*index, out),
+            Call::MakeSpare(spare) => self.encode_spare(spare, out),
+            Call::LookUp(index) => {
+                let (parent, name) = (self.places.parent(*index), self.places.name(*index));
+                let what = named(&parent, &name);
+                lookup::Args { what }.encode(out);
+            }
+            Call::Truncate(file) => setattr::Args {
+                object: self.places.handle(*file).borrow(),
+                new_attributes: Sattr3 {
+                    size: Some(0),
+                    ..Sattr3::default()
+                },
+                guard: None,
+            }
+            .encode(out),
+            Call::Write(stretch) => {
+                // The table has two periods, so that any offset has one before its end.
+                let period = (self.pattern.len() / 2).max(1) as u64;
+                let start = (stretch.offset % period) as usize;
+                let data = self.pattern.get(start..start + stretch.len as usize);
+                write::Args {
+                    file: self.places.handle(stretch.file).borrow(),
+                    offset: stretch.offset,
+                    count: stretch.len,
+                    stable: StableHow::Unstable,
+                    data: data.unwrap_or_default(),
+                }
+                .encode(out);
+            }
+            Call::Commit(file) => commit::Args {
+                file: self.places.handle(*file).borrow(),
+                offset: 0,
+                count: 0,
+            }
+            .encode(out),
+        }
+    }
+
+    fn failed(&self, call: &Call, failed: CallFailed) -> RunError {
+        without_results(failed, &self.about(call))
+    }
+
+    fn answered(
+        &mut self,
+        call: Call,
+        results: &[u8],
+        was_resent: bool,
+    ) -> Result<(), WorkError<RunError>> {
+        self.progress.tell();
+        match call {
+            Call::Make(_) | Call::MakeSpare(_) | Call::LookUp(_) => {
+                self.answered_making(call, results, was_resent)
+            }
+            Call::Truncate(file) => {
+                setattr::Reply::from_bytes(results)?
+                    .map_err(|fail| self.fail(&call, fail.status))?;
+                self.begin(file);
+                Ok(())
+            }
+            Call::Write(stretch) => self.answered_write(stretch, results),
+            Call::Commit(file) => {
+                let ok = commit::Reply::from_bytes(results)?
+                    .map_err(|fail| self.fail(&call, fail.status))?;
+                let after = self.writings.committed(file, ok.verf);
+                self.go_on(file, after)
+            }
+        }
+    }
+}
+
+fn named<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
+    DirOpArgs {
+        dir: directory.borrow(),
+        name: name.as_bytes(),
+    }
+}
+
+fn make_directory(where_: DirOpArgs<'_>, out: &mut Writer<'_>) {
+    let attributes = permissions(DIRECTORY_MODE);
+    mkdir::Args { where_, attributes }.encode(out);
+}
+
+fn make_file(where_: DirOpArgs<'_>, out: &mut Writer<'_>) {
+    let how = CreateHow::Guarded(permissions(FILE_MODE));
+    create::Args { where_, how }.encode(out);
+}
+
+fn make_link(where_: DirOpArgs<'_>, target: &str, out: &mut Writer<'_>) {
+    let symlink = SymlinkData {
+        symlink_attributes: permissions(0o777),
+        symlink_data: target.as_bytes(),
+    };
+    symlink::Args { where_, symlink }.encode(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousands;
+
+    #[test]
+    fn numbers_are_read_in_groups_of_three() {
+        let texts = [0, 7, 999, 1000, 12_000, 1_234_567].map(thousands);
+        assert_eq!(texts, ["0", "7", "999", "1,000", "12,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,274 @@
+//! Where each object of a set is in the file table, on the server, and in errors.
+//!
+//! The table has the clients one after the other, and of each one: its directory, the
+//! directories of its data files, those in which names come and go, the data files, the
+//! symbolic links. Names that come and go have no place in it.
+
+use super::ClaimedSet;
+use crate::target::nfs3::prepare::FoundFile;
+use crate::workspace::Purpose;
+use crate::workspace::tree::{Directory, join};
+use filestone_model::file_set::{
+    Changing, ChangingDirectories, ClientSet, FILES_PER_DIRECTORY, Layout, client_directory,
+    file_name, files_directory, link_name,
+};
+use filestone_model::operation::{FileId, OpKind};
+use filestone_model::workload::ObjectKind;
+use filestone_wire::nfs3::Handle;
+
+/// An object of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A client's directory.
+    Root,
+    /// A directory of data files.
+    Files(u32),
+    /// A directory in which names come and go.
+    Changing(Changing),
+    /// A data file.
+    File(u32),
+    /// A symbolic link that is always there.
+    Link(u32),
+}
+
+/// The objects of a set, in the order of the file table. One that is not there yet has an
+/// empty handle.
+pub struct Places<'a> {
+    pub layout: &'a Layout,
+    /// Which of the changing directories there are.
+    pub changing: Vec<Changing>,
+    /// Those of them in which names come and go.
+    pub changed: Vec<Changing>,
+    pub homes: &'a [ClaimedSet],
+    /// Which home each of the given directories has.
+    pub home_of_root: &'a [usize],
+    links: u32,
+    entries: Vec<FoundFile>,
+}
+
+impl<'a> Places<'a> {
+    pub fn new(
+        layout: &'a Layout,
+        kinds: &[OpKind],
+        homes: &'a [ClaimedSet],
+        home_of_root: &'a [usize],
+    ) -> Self {
+        let all = Changing::ALL.into_iter();
+        let mut places = Self {
+            layout,
+            changing: all.clone().filter(|one| one.is_needed_by(kinds)).collect(),
+            changed: all.filter(|one| one.is_changed_by(kinds)).collect(),
+            homes,
+            home_of_root,
+            links: layout.symbolic_links(kinds),
+            entries: Vec::new(),
+        };
+        for client in 0..layout.clients() {
+            places.add_client(client);
+        }
+        places
+    }
+
+    fn add_client(&mut self, client: u32) {
+        let entry = |kind, len| FoundFile {
+            handle: Handle::EMPTY,
+            len,
+            kind,
+            has_pattern: kind == ObjectKind::File,
+        };
+        let directories = 1 + self.layout.file_directories() as usize + self.changing.len();
+        let directory = entry(ObjectKind::Directory, 0);
+        self.entries
+            .extend(std::iter::repeat_n(directory, directories));
+        let lengths = self.layout.lengths(client);
+        self.entries
+            .extend(lengths.map(|len| entry(ObjectKind::File, len)));
+        let link = entry(ObjectKind::SymbolicLink, 0);
+        self.entries
+            .extend(std::iter::repeat_n(link, self.links as usize));
+    }
+
+    /// Objects of each client.
+    fn stride(&self) -> u32 {
+        self.first_link() + self.links
+    }
+
+    fn first_file(&self) -> u32 {
+        1 + self.layout.file_directories() + self.changing.len() as u32
+    }
+
+    fn first_link(&self) -> u32 {
+        self.first_file() + self.layout.files_per_client()
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// Symbolic links of each client.
+    pub fn links(&self) -> u32 {
+        self.links
+    }
+
+    /// The table's index of a part of a client.
+    pub fn index(&self, client: u32, part: Part) -> u32 {
+        let changing = |one| self.changing.iter().position(|other| *other == one);
+        let place = match part {
+            Part::Root => 0,
+            Part::Files(directory) => 1 + directory,
+            // One that is not needed is not asked for.
+            Part::Changing(one) => match changing(one) {
+                Some(place) => 1 + self.layout.file_directories() + place as u32,
+                None => 0,
+            },
+            Part::File(file) => self.first_file() + file,
+            Part::Link(link) => self.first_link() + link,
+        };
+        client * self.stride() + place
+    }
+
+    /// What stands at an index: whose, and which part.
+    pub fn part(&self, index: u32) -> (u32, Part) {
+        let (client, place) = (index / self.stride(), index % self.stride());
+        let directories = self.layout.file_directories();
+        let part = if place == 0 {
+            Part::Root
+        } else if place <= directories {
+            Part::Files(place - 1)
+        } else if place < self.first_file() {
+            let changing = self.changing.get((place - 1 - directories) as usize);
+            changing.map_or(Part::Root, |one| Part::Changing(*one))
+        } else if place < self.first_link() {
+            Part::File(place - self.first_file())
+        } else {
+            Part::Link(place - self.first_link())
+        };
+        (client, part)
+    }
+
+    /// The handle of an object; the empty one if it is not there yet.
+    pub fn handle(&self, index: u32) -> Handle {
+        let entry = self.entries.get(index as usize);
+        entry.map_or(Handle::EMPTY, |entry| entry.handle)
+    }
+
+    /// Whether an object is there.
+    pub fn is_there(&self, index: u32) -> bool {
+        self.handle(index) != Handle::EMPTY
+    }
+
+    /// An object is there and has this handle.
+    pub fn learn(&mut self, index: u32, handle: Handle) {
+        if let Some(entry) = self.entries.get_mut(index as usize) {
+            entry.handle = handle;
+        }
+    }
+
+    /// How long a data file shall be.
+    pub fn len_of(&self, index: u32) -> u64 {
+        let entry = self.entries.get(index as usize);
+        entry.map_or(0, |entry| entry.len)
+    }
+
+    /// In which directory an object is.
+    pub fn parent(&self, index: u32) -> Handle {
+        let (client, part) = self.part(index);
+        match self.parent_part(part) {
+            None => self
+                .home(client)
+                .map_or(Handle::EMPTY, |home| home.directory.handle),
+            Some(parent) => self.handle(self.index(client, parent)),
+        }
+    }
+
+    fn parent_part(&self, part: Part) -> Option<Part> {
+        match part {
+            Part::Root => None,
+            Part::Files(_) | Part::Changing(_) => Some(Part::Root),
+            Part::File(file) => Some(Part::Files(file / FILES_PER_DIRECTORY)),
+            Part::Link(_) => Some(Part::Changing(Changing::SymbolicLinks)),
+        }
+    }
+
+    /// What an object is called there.
+    pub fn name(&self, index: u32) -> String {
+        let (client, part) = self.part(index);
+        self.name_of(client, part)
+    }
+
+    fn name_of(&self, client: u32, part: Part) -> String {
+        match part {
+            Part::Root => client_directory(client),
+            Part::Files(directory) => files_directory(directory),
+            Part::Changing(changing) => changing.directory().into(),
+            Part::File(file) => file_name(file),
+            Part::Link(link) => link_name(link),
+        }
+    }
+
+    /// Its path, for errors.
+    pub fn path(&self, index: u32) -> String {
+        let (client, part) = self.part(index);
+        let mut parts = vec![part];
+        while let Some(parent) = parts.last().and_then(|part| self.parent_part(*part)) {
+            parts.push(parent);
+        }
+        let home = self
+            .home(client)
+            .map_or("", |home| home.directory.path.as_str());
+        parts.iter().rev().fold(home.to_owned(), |path, part| {
+            join(&path, self.name_of(client, *part).as_bytes())
+        })
+    }
+
+    /// A directory of the table, to be listed.
+    pub fn directory(&self, index: u32) -> Directory<Handle> {
+        Directory {
+            handle: self.handle(index),
+            path: self.path(index),
+            purpose: Purpose::FileSet,
+        }
+    }
+
+    /// The index of a client's directory's home.
+    pub fn home_index(&self, client: u32) -> usize {
+        let roots = self.home_of_root.len().max(1);
+        let home = self.home_of_root.get(client as usize % roots);
+        home.copied().unwrap_or_default()
+    }
+
+    fn home(&self, client: u32) -> Option<&ClaimedSet> {
+        self.homes.get(self.home_index(client))
+    }
+
+    /// The objects, in the order of the file table, and where each client finds its own.
+    pub fn finish(self) -> (Vec<FoundFile>, Vec<ClientSet>) {
+        let sets = (0..self.layout.clients()).map(|client| self.set_of(client));
+        let sets = sets.collect();
+        (self.entries, sets)
+    }
+
+    fn set_of(&self, client: u32) -> ClientSet {
+        let at = |part| self.index(client, part);
+        let changing = |one| FileId(at(Part::Changing(one)));
+        let files = self.layout.files_per_client();
+        let first_directory = at(Part::Root) + 1;
+        ClientSet {
+            root: FileId(at(Part::Root)),
+            directories: first_directory..first_directory + self.layout.file_directories(),
+            files: at(Part::File(0))..at(Part::File(files)),
+            names: 0..files,
+            working_files: self.layout.working_files(client),
+            symbolic_links: at(Part::Link(0))..at(Part::Link(self.links)),
+            changing: ChangingDirectories {
+                created: changing(Changing::Created),
+                links: changing(Changing::Links),
+                symbolic_links: changing(Changing::SymbolicLinks),
+                nodes: changing(Changing::Nodes),
+                directories: changing(Changing::Directories),
+            },
+            spare_names: self.layout.spare_names(),
+        }
+    }
+}

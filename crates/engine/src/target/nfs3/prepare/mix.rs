@@ -1,0 +1,141 @@
+//! What a mix needs of its server: the directories that clients use, and the file set in them.
+
+use super::file_set::{self, Order, Remains, Unfinished};
+use super::{Prepared, Session, kind_of};
+use crate::control::{Cancellation, Context};
+use crate::error::RunError;
+use crate::target::nfs3::mount::{self, Caller, Mounted};
+use crate::target::nfs3::prepare::PrepareError;
+use filestone_model::file_set::Layout;
+use filestone_model::measure::run_record::Target;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{MixPlan, NfsRun, NfsTarget, TargetPlan};
+use filestone_model::workload::ObjectKind;
+use filestone_wire::nfs3::Handle;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Finds the directories of a mix, and makes or finds the file set in them.
+pub fn prepare_mix(
+    plan: &NfsRun<'_>,
+    mix: &MixPlan,
+    built_in: Option<SocketAddr>,
+    context: &mut Context<'_>,
+) -> Result<Prepared, RunError> {
+    let layout = Layout::of(&mix.file_set, plan.clients)?;
+    let (mut session, mounted, roots) =
+        context.cancellable(|context| find_all(plan, mix, built_in, context))?;
+    let (read_max, write_max) = context.cancellable(|_| session.transfer_limits(&mounted.handle));
+    let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
+    let order = Order {
+        roots: &roots,
+        layout: &layout,
+        plan: &mix.file_set,
+        kinds: &kinds,
+        write_max_bytes: write_max,
+    };
+    let mut set = match file_set::begin(&session, &order, context.stop, context.observer) {
+        Ok(set) => set,
+        Err(unfinished) => return Err(end(*unfinished, &session, mix, context)),
+    };
+    let target = Target {
+        address: session.dial().address.to_string(),
+        built_in: built_in.is_some(),
+        local: session.is_local(),
+        export: mounted.export,
+        walked: mounted.walked,
+        object: ObjectKind::Directory.name().into(),
+        object_bytes: mounted.attributes.size,
+        files: set.record.files,
+        read_max_bytes: read_max,
+        write_max_bytes: write_max,
+    };
+    Ok(Prepared {
+        dial: *session.dial(),
+        files: std::mem::take(&mut set.files),
+        target,
+        session,
+        own: None,
+        file_set: Some((set, mix.remove_set)),
+    })
+}
+
+/// What is done with a set that could not be completed, and what is said of that.
+fn end(
+    unfinished: Unfinished,
+    session: &Session,
+    mix: &MixPlan,
+    context: &mut Context<'_>,
+) -> RunError {
+    let (error, remains) = if mix.remove_set {
+        context.preparing("removing the file set");
+        unfinished.remove(session, context.stop)
+    } else {
+        unfinished.keep(session, context.stop)
+    };
+    let remains = match remains {
+        Remains::Nothing => return error,
+        Remains::Kept(path) => {
+            format!("what has been made stays in {path}, and is used by the next run")
+        }
+        Remains::Left(path, reason) => {
+            format!("{path} could not be removed: {reason}; run this again to remove it")
+        }
+    };
+    RunError::Unfinished {
+        source: Box::new(error),
+        remains,
+    }
+}
+
+/// The directories, with the first one's session, which is a new one.
+type FoundAll = (Session, Mounted, Vec<(String, Handle)>);
+
+/// Mounts all directories.
+fn find_all(
+    plan: &NfsRun<'_>,
+    mix: &MixPlan,
+    built_in: Option<SocketAddr>,
+    context: &mut Context<'_>,
+) -> Result<FoundAll, RunError> {
+    context.preparing(&format!("mounting {}", plan.target.path));
+    let (mut session, mounted) = find(plan, plan.target, built_in, &context.cancellation)?;
+    let mut roots = vec![(plan.target.path.clone(), mounted.handle)];
+    for target in &mix.more_targets {
+        let target = same_server(plan.target, target)?;
+        context.preparing(&format!("mounting {}", target.path));
+        let (_, mounted) = find(plan, target, built_in, &context.cancellation)?;
+        roots.push((target.path.clone(), mounted.handle));
+    }
+    session.reconnect_for(Duration::from_nanos(plan.reconnect_ns));
+    Ok((session.again()?, mounted, roots))
+}
+
+/// Mounts one of the directories.
+fn find(
+    plan: &NfsRun<'_>,
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    cancellation: &Cancellation,
+) -> Result<(Session, Mounted), RunError> {
+    let (session, mounted) =
+        mount::mount_until(&Caller::new(plan, target), built_in, cancellation)?;
+    let kind = kind_of(mounted.attributes.file_type);
+    if kind != ObjectKind::Directory {
+        return Err(PrepareError::NotADirectory {
+            path: target.path.clone(),
+            kind: kind.name(),
+        }
+        .into());
+    }
+    Ok((session, mounted))
+}
+
+/// The further target, if it is on the server of the first. A file handle is good on its own
+/// server only, and so is a connection.
+fn same_server<'t>(first: &NfsTarget, other: &'t TargetPlan) -> Result<&'t NfsTarget, RunError> {
+    let same = other.nfs3().filter(|other| {
+        (&other.host, other.port, other.transport) == (&first.host, first.port, first.transport)
+    });
+    same.ok_or_else(|| PrepareError::DifferentServers.into())
+}

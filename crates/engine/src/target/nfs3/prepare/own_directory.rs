@@ -1,0 +1,121 @@
+//! A directory of our own on the server, for operations that change things.
+//!
+//! It has a name that no other run gives, and a marker in it. Only what is in it is ever removed,
+//! and then the directory itself.
+
+use crate::driver::CallError;
+use crate::error::RunError;
+use crate::target::nfs3::session::{Session, at_path};
+use crate::target::nfs3::tree::NfsTree;
+use crate::workspace::marker::Marker;
+use crate::workspace::set_directory::MARKER;
+use crate::workspace::tree::{Directory, Found, RefusalKind, Tree, Tried};
+use crate::workspace::{ClaimError, Purpose};
+use filestone_wire::nfs3::Handle;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// Times that a name is tried which is taken.
+const NAME_TRIES: u32 = 4;
+/// Times that the directory is emptied: calls of an interrupted run may still arrive meanwhile.
+const PASSES: u32 = 16;
+
+/// A directory of our own.
+pub struct OwnDirectory {
+    parent: Directory<Handle>,
+    directory: Directory<Handle>,
+    name: String,
+}
+
+impl OwnDirectory {
+    /// Makes it in `handle`, which is at `path`.
+    pub fn make(session: &mut Session, path: &str, handle: Handle) -> Result<Self, RunError> {
+        let parent = Directory {
+            handle,
+            path: path.into(),
+            purpose: Purpose::Probe,
+        };
+        let mut tree = NfsTree::new(session.nfs());
+        for _ in 0..NAME_TRIES {
+            // Not of the plan's seed: two runs of one plan must not meet.
+            let name = RandomState::new().build_hasher().finish();
+            let name = format!("filestone-{name:016x}");
+            if let Some(directory) = tree.make_directory(&parent, &name)? {
+                let own = Self {
+                    parent,
+                    directory,
+                    name,
+                };
+                return Ok(own.marked(&mut tree)?);
+            }
+        }
+        let path = parent.path;
+        Err(ClaimError::Overtaken { path }.into())
+    }
+
+    fn marked(mut self, tree: &mut NfsTree<'_>) -> Tried<Self> {
+        let made = tree.make_marker(&self.directory, MARKER, &Marker::default());
+        match made.map_err(RunError::from) {
+            // A server that contradicts itself can be probed all the same; the name of the
+            // directory says whose it is, too.
+            Ok(_)
+            | Err(RunError::Call {
+                source: CallError::Violation(_),
+                ..
+            }) => Ok(self),
+            Err(error) => {
+                // The first error is the one to report.
+                let _ = self.remove_by(tree);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Its handle.
+    pub fn handle(&self) -> Handle {
+        self.directory.handle
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &str {
+        &self.directory.path
+    }
+
+    /// Makes an empty file in it.
+    pub fn make_file(&self, session: &mut Session, name: &str) -> Result<Handle, RunError> {
+        let made = session
+            .nfs()
+            .make_own_file(&self.directory.handle, name.as_bytes());
+        made.map_err(|failure| at_path(failure, &self.directory.at(name), "CREATE"))
+    }
+
+    /// Removes everything in it, and it.
+    pub fn remove(mut self, session: &mut Session) -> Result<(), RunError> {
+        Ok(self.remove_by(&mut NfsTree::new(session.nfs()))?)
+    }
+
+    fn remove_by(&mut self, tree: &mut NfsTree<'_>) -> Tried<()> {
+        for _ in 0..PASSES {
+            match tree.empty_but(&self.directory, MARKER) {
+                // A server that was started again may have lost the directory, or only its
+                // handle.
+                Err(refused) if refused.kind == RefusalKind::Stale => {
+                    match tree.find(&self.parent, &self.name)? {
+                        Found::Directory(directory) => {
+                            self.directory = directory;
+                            continue;
+                        }
+                        Found::Nothing | Found::Other => return Ok(()),
+                    }
+                }
+                emptied => emptied?,
+            }
+            tree.remove_file(&self.directory, MARKER)?;
+            match tree.remove_directory(&self.parent, &self.name, false) {
+                Err(refused) if refused.kind == RefusalKind::NotEmpty => {}
+                removed => return removed,
+            }
+        }
+        let (path, purpose) = (self.directory.path.clone(), Purpose::Probe);
+        Err(ClaimError::NeverEmpty { path, purpose }.into())
+    }
+}

@@ -1,0 +1,400 @@
+//! The verbs of CIFS loads as calls of NFSv3: what Samba would ask of an NFS
+//! server for them (docs/reference/lowering.md).
+//!
+//! Handles of directories are remembered, as every NFS client does; the last
+//! component of a path is always asked for, because it is what the load asks.
+
+use super::layer::{Extent, Found, Nfs3Layer, check_own, is_clients};
+use super::names::split;
+use super::open_files::OpenFile;
+use crate::target::nfs3::calls::{Failure, Object, Outcome, named, permissions, times_of_server};
+use crate::workspace::test_directory::{CLIENTS, MARKER};
+use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
+use filestone_model::load::{Cause, Status, wildcard};
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{self, Fattr3, FileType, Handle, Sattr3};
+
+/// Bytes of a page of READDIRPLUS for FIND_FIRST.
+const PAGE: u32 = 32 << 10;
+
+/// Ways to spell the letters of `client` with and without capitals.
+const SPELLINGS_MAX: usize = 1 << "client".len();
+
+const fn makes(disposition: Disposition) -> bool {
+    match disposition {
+        Disposition::Open | Disposition::Overwrite => false,
+        Disposition::Supersede
+        | Disposition::Create
+        | Disposition::OpenIf
+        | Disposition::OverwriteIf => true,
+    }
+}
+
+const fn empties(disposition: Disposition) -> bool {
+    match disposition {
+        Disposition::Open | Disposition::Create | Disposition::OpenIf => false,
+        Disposition::Supersede | Disposition::Overwrite | Disposition::OverwriteIf => true,
+    }
+}
+
+impl Nfs3Layer {
+    /// What a path is, and where: the directory it is in. The directory under test
+    /// and `clients` are known.
+    fn find(&mut self, path: &[u8]) -> Outcome<(Handle, Found)> {
+        let known = match path {
+            b"" => Some(self.place.root),
+            path if is_clients(path) => Some(self.place.clients),
+            _ => None,
+        };
+        if let Some(handle) = known {
+            let attributes = Some(self.nfs.attributes(&handle)?);
+            let object = Object { handle, attributes };
+            let spelling = None;
+            return Ok((self.place.root, Found { object, spelling }));
+        }
+        let (parent, name) = split(path);
+        let directory = self.walk(parent)?;
+        let found = self.look_up(&directory, name)?;
+        if is_directory(found.object.attributes) {
+            self.learn(path, &found);
+        }
+        Ok((directory, found))
+    }
+
+    fn attributes_of(&mut self, object: &Object) -> Outcome<Fattr3> {
+        match object.attributes {
+            Some(attributes) => Ok(attributes),
+            None => self.nfs.attributes(&object.handle),
+        }
+    }
+
+    pub(super) fn nt_create_x(
+        &mut self,
+        path: &[u8],
+        options: u64,
+        disposition: Disposition,
+        number: u64,
+    ) -> Outcome<Status> {
+        let wants_directory = options & OPTION_DIRECTORY != 0;
+        let is_own = check_own(path).is_ok();
+        let handle = match self.find(path) {
+            Ok((_, found)) => {
+                let attributes = self.attributes_of(&found.object)?;
+                let is_directory = attributes.file_type == FileType::Directory;
+                if wants_directory && !is_directory {
+                    return Err(nfs3::Status::NOTDIR.into());
+                }
+                if empties(disposition) && !is_directory {
+                    self.set_len(path, &found.object.handle, 0)?;
+                }
+                found.object.handle
+            }
+            Err(failure) if failure.is(nfs3::Status::NOENT) && makes(disposition) => {
+                self.make(path, wants_directory)?
+            }
+            Err(failure) => return Err(failure),
+        };
+        self.open.insert(number, OpenFile::new(handle, is_own));
+        Ok(Status::Ok)
+    }
+
+    /// Makes a file or directory that is not there; its handle.
+    fn make(&mut self, path: &[u8], is_directory: bool) -> Outcome<Handle> {
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent)?;
+        let made = if is_directory {
+            self.nfs.make_directory(&directory, name, 0o700)?
+        } else {
+            let how = CreateHow::Unchecked(permissions(0o600));
+            self.nfs.create(&directory, name, how)?
+        };
+        let handle = match made {
+            Some(handle) => handle,
+            // The server may leave the handle out (section 3.3.8).
+            None => self.nfs.lookup(&directory, name)?.handle,
+        };
+        if is_directory {
+            self.names.learn(path, handle);
+        }
+        Ok(handle)
+    }
+
+    fn set_len(&mut self, path: &[u8], file: &Handle, len: u64) -> Outcome<()> {
+        check_own(path)?;
+        let cut = Sattr3 {
+            size: Some(len),
+            ..Sattr3::default()
+        };
+        self.nfs.set_attributes(file, cut)
+    }
+
+    /// dbench 1's open: creates the file if it is not there and gives it a length,
+    /// by writing what is missing.
+    pub(super) fn open_x(
+        &mut self,
+        path: &[u8],
+        len: u64,
+        number: u64,
+        data: &[u8],
+    ) -> Outcome<Status> {
+        let (handle, size) = match self.find(path) {
+            Ok((_, found)) => {
+                let attributes = self.attributes_of(&found.object)?;
+                if attributes.file_type == FileType::Directory {
+                    return Err(nfs3::Status::ISDIR.into());
+                }
+                (found.object.handle, attributes.size)
+            }
+            Err(failure) if failure.is(nfs3::Status::NOENT) => (self.make(path, false)?, 0),
+            Err(failure) => return Err(failure),
+        };
+        let mut file = OpenFile::new(handle, check_own(path).is_ok());
+        if size > len {
+            self.set_len(path, &handle, len)?;
+        } else if size < len {
+            check_own(path)?;
+            let stable = self.stable_how();
+            let missing = Extent {
+                offset: size,
+                len: len - size,
+            };
+            self.write_out(&handle, missing, data, stable, |written| file.note(written))?;
+        }
+        self.open.insert(number, file);
+        Ok(Status::Ok)
+    }
+
+    fn stable_how(&self) -> StableHow {
+        if self.options.stable {
+            StableHow::FileSync
+        } else {
+            StableHow::Unstable
+        }
+    }
+
+    /// Unstable data become stable, and locks go with the file.
+    pub(super) fn close(&mut self, number: u64) -> Outcome<Status> {
+        let mut file = self.open.remove(number)?;
+        if let Some(locks) = &mut self.locks {
+            locks.close(&file.handle)?;
+        }
+        if file.needs_commit() {
+            let verifier = self.nfs.commit(&file.handle)?;
+            file.committed(verifier)?;
+        }
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn flush(&mut self, number: u64) -> Outcome<Status> {
+        let handle = self.open.find(number)?.handle;
+        let verifier = self.nfs.commit(&handle)?;
+        self.open.find(number)?.committed(verifier)?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn read_x(
+        &mut self,
+        number: u64,
+        offset: u64,
+        len: u64,
+        expected: u64,
+    ) -> Outcome<Status> {
+        let file = self.open.find(number)?.handle;
+        let got = self.read_in(&file, Extent { offset, len })?;
+        Ok(length(expected, got))
+    }
+
+    pub(super) fn write_x(
+        &mut self,
+        number: u64,
+        extent: Extent,
+        expected: u64,
+        data: &[u8],
+    ) -> Outcome<Status> {
+        // A copy, put back when it has taken notice of what was answered, even of
+        // the pieces before one that failed.
+        let mut file = *self.open.find_own(number)?;
+        let (handle, stable) = (file.handle, self.stable_how());
+        let done = self.write_out(&handle, extent, data, stable, |written| {
+            file.note(written);
+        });
+        self.open.insert(number, file);
+        done?;
+        Ok(length(expected, extent.len))
+    }
+
+    /// Without the lock manager locks are granted here: no other client of the run
+    /// works on this client's files.
+    pub(super) fn lock_x(&mut self, number: u64, offset: u64, len: u64) -> Outcome<Status> {
+        let file = self.open.find(number)?.handle;
+        if let Some(locks) = &mut self.locks {
+            locks.lock(&file, offset, len)?;
+        }
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn unlock_x(&mut self, number: u64, offset: u64, len: u64) -> Outcome<Status> {
+        let file = self.open.find(number)?.handle;
+        if let Some(locks) = &mut self.locks {
+            locks.unlock(&file, offset, len)?;
+        }
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn query_file(&mut self, number: u64) -> Outcome<Status> {
+        let file = self.open.find(number)?.handle;
+        self.nfs.attributes(&file)?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn set_file(&mut self, number: u64) -> Outcome<Status> {
+        let file = self.open.find_own(number)?.handle;
+        self.nfs.set_attributes(&file, times_of_server())?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn query_path(&mut self, path: &[u8]) -> Outcome<Status> {
+        let (_, found) = self.find(path)?;
+        self.attributes_of(&found.object)?;
+        Ok(Status::Ok)
+    }
+
+    /// The directory a name is in, and how it is spelt there.
+    fn find_name(&mut self, path: &[u8]) -> Outcome<(Handle, Vec<u8>)> {
+        let (_, name) = split(path);
+        let (directory, found) = self.find(path)?;
+        Ok((directory, found.spelling.unwrap_or_else(|| name.to_vec())))
+    }
+
+    pub(super) fn unlink(&mut self, path: &[u8]) -> Outcome<Status> {
+        check_own(path)?;
+        let (directory, name) = self.find_name(path)?;
+        self.nfs.remove(&directory, &name)?;
+        self.names.forget(path);
+        Ok(Status::Ok)
+    }
+
+    /// The Rmdir of CIFS, and RMDIR3 as it is written.
+    ///
+    /// `clients` belongs to the run and stays. To a load that takes it away it is
+    /// empty when no client has anything in it.
+    pub(super) fn remove_directory(&mut self, path: &[u8]) -> Outcome<Status> {
+        if is_clients(path) {
+            let clients = self.place.clients;
+            let is_of_a_client =
+                |name: &[u8]| !matches!(name, b"." | b"..") && name != MARKER.as_bytes();
+            if self.nfs.find_name(&clients, PAGE, is_of_a_client)? {
+                return Err(nfs3::Status::NOTEMPTY.into());
+            }
+            return Ok(Status::Ok);
+        }
+        check_own(path)?;
+        if self.options.has_nfs_verbs {
+            let (parent, name) = split(path);
+            let directory = self.walk(parent)?;
+            self.nfs.remove_directory(&directory, name)?;
+        } else {
+            let (directory, name) = self.find_name(path)?;
+            self.nfs.remove_directory(&directory, &name)?;
+        }
+        self.names.forget(path);
+        Ok(Status::Ok)
+    }
+
+    /// The Rename of CIFS, and RENAME3 as it is written. A target that is there is
+    /// replaced, as rename(2) does.
+    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> Outcome<Status> {
+        check_own(from)?;
+        check_own(to)?;
+        let (source, target) = if self.options.has_nfs_verbs {
+            (self.place_of(from)?, self.place_of(to)?)
+        } else {
+            let source = self.find_name(from)?;
+            let target = match self.find_name(to) {
+                Err(failure) if failure.is(nfs3::Status::NOENT) => self.place_of(to)?,
+                // Only its case is to change.
+                Ok(target) if target == source => self.place_of(to)?,
+                found => found?,
+            };
+            (source, target)
+        };
+        self.nfs
+            .rename(named(&source.0, &source.1), named(&target.0, &target.1))?;
+        let moved = self.names.find(from);
+        self.names.forget(from);
+        self.learn_made(to, moved);
+        Ok(Status::Ok)
+    }
+
+    fn place_of(&mut self, path: &[u8]) -> Outcome<(Handle, Vec<u8>)> {
+        let (parent, name) = split(path);
+        Ok((self.walk(parent)?, name.to_vec()))
+    }
+
+    /// Without wildcards it asks for one name; with them the directory is read to
+    /// its end, or until as many match as are wanted.
+    pub(super) fn find_first(&mut self, path: &[u8], max: u64) -> Outcome<Status> {
+        let (parent, pattern) = split(path);
+        if !wildcard::has_wildcards(pattern) {
+            return self.query_path(path);
+        }
+        let directory = self.walk(parent)?;
+        let mut matching = 0_u64;
+        self.nfs.each_entry(&directory, PAGE, |name, _| {
+            matching += u64::from(wildcard::matches(pattern, name));
+            matching >= max.max(1)
+        })?;
+        match matching {
+            0 => Err(Failure::refused(Cause::NotFound)),
+            _ => Ok(Status::Ok),
+        }
+    }
+
+    /// The tree of `clients` is this client's own: the others are at work in theirs.
+    pub(super) fn remove_tree(&mut self, path: &[u8]) -> Outcome<Status> {
+        if is_clients(path) {
+            let own = format!("{CLIENTS}/client{}", self.client);
+            return self.remove_tree(own.as_bytes());
+        }
+        check_own(path)?;
+        match self.find_name(path) {
+            Ok((directory, name)) => self.nfs.remove_tree(&directory, &name)?,
+            Err(failure) if failure.is(nfs3::Status::NOENT) => {}
+            Err(failure) => return Err(failure),
+        }
+        self.names.forget(path);
+        Ok(Status::Ok)
+    }
+
+    /// This client's tree, in whatever case the load has spelt it.
+    pub(super) fn remove_own_tree(&mut self) -> Outcome<()> {
+        let own = format!("client{}", self.client).into_bytes();
+        let clients = self.place.clients;
+        let mut names = Vec::new();
+        self.nfs.each_entry(&clients, PAGE, |name, _| {
+            if name.eq_ignore_ascii_case(&own) {
+                names.push(name.to_vec());
+            }
+            names.len() >= SPELLINGS_MAX
+        })?;
+        for name in &names {
+            self.nfs.remove_tree(&clients, name)?;
+        }
+        self.names.forget_all();
+        Ok(())
+    }
+}
+
+fn is_directory(attributes: Option<Fattr3>) -> bool {
+    attributes.is_some_and(|attributes| attributes.file_type == FileType::Directory)
+}
+
+fn length(expected: u64, got: u64) -> Status {
+    if expected == got {
+        Status::Ok
+    } else {
+        Status::WrongLength { expected, got }
+    }
+}

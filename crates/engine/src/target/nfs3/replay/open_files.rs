@@ -1,0 +1,140 @@
+//! What a load file's open handles stand for on an NFS server, which knows none.
+
+use crate::target::nfs3::calls::{Failure, Outcome, Written};
+use filestone_model::load::Cause;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{Handle, Verifier};
+use std::collections::HashMap;
+
+/// A file or directory that a load file has open.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenFile {
+    /// Its file handle.
+    pub handle: Handle,
+    /// Whether it is the run's own, so that it may be changed.
+    pub is_own: bool,
+    /// The verifier that unstable writes were answered with since the last COMMIT.
+    uncommitted: Option<Verifier>,
+    /// Whether the server restarted between two of them.
+    is_lost: bool,
+}
+
+impl OpenFile {
+    /// Just opened.
+    pub fn new(handle: Handle, is_own: bool) -> Self {
+        Self {
+            handle,
+            is_own,
+            uncommitted: None,
+            is_lost: false,
+        }
+    }
+
+    /// Whether there are writes that a COMMIT has to follow.
+    pub fn needs_commit(&self) -> bool {
+        self.uncommitted.is_some()
+    }
+
+    /// Takes notice of a write.
+    pub fn note(&mut self, written: Written) {
+        if written.committed == StableHow::Unstable {
+            let first = *self.uncommitted.get_or_insert(written.verifier);
+            self.is_lost |= first != written.verifier;
+        }
+    }
+
+    /// Takes notice of a COMMIT. Another verifier than that of the writes means
+    /// that the server may have lost them (RFC 1813, section 3.3.21): a client
+    /// that could not send them again would report EIO, and so does this one.
+    pub fn committed(&mut self, verifier: Verifier) -> Outcome<()> {
+        let expected = self.uncommitted.take();
+        let is_lost = std::mem::take(&mut self.is_lost);
+        if is_lost || expected.is_some_and(|expected| expected != verifier) {
+            return Err(filestone_wire::nfs3::Status::IO.into());
+        }
+        Ok(())
+    }
+}
+
+/// Open files by the numbers that the load file has for them.
+#[derive(Debug, Default)]
+pub struct OpenFiles(HashMap<u64, OpenFile>);
+
+impl OpenFiles {
+    /// The load file calls it so from now on. What it called so before is
+    /// forgotten: a trace in which a number comes again has lost its Close.
+    pub fn insert(&mut self, number: u64, file: OpenFile) {
+        self.0.insert(number, file);
+    }
+
+    /// An open file.
+    pub fn find(&mut self, number: u64) -> Outcome<&mut OpenFile> {
+        self.0
+            .get_mut(&number)
+            .ok_or_else(|| Failure::refused(Cause::UnknownHandle))
+    }
+
+    /// An open file that the run may change.
+    pub fn find_own(&mut self, number: u64) -> Outcome<&mut OpenFile> {
+        let file = self.find(number)?;
+        if file.is_own {
+            Ok(file)
+        } else {
+            Err(Failure::refused(Cause::Denied))
+        }
+    }
+
+    /// Closes one.
+    pub fn remove(&mut self, number: u64) -> Outcome<OpenFile> {
+        let file = self.0.remove(&number);
+        file.ok_or_else(|| Failure::refused(Cause::UnknownHandle))
+    }
+
+    /// Closes all.
+    pub fn take_all(&mut self) -> Vec<OpenFile> {
+        self.0.drain().map(|(_, file)| file).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNSTABLE: Written = Written {
+        count: 1,
+        committed: StableHow::Unstable,
+        verifier: [1; 8],
+    };
+
+    fn opened() -> OpenFile {
+        OpenFile::new(Handle::EMPTY, true)
+    }
+
+    #[test]
+    fn only_unstable_writes_need_a_commit() {
+        let mut file = opened();
+        file.note(Written {
+            committed: StableHow::FileSync,
+            ..UNSTABLE
+        });
+        assert!(!file.needs_commit());
+        file.note(UNSTABLE);
+        assert!(file.needs_commit());
+        assert!(file.committed([1; 8]).is_ok());
+        assert!(!file.needs_commit());
+    }
+
+    #[test]
+    fn a_server_that_restarted_has_lost_what_was_not_committed() {
+        let mut file = opened();
+        file.note(UNSTABLE);
+        assert!(file.committed([2; 8]).is_err());
+        assert!(file.committed([2; 8]).is_ok(), "it is reported once");
+        file.note(UNSTABLE);
+        file.note(Written {
+            verifier: [2; 8],
+            ..UNSTABLE
+        });
+        assert!(file.committed([1; 8]).is_err(), "even if it came back");
+    }
+}

@@ -1,0 +1,344 @@
+//! A directory on an NFS server as the place of a replay.
+
+use super::layer::{Nfs3Layer, Place, Transfers};
+use super::locks::Locks;
+use super::options::Nfs3Options;
+use crate::control::{Cancellation, cancel_on};
+use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
+use crate::error::RunError;
+use crate::replay::site::{Site, Trees};
+use crate::replay::{Layer, LayerLost};
+use crate::target::nfs3::Nfs3Error;
+use crate::target::nfs3::calls::{Failure, Nfs};
+use crate::target::nfs3::mount::{self, Caller, Mounted};
+use crate::target::nfs3::tree::NfsTree;
+use crate::workspace::error::NEVER_EMPTY;
+use crate::workspace::test_directory::{self, CLIENTS, TestDirectory};
+use crate::workspace::tree::{Directory, Step};
+use crate::workspace::{Owner, Purpose};
+use filestone_model::load::Status;
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
+use filestone_model::session::rpc::Credentials;
+use filestone_wire::nfs3::{self, FileType, Handle};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Most bytes of one READ or WRITE, whatever the server offers.
+const TRANSFER_MAX: u32 = 1 << 20;
+/// What is taken of a server that does not say: what the oldest servers take.
+const TRANSFER_UNKNOWN: u32 = 8192;
+/// Bytes of a reply besides its data, and of a page of a directory.
+const REPLY_MARGIN: usize = 64 << 10;
+
+/// A directory on a server, claimed for one run.
+#[derive(Debug)]
+pub struct Nfs3Site {
+    dial: Dial,
+    lock_manager: Option<Dial>,
+    credentials: Credentials,
+    options: Nfs3Options,
+    claim: TestDirectory<Handle, ()>,
+    transfers: Transfers,
+    target: Target,
+    /// Ends what is still being prepared.
+    sign: Cancellation,
+    /// Ends the clean-up.
+    clean_up_sign: Cancellation,
+}
+
+/// What is known when the directory under test has been mounted.
+struct Reached {
+    dial: Dial,
+    mounted: Mounted,
+    is_local: bool,
+    credentials: Credentials,
+    nfs: Nfs,
+}
+
+fn reach(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    timeout: Duration,
+    retry: &Retry,
+) -> Result<Reached, RunError> {
+    if target.transport != TransportKind::Tcp {
+        return Err(Nfs3Error::Datagrams {
+            path: target.path.clone(),
+        }
+        .into());
+    }
+    let caller = caller(target, timeout);
+    let credentials = mount::credentials(&caller);
+    let (session, mounted) = mount::mount_until(&caller, built_in, &retry.sign)?;
+    if mounted.attributes.file_type != FileType::Directory {
+        return Err(Nfs3Error::NotADirectory {
+            path: target.path.clone(),
+        }
+        .into());
+    }
+    let dial = *session.dial();
+    let is_local = session.is_local();
+    let nfs = open(Endpoint {
+        dial,
+        credentials: credentials.clone(),
+        timeout,
+        retry: retry.clone(),
+    });
+    let nfs = nfs.map(Nfs)?;
+    Ok(Reached {
+        dial,
+        mounted,
+        is_local,
+        credentials,
+        nfs,
+    })
+}
+
+fn caller(target: &NfsTarget, timeout: Duration) -> Caller<'_> {
+    Caller {
+        target,
+        timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
+        seed: 0,
+        wants_link: false,
+    }
+}
+
+fn open(endpoint: Endpoint) -> Result<RpcConnection, RunError> {
+    let record_max = TRANSFER_MAX as usize + REPLY_MARGIN;
+    let address = endpoint.dial.address;
+    RpcConnection::connect(endpoint, record_max)
+        .map_err(|error| RunError::connecting(address, error))
+}
+
+/// What the server takes at once, as FSINFO says.
+fn transfers(nfs: &mut Nfs, root: &Directory<Handle>) -> Result<Transfers, RunError> {
+    let told = |bytes: u32| match bytes {
+        0 => TRANSFER_UNKNOWN,
+        bytes => bytes.min(TRANSFER_MAX),
+    };
+    match nfs.file_system_info(&root.handle) {
+        Ok(info) => Ok(Transfers {
+            read: told(info.rtmax),
+            write: told(info.wtmax),
+        }),
+        Err(Failure::Answered(_)) => Ok(Transfers {
+            read: TRANSFER_UNKNOWN,
+            write: TRANSFER_UNKNOWN,
+        }),
+        Err(failure) => Err(root.failed(Step::Find)(failure).into()),
+    }
+}
+
+/// Where the lock manager is, if it is wanted.
+fn lock_manager(
+    target: &NfsTarget,
+    options: &Nfs3Options,
+    dial: &Dial,
+    sign: &Cancellation,
+) -> Result<Option<Dial>, RunError> {
+    if !options.enable_nlm {
+        return Ok(None);
+    }
+    let address = match options.nlm_port {
+        Some(port) => Ok(SocketAddr::new(dial.address.ip(), port)),
+        None => mount::find_lock_manager(&caller(target, options.timeout), dial.address, sign),
+    };
+    match address {
+        Ok(address) => Ok(Some(Dial { address, ..*dial })),
+        Err(unknown) => Err(Nfs3Error::NoLockManager {
+            host: dial.address.ip(),
+            nfs_port: dial.address.port(),
+            why: unknown.to_string(),
+        }
+        .into()),
+    }
+}
+
+impl Nfs3Site {
+    /// The server, called by `machine_name` until `sign` is raised.
+    fn endpoint(&self, machine_name: String, sign: &Cancellation) -> Endpoint {
+        Endpoint {
+            dial: self.dial,
+            credentials: Credentials {
+                machine_name,
+                ..self.credentials.clone()
+            },
+            timeout: self.options.timeout,
+            retry: self.options.retry(sign),
+        }
+    }
+
+    /// Mounts the target's path and claims it: makes `clients` in it, or beside one of
+    /// another program's. `built_in` is where the built-in server listens, for
+    /// targets without a host.
+    pub fn claim(
+        target: &NfsTarget,
+        built_in: Option<SocketAddr>,
+        options: Nfs3Options,
+        stop: &AtomicBool,
+    ) -> Result<Self, RunError> {
+        let sign = Cancellation::default();
+        cancel_on(stop, &sign, || {
+            Self::claim_until(target, built_in, options, &sign)
+        })
+    }
+
+    fn claim_until(
+        target: &NfsTarget,
+        built_in: Option<SocketAddr>,
+        options: Nfs3Options,
+        sign: &Cancellation,
+    ) -> Result<Self, RunError> {
+        sign.go_on()?;
+        let retry = options.retry(sign);
+        let mut reached = reach(target, built_in, options.timeout, &retry)?;
+        let lock_manager = lock_manager(target, &options, &reached.dial, sign)?;
+        sign.go_on()?;
+        let root = root(reached.mounted.handle, &target.path);
+        let transfers = transfers(&mut reached.nfs, &root)?;
+        let tree = &mut NfsTree::new(&mut reached.nfs);
+        let claim = TestDirectory::claim(tree, root, options.beside)?;
+        Ok(Self {
+            claim,
+            transfers,
+            target: Target {
+                address: reached.dial.address.to_string(),
+                built_in: built_in.is_some(),
+                local: reached.is_local,
+                export: reached.mounted.export,
+                walked: reached.mounted.walked,
+                object: "directory".into(),
+                read_max_bytes: transfers.read.into(),
+                write_max_bytes: transfers.write.into(),
+                ..Target::default()
+            },
+            dial: reached.dial,
+            lock_manager,
+            credentials: reached.credentials,
+            options,
+            sign: Cancellation::default(),
+            clean_up_sign: Cancellation::default(),
+        })
+    }
+}
+
+/// Removes what a run has left over in the target's directory: only a `clients`
+/// with our marker in it, and only if no run is known to go on in it. `None` if
+/// there is no `clients`.
+pub fn remove_left_over(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    timeout: Duration,
+    policy: LeftOverPolicy,
+) -> Result<Option<Owner>, RunError> {
+    let options = Nfs3Options {
+        timeout,
+        ..Nfs3Options::new(Vec::new())
+    };
+    remove_left_over_until(target, built_in, &options, policy, &Cancellation::default())
+}
+
+/// The same, which ends when the sign is raised.
+pub(crate) fn remove_left_over_until(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    options: &Nfs3Options,
+    policy: LeftOverPolicy,
+    sign: &Cancellation,
+) -> Result<Option<Owner>, RunError> {
+    let retry = options.retry(sign);
+    let mut reached = reach(target, built_in, options.timeout, &retry)?;
+    let root = root(reached.mounted.handle, &target.path);
+    let tree = &mut NfsTree::new(&mut reached.nfs);
+    Ok(test_directory::remove_left_over(
+        tree,
+        &root,
+        policy,
+        options.beside,
+    )?)
+}
+
+impl Site for Nfs3Site {
+    type Layer = Nfs3Layer;
+
+    fn target(&self) -> Target {
+        self.target.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.claim.remark()
+    }
+
+    fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
+        let endpoint = self.endpoint(format!("filestone-{client}"), &self.sign);
+        let locks = match self.lock_manager {
+            None => None,
+            Some(dial) => {
+                let lock_manager = open(Endpoint {
+                    dial,
+                    ..endpoint.clone()
+                })?;
+                Some(Locks::new(lock_manager, client))
+            }
+        };
+        let nfs = open(endpoint).map(Nfs)?;
+        let options = self.options.of_client(client);
+        let place = Place {
+            root: self.claim.root.handle,
+            clients: self.claim.clients.handle,
+            transfers: self.transfers,
+        };
+        Ok(Nfs3Layer::new(client, nfs, locks, place, options))
+    }
+
+    fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {
+        self.sign = preparing.clone();
+        self.clean_up_sign = cleaning_up.clone();
+    }
+
+    fn clean_up(&self, client: u32, layer: &mut Nfs3Layer) -> Result<(), LayerLost> {
+        layer.cancel_with(&self.clean_up_sign);
+        layer.end_pass()?;
+        layer.remove_own_tree().map_err(|failure| match failure {
+            Failure::Lost(lost) => lost.into(),
+            Failure::Answered(status) => LayerLost {
+                what: format!(
+                    "{}:{}/{CLIENTS}/client{client}: {}",
+                    self.dial.address,
+                    self.claim.root.path.trim_end_matches('/'),
+                    in_words(status)
+                ),
+            },
+        })
+    }
+
+    fn release(mut self, trees: Trees) -> Result<(), RunError> {
+        // A connection of its own: one from before a long run may be gone.
+        let host = self.credentials.machine_name.clone();
+        let mut nfs = open(self.endpoint(host, &self.clean_up_sign)).map(Nfs)?;
+        let tree = &mut NfsTree::new(&mut nfs);
+        match trees {
+            Trees::Remove => Ok(self.claim.remove(tree)?),
+            Trees::Keep => Ok(self.claim.give_up(tree)?),
+        }
+    }
+}
+
+/// The directory under test.
+fn root(handle: Handle, path: &str) -> Directory<Handle> {
+    Directory {
+        handle,
+        path: path.into(),
+        purpose: Purpose::Replay,
+    }
+}
+
+fn in_words(status: Status) -> String {
+    match status {
+        Status::Nfs(number) if number == nfs3::Status::NOTEMPTY.0 => NEVER_EMPTY.into(),
+        Status::Nfs(number) => format!("cannot be removed: {}", nfs3::Status(number)),
+        status => format!("cannot be removed: {status:?}"),
+    }
+}

@@ -1,0 +1,239 @@
+//! The verbs of NFS loads, as they are written: one call each, besides the
+//! LOOKUPs of a path whose handle is not known (docs/reference/lowering.md).
+
+use super::layer::{Extent, Nfs3Layer, check_own, is_clients};
+use super::locks::Locks;
+use super::names::split;
+use crate::target::nfs3::calls::{Failure, Object, Outcome, permissions};
+use filestone_model::load::{Cause, Status};
+use filestone_model::operation::Stability;
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{self, Handle, SetTime, access};
+
+/// Bytes of a page of READDIRPLUS, as dbench asks for them.
+const PAGE: u32 = 8000;
+
+pub(super) const fn stable_how(stability: Stability) -> StableHow {
+    match stability {
+        Stability::Unstable => StableHow::Unstable,
+        Stability::DataSync => StableHow::DataSync,
+        Stability::FileSync => StableHow::FileSync,
+    }
+}
+
+impl Nfs3Layer {
+    pub(super) fn attributes(&mut self, path: &[u8]) -> Outcome<Status> {
+        let object = self.walk(path)?;
+        self.nfs.attributes(&object)?;
+        Ok(Status::Ok)
+    }
+
+    /// The modification time becomes the server's.
+    pub(super) fn set_attributes(&mut self, path: &[u8]) -> Outcome<Status> {
+        // The clients' directory is shared by all clients, and it is the run's.
+        if !is_clients(path) {
+            check_own(path)?;
+        }
+        let object = self.walk(path)?;
+        let touched = nfs3::Sattr3 {
+            mtime: SetTime::ServerTime,
+            ..nfs3::Sattr3::default()
+        };
+        self.nfs.set_attributes(&object, touched)?;
+        Ok(Status::Ok)
+    }
+
+    /// The last component is always asked for, known or not.
+    pub(super) fn look_up_path(&mut self, path: &[u8]) -> Outcome<Status> {
+        let (parent, name) = split(path);
+        if name.is_empty() {
+            return self.attributes(path);
+        }
+        let directory = self.walk(parent)?;
+        match self.nfs.lookup(&directory, name) {
+            Ok(Object { handle, .. }) => {
+                self.names.learn(path, handle);
+                Ok(Status::Ok)
+            }
+            Err(failure) => {
+                if failure.is(nfs3::Status::NOENT) {
+                    self.names.forget(path);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// A load that names no permissions (dbench looks at neither of its two
+    /// numbers) asks for all of them and takes any answer.
+    pub(super) fn access(&mut self, path: &[u8], wanted: u64, granted: u64) -> Outcome<Status> {
+        let object = self.walk(path)?;
+        let asked = match wanted {
+            0 => access::ALL,
+            wanted => u32::try_from(wanted).unwrap_or(u32::MAX),
+        };
+        let got = u64::from(self.nfs.access(&object, asked)?);
+        Ok(match wanted {
+            0 => Status::Ok,
+            _ if got == granted => Status::Ok,
+            _ => Status::WrongAccess {
+                expected: granted,
+                got,
+            },
+        })
+    }
+
+    pub(super) fn read_link(&mut self, path: &[u8]) -> Outcome<Status> {
+        let link = self.walk(path)?;
+        self.nfs.read_link(&link)?;
+        Ok(Status::Ok)
+    }
+
+    /// Fewer bytes than asked for are no failure: the load does not say how long
+    /// the file is.
+    pub(super) fn read(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
+        let file = self.walk(path)?;
+        self.read_in(&file, Extent { offset, len })?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn write(
+        &mut self,
+        path: &[u8],
+        extent: Extent,
+        stability: Stability,
+        data: &[u8],
+    ) -> Outcome<Status> {
+        check_own(path)?;
+        let file = self.walk(path)?;
+        let stable = stable_how(stability);
+        self.write_out(&file, extent, data, stable, |_| {})?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn create(&mut self, path: &[u8]) -> Outcome<Status> {
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent)?;
+        let how = CreateHow::Unchecked(permissions(0o666));
+        let made = self.nfs.create(&directory, name, how)?;
+        self.learn_made(path, made);
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn symlink(&mut self, path: &[u8], target: &[u8]) -> Outcome<Status> {
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent)?;
+        let made = self.nfs.symlink(&directory, name, target)?;
+        self.learn_made(path, made);
+        Ok(Status::Ok)
+    }
+
+    /// What is at a path now; a server may leave the handle out, then it is looked
+    /// up when it is needed.
+    pub(super) fn learn_made(&mut self, path: &[u8], made: Option<Handle>) {
+        self.names.forget(path);
+        if let Some(handle) = made {
+            self.names.learn(path, handle);
+        }
+    }
+
+    /// The file that gets another name must be the run's own too, since a link
+    /// counts in it.
+    pub(super) fn link(&mut self, path: &[u8], existing: &[u8]) -> Outcome<Status> {
+        check_own(path)?;
+        check_own(existing)?;
+        let file = self.walk(existing)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent)?;
+        self.nfs.link(&file, &directory, name)?;
+        self.learn_made(path, Some(file));
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn remove(&mut self, path: &[u8]) -> Outcome<Status> {
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent)?;
+        self.nfs.remove(&directory, name)?;
+        self.names.forget(path);
+        Ok(Status::Ok)
+    }
+
+    /// MKDIR3 and the Mkdir of CIFS. `clients` was made when the run began, so
+    /// that it exists is what the load wants.
+    pub(super) fn make_directory(&mut self, path: &[u8]) -> Outcome<Status> {
+        if is_clients(path) {
+            let root = self.place.root;
+            return match self.nfs.make_directory(&root, path, 0o777) {
+                Err(failure) if !failure.is(nfs3::Status::EXIST) => Err(failure),
+                _ => Ok(Status::Ok),
+            };
+        }
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent)?;
+        let made = self.nfs.make_directory(&directory, name, 0o777)?;
+        self.learn_made(path, made);
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn read_directory(&mut self, path: &[u8]) -> Outcome<Status> {
+        let directory = self.walk(path)?;
+        self.nfs.each_entry(&directory, PAGE, |_, _| false)?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn file_system_status(&mut self) -> Outcome<Status> {
+        let root = self.place.root;
+        self.nfs.file_system_status(&root)?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn file_system_info(&mut self) -> Outcome<Status> {
+        let root = self.place.root;
+        self.nfs.file_system_info(&root)?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn path_configuration(&mut self, path: &[u8]) -> Outcome<Status> {
+        let object = self.walk(path)?;
+        self.nfs.path_configuration(&object)?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn commit(&mut self, path: &[u8]) -> Outcome<Status> {
+        let file = self.walk(path)?;
+        self.nfs.commit(&file)?;
+        Ok(Status::Ok)
+    }
+
+    fn lock_manager(&mut self) -> Outcome<&mut Locks> {
+        self.locks
+            .as_mut()
+            .ok_or_else(|| Failure::refused(Cause::Other))
+    }
+
+    pub(super) fn lock(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
+        self.lock_manager()?;
+        let file = self.walk(path)?;
+        self.lock_manager()?.lock(&file, offset, len)?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn unlock(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
+        self.lock_manager()?;
+        let file = self.walk(path)?;
+        self.lock_manager()?.unlock(&file, offset, len)?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) fn test_lock(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
+        self.lock_manager()?;
+        let file = self.walk(path)?;
+        self.lock_manager()?.test(&file, offset, len)?;
+        Ok(Status::Ok)
+    }
+}

@@ -1,0 +1,131 @@
+//! A server for one connection that answers as a test says, rightly or not.
+
+use super::calls::Nfs;
+use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
+use filestone_model::plan::TransportKind;
+use filestone_model::session::rpc::Credentials;
+use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3};
+use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, ReplyHeader};
+use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
+use std::io::{self, Read};
+use std::net::{TcpListener, TcpStream};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What a test is told of a call.
+pub struct Call {
+    /// Its number.
+    pub xid: u32,
+    /// The program of what it calls.
+    pub program: u32,
+    /// What it calls.
+    pub procedure: u32,
+}
+
+/// A connection to a server of NFS that answers as `answer` does, and the
+/// procedures that it was called, once the connection is closed.
+pub fn nfs(
+    answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
+) -> (Nfs, JoinHandle<Vec<u32>>) {
+    let (connection, server) = connection(answer);
+    (Nfs(connection), server)
+}
+
+/// The same of a connection to any program.
+pub fn connection(
+    answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
+) -> (RpcConnection, JoinHandle<Vec<u32>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let dial = Dial {
+        address: listener.local_addr().expect("it listens"),
+        transport: TransportKind::Tcp,
+        reserved_port: false,
+    };
+    let server = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("the client connects");
+        serve(stream, answer)
+    });
+    let credentials = Credentials {
+        machine_name: "test".into(),
+        uid: 0,
+        gid: 0,
+        stamp: 0,
+    };
+    let endpoint = Endpoint {
+        dial,
+        credentials,
+        timeout: Duration::from_millis(200),
+        retry: Retry::default(),
+    };
+    let connection = RpcConnection::connect(endpoint, 1 << 20);
+    (connection.expect("it is there"), server)
+}
+
+/// Serves one connection; the procedures that were called.
+pub fn serve(
+    mut stream: TcpStream,
+    mut answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()>,
+) -> Vec<u32> {
+    let mut seen = Vec::new();
+    let mut mark = [0; 4];
+    while stream.read_exact(&mut mark).is_ok() {
+        let mut bytes = vec![0; RecordMark::from_bytes(mark).len as usize];
+        stream.read_exact(&mut bytes).expect("a whole call");
+        let header = CallHeader::decode(&mut Reader::new(&bytes)).expect("a call");
+        let call = Call {
+            xid: header.xid,
+            program: header.program,
+            procedure: header.procedure,
+        };
+        seen.push(call.procedure);
+        if answer(&call, &mut stream).is_err() {
+            break;
+        }
+    }
+    seen
+}
+
+/// A reply with its record mark.
+pub fn reply(xid: u32, results: &[u8]) -> Vec<u8> {
+    accepted(xid, AcceptStatus::Success, results)
+}
+
+/// A call that was not executed.
+pub fn refusal(xid: u32, status: AcceptStatus) -> Vec<u8> {
+    accepted(xid, status, &[])
+}
+
+fn accepted(xid: u32, status: AcceptStatus, results: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let start = RecordMark::open(&mut out);
+    let header = ReplyHeader {
+        xid,
+        verifier: OpaqueAuth::NONE,
+        body: ReplyBody::Accepted(status),
+    };
+    header.encode(&mut Writer::new(&mut out));
+    out.extend_from_slice(results);
+    RecordMark::close(&mut out, start, 0);
+    out
+}
+
+/// Attributes that only say these two things.
+pub fn attributes(file_type: FileType, fsid: u64) -> Fattr3 {
+    let never = Nfstime3::default();
+    Fattr3 {
+        file_type,
+        mode: 0o755,
+        nlink: 2,
+        uid: 0,
+        gid: 0,
+        size: 0,
+        used: 0,
+        rdev: Specdata3::default(),
+        fsid,
+        fileid: 1,
+        atime: never,
+        mtime: never,
+        ctime: never,
+    }
+}

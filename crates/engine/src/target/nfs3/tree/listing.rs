@@ -1,0 +1,247 @@
+//! Directories, page by page, to their end.
+//!
+//! A server decides where a page ends and what its cookies are; a listing that
+//! leads in a circle, or does not lead anywhere, is broken off.
+
+use crate::target::nfs3::calls::{Nfs, Outcome, PageStart};
+use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure, Status, Verifier};
+
+/// Pages of one listing at most; at 8 KB a page, some hundred million names.
+const PAGES_MAX: u64 = 1 << 20;
+
+/// Where a listing is.
+#[derive(Debug, Default)]
+pub(crate) struct Position {
+    pub start: PageStart,
+    pages: u64,
+    /// An earlier cookie; one that comes again means a circle. It is replaced at
+    /// every power of two of pages, so that a circle of any length is met.
+    remembered: u64,
+}
+
+impl Position {
+    /// Moves on to the next page; why not, if that leads nowhere.
+    pub fn advance(
+        &mut self,
+        last_cookie: Option<u64>,
+        cookieverf: Verifier,
+    ) -> Result<(), &'static str> {
+        let Some(cookie) = last_cookie else {
+            return Err("a page without entries that is not the last");
+        };
+        if cookie == self.remembered || cookie == self.start.cookie {
+            return Err("the listing leads in a circle");
+        }
+        self.pages += 1;
+        if self.pages > PAGES_MAX {
+            return Err("the listing does not end");
+        }
+        if self.pages.is_power_of_two() {
+            self.remembered = cookie;
+        }
+        self.start = PageStart { cookie, cookieverf };
+        Ok(())
+    }
+}
+
+/// What comes after a page.
+enum After {
+    /// Nothing: the listing ends there, or enough has been seen.
+    End,
+    /// The page behind this cookie, unless there was no entry in this one.
+    Page(Option<u64>, Verifier),
+}
+
+/// An object of the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Object {
+    /// Its handle.
+    pub handle: Handle,
+    /// Its attributes.
+    pub attributes: Fattr3,
+}
+
+/// Names of a page, with what is told of the objects.
+type Named = Vec<(Box<[u8]>, Option<Object>)>;
+
+/// Bytes of a page with handles.
+const PAGE: u32 = 32 << 10;
+
+impl Nfs {
+    /// Goes through the pages of a directory.
+    fn each_page(
+        &mut self,
+        procedure: Procedure,
+        mut page: impl FnMut(&mut Self, &Position) -> Outcome<After>,
+    ) -> Outcome<()> {
+        let mut at = Position::default();
+        while let After::Page(last_cookie, cookieverf) = page(self, &at)? {
+            let moved = at.advance(last_cookie, cookieverf);
+            moved.map_err(|what| self.violated(procedure, what))?;
+            self.0.go_on()?;
+        }
+        Ok(())
+    }
+
+    /// READDIR until `wanted` says yes to a name; whether it did.
+    pub fn find_name(
+        &mut self,
+        directory: &Handle,
+        count: u32,
+        mut wanted: impl FnMut(&[u8]) -> bool,
+    ) -> Outcome<bool> {
+        let mut is_found = false;
+        self.each_page(Procedure::Readdir, |nfs, at| {
+            let page = nfs.names_page(directory, at.start, count)?;
+            is_found = page.entries.iter().any(|entry| wanted(entry.name));
+            let last = page.entries.last().map(|entry| entry.cookie);
+            Ok(After::page(page.eof || is_found, last, page.cookieverf))
+        })?;
+        Ok(is_found)
+    }
+
+    /// READDIRPLUS to the end, or until `wanted` has enough and says so.
+    pub fn each_entry(
+        &mut self,
+        directory: &Handle,
+        count: u32,
+        mut has_enough: impl FnMut(&[u8], Option<FileType>) -> bool,
+    ) -> Outcome<()> {
+        self.each_page(Procedure::Readdirplus, |nfs, at| {
+            let page = nfs.entries_page(directory, at.start, count)?;
+            let is_enough = page.entries.iter().any(|entry| {
+                let file_type = entry.name_attributes.map(|attributes| attributes.file_type);
+                has_enough(entry.name, file_type)
+            });
+            let last = page.entries.last().map(|entry| entry.cookie);
+            Ok(After::page(page.eof || is_enough, last, page.cookieverf))
+        })
+    }
+
+    /// An object with its attributes; `None` if there is none.
+    pub(crate) fn find_object(
+        &mut self,
+        directory: &Handle,
+        name: &[u8],
+    ) -> Outcome<Option<Object>> {
+        let found = match self.lookup(directory, name) {
+            Err(failure) if failure.is(Status::NOENT) => return Ok(None),
+            found => found?,
+        };
+        let handle = found.handle;
+        let attributes = match found.attributes {
+            Some(attributes) => attributes,
+            None => self.attributes(&handle)?,
+        };
+        Ok(Some(Object { handle, attributes }))
+    }
+
+    /// Shows the objects in a directory whose names are wanted, until `each` has seen enough and
+    /// says so.
+    ///
+    /// A server may leave out what READDIRPLUS asks for, or not know that procedure (RFC 1813,
+    /// section 3.3.17): then each wanted name is looked up.
+    pub(crate) fn each_object(
+        &mut self,
+        directory: &Handle,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        mut each: impl FnMut(&[u8], &Object) -> bool,
+    ) -> Outcome<()> {
+        self.each_page(Procedure::Readdirplus, |nfs, at| {
+            let (page, after) = match nfs.plus_page(directory, at, &is_wanted) {
+                Err(failure) if failure.is(Status::NOTSUPP) => {
+                    nfs.plain_page(directory, at, &is_wanted)?
+                }
+                page => page?,
+            };
+            for (name, object) in page {
+                nfs.0.go_on()?;
+                let object = match object {
+                    Some(object) => Some(object),
+                    None => nfs.find_object(directory, &name)?,
+                };
+                if object.is_some_and(|object| each(&name, &object)) {
+                    return Ok(After::End);
+                }
+            }
+            Ok(after)
+        })
+    }
+
+    fn plus_page(
+        &mut self,
+        directory: &Handle,
+        at: &Position,
+        is_wanted: &impl Fn(&[u8]) -> bool,
+    ) -> Outcome<(Named, After)> {
+        let page = self.entries_page(directory, at.start, PAGE)?;
+        let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
+        let names = wanted.map(|entry| {
+            let told = entry.name_handle.zip(entry.name_attributes);
+            let object = told.map(|(handle, attributes)| Object {
+                handle: handle.into(),
+                attributes,
+            });
+            (entry.name.into(), object)
+        });
+        let last = page.entries.last().map(|entry| entry.cookie);
+        Ok((
+            names.collect(),
+            After::page(page.eof, last, page.cookieverf),
+        ))
+    }
+
+    fn plain_page(
+        &mut self,
+        directory: &Handle,
+        at: &Position,
+        is_wanted: &impl Fn(&[u8]) -> bool,
+    ) -> Outcome<(Named, After)> {
+        let page = self.names_page(directory, at.start, PAGE)?;
+        let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
+        let names = wanted.map(|entry| (entry.name.into(), None)).collect();
+        let last = page.entries.last().map(|entry| entry.cookie);
+        Ok((names, After::page(page.eof, last, page.cookieverf)))
+    }
+}
+
+impl After {
+    fn page(is_end: bool, last_cookie: Option<u64>, cookieverf: Verifier) -> Self {
+        if is_end {
+            After::End
+        } else {
+            After::Page(last_cookie, cookieverf)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(cookies: impl Iterator<Item = u64>) -> Result<u64, &'static str> {
+        let mut at = Position::default();
+        for cookie in cookies {
+            at.advance(Some(cookie), [0; 8])?;
+        }
+        Ok(at.pages)
+    }
+
+    #[test]
+    fn a_listing_goes_on_while_its_cookies_are_new() {
+        assert_eq!(pages(1..1000), Ok(999));
+    }
+
+    #[test]
+    fn a_circle_of_any_length_is_met() {
+        for len in [1, 2, 3, 7, 100] {
+            let circle = (1..=len).cycle().take(10_000);
+            assert_eq!(pages(circle), Err("the listing leads in a circle"), "{len}");
+        }
+    }
+
+    #[test]
+    fn a_page_without_entries_ends_it() {
+        assert!(Position::default().advance(None, [0; 8]).is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! Names removed, many at a time.
+
+use crate::driver::window::{Work, WorkError};
+use crate::driver::{CallFailed, RpcProcedure};
+use crate::error::RunError;
+use crate::target::nfs3::calls::called;
+use crate::target::nfs3::session::{failed, without_results};
+use crate::workspace::tree::{Directory, Name};
+use filestone_wire::nfs3::{DirOpArgs, Handle, Procedure, Status, remove, rmdir};
+use filestone_wire::xdr::{Decode, Encode, Writer};
+
+/// Names of a directory to be removed.
+pub(super) struct Removal<'a> {
+    parent: &'a Directory<Handle>,
+    names: &'a [Name],
+    next: usize,
+    /// One that is a directory's with something in it.
+    pub not_empty: Option<usize>,
+}
+
+impl<'a> Removal<'a> {
+    pub fn new(parent: &'a Directory<Handle>, names: &'a [Name]) -> Self {
+        Self {
+            parent,
+            names,
+            next: 0,
+            not_empty: None,
+        }
+    }
+
+    fn is_directory(&self, call: usize) -> bool {
+        self.names.get(call).is_some_and(|name| name.is_directory)
+    }
+
+    fn about(&self, call: usize) -> String {
+        let name = self.names.get(call);
+        name.map_or_else(String::new, |name| self.parent.at(&name.name))
+    }
+}
+
+impl Work for Removal<'_> {
+    type Call = usize;
+    type Error = RunError;
+
+    fn next(&mut self) -> Option<usize> {
+        let call = self.next;
+        self.names.get(call)?;
+        self.next += 1;
+        Some(call)
+    }
+
+    fn procedure(&self, call: &usize) -> RpcProcedure {
+        called(if self.is_directory(*call) {
+            Procedure::Rmdir
+        } else {
+            Procedure::Remove
+        })
+    }
+
+    fn encode(&self, call: &usize, out: &mut Writer<'_>) {
+        let Some(Name { name, is_directory }) = self.names.get(*call) else {
+            return;
+        };
+        let object = DirOpArgs {
+            dir: self.parent.handle.borrow(),
+            name,
+        };
+        if *is_directory {
+            rmdir::Args { object }.encode(out);
+        } else {
+            remove::Args { object }.encode(out);
+        }
+    }
+
+    fn failed(&self, call: &usize, failed: CallFailed) -> RunError {
+        without_results(failed, &self.about(*call))
+    }
+
+    fn answered(
+        &mut self,
+        call: usize,
+        results: &[u8],
+        _: bool,
+    ) -> Result<(), WorkError<RunError>> {
+        let (procedure, status) = if self.is_directory(call) {
+            let reply = rmdir::Reply::from_bytes(results)?;
+            ("RMDIR", reply.err().map(|fail| fail.status))
+        } else {
+            let reply = remove::Reply::from_bytes(results)?;
+            ("REMOVE", reply.err().map(|fail| fail.status))
+        };
+        match status {
+            None | Some(Status::NOENT) => Ok(()),
+            Some(Status::NOTEMPTY | Status::EXIST) => {
+                self.not_empty.get_or_insert(call);
+                Ok(())
+            }
+            Some(status) => Err(failed(&self.about(call), procedure, status).into()),
+        }
+    }
+}

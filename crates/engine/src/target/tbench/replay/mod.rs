@@ -1,0 +1,193 @@
+//! A load over bare TCP: what tbench does, to its own `tbench_srv` or to ours.
+//!
+//! Every operation becomes one exchange of as many bytes as a file server and its
+//! client would have moved, and nothing else: the peer keeps no files, so nothing
+//! can fail, and every answer is [`Status::Unknown`](filestone_model::load::Status).
+//! Subtracted from a run against a file server, what is left is the server.
+//!
+//! The messages and their lengths are in [`filestone_wire::tbench`].
+
+mod connection;
+mod error;
+mod exchanges;
+pub mod socket_options;
+#[cfg(test)]
+mod tests;
+
+pub use error::{PeerError, TcpError};
+pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
+
+use crate::error::RunError;
+use crate::replay::layer::{Layer, LayerLost, Reply};
+use crate::replay::site::{Site, Trees};
+use connection::Connection;
+use exchanges::Exchanges;
+use filestone_model::load::{Action, Cause, Generation, Status};
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::TcpReplay;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// The port that `tbench_srv` listens on.
+pub const PORT: u16 = filestone_wire::tbench::PORT;
+
+/// How the exchanges are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// Whose lengths the messages have.
+    pub generation: Generation,
+    /// What names begin with, as dbench's `-D`; it lengthens messages of dbench 3 and later.
+    pub prefix: String,
+    /// What is set on the sockets.
+    pub socket_options: SocketOptions,
+    /// How long connecting may take, and the peer may leave a message alone.
+    pub timeout_nanos: u64,
+    /// Whether the peer is the built-in one.
+    pub built_in: bool,
+}
+
+impl Default for TcpOptions {
+    fn default() -> Self {
+        Self {
+            generation: Generation::Cifs,
+            prefix: ".".into(),
+            socket_options: SocketOptions::default(),
+            timeout_nanos: 60_000_000_000,
+            built_in: false,
+        }
+    }
+}
+
+impl TcpOptions {
+    /// What a plan says about a load of that generation.
+    pub fn planned(
+        replay: &TcpReplay,
+        generation: Generation,
+        timeout_nanos: u64,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            generation,
+            prefix: replay.prefix.clone(),
+            socket_options: replay.socket_options.parse::<SocketOptions>()?,
+            timeout_nanos,
+            built_in: false,
+        })
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_nanos(self.timeout_nanos)
+    }
+}
+
+/// A peer that speaks tbench.
+#[derive(Debug)]
+pub struct TcpSite {
+    address: SocketAddr,
+    options: TcpOptions,
+}
+
+impl TcpSite {
+    /// Nothing has to be claimed of a peer that keeps nothing; whether there is one
+    /// is seen when clients connect.
+    pub fn claim(address: SocketAddr, options: TcpOptions) -> Result<Self, RunError> {
+        if address.port() == 0 {
+            return Err(PeerError::PortZero { address }.into());
+        }
+        Ok(Self { address, options })
+    }
+
+    /// Whether the peer is on this host: then both ends have the same address.
+    fn is_local(&self) -> bool {
+        let any = match self.address {
+            SocketAddr::V4(_) => "0.0.0.0:0",
+            SocketAddr::V6(_) => "[::]:0",
+        };
+        // Connecting a datagram socket asks for the route and sends nothing.
+        let socket = UdpSocket::bind(any).and_then(|socket| {
+            socket.connect(self.address)?;
+            socket.local_addr()
+        });
+        self.address.ip().is_loopback() || socket.is_ok_and(|here| here.ip() == self.address.ip())
+    }
+}
+
+impl Site for TcpSite {
+    type Layer = TcpLayer;
+
+    fn target(&self) -> Target {
+        Target {
+            address: self.address.to_string(),
+            built_in: self.options.built_in,
+            local: self.is_local(),
+            object: "connection".into(),
+            ..Target::default()
+        }
+    }
+
+    fn layer(&self, _client: u32) -> Result<TcpLayer, RunError> {
+        let connection = Connection::open(
+            self.address,
+            &self.options.socket_options,
+            self.options.timeout(),
+        )
+        .map_err(|source| PeerError::Connection {
+            address: self.address,
+            source,
+        })?;
+        Ok(TcpLayer {
+            address: self.address,
+            connection,
+            exchanges: Exchanges::new(self.options.generation, &self.options.prefix),
+        })
+    }
+
+    fn clean_up(&self, _client: u32, _layer: &mut TcpLayer) -> Result<(), LayerLost> {
+        Ok(())
+    }
+
+    fn release(self, _trees: Trees) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
+/// One client's connection.
+#[derive(Debug)]
+pub struct TcpLayer {
+    address: SocketAddr,
+    connection: Connection,
+    exchanges: Exchanges,
+}
+
+impl Layer for TcpLayer {
+    fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
+        let Some(operation) = self.exchanges.operation(action) else {
+            // Nobody keeps a tree that could be taken away.
+            let is_done = matches!(action, Action::Deltree { .. });
+            return Ok(Reply::of(if is_done {
+                Status::Unknown
+            } else {
+                Status::Refused(Cause::Other)
+            }));
+        };
+        let Ok(exchange) = self.exchanges.sizes(operation).exchange() else {
+            // Longer than any message may be.
+            return Ok(Reply::of(Status::Refused(Cause::Other)));
+        };
+        self.connection
+            .exchange(exchange, data)
+            .map_err(|error| LayerLost {
+                what: format!("{}: {error}", self.address),
+            })?;
+        Ok(Reply {
+            status: Status::Unknown,
+            calls: 1,
+            bytes_sent: exchange.request_len(),
+            bytes_received: exchange.reply_len(),
+            data_bytes: exchanges::data_bytes(action),
+        })
+    }
+
+    fn end_pass(&mut self) -> Result<(), LayerLost> {
+        Ok(())
+    }
+}
