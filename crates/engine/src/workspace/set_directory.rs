@@ -10,7 +10,7 @@
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, LockHolder, Marker, Owner};
-use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, Tried};
+use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
 use filestone_model::file_set::Recipe;
 use std::time::Duration;
 
@@ -34,13 +34,13 @@ pub(crate) enum OtherRecipe {
 
 /// The directory of a file set that this run has claimed.
 #[derive(Debug)]
-pub(crate) struct SetDirectory<H, L> {
+pub(crate) struct SetDirectory<H> {
     /// It.
     pub directory: Directory<H>,
     parent: Directory<H>,
     name: String,
     /// Keeps the marker locked; dropped before it is removed.
-    lock: Option<L>,
+    lock: Option<MarkerLock>,
 }
 
 /// What has the name of the set.
@@ -52,10 +52,10 @@ enum Occupant<H> {
 }
 
 /// What the marker of a set says.
-struct Reading<L> {
+struct Reading {
     owner: Owner,
     recipe: Option<Recipe>,
-    lock: L,
+    lock: MarkerLock,
     holder: LockHolder,
 }
 
@@ -119,11 +119,11 @@ fn look<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, name: &str) -> Tried<Occ
     }
 }
 
-impl<H, L> SetDirectory<H, L> {
+impl<H> SetDirectory<H> {
     /// Makes the directory `name` in `parent`, or takes over the one that is there, if it is
     /// ours and no run works in it; and whether that has another recipe.
     pub fn claim(
-        tree: &mut impl Tree<Handle = H, Lock = L>,
+        tree: &mut impl Tree<Handle = H>,
         parent: Directory<H>,
         name: &str,
         recipe: &Recipe,
@@ -161,7 +161,7 @@ impl<H, L> SetDirectory<H, L> {
     }
 
     fn make(
-        tree: &mut impl Tree<Handle = H, Lock = L>,
+        tree: &mut impl Tree<Handle = H>,
         parent: Directory<H>,
         name: &str,
         recipe: &Recipe,
@@ -186,10 +186,10 @@ impl<H, L> SetDirectory<H, L> {
 
     fn make_marker(
         &self,
-        tree: &mut impl Tree<Handle = H, Lock = L>,
+        tree: &mut impl Tree<Handle = H>,
         name: &str,
         recipe: &Recipe,
-    ) -> Tried<Option<L>> {
+    ) -> Tried<Option<MarkerLock>> {
         let marker = Marker {
             is_given_up: false,
             lines: &recipe.to_string(),
@@ -198,7 +198,7 @@ impl<H, L> SetDirectory<H, L> {
     }
 
     /// What the marker says, and who has locked it.
-    fn read(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<Option<Reading<L>>> {
+    fn read(&self, tree: &mut impl Tree<Handle = H>) -> Tried<Option<Reading>> {
         let found = tree.read_marker(&self.directory, MARKER)?;
         Ok(found.and_then(|found| {
             Some(Reading {
@@ -213,7 +213,7 @@ impl<H, L> SetDirectory<H, L> {
     /// Writes another text over that of the marker.
     fn rewrite(
         &self,
-        tree: &mut impl Tree<Handle = H, Lock = L>,
+        tree: &mut impl Tree<Handle = H>,
         is_given_up: bool,
         recipe: Option<&Recipe>,
     ) -> Tried<()> {
@@ -223,11 +223,7 @@ impl<H, L> SetDirectory<H, L> {
     }
 
     /// Enters this process into the marker, unless another run is faster.
-    fn take_over(
-        &mut self,
-        tree: &mut impl Tree<Handle = H, Lock = L>,
-        recipe: &Recipe,
-    ) -> Tried<()> {
+    fn take_over(&mut self, tree: &mut impl Tree<Handle = H>, recipe: &Recipe) -> Tried<()> {
         let mut made = self.make_marker(tree, NEXT_MARKER, recipe);
         if matches!(made, Ok(None)) {
             self.clear_next(tree)?;
@@ -256,7 +252,7 @@ impl<H, L> SetDirectory<H, L> {
     /// the same time, the last one has the set.
     fn take_over_in_place(
         &mut self,
-        tree: &mut impl Tree<Handle = H, Lock = L>,
+        tree: &mut impl Tree<Handle = H>,
         recipe: &Recipe,
     ) -> Tried<()> {
         self.lock = Some(self.check_free(tree)?);
@@ -270,7 +266,7 @@ impl<H, L> SetDirectory<H, L> {
     }
 
     /// An error unless the run that the marker names is over; the marker's lock.
-    fn check_free(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<L> {
+    fn check_free(&self, tree: &mut impl Tree<Handle = H>) -> Tried<MarkerLock> {
         let Some(read) = self.read(tree)? else {
             return Err(foreign(&self.directory.path, true).into());
         };
@@ -279,16 +275,12 @@ impl<H, L> SetDirectory<H, L> {
     }
 
     /// Says in the marker that this process made the set by this recipe.
-    pub fn enter_recipe(
-        &self,
-        tree: &mut impl Tree<Handle = H, Lock = L>,
-        recipe: &Recipe,
-    ) -> Tried<()> {
+    pub fn enter_recipe(&self, tree: &mut impl Tree<Handle = H>, recipe: &Recipe) -> Tried<()> {
         self.rewrite(tree, false, Some(recipe))
     }
 
     /// Gives the claim up; the set stays. Of a set that is not ours any more, nothing is changed.
-    pub fn give_up(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+    pub fn give_up(&self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         match self.read(tree)? {
             Some(read) if read.owner.is_this_process() => {
                 self.rewrite(tree, true, read.recipe.as_ref())
@@ -297,13 +289,13 @@ impl<H, L> SetDirectory<H, L> {
         }
     }
 
-    fn is_ours(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<bool> {
+    fn is_ours(&self, tree: &mut impl Tree<Handle = H>) -> Tried<bool> {
         let read = self.read(tree)?;
         Ok(read.is_some_and(|read| read.owner.is_this_process()))
     }
 
     /// An error unless the marker says that this process uses the set.
-    pub fn check_ours(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+    pub fn check_ours(&self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         if self.is_ours(tree)? {
             return Ok(());
         }
@@ -312,7 +304,7 @@ impl<H, L> SetDirectory<H, L> {
     }
 
     /// Removes a marker that a run did not put into its place before its end.
-    fn clear_next(&self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+    fn clear_next(&self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         let path = self.directory.at(NEXT_MARKER);
         match tree.read_marker(&self.directory, NEXT_MARKER)? {
             Some(found) => match found.owner(&self.directory.path) {
@@ -331,7 +323,7 @@ impl<H, L> SetDirectory<H, L> {
 
     /// Removes the marker and the directory, of which everything else of ours is gone. What is
     /// foreign stays, and so do they.
-    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         if let Some(path) = first_foreign(tree, &self.directory)? {
             return Err(ClaimError::ForeignContent { path }.into());
         }

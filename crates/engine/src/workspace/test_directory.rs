@@ -6,7 +6,7 @@
 
 use super::error::ClaimError;
 use super::marker::{Liveness, Marker, Owner};
-use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, Tried};
+use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
 use filestone_model::plan::LeftOverPolicy;
 
 /// The directory in the directory under test that belongs to the run.
@@ -29,13 +29,13 @@ pub enum Beside {
 
 /// A `clients` that this run has claimed.
 #[derive(Debug)]
-pub(crate) struct TestDirectory<H, L> {
+pub(crate) struct TestDirectory<H> {
     /// The directory that it is in.
     pub root: Directory<H>,
     /// It.
     pub clients: Directory<H>,
     /// Keeps its marker locked; dropped before it is removed.
-    pub lock: Option<L>,
+    pub lock: MarkerLock,
     /// If it is beside another `clients`, the directory under test.
     under_test: Option<UnderTest<H>>,
 }
@@ -49,16 +49,16 @@ struct UnderTest<H> {
 }
 
 /// A `clients` that was made a moment ago.
-struct Marked<H, L> {
+struct Marked<H> {
     clients: Directory<H>,
-    lock: L,
+    lock: MarkerLock,
 }
 
 /// A `clients` that was there before.
-enum Occupant<H, L> {
+enum Occupant<H> {
     Owned {
         clients: Directory<H>,
-        lock: L,
+        lock: MarkerLock,
         owner: Owner,
         liveness: Liveness,
     },
@@ -66,11 +66,8 @@ enum Occupant<H, L> {
     Foreign(Option<Directory<H>>),
 }
 
-type OccupantOf<T> = Occupant<<T as Tree>::Handle, <T as Tree>::Lock>;
-type MarkedOf<T> = Marked<<T as Tree>::Handle, <T as Tree>::Lock>;
-
 /// Makes `clients` in `root` and marks it; `None` if it is there.
-fn make<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<MarkedOf<T>>> {
+fn make<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Marked<T::Handle>>> {
     let Some(clients) = tree.make_directory(root, CLIENTS)? else {
         return Ok(None);
     };
@@ -84,7 +81,7 @@ fn make<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<MarkedOf<T
 }
 
 /// Whose the `clients` in `root` is; `None` if there is none.
-fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<OccupantOf<T>>> {
+fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Occupant<T::Handle>>> {
     let clients = match tree.find(root, CLIENTS)? {
         Found::Nothing => return Ok(None),
         Found::Other => return Ok(Some(Occupant::Foreign(None))),
@@ -103,13 +100,9 @@ fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Occupa
     }))
 }
 
-impl<H, L> Occupant<H, L> {
+impl<H> Occupant<H> {
     /// Whether a run may work beside it.
-    fn may_have_neighbours(
-        &self,
-        tree: &mut impl Tree<Handle = H, Lock = L>,
-        beside: Beside,
-    ) -> bool {
+    fn may_have_neighbours(&self, tree: &mut impl Tree<Handle = H>, beside: Beside) -> bool {
         match (self, beside) {
             (Self::Owned { .. }, _) | (Self::Foreign(None), Beside::IfEmpty) => false,
             (Self::Foreign(_), Beside::Always) => true,
@@ -141,7 +134,7 @@ impl<H, L> Occupant<H, L> {
     /// Removes it, if its owner is over, or the user says so.
     fn remove(
         self,
-        tree: &mut impl Tree<Handle = H, Lock = L>,
+        tree: &mut impl Tree<Handle = H>,
         root: &Directory<H>,
         policy: LeftOverPolicy,
     ) -> Tried<Owner> {
@@ -152,7 +145,7 @@ impl<H, L> Occupant<H, L> {
                 owner,
                 liveness,
             } if may_go(liveness, policy) => {
-                remove(tree, root, &clients, Some(lock))?;
+                remove(tree, root, &clients, lock)?;
                 Ok(owner)
             }
             occupant => Err(occupant.complaint(root).into()),
@@ -169,10 +162,10 @@ fn may_go(liveness: Liveness, policy: LeftOverPolicy) -> bool {
     }
 }
 
-impl<H, L> TestDirectory<H, L> {
+impl<H> TestDirectory<H> {
     /// Claims `clients` in `root`, or in a directory of our own in it.
     pub fn claim(
-        tree: &mut impl Tree<Handle = H, Lock = L>,
+        tree: &mut impl Tree<Handle = H>,
         root: Directory<H>,
         beside: Beside,
     ) -> Tried<Self> {
@@ -187,16 +180,16 @@ impl<H, L> TestDirectory<H, L> {
         }
     }
 
-    fn new(root: Directory<H>, marked: Marked<H, L>, under_test: Option<UnderTest<H>>) -> Self {
+    fn new(root: Directory<H>, marked: Marked<H>, under_test: Option<UnderTest<H>>) -> Self {
         Self {
             root,
             clients: marked.clients,
-            lock: Some(marked.lock),
+            lock: marked.lock,
             under_test,
         }
     }
 
-    fn claim_beside(tree: &mut impl Tree<Handle = H, Lock = L>, root: Directory<H>) -> Tried<Self> {
+    fn claim_beside(tree: &mut impl Tree<Handle = H>, root: Directory<H>) -> Tried<Self> {
         let made = tree.make_directory(&root, BESIDE)?;
         let has_made = made.is_some();
         let own = match made {
@@ -240,20 +233,25 @@ impl<H, L> TestDirectory<H, L> {
 
     /// Says in the marker that the run is over and its trees were kept. That needs no room:
     /// loads fill disks.
-    pub fn give_up(&mut self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
+    pub fn give_up(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         let marker = Marker {
             is_given_up: true,
             ..Marker::default()
         };
         tree.rewrite_marker(&self.clients, MARKER, &marker)?;
-        self.lock = None;
+        self.lock = MarkerLock::default();
         Ok(())
     }
 
     /// Removes what was claimed with all that is in it, and nothing that may have come to be
     /// called so since; and what claiming it made.
-    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H, Lock = L>) -> Tried<()> {
-        remove(tree, &self.root, &self.clients, self.lock.take())?;
+    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+        remove(
+            tree,
+            &self.root,
+            &self.clients,
+            std::mem::take(&mut self.lock),
+        )?;
         match &self.under_test {
             Some(under_test) if under_test.has_made => {
                 tree.remove_directory(&under_test.root, BESIDE, false)
@@ -275,7 +273,7 @@ fn remove<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
     clients: &DirectoryOf<T>,
-    lock: Option<T::Lock>,
+    lock: MarkerLock,
 ) -> Tried<()> {
     // The marker goes last: what an interruption leaves is still known as ours.
     if let Err(refused) = tree.empty_but(clients, MARKER) {

@@ -5,6 +5,7 @@
 use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, Marker, Owner};
 use crate::error::RunError;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// Permissions of the directories that a run makes for itself. Its own user alone works in them,
@@ -90,8 +91,6 @@ impl From<Refused> for RunError {
 pub(crate) trait Tree {
     /// An open descriptor, or a file handle.
     type Handle;
-    /// Keeps a marker locked until it is dropped, where there are locks.
-    type Lock;
     /// What a listing says of an entry.
     type Entry: Copy;
 
@@ -114,14 +113,10 @@ pub(crate) trait Tree {
         at: &DirectoryOf<Self>,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<Option<Self::Lock>>;
+    ) -> Tried<Option<MarkerLock>>;
 
     /// Reads a marker and locks it; `None` if what is there, or is not there, cannot be one.
-    fn read_marker(
-        &mut self,
-        at: &DirectoryOf<Self>,
-        name: &str,
-    ) -> Tried<Option<FoundMarker<Self::Lock>>>;
+    fn read_marker(&mut self, at: &DirectoryOf<Self>, name: &str) -> Tried<Option<FoundMarker>>;
 
     /// Writes another text over that of a marker, in place: that needs no room.
     fn rewrite_marker(
@@ -137,7 +132,7 @@ pub(crate) trait Tree {
         at: &DirectoryOf<Self>,
         from: &str,
         to: &str,
-        lock: &Self::Lock,
+        lock: &MarkerLock,
     ) -> Tried<bool>;
 
     /// Removes a file or a link.
@@ -199,18 +194,22 @@ pub(crate) enum Found<H> {
     Other,
 }
 
+/// Keeps a marker locked until it is dropped; holds nothing where there are no locks.
+#[derive(Debug, Default)]
+pub(crate) struct MarkerLock(pub Option<OwnedFd>);
+
 /// A marker that was there.
 #[derive(Debug)]
-pub(crate) struct FoundMarker<L> {
+pub(crate) struct FoundMarker {
     /// What it says.
     pub text: String,
     /// Whether it is locked.
     pub holder: LockHolder,
     /// The lock, if this process has it.
-    pub lock: L,
+    pub lock: MarkerLock,
 }
 
-impl<L> FoundMarker<L> {
+impl FoundMarker {
     /// The owner of the directory at `path`; `None` if it is not a marker of ours. A run that has
     /// just made its marker, and not written it yet, is known by its lock alone.
     pub fn owner(&self, path: &str) -> Option<Owner> {

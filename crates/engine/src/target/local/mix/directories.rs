@@ -15,7 +15,7 @@ use rustix::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// A file set in a directory of this host.
-pub(super) type Claim = SetDirectory<OwnedFd, OwnedFd>;
+pub(super) type Claim = SetDirectory<OwnedFd>;
 
 /// The directories under test.
 pub(super) struct Directories {

@@ -36,7 +36,7 @@ const STATX_DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 #[derive(Debug)]
 pub struct LocalSite {
     directory: PathBuf,
-    claim: TestDirectory<OwnedFd, OwnedFd>,
+    claim: TestDirectory<OwnedFd>,
     /// The file system that it is on.
     device: u64,
     options: LocalOptions,
@@ -151,7 +151,7 @@ impl LocalSite {
             .map_err(|errno| refused(&self.directory, errno, "looking at it"))?
             .st_dev;
         let path = || self.directory.to_string_lossy().into_owned();
-        if let Some(marker) = self.claim.lock.as_ref().filter(|_| self.options.xattr) {
+        if let Some(marker) = self.claim.lock.0.as_ref().filter(|_| self.options.xattr) {
             let probed = dos_attributes::probe(marker);
             probed.map_err(|errno| ClaimError::NoAttributes {
                 path: path(),

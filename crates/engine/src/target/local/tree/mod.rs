@@ -11,8 +11,8 @@ use crate::error::RunError;
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
-    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, Name, RefusalKind, Refused, Step,
-    Tree, Tried,
+    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind,
+    Refused, Step, Tree, Tried,
 };
 use deletion::NotRemoved;
 use listing::{Listing, is_dot};
@@ -170,7 +170,7 @@ fn make_marker(
     directory: &OwnedFd,
     name: &str,
     marker: &Marker<'_>,
-) -> Result<Option<OwnedFd>, Errno> {
+) -> Result<Option<MarkerLock>, Errno> {
     let flags = MARKER_FLAGS | OFlags::CREATE | OFlags::EXCL;
     let mode = Mode::from_raw_mode(FILE_MODE);
     let file = match rustix::fs::openat(directory, name, flags, mode) {
@@ -183,10 +183,10 @@ fn make_marker(
     }
     write(&file, &marker.text(holder == LockHolder::Us))?;
     // Where nothing is locked, another run may have taken it for one that was cut off.
-    Ok(is_at(directory, &file, name)?.then_some(file))
+    Ok(is_at(directory, &file, name)?.then_some(MarkerLock(Some(file))))
 }
 
-fn read_marker(directory: &OwnedFd, name: &str) -> Result<Option<FoundMarker<OwnedFd>>, Errno> {
+fn read_marker(directory: &OwnedFd, name: &str) -> Result<Option<FoundMarker>, Errno> {
     let Some(file) = open_marker(directory, name)? else {
         return Ok(None);
     };
@@ -198,7 +198,7 @@ fn read_marker(directory: &OwnedFd, name: &str) -> Result<Option<FoundMarker<Own
     Ok(Some(FoundMarker {
         text: String::from_utf8_lossy(&text).into_owned(),
         holder,
-        lock: file,
+        lock: MarkerLock(Some(file)),
     }))
 }
 
@@ -218,7 +218,6 @@ fn device_of(directory: &LocalDirectory) -> Tried<u64> {
 
 impl Tree for LocalTree {
     type Handle = OwnedFd;
-    type Lock = OwnedFd;
     type Entry = FileType;
 
     fn make_directory(
@@ -259,15 +258,11 @@ impl Tree for LocalTree {
         at: &LocalDirectory,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<Option<OwnedFd>> {
+    ) -> Tried<Option<MarkerLock>> {
         make_marker(&at.handle, name, marker).map_err(at.failed(Step::MakeMarker))
     }
 
-    fn read_marker(
-        &mut self,
-        at: &LocalDirectory,
-        name: &str,
-    ) -> Tried<Option<FoundMarker<OwnedFd>>> {
+    fn read_marker(&mut self, at: &LocalDirectory, name: &str) -> Tried<Option<FoundMarker>> {
         read_marker(&at.handle, name).map_err(at.failed(Step::ReadMarker))
     }
 
@@ -287,10 +282,14 @@ impl Tree for LocalTree {
         at: &LocalDirectory,
         from: &str,
         to: &str,
-        lock: &OwnedFd,
+        lock: &MarkerLock,
     ) -> Tried<bool> {
         rustix::fs::renameat(&at.handle, from, &at.handle, to)
-            .and_then(|()| is_at(&at.handle, lock, to))
+            .and_then(|()| {
+                lock.0
+                    .as_ref()
+                    .map_or(Ok(true), |file| is_at(&at.handle, file, to))
+            })
             .map_err(at.failed(Step::ReplaceMarker))
     }
 

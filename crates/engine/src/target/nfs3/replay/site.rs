@@ -39,7 +39,7 @@ pub struct Nfs3Site {
     lock_manager: Option<Dial>,
     credentials: Credentials,
     options: Nfs3Options,
-    claim: TestDirectory<Handle, ()>,
+    claim: TestDirectory<Handle>,
     transfers: Transfers,
     target: Target,
     /// Ends what is still being prepared.

@@ -23,8 +23,8 @@ use crate::target::nfs3::session::{failed, without_results};
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
-    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, Name, RefusalKind, Refused, Step,
-    Tree, Tried,
+    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind,
+    Refused, Step, Tree, Tried,
 };
 use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::create::CreateHow;
@@ -206,7 +206,6 @@ impl NfsDirectory {
 
 impl Tree for NfsTree<'_> {
     type Handle = Handle;
-    type Lock = ();
     type Entry = Object;
 
     fn make_directory(&mut self, parent: &NfsDirectory, name: &str) -> Tried<Option<NfsDirectory>> {
@@ -237,19 +236,20 @@ impl Tree for NfsTree<'_> {
         at: &NfsDirectory,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<Option<()>> {
+    ) -> Tried<Option<MarkerLock>> {
         let text = marker.text(false);
-        unless_there(self.nfs.make_text(&at.handle, name.as_bytes(), &text))
-            .map_err(at.failed_with(Step::MakeMarker, name))
+        let made = unless_there(self.nfs.make_text(&at.handle, name.as_bytes(), &text));
+        let made = made.map_err(at.failed_with(Step::MakeMarker, name))?;
+        Ok(made.map(|()| MarkerLock::default()))
     }
 
-    fn read_marker(&mut self, at: &NfsDirectory, name: &str) -> Tried<Option<FoundMarker<()>>> {
+    fn read_marker(&mut self, at: &NfsDirectory, name: &str) -> Tried<Option<FoundMarker>> {
         let text = self.nfs.marker_text(&at.handle, name.as_bytes());
         let text = text.map_err(at.failed_with(Step::ReadMarker, name))?;
         Ok(text.map(|text| FoundMarker {
             text,
             holder: LockHolder::None,
-            lock: (),
+            lock: MarkerLock::default(),
         }))
     }
 
@@ -260,7 +260,13 @@ impl Tree for NfsTree<'_> {
             .map_err(at.failed_with(Step::RewriteMarker, name))
     }
 
-    fn replace_marker(&mut self, at: &NfsDirectory, from: &str, to: &str, (): &()) -> Tried<bool> {
+    fn replace_marker(
+        &mut self,
+        at: &NfsDirectory,
+        from: &str,
+        to: &str,
+        _: &MarkerLock,
+    ) -> Tried<bool> {
         let (old, new) = (
             named(&at.handle, from.as_bytes()),
             named(&at.handle, to.as_bytes()),

@@ -75,7 +75,7 @@ pub struct FileSet {
 }
 
 /// A set's directory on a server.
-pub(super) type ClaimedSet = SetDirectory<Handle, ()>;
+pub(super) type ClaimedSet = SetDirectory<Handle>;
 
 /// The directories that this process has claimed.
 #[derive(Debug, Default)]
