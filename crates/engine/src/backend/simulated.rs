@@ -8,78 +8,33 @@ use crate::backend::null::completion;
 use crate::backend::{Backend, BackendError};
 use filestone_model::completions::Completions;
 use filestone_model::operation::{Operation, Ticket};
-use filestone_model::random::{Generator, Purpose, exponential, stream};
+use filestone_model::queueing::{ServerAtWork, SimulatedServer};
+use filestone_model::random::{Purpose, stream};
 use filestone_model::time::Moment;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How long the simulated server works on one operation.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ServiceTime {
-    /// Always as long, in nanoseconds.
-    Fixed(u64),
-    /// Exponentially distributed with this mean, in nanoseconds.
-    Exponential(f64),
-}
-
-/// What the simulated server is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SimulatedServer {
-    /// How long it works on one operation.
-    pub service_time: ServiceTime,
-    /// How many operations it works on at once; `None` for any number.
-    pub servers: Option<usize>,
-    /// When it does nothing: from, to.
-    pub frozen: Option<(Moment, Moment)>,
-    /// Where random service times come from.
-    pub seed: u64,
-}
-
 /// Runs operations against a [`SimulatedServer`] in virtual time.
 #[derive(Debug)]
 pub struct Simulated {
-    server: SimulatedServer,
+    server: ServerAtWork,
     now: Moment,
-    /// When each of the server's hands comes free.
-    hands: BinaryHeap<Reverse<Moment>>,
     /// Operations by when they will be done; the number keeps ties in order.
     in_flight: BinaryHeap<Reverse<(Moment, u64)>>,
     tickets: Vec<(Ticket, Moment)>,
     free: Vec<usize>,
-    generator: Generator,
 }
 
 impl Simulated {
-    /// A simulation that starts at the epoch.
-    pub fn new(server: SimulatedServer) -> Self {
-        let hands = (0..server.servers.unwrap_or(0))
-            .map(|_| Reverse(Moment::ZERO))
-            .collect();
+    /// A simulation that starts at the epoch; random service times come from `seed`.
+    pub fn new(server: SimulatedServer, seed: u64) -> Self {
+        let generator = stream(seed, Purpose::Workload, u64::MAX);
         Self {
-            generator: stream(server.seed, Purpose::Workload, u64::MAX),
-            server,
+            server: ServerAtWork::new(server, generator),
             now: Moment::ZERO,
-            hands,
             in_flight: BinaryHeap::new(),
             tickets: Vec::new(),
             free: Vec::new(),
-        }
-    }
-
-    fn service_nanos(&mut self) -> u64 {
-        match self.server.service_time {
-            ServiceTime::Fixed(nanos) => nanos,
-            ServiceTime::Exponential(mean) => exponential(&mut self.generator, mean).round() as u64,
-        }
-    }
-
-    /// When an operation that begins at `start` ends: work stops while frozen.
-    fn end_of(&self, start: Moment, nanos: u64) -> Moment {
-        let end = start.after_nanos(nanos);
-        match self.server.frozen {
-            Some((from, to)) if start >= from && start < to => to.after_nanos(nanos),
-            Some((from, to)) if start < from && end > from => end.after_nanos(to.nanos_since(from)),
-            _ => end,
         }
     }
 }
@@ -94,15 +49,8 @@ impl Backend for Simulated {
     }
 
     fn submit(&mut self, ticket: Ticket, _operation: Operation, now: Moment) {
-        let nanos = self.service_nanos();
-        let begin = match self.hands.pop() {
-            Some(Reverse(free_at)) => now.max(free_at),
-            None => now,
-        };
-        let end = self.end_of(begin, nanos);
-        if self.server.servers.is_some() {
-            self.hands.push(Reverse(end));
-        }
+        let end = self.server.end_of(now.nanos(), self.in_flight.len());
+        let end = Moment::from_nanos(end);
         let place = self.free.pop().unwrap_or(self.tickets.len());
         if place == self.tickets.len() {
             self.tickets.push((ticket, now));

@@ -3,7 +3,7 @@
 
 #![allow(clippy::vec_box)] // workers hand over boxes, so that nothing is copied
 
-use filestone_engine::backend::simulated::{ServiceTime, Simulated, SimulatedServer};
+use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError};
 use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
 use filestone_model::completions::Completions;
@@ -12,6 +12,7 @@ use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target,
 use filestone_model::measure::{Assembly, IntervalBuffer, RunRecord};
 use filestone_model::operation::{OpKind, Operation, Outcome, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
+use filestone_model::queueing::{Service, SimulatedServer, Stall};
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Probe};
 use proptest::prelude::*;
@@ -137,28 +138,27 @@ fn plans() -> impl Strategy<Value = Plan> {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let service_time = prop_oneof![
-        (MS / 2..80 * MS).prop_map(ServiceTime::Fixed),
-        (0.5e6..20e6_f64).prop_map(ServiceTime::Exponential),
+    let service = prop_oneof![
+        (MS / 2..80 * MS).prop_map(|ns| Service::Fixed { ns }),
+        (0.5e6..20e6_f64).prop_map(|mean_ns| Service::Exponential { mean_ns }),
     ];
-    let frozen = prop::option::of((0..500 * MS, 1..800 * MS));
+    let stall =
+        (0..500 * MS, 1..800 * MS).prop_map(|(start_ns, lasts_ns)| Stall { start_ns, lasts_ns });
     (
         plans(),
-        service_time,
-        prop::option::of(1_usize..4),
-        frozen,
+        service,
+        prop::option::of(1_u32..4),
+        prop::option::of(stall),
         2_u64..50,
         prop::collection::vec(any::<bool>(), 1..6),
         prop::collection::vec(0_usize..3, 1..40),
     )
         .prop_map(
-            |(plan, service_time, servers, frozen, one_in, has_spare, order)| Case {
+            |(plan, service, servers, stall, one_in, has_spare, order)| Case {
                 server: SimulatedServer {
-                    service_time,
                     servers,
-                    frozen: frozen
-                        .map(|(at, len)| (Moment::from_nanos(at), Moment::from_nanos(at + len))),
-                    seed: plan.seed,
+                    stalls: stall.into_iter().collect(),
+                    ..SimulatedServer::new(1, service)
                 },
                 plan,
                 one_in,
@@ -192,7 +192,7 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
                 has_spare: case.has_spare.iter().copied().collect(),
             };
             let backend = Unreliable {
-                server: Simulated::new(case.server.clone()),
+                server: Simulated::new(case.server.clone(), case.plan.seed),
                 one_in: case.one_in,
                 ended: u64::from(worker),
             };

@@ -2,13 +2,14 @@
 //! after the end, and what is in flight is not waited for too long.
 
 use crate::support::{Nulls, SECOND, plan, server};
-use filestone_engine::backend::simulated::{ServiceTime, Simulated};
+use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError};
 use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buffer};
 use filestone_model::completions::Completions;
 use filestone_model::measure::{IntervalBuffer, Ledger};
 use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
+use filestone_model::queueing::{Service, Stall};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -64,7 +65,7 @@ fn interrupted(plan: &Plan, backend: impl Backend) -> (WorkerEnd, Ledger, Moment
 #[test]
 fn a_closed_loop_begins_nothing_after_it_was_interrupted() {
     let plan = plan(ArrivalsPlan::Closed, 4, 60);
-    let backend = Simulated::new(server(ServiceTime::Fixed(MS), None));
+    let backend = Simulated::new(server(Service::Fixed { ns: MS }, None), 1);
     let (end, ledger, left) = interrupted(&plan, backend);
     assert!(end.is_interrupted);
     assert!(left <= Moment::from_nanos(SECOND + 3 * MS), "{left:?}");
@@ -75,13 +76,13 @@ fn a_closed_loop_begins_nothing_after_it_was_interrupted() {
 
 #[test]
 fn an_interruption_also_ends_the_drain() {
-    let mut frozen = server(ServiceTime::Fixed(MS), None);
-    frozen.frozen = Some((
-        Moment::from_nanos(SECOND / 2),
-        Moment::from_nanos(1000 * SECOND),
-    ));
+    let mut frozen = server(Service::Fixed { ns: MS }, None);
+    frozen.stalls.push(Stall {
+        start_ns: SECOND / 2,
+        lasts_ns: 1000 * SECOND - SECOND / 2,
+    });
     let plan = plan(ArrivalsPlan::Closed, 4, 1);
-    let (end, ledger, left) = interrupted(&plan, Simulated::new(frozen));
+    let (end, ledger, left) = interrupted(&plan, Simulated::new(frozen, 1));
     assert!(end.is_interrupted);
     assert_eq!(end.window_end, Moment::from_nanos(SECOND));
     assert!(left < Moment::from_nanos(2 * SECOND), "{left:?}");

@@ -5,10 +5,10 @@
 
 use crate::support::{SECOND, plan, run, run_on, server};
 use filestone_engine::backend::null::Null;
-use filestone_engine::backend::simulated::ServiceTime;
 use filestone_engine::clock::Clock;
 use filestone_model::measure::run_record::Phase;
 use filestone_model::plan::ArrivalsPlan;
+use filestone_model::queueing::{Service, SimulatedServer, Stall};
 use filestone_model::time::Moment;
 
 fn millis(nanos: u64) -> String {
@@ -16,12 +16,12 @@ fn millis(nanos: u64) -> String {
 }
 
 /// A server that answers in 100 µs, but does nothing from second 4 to second 5.
-fn freezing() -> filestone_engine::backend::simulated::SimulatedServer {
-    let mut server = server(ServiceTime::Fixed(100_000), None);
-    server.frozen = Some((
-        Moment::from_nanos(4 * SECOND),
-        Moment::from_nanos(5 * SECOND),
-    ));
+fn freezing() -> SimulatedServer {
+    let mut server = server(Service::Fixed { ns: 100_000 }, None);
+    server.stalls.push(Stall {
+        start_ns: 4 * SECOND,
+        lasts_ns: SECOND,
+    });
     server
 }
 
@@ -145,7 +145,12 @@ fn one_server_with_exponential_times_behaves_as_m_m_1() {
         plan.warm_up_ns = SECOND;
         let totals = run(
             &plan,
-            server(ServiceTime::Exponential(mean_service), Some(1)),
+            server(
+                Service::Exponential {
+                    mean_ns: mean_service,
+                },
+                Some(1),
+            ),
         )
         .totals;
         let expected = mean_service / (1.0 - utilisation);
@@ -169,7 +174,7 @@ fn littles_law_holds() {
     // 1 ms for any number at once achieve 8000 per second.
     let totals = run(
         &plan(ArrivalsPlan::Closed, 8, 10),
-        server(ServiceTime::Fixed(1_000_000), None),
+        server(Service::Fixed { ns: 1_000_000 }, None),
     )
     .totals;
     let in_flight = totals.achieved_load_ops_per_s * totals.response_time_ns.mean / 1e9;
@@ -187,7 +192,7 @@ fn a_hard_ceiling_is_where_achieved_leaves_offered() {
         };
         let totals = run(
             &plan(open, 100_000, 10),
-            server(ServiceTime::Fixed(100_000), Some(1)),
+            server(Service::Fixed { ns: 100_000 }, Some(1)),
         )
         .totals;
         table += &format!(
@@ -208,7 +213,7 @@ fn with_a_limit_of_slots_what_could_not_start_is_counted() {
     };
     let totals = run(
         &plan(open, 4, 10),
-        server(ServiceTime::Fixed(100_000), Some(1)),
+        server(Service::Fixed { ns: 100_000 }, Some(1)),
     )
     .totals;
     assert_eq!(totals.ledger.scheduled, 200_000);
@@ -236,7 +241,7 @@ fn a_count_ends_a_run_exactly() {
     let mut plan = plan(ArrivalsPlan::Closed, 4, 1);
     plan.duration_ns = None;
     plan.count = Some(1001);
-    let run = run(&plan, server(ServiceTime::Fixed(1_000_000), None));
+    let run = run(&plan, server(Service::Fixed { ns: 1_000_000 }, None));
     assert_eq!(run.totals.ledger.ok, 1001);
     assert_eq!(run.end.window_end, Moment::from_nanos(251_000_000));
 }
@@ -253,7 +258,7 @@ fn an_operation_belongs_to_the_window_in_which_it_was_due() {
     plan.warm_up_ns = 1_000_500_000;
     for (window_ns, left_over) in [(2_000_500_000, 1), (2_000_400_000, 0)] {
         plan.duration_ns = Some(window_ns);
-        let totals = run(&plan, server(ServiceTime::Fixed(1_000_000), None)).totals;
+        let totals = run(&plan, server(Service::Fixed { ns: 1_000_000 }, None)).totals;
         assert_eq!((totals.ledger.scheduled, totals.ledger.ok), (2000, 2000));
         assert_eq!(totals.left_over(window_ns), left_over);
         let ended = totals.achieved_load_ops_per_s * window_ns as f64 / 1e9;
@@ -262,7 +267,7 @@ fn an_operation_belongs_to_the_window_in_which_it_was_due() {
     // Without a warm-up nothing is in flight when the window opens, but one is when it closes.
     plan.warm_up_ns = 0;
     plan.duration_ns = Some(2_000_500_000);
-    let totals = run(&plan, server(ServiceTime::Fixed(1_000_000), None)).totals;
+    let totals = run(&plan, server(Service::Fixed { ns: 1_000_000 }, None)).totals;
     assert_eq!(totals.ledger.ok, 2001);
     assert_eq!(totals.left_over(2_000_500_000), -1);
 }
@@ -276,7 +281,7 @@ fn the_end_of_the_window_ends_an_interval() {
     };
     let mut plan = plan(open, 8, 0);
     plan.duration_ns = Some(2_500_000_000);
-    let run = run(&plan, server(ServiceTime::Fixed(250_000_000), None));
+    let run = run(&plan, server(Service::Fixed { ns: 250_000_000 }, None));
     let rows: Vec<_> = run
         .intervals
         .iter()
@@ -327,6 +332,6 @@ fn what_was_in_flight_when_the_window_opened_is_achieved_in_it() {
     // warm-up.
     let mut plan = plan(ArrivalsPlan::Closed, 8, 2);
     plan.warm_up_ns = SECOND;
-    let totals = run(&plan, server(ServiceTime::Fixed(600_000_000), None)).totals;
+    let totals = run(&plan, server(Service::Fixed { ns: 600_000_000 }, None)).totals;
     assert_eq!(totals.achieved_load_ops_per_s, 8.0 * 4.0 / 2.0);
 }

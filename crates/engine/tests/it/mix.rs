@@ -3,7 +3,7 @@
 
 use crate::support::live::{checked, serve};
 use crate::support::mixes::{ALL_22, mix};
-use filestone_engine::backend::simulated::{ServiceTime, Simulated};
+use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError};
 use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
 use filestone_model::completions::Completions;
@@ -11,6 +11,7 @@ use filestone_model::file_set::{ChangingDirectories, ClientSet};
 use filestone_model::measure::{IntervalBuffer, Role, RunRecord};
 use filestone_model::operation::{DirectoryCursor, OpKind, Operation, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
+use filestone_model::queueing::Service;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
 use std::collections::BTreeMap;
@@ -176,12 +177,12 @@ fn imagined(clients: u32) -> (Arc<FileTable>, Vec<ClientSet>) {
 }
 
 /// How often each operation was asked, per client, companions included.
-fn asked(plan: &Plan, service_time: ServiceTime) -> BTreeMap<(u32, String), u32> {
+fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
     let (table, sets) = imagined(plan.clients);
     let mut multiset = BTreeMap::new();
     for worker in 0..plan.workers {
         let mut recording = Recording {
-            server: Simulated::new(crate::support::server(service_time, Some(3))),
+            server: Simulated::new(crate::support::server(service, Some(3)), 1),
             worker,
             workers: plan.workers,
             asked: vec![],
@@ -215,11 +216,16 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
     let mut plan = mix(ALL_22, OPEN, 16_000);
     plan.clients = 8;
     // Of random arrivals, the seed says how many each client has.
-    let at_random = asked(&plan, ServiceTime::Fixed(MS / 10));
+    let at_random = asked(&plan, Service::Fixed { ns: MS / 10 });
     assert_eq!(at_random.values().sum::<u32>() / 16_000, 1);
     plan.workers = 2;
     assert!(
-        asked(&plan, ServiceTime::Exponential(0.2 * MS as f64)) == at_random,
+        asked(
+            &plan,
+            Service::Exponential {
+                mean_ns: 0.2 * MS as f64
+            }
+        ) == at_random,
         "two workers, a slower server, random arrivals"
     );
     plan.workers = 1;
@@ -227,20 +233,25 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
         offered_load_ops_per_s: 8000.0,
     };
     plan.arrivals = constant;
-    let one_worker = asked(&plan, ServiceTime::Fixed(MS / 10));
+    let one_worker = asked(&plan, Service::Fixed { ns: MS / 10 });
     assert_eq!(one_worker.values().sum::<u32>() / 16_000, 1);
     plan.workers = 2;
     assert!(
-        asked(&plan, ServiceTime::Fixed(MS / 10)) == one_worker,
+        asked(&plan, Service::Fixed { ns: MS / 10 }) == one_worker,
         "two workers"
     );
     assert!(
-        asked(&plan, ServiceTime::Exponential(0.2 * MS as f64)) == one_worker,
+        asked(
+            &plan,
+            Service::Exponential {
+                mean_ns: 0.2 * MS as f64
+            }
+        ) == one_worker,
         "a slower server that answers out of order"
     );
     plan.arrivals = ArrivalsPlan::Closed;
     assert!(
-        asked(&plan, ServiceTime::Fixed(MS)) == one_worker,
+        asked(&plan, Service::Fixed { ns: MS }) == one_worker,
         "a closed loop"
     );
     // The same client, alone.
@@ -251,12 +262,12 @@ fn the_same_seed_asks_the_same_multiset_of_operations() {
     let mut alone = one_worker.clone();
     alone.retain(|(client, _), _| *client == 0);
     assert!(
-        asked(&plan, ServiceTime::Fixed(MS / 10)) == alone,
+        asked(&plan, Service::Fixed { ns: MS / 10 }) == alone,
         "one client"
     );
     plan.seed += 1;
     assert!(
-        asked(&plan, ServiceTime::Fixed(MS / 10)) != alone,
+        asked(&plan, Service::Fixed { ns: MS / 10 }) != alone,
         "another seed"
     );
 }

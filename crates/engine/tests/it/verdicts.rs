@@ -2,7 +2,6 @@
 //! time, judged as every run is.
 
 use crate::support::{SECOND, plan, run, server};
-use filestone_engine::backend::simulated::{ServiceTime, SimulatedServer};
 use filestone_model::measure::Caveat;
 use filestone_model::measure::Shortfall;
 use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target, Tool};
@@ -10,7 +9,7 @@ use filestone_model::measure::verdict::caveats::find;
 use filestone_model::measure::verdict::{Subject, Verdict, checks};
 use filestone_model::measure::{RunRecord, run_record};
 use filestone_model::plan::{ArrivalsPlan, Plan};
-use filestone_model::time::Moment;
+use filestone_model::queueing::{Service, SimulatedServer, Stall};
 
 /// The record of a run against a server on another host.
 fn record(plan: Plan, server: SimulatedServer) -> RunRecord {
@@ -67,7 +66,7 @@ const fn constant(offered_load_ops_per_s: f64) -> ArrivalsPlan {
 #[test]
 fn a_healthy_run_has_no_caveat_and_no_failed_check() {
     // Half a millisecond in the mean, as a server on another host takes.
-    let half = || server(ServiceTime::Exponential(500_000.0), None);
+    let half = || server(Service::Exponential { mean_ns: 500_000.0 }, None);
     let mut warmed = plan(poisson(1000.0), 1024, 10);
     warmed.warm_up_ns = SECOND;
     for plan in [
@@ -90,7 +89,7 @@ fn a_server_that_is_offered_twice_of_what_it_can_is_named() {
     // One operation at a time, of a millisecond each: 1,000 of 2,000 per second.
     let mut plan = plan(constant(2000.0), 64, 10);
     plan.warm_up_ns = SECOND;
-    let record = record(plan, server(ServiceTime::Fixed(1_000_000), Some(1)));
+    let record = record(plan, server(Service::Fixed { ns: 1_000_000 }, Some(1)));
     let caveats = find(&record);
     let below = caveats.iter().find_map(|caveat| match caveat {
         Caveat::AchievedBelowOffered {
@@ -108,14 +107,14 @@ fn what_ends_after_a_window_without_a_warm_up_is_no_shortfall() {
     // 950 of 1,000 end in the second in which they are due, since each takes 50 ms.
     for arrivals in [constant(1000.0), poisson(1000.0)] {
         let plan = plan(arrivals, 1024, 1);
-        let record = record(plan, server(ServiceTime::Fixed(50_000_000), None));
+        let record = record(plan, server(Service::Fixed { ns: 50_000_000 }, None));
         let below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
         let caveats = find(&record);
         assert!(!caveats.iter().any(below), "{arrivals:?}: {caveats:?}");
     }
     // A twentieth more than the server can do is found without a warm-up, too.
     let plan = plan(constant(1050.0), 2000, 10);
-    let record = record(plan, server(ServiceTime::Fixed(1_000_000), Some(1)));
+    let record = record(plan, server(Service::Fixed { ns: 1_000_000 }, Some(1)));
     let below = |caveat: &Caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. });
     assert!(find(&record).iter().any(below), "{:?}", checks(&record));
 }
@@ -123,8 +122,11 @@ fn what_ends_after_a_window_without_a_warm_up_is_no_shortfall() {
 #[test]
 fn what_a_warm_up_left_over_is_named() {
     // It does nothing for the second of the warm-up, and then all that was due in it at once.
-    let mut frozen = server(ServiceTime::Fixed(100_000), None);
-    frozen.frozen = Some((Moment::ZERO, Moment::from_nanos(SECOND)));
+    let mut frozen = server(Service::Fixed { ns: 100_000 }, None);
+    frozen.stalls.push(Stall {
+        start_ns: 0,
+        lasts_ns: SECOND,
+    });
     let mut plan = plan(constant(1000.0), 2000, 10);
     plan.warm_up_ns = SECOND;
     let record = record(plan, frozen);
@@ -144,7 +146,7 @@ fn what_a_warm_up_left_over_is_named() {
 fn a_run_of_a_hundred_operations_does_not_tell_a_load() {
     let mut plan = plan(poisson(1000.0), 1024, 10);
     (plan.duration_ns, plan.count) = (None, Some(100));
-    let mut record = record(plan, server(ServiceTime::Fixed(500_000), None));
+    let mut record = record(plan, server(Service::Fixed { ns: 500_000 }, None));
     // So long did a hundred random arrivals take: a tenth more than on average.
     record.window_ns = 110_000_000;
     record.totals.achieved_load_ops_per_s = 100.0 / 0.11;

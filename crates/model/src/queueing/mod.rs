@@ -8,10 +8,10 @@
 
 mod deterministic;
 mod markov;
+mod server;
 mod simulated;
 
 pub use deterministic::DeterministicServers;
 pub use markov::MarkovServers;
-pub use simulated::{
-    Memory, Service, SimulatedArrivals, SimulatedEnd, SimulatedRun, SimulatedServer, Stall,
-};
+pub use server::{Memory, ServerAtWork, Service, SimulatedServer, Stall};
+pub use simulated::{SimulatedArrivals, SimulatedEnd, SimulatedRun};

@@ -1,10 +1,11 @@
-//! A server in virtual time, and a steered run against it.
+//! A steered run against a server in virtual time.
 //!
 //! The run behaves as an open loop of the engine does. Operations are due whatever the
 //! server does; what finds no free slot waits, and its response time counts from when it
 //! was due; what is due and has not started when the load changes is skipped. Each interval
 //! becomes an [`IntervalRecord`] with one measured kind.
 
+use super::server::{ServerAtWork, SimulatedServer};
 use crate::measure::distribution::{Digits, Distribution};
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
@@ -14,78 +15,6 @@ use crate::random::{Generator, Purpose, exponential, stream};
 use crate::steering::{Direction, Observed, Steering};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// How long an operation is served.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Service {
-    /// Exponentially distributed.
-    Exponential {
-        /// Mean, in nanoseconds.
-        mean_ns: f64,
-    },
-    /// Always the same.
-    Fixed {
-        /// In nanoseconds.
-        ns: u64,
-    },
-}
-
-/// A server that an overload slows down for a while.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Memory {
-    /// Operations in flight that are an overload.
-    pub in_flight: usize,
-    /// By what the service time is multiplied then.
-    pub factor: f64,
-    /// For how long, after the overload.
-    pub lasts_ns: u64,
-}
-
-/// A time in which nothing is served; what is being served goes on afterwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stall {
-    /// When it begins.
-    pub start_ns: u64,
-    /// How long it lasts.
-    pub lasts_ns: u64,
-}
-
-/// A server with one queue, served in the order of arrival.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SimulatedServer {
-    /// How many operations are served at once.
-    pub servers: u32,
-    /// How long each of them is.
-    pub service: Service,
-    /// Added to every service time, as a long line adds it: it occupies a slot, no server.
-    pub delay_ns: u64,
-    /// Whether an overload leaves a trace.
-    pub memory: Option<Memory>,
-    /// When it stands still, in order.
-    pub stalls: Vec<Stall>,
-}
-
-impl SimulatedServer {
-    /// A server without delay, memory and stalls.
-    pub fn new(servers: u32, service: Service) -> Self {
-        Self {
-            servers,
-            service,
-            delay_ns: 0,
-            memory: None,
-            stalls: Vec::new(),
-        }
-    }
-
-    /// The load at which its queue grows without bound, in operations per second.
-    pub fn capacity(&self) -> f64 {
-        let service_ns = match self.service {
-            Service::Exponential { mean_ns } => mean_ns,
-            Service::Fixed { ns } => ns as f64,
-        };
-        f64::from(self.servers) * 1e9 / service_ns
-    }
-}
 
 /// When operations are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -200,12 +129,8 @@ struct Play<'run> {
     /// When the next operation is due, in nanoseconds, not rounded.
     next_due: f64,
     in_flight: BinaryHeap<Reverse<InFlight>>,
-    /// When each server is free.
-    servers: BinaryHeap<Reverse<u64>>,
-    /// Until when the server remembers an overload.
-    slow_until: u64,
+    server: ServerAtWork,
     arrivals: Generator,
-    services: Generator,
     ledger: Ledger,
     response_time: Distribution<u32>,
     service_time: Distribution<u32>,
@@ -218,10 +143,8 @@ impl<'run> Play<'run> {
             load,
             next_due: 0.0,
             in_flight: BinaryHeap::new(),
-            servers: (0..run.server.servers.max(1)).map(|_| Reverse(0)).collect(),
-            slow_until: 0,
+            server: ServerAtWork::new(run.server.clone(), stream(run.seed, Purpose::Workload, 0)),
             arrivals: stream(run.seed, Purpose::Arrivals, 0),
-            services: stream(run.seed, Purpose::Workload, 0),
             ledger: Ledger::default(),
             response_time: Distribution::with_digits(Digits::Three),
             service_time: Distribution::with_digits(Digits::Three),
@@ -283,36 +206,9 @@ impl<'run> Play<'run> {
     fn start_operation(&mut self, sent: u64) {
         let due = self.next_due as u64;
         self.ledger.scheduled += 1;
-        let free = self.servers.pop().map_or(0, |free| free.0);
-        let begins = self.run.server.after_stalls(free.max(sent));
-        let left = self.run.server.past_stalls(begins, self.service(sent));
-        self.servers.push(Reverse(left));
-        self.in_flight.push(Reverse(InFlight {
-            done: left + self.run.server.delay_ns,
-            sent,
-            due,
-        }));
+        let done = self.server.end_of(sent, self.in_flight.len());
+        self.in_flight.push(Reverse(InFlight { done, sent, due }));
         self.draw_due(self.next_due);
-    }
-
-    /// How long the next operation is served.
-    fn service(&mut self, now: u64) -> u64 {
-        let nanos = match self.run.server.service {
-            Service::Exponential { mean_ns } => exponential(&mut self.services, mean_ns),
-            Service::Fixed { ns } => ns as f64,
-        };
-        let Some(memory) = self.run.server.memory else {
-            return nanos.round() as u64;
-        };
-        if self.in_flight.len() >= memory.in_flight {
-            self.slow_until = now.saturating_add(memory.lasts_ns);
-        }
-        let factor = if now < self.slow_until {
-            memory.factor
-        } else {
-            1.0
-        };
-        (nanos * factor).round() as u64
     }
 
     /// The record of the interval that ends now; the next one begins.
@@ -337,31 +233,6 @@ impl<'run> Play<'run> {
             client_cpu_ns: 0,
             kinds: vec![kind],
         }
-    }
-}
-
-impl SimulatedServer {
-    /// The first moment from `begins` on at which something is served.
-    fn after_stalls(&self, begins: u64) -> u64 {
-        self.stalls.iter().fold(begins, |begins, stall| {
-            let over = stall.start_ns.saturating_add(stall.lasts_ns);
-            if (stall.start_ns..over).contains(&begins) {
-                over
-            } else {
-                begins
-            }
-        })
-    }
-
-    /// When a service that begins at `begins` ends.
-    fn past_stalls(&self, begins: u64, nanos: u64) -> u64 {
-        self.stalls.iter().fold(begins + nanos, |ends, stall| {
-            if begins < stall.start_ns && stall.start_ns < ends {
-                ends.saturating_add(stall.lasts_ns)
-            } else {
-                ends
-            }
-        })
     }
 }
 

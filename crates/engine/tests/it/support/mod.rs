@@ -1,12 +1,13 @@
 //! Runs of the real worker loop against a server made of arithmetic.
 
 use filestone_engine::backend::Backend;
-use filestone_engine::backend::simulated::{ServiceTime, Simulated, SimulatedServer};
+use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buffer};
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
 use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::operation::{Completion, OpKind, Operation, Stability};
 use filestone_model::plan::{ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_model::queueing::{Service, SimulatedServer};
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
 use std::cell::RefCell;
@@ -53,12 +54,10 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
     }
 }
 
-pub fn server(service_time: ServiceTime, servers: Option<usize>) -> SimulatedServer {
+pub fn server(service: Service, servers: Option<u32>) -> SimulatedServer {
     SimulatedServer {
-        service_time,
         servers,
-        frozen: None,
-        seed: 1,
+        ..SimulatedServer::new(1, service)
     }
 }
 
@@ -106,7 +105,7 @@ pub struct Run {
 }
 
 pub fn run(plan: &Plan, server: SimulatedServer) -> Run {
-    run_on(plan, Simulated::new(server))
+    run_on(plan, Simulated::new(server, 1))
 }
 
 pub fn run_on(plan: &Plan, backend: impl Backend) -> Run {

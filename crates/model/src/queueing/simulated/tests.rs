@@ -1,5 +1,6 @@
 use super::*;
 use crate::queueing::{DeterministicServers, MarkovServers};
+use crate::queueing::{Memory, Service, Stall};
 
 /// Offers loads one after the other, each for some intervals, and keeps what came of it.
 struct Script {
