@@ -315,10 +315,6 @@ pub fn data_at(pattern: &[u8], offset: u64, len: u32) -> &[u8] {
 }
 
 impl Client for EchoClient {
-    fn supports(&self, operation: &Operation) -> Result<(), Unsupported> {
-        supports(operation.kind())
-    }
-
     fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) {
         self.index = ticket.client;
         let index = ticket.slot as usize;

@@ -43,9 +43,6 @@ pub enum ProtocolError {
 
 /// One simulated client's side of one connection.
 pub trait Client {
-    /// Whether the protocol has this operation. Asked before the clock starts.
-    fn supports(&self, operation: &Operation) -> Result<(), Unsupported>;
-
     /// Takes an operation for a slot that is free, and puts its call into `out`
     /// if the connection is up; else it waits for [`Client::connected`].
     fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output);

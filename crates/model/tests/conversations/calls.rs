@@ -426,35 +426,6 @@ fn a_batch_of_calls_is_one_stretch_of_bytes() {
 }
 
 #[test]
-fn a_datagram_has_a_limit_and_a_stream_has_none() {
-    let read = |len| Operation::Read {
-        file: PATTERNED,
-        offset: 0,
-        len,
-    };
-    let write = |len| Operation::Write {
-        file: PATTERNED,
-        offset: 0,
-        len,
-        stability: Stability::Unstable,
-    };
-    let udp = Talk::new(&Setup::udp(1)).client;
-    let tcp = Talk::new(&Setup::slots(1)).client;
-    for operation in [read(63 << 10), write(63 << 10), Operation::Null] {
-        assert_eq!(udp.supports(&operation), Ok(()));
-    }
-    for operation in [read((63 << 10) + 1), write(1 << 20)] {
-        assert!(
-            udp.supports(&operation)
-                .unwrap_err()
-                .to_string()
-                .contains("64512 bytes")
-        );
-        assert_eq!(tcp.supports(&operation), Ok(()));
-    }
-}
-
-#[test]
 fn a_repeated_call_is_the_same_call_with_an_xid_of_its_own() {
     for setup in [Setup::slots(4), Setup::udp(4)] {
         for (operation, args) in operations() {

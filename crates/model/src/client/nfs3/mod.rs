@@ -15,12 +15,11 @@ pub use calls::Templates;
 pub use verify::Verify;
 
 use crate::client::handles::Handles;
-use crate::client::{Client, Output, ProtocolError, Unsupported};
+use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::operation::{
     Answer, Completion, Failure, OpKind, Operation, Outcome, ReplyFault, Ticket,
 };
-use crate::plan::limits::DATAGRAM_SIZE_MAX;
 use crate::plan::{ReadData, TransportKind};
 use crate::session::rpc::{Retransmission, RpcCall, RpcExchange, RpcOptions, RpcSession};
 use crate::time::Moment;
@@ -136,26 +135,6 @@ impl Nfs3Client {
 }
 
 impl Client for Nfs3Client {
-    fn supports(&self, operation: &Operation) -> Result<(), Unsupported> {
-        procedures::supports(operation.kind())?;
-        match operation.kind() {
-            OpKind::Read | OpKind::Write if self.asked.shared.transport == TransportKind::Udp => {
-                let (Operation::Read { len, .. } | Operation::Write { len, .. }) = *operation
-                else {
-                    return Ok(());
-                };
-                if len > DATAGRAM_SIZE_MAX {
-                    return Err(Unsupported(format!(
-                        "a datagram holds at most {} bytes of file data, not {len}",
-                        DATAGRAM_SIZE_MAX
-                    )));
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
     #[inline]
     fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) {
         let Some(place) = self.asked.operations.get_mut(ticket.slot as usize) else {
