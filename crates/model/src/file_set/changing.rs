@@ -55,6 +55,11 @@ impl Changing {
         Name::Numbered { letter, number }
     }
 
+    /// The same in letters: one, and sixteen hexadecimal digits.
+    pub fn file_name(self, number: u64) -> String {
+        format!("{}{number:016x}", char::from(self.letter()))
+    }
+
     /// The number of a name that was made by [`Changing::name`].
     pub fn number_of(self, name: &[u8]) -> Option<u64> {
         let (letter, digits) = name.split_first()?;
@@ -93,6 +98,9 @@ mod tests {
         let created = Changing::Created;
         assert_eq!(created.number_of(b"f00000000000000ff"), Some(255));
         assert_eq!(created.number_of(b"fffffffffffffffff"), Some(u64::MAX));
+        let name = Changing::Links.file_name(255);
+        assert_eq!(name, "l00000000000000ff");
+        assert_eq!(Changing::Links.number_of(name.as_bytes()), Some(255));
         for name in [
             &b""[..],
             b"f",

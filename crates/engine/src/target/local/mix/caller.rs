@@ -4,7 +4,7 @@
 //!
 //! Names that REMOVE takes away are never data files: they have a directory of their own.
 
-use super::changing::{Names, RENAMED, name};
+use super::changing::{Names, RENAMED};
 use super::fresh::{Fresh, Needed, Unchecked, beyond_first};
 use super::furnish::{self, directory_of};
 use super::place::{FILE, FILE_MODE, Place};
@@ -403,7 +403,7 @@ impl Caller {
         match self.fresh.take_unchecked() {
             Some(Unchecked::Made(number)) => {
                 let directory = self.place.changing(Changing::Created)?;
-                let name = name(Changing::Created, number);
+                let name = Changing::Created.file_name(number);
                 rustix::fs::accessat(directory, name, wanted, AtFlags::empty())?;
                 Ok(done)
             }
@@ -648,7 +648,7 @@ impl Caller {
             _ => AtFlags::empty(),
         };
         let directory = self.place.changing(changing)?;
-        rustix::fs::unlinkat(directory, name(changing, number), flags)
+        rustix::fs::unlinkat(directory, changing.file_name(number), flags)
     }
 
     /// To and fro between two names.
@@ -658,7 +658,7 @@ impl Caller {
             _ => [RENAMED[1], RENAMED[0]],
         };
         let directory = self.place.changing(Changing::Created)?;
-        let [from, to] = [from, to].map(|number| name(Changing::Created, number));
+        let [from, to] = [from, to].map(|number| Changing::Created.file_name(number));
         rustix::fs::renameat(directory, from, directory, to)?;
         self.renamed = 1 - self.renamed;
         Ok(())

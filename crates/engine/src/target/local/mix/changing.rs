@@ -1,6 +1,5 @@
 //! The names of a client that come and go, by number.
 
-use filestone_model::file_set::Changing;
 use std::collections::VecDeque;
 
 /// So many names may be there beyond those that are there at the start; then the oldest goes.
@@ -62,11 +61,6 @@ impl Names {
     }
 }
 
-/// What it is called: the letter and sixteen hexadecimal digits.
-pub(super) fn name(changing: Changing, number: u64) -> String {
-    format!("{}{number:016x}", char::from(changing.letter()))
-}
-
 /// RENAME goes to and fro between these two numbers in `new`, out of the way of all others.
 pub(super) const RENAMED: [u64; 2] = [u64::MAX, u64::MAX - 1];
 
@@ -87,12 +81,5 @@ mod tests {
         assert!(names.is_short() && !names.is_empty());
         assert_eq!(names.take_newest(), Some(1));
         assert_eq!(names.take_newest(), None);
-    }
-
-    #[test]
-    fn names_are_those_of_the_file_set() {
-        let name = name(Changing::Links, 255);
-        assert_eq!(name, "l00000000000000ff");
-        assert_eq!(Changing::Links.number_of(name.as_bytes()), Some(255));
     }
 }

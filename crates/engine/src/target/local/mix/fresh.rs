@@ -6,8 +6,7 @@
 //! LINK, CREATE) are made use of; as many more as a run will need are made before it is measured;
 //! and when these are used up, an operation makes a change of its own, which is counted with it.
 
-use super::changing::name;
-use super::place::Place;
+use super::place::{LINK_TARGET, Place};
 use filestone_model::file_set::{Changing, link_name};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -22,9 +21,6 @@ const SECOND: u64 = 1 << 61;
 const OF_SET: u64 = 1 << 60;
 /// Objects of one client at most.
 pub(super) const OBJECTS_MAX: u64 = 4000;
-
-/// Where symbolic links lead that are made here.
-const LINK_TARGET: &str = "./a-name-that-leads-nowhere";
 
 /// How many of either will be needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -99,7 +95,7 @@ impl Fresh {
         for number in MADE_FROM..MADE_FROM + count {
             let flags = OFlags::CREATE | OFlags::TRUNC | super::place::FILE;
             let directory = place.changing(Changing::Created)?;
-            let name = name(Changing::Created, number);
+            let name = Changing::Created.file_name(number);
             let file = rustix::fs::openat(directory, &name, flags, super::place::FILE_MODE)?;
             // Opening may tell the client what it would have to ask for.
             rustix::fs::fchmod(&file, super::place::FILE_MODE)?;
@@ -157,17 +153,14 @@ impl Fresh {
 /// The name of a symbolic link: made here, or always there.
 fn link(number: u64) -> String {
     match number {
-        MADE_FROM.. => name(Changing::SymbolicLinks, number),
+        MADE_FROM.. => Changing::SymbolicLinks.file_name(number),
         _ => link_name(u32::try_from(number).unwrap_or(u32::MAX)),
     }
 }
 
 fn second_name(number: u64) -> String {
     let of_set = if number < MADE_FROM { OF_SET } else { 0 };
-    name(
-        Changing::SymbolicLinks,
-        MADE_FROM | SECOND | of_set | number,
-    )
+    Changing::SymbolicLinks.file_name(MADE_FROM | SECOND | of_set | number)
 }
 
 /// Whether a name is of what was made here.

@@ -3,9 +3,9 @@
 //! Everything is in the set's own directory, which is known to be ours; and still only names
 //! of the set are touched in it.
 
-use super::changing::{RENAMED, name};
+use super::changing::RENAMED;
 use super::fresh::is_made_here;
-use super::place::{FILE, FILE_MODE, Place, refused};
+use super::place::{FILE, FILE_MODE, LINK_TARGET, Place, refused};
 use crate::control::go_on;
 use crate::error::RunError;
 use crate::target::local::tree::{DIRECTORY, LocalTree};
@@ -133,7 +133,7 @@ fn settle_one(
 /// Makes one name that comes and goes.
 pub(super) fn make(place: &Place, changing: Changing, number: u64) -> Result<(), Errno> {
     let directory = place.changing(changing)?;
-    let name = name(changing, number);
+    let name = changing.file_name(number);
     match changing {
         Changing::Created => {
             let flags = OFlags::CREATE | OFlags::TRUNC | FILE;
@@ -146,13 +146,10 @@ pub(super) fn make(place: &Place, changing: Changing, number: u64) -> Result<(),
     }
 }
 
-/// Where symbolic links lead that come and go: nowhere, and by a long name.
-const LINK_TARGET: &str = "./a-name-that-leads-nowhere";
-
 /// Makes a hard link to data file `file`.
 pub(super) fn link(place: &Place, file: u32, number: u64) -> Result<(), Errno> {
     let (from, to) = (directory_of(place, file)?, place.changing(Changing::Links)?);
-    let name = name(Changing::Links, number);
+    let name = Changing::Links.file_name(number);
     rustix::fs::linkat(from, file_name(file), to, &name, AtFlags::empty())
 }
 

@@ -18,6 +18,9 @@ pub(super) const FILE: OFlags = OFlags::RDWR
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
+/// Where symbolic links lead that come and go: nowhere, and by a long name.
+pub(super) const LINK_TARGET: &str = "./a-name-that-leads-nowhere";
+
 /// A refusal of the operating system, about something in a file set.
 pub(super) fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
     let path = path.to_string_lossy().into_owned();
