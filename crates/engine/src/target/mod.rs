@@ -69,7 +69,9 @@ pub trait Protocol: Send + Sync {
 
     /// Whether its clients have operations of this kind. Asked before anything is sent, and not
     /// of load files, whose lines are lowered to what there is.
-    fn supports(&self, kind: OpKind) -> Result<(), Unsupported>;
+    fn supports(&self, _kind: OpKind) -> Result<(), Unsupported> {
+        Ok(())
+    }
 
     /// Finds the target of a probe or a mix, and prepares what its operations are about.
     fn open<'plan>(

@@ -6,6 +6,33 @@
 
 use crate::operation::{OpKind, Stability};
 
+/// The actions that only NFS loads have, as a pattern: a match that is about the others names
+/// them in one word, and still has no `_` arm.
+#[macro_export]
+macro_rules! only_in_nfs_loads {
+    () => {
+        $crate::load::Action::GetAttr { .. }
+            | $crate::load::Action::SetAttr { .. }
+            | $crate::load::Action::Lookup { .. }
+            | $crate::load::Action::Access { .. }
+            | $crate::load::Action::ReadLink { .. }
+            | $crate::load::Action::Read { .. }
+            | $crate::load::Action::Write { .. }
+            | $crate::load::Action::Create { .. }
+            | $crate::load::Action::Symlink { .. }
+            | $crate::load::Action::Link { .. }
+            | $crate::load::Action::Remove { .. }
+            | $crate::load::Action::ReadDirectoryPlus { .. }
+            | $crate::load::Action::FileSystemStatus
+            | $crate::load::Action::FileSystemInfo
+            | $crate::load::Action::PathConfiguration { .. }
+            | $crate::load::Action::Commit { .. }
+            | $crate::load::Action::Lock4 { .. }
+            | $crate::load::Action::Unlock4 { .. }
+            | $crate::load::Action::Test4 { .. }
+    };
+}
+
 /// What one line asks of a layer. Matches on it have no `_` arm: a new verb
 /// stops the build in every layer until somebody decides what it means there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

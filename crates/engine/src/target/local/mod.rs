@@ -8,9 +8,7 @@ use super::replaying::{Opening, beside};
 use super::{Job, Protocol};
 use crate::control::Context;
 use crate::error::RunError;
-use filestone_model::client::Unsupported;
 use filestone_model::measure::RunRecord;
-use filestone_model::operation::OpKind;
 use filestone_model::plan::{LeftOverPolicy, LocalTarget};
 use mix::run_local;
 use replay::{LocalOptions, LocalSite};
@@ -25,10 +23,6 @@ pub struct Local;
 impl Protocol for Local {
     fn name(&self) -> &str {
         NAME
-    }
-
-    fn supports(&self, _kind: OpKind) -> Result<(), Unsupported> {
-        Ok(())
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {

@@ -7,9 +7,7 @@ use super::{Job, Protocol, TargetError};
 use crate::control::Context;
 use crate::error::RunError;
 use crate::target::nfs3::mount::resolve;
-use filestone_model::client::Unsupported;
 use filestone_model::measure::RunRecord;
-use filestone_model::operation::OpKind;
 use filestone_model::plan::TcpTarget;
 use replay::{TcpOptions, TcpSite};
 use std::net::{SocketAddr, TcpStream};
@@ -27,10 +25,6 @@ pub struct Tbench;
 impl Protocol for Tbench {
     fn name(&self) -> &str {
         NAME
-    }
-
-    fn supports(&self, _kind: OpKind) -> Result<(), Unsupported> {
-        Ok(())
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {

@@ -36,6 +36,7 @@ use crate::replay::layer::{Cancellation, Layer, LayerLost, Reply};
 use answer::{Answer, Refusal, reply};
 use dos_attributes::DosAttributes;
 use filestone_model::load::{Action, Status};
+use filestone_model::only_in_nfs_loads;
 use handles::Handles;
 use locks::NamedLocks;
 use names::Names;
@@ -105,25 +106,7 @@ impl LocalLayer {
             Action::QueryFileInformation { handle, .. } => self.query_file(handle),
             Action::SetFileInformation { handle, .. } => self.set_file(handle),
             Action::QueryFsInformation { .. } => self.query_file_system(),
-            Action::GetAttr { .. }
-            | Action::SetAttr { .. }
-            | Action::Lookup { .. }
-            | Action::Access { .. }
-            | Action::ReadLink { .. }
-            | Action::Read { .. }
-            | Action::Write { .. }
-            | Action::Create { .. }
-            | Action::Symlink { .. }
-            | Action::Link { .. }
-            | Action::Remove { .. }
-            | Action::ReadDirectoryPlus { .. }
-            | Action::FileSystemStatus
-            | Action::FileSystemInfo
-            | Action::PathConfiguration { .. }
-            | Action::Commit { .. }
-            | Action::Lock4 { .. }
-            | Action::Unlock4 { .. }
-            | Action::Test4 { .. } => self.carry_out_by_path(action, data),
+            only_in_nfs_loads!() => self.carry_out_by_path(action, data),
         }
     }
 }

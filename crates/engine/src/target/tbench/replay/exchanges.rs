@@ -1,6 +1,7 @@
 //! Which messages an action of a load has.
 
 use filestone_model::load::{Action, Generation};
+use filestone_model::only_in_nfs_loads;
 use filestone_wire::tbench::{Dialect, Operation, Sizes};
 
 /// From actions to lengths.
@@ -74,26 +75,7 @@ impl Exchanges {
             Action::QueryFileInformation { .. } => Operation::QueryFile,
             Action::SetFileInformation { .. } => Operation::SetFile,
             Action::QueryFsInformation { .. } => Operation::QueryFs,
-            Action::Deltree { .. }
-            | Action::GetAttr { .. }
-            | Action::SetAttr { .. }
-            | Action::Lookup { .. }
-            | Action::Access { .. }
-            | Action::ReadLink { .. }
-            | Action::Read { .. }
-            | Action::Write { .. }
-            | Action::Create { .. }
-            | Action::Symlink { .. }
-            | Action::Link { .. }
-            | Action::Remove { .. }
-            | Action::ReadDirectoryPlus { .. }
-            | Action::FileSystemStatus
-            | Action::FileSystemInfo
-            | Action::PathConfiguration { .. }
-            | Action::Commit { .. }
-            | Action::Lock4 { .. }
-            | Action::Unlock4 { .. }
-            | Action::Test4 { .. } => return None,
+            Action::Deltree { .. } | only_in_nfs_loads!() => return None,
         })
     }
 }
