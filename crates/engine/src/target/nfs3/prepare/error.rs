@@ -1,6 +1,6 @@
 //! Why what a run needs cannot be found or made on the server.
 
-use crate::error::{AreaError, ErrorCategory, RunError};
+use crate::error::{AreaError, ErrorCategory};
 use filestone_model::operation::OpKind;
 use filestone_wire::nfs3::Status;
 
@@ -15,9 +15,9 @@ pub enum PrepareError {
         /// What is asked.
         operation: OpKind,
         /// What it needs.
-        needs: String,
+        needs: &'static str,
         /// What to do.
-        help: String,
+        help: &'static str,
     },
     /// The target of a mix.
     #[error("{path}: a mix works in a directory, and this is a {kind}")]
@@ -66,19 +66,6 @@ pub enum PrepareError {
     },
 }
 
-impl PrepareError {
-    /// An operation that the target is not made for.
-    pub(super) fn wrong_object(operation: OpKind, path: &str, needs: &str, help: &str) -> RunError {
-        PrepareError::WrongObject {
-            path: path.into(),
-            operation,
-            needs: needs.into(),
-            help: help.into(),
-        }
-        .into()
-    }
-}
-
 impl AreaError for PrepareError {
     fn category(&self) -> ErrorCategory {
         ErrorCategory::Usage
@@ -86,7 +73,7 @@ impl AreaError for PrepareError {
 
     fn help(&self) -> Option<String> {
         Some(match self {
-            PrepareError::WrongObject { help, .. } => help.clone(),
+            PrepareError::WrongObject { help, .. } => (*help).into(),
             PrepareError::NotADirectory { .. } => {
                 "it makes a file set of its own there; nothing else is touched".into()
             }

@@ -138,6 +138,40 @@ fn entry_of(handle: Handle, attributes: &Fattr3, has_pattern: bool) -> FoundFile
     }
 }
 
+/// What an operation needs, if that is one object or several in a directory.
+struct Wanted {
+    is_met: fn(&FoundFile) -> bool,
+    /// The words for one object, and for what to do.
+    one: &'static str,
+    help: &'static str,
+    /// The words for what a directory should have.
+    several: &'static str,
+}
+
+const LINKS: Wanted = Wanted {
+    is_met: |object| object.kind == ObjectKind::SymbolicLink,
+    one: "a symbolic link",
+    help: "name one, or a directory with some",
+    several: "a symbolic link, or a directory with some",
+};
+const READABLE: Wanted = Wanted {
+    is_met: |object| object.kind == ObjectKind::File && object.len > 0,
+    one: "a file that is not empty",
+    help: "name another file",
+    several: "files that are not empty",
+};
+
+/// The target is not what its operation needs.
+fn wrong_object(plan: &ProbeRun<'_>, needs: &'static str, help: &'static str) -> RunError {
+    PrepareError::WrongObject {
+        path: plan.target.path.clone(),
+        operation: plan.probe.operation,
+        needs,
+        help,
+    }
+    .into()
+}
+
 impl Prepared {
     /// Looks up, or makes, what the plan's operation is about.
     fn fill_table(
@@ -146,12 +180,10 @@ impl Prepared {
         object: FoundFile,
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
-        let operation = plan.probe.operation;
-        let path = plan.target.path.as_str();
         let is_directory = object.kind == ObjectKind::Directory;
         let root = self.files.add(object);
         self.files.table.subjects = root.0..root.0 + 1;
-        match operation {
+        match plan.probe.operation {
             OpKind::Null | OpKind::FsStat | OpKind::FsInfo | OpKind::PathConf => Ok(()),
             OpKind::GetAttr | OpKind::Access if is_directory => {
                 self.visit_files(plan, &object, context, |_| true)?;
@@ -171,15 +203,11 @@ impl Prepared {
                 Ok(())
             }
             OpKind::Lookup | OpKind::ReadDir | OpKind::ReadDirPlus => {
-                Err(PrepareError::wrong_object(
-                    operation,
-                    path,
-                    "a directory",
-                    "name the directory that the file is in",
-                ))
+                let help = "name the directory that the file is in";
+                Err(wrong_object(plan, "a directory", help))
             }
-            OpKind::ReadLink => self.find_links(plan, &object, context),
-            OpKind::Read => self.find_readable(plan, &object, context),
+            OpKind::ReadLink => self.find_subjects(plan, &object, context, &LINKS),
+            OpKind::Read => self.find_subjects(plan, &object, context, &READABLE),
             OpKind::SetAttr | OpKind::Write | OpKind::Commit | OpKind::Link => {
                 self.make_own_directory(plan, root, is_directory, context)?;
                 self.make_own_files(plan, context)
@@ -191,75 +219,30 @@ impl Prepared {
             | OpKind::Remove
             | OpKind::RmDir
             | OpKind::Rename => self.make_own_directory(plan, root, is_directory, context),
-            filestone_model::only_in_loads!() => Err(PrepareError::wrong_object(
-                operation,
-                path,
+            filestone_model::only_in_loads!() => Err(wrong_object(
+                plan,
                 "a load file around it",
                 "probe takes one of the 22 procedures of NFSv3; see filestone replay",
             )),
         }
     }
 
-    /// The symbolic link itself, or those in the directory.
-    fn find_links(
+    /// The object itself, or those in the directory, if they are what the operation needs.
+    fn find_subjects(
         &mut self,
         plan: &ProbeRun<'_>,
         object: &FoundFile,
         context: &mut Context<'_>,
+        wanted: &Wanted,
     ) -> Result<(), RunError> {
-        let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
-        match object.kind {
-            ObjectKind::SymbolicLink => Ok(()),
-            ObjectKind::Directory => {
-                self.visit_files(plan, object, context, |entry| {
-                    entry.kind == ObjectKind::SymbolicLink
-                })?;
-                self.need_subjects(operation, path, "a symbolic link, or a directory with some")
-            }
-            ObjectKind::File | ObjectKind::Other => Err(PrepareError::wrong_object(
-                operation,
-                path,
-                "a symbolic link",
-                "name one, or a directory with some",
-            )),
+        if object.kind != ObjectKind::Directory {
+            let refused = || wrong_object(plan, wanted.one, wanted.help);
+            return (wanted.is_met)(object).then_some(()).ok_or_else(refused);
         }
-    }
-
-    /// The file itself, or those in the directory, if there is something in them.
-    fn find_readable(
-        &mut self,
-        plan: &ProbeRun<'_>,
-        object: &FoundFile,
-        context: &mut Context<'_>,
-    ) -> Result<(), RunError> {
-        let (operation, path) = (plan.probe.operation, plan.target.path.as_str());
-        match object.kind {
-            ObjectKind::Directory => {
-                self.visit_files(plan, object, context, |entry| {
-                    entry.kind == ObjectKind::File && entry.len > 0
-                })?;
-                self.need_subjects(operation, path, "files that are not empty")
-            }
-            ObjectKind::File if object.len > 0 => Ok(()),
-            ObjectKind::File | ObjectKind::SymbolicLink | ObjectKind::Other => {
-                Err(PrepareError::wrong_object(
-                    operation,
-                    path,
-                    "a file that is not empty",
-                    "name another file",
-                ))
-            }
-        }
-    }
-
-    fn need_subjects(&self, operation: OpKind, path: &str, what: &str) -> Result<(), RunError> {
+        self.visit_files(plan, object, context, wanted.is_met)?;
         if self.files.table.subjects.is_empty() {
-            return Err(PrepareError::wrong_object(
-                operation,
-                path,
-                what,
-                "the directory has none; name another",
-            ));
+            let help = "the directory has none; name another";
+            return Err(wrong_object(plan, wanted.several, help));
         }
         Ok(())
     }
@@ -305,12 +288,8 @@ impl Prepared {
             self.files.table.add_name(&name);
         }
         if self.files.table.name_count() == 0 {
-            return Err(PrepareError::wrong_object(
-                plan.probe.operation,
-                &plan.target.path,
-                "a directory with something in it",
-                "name a directory that is not empty",
-            ));
+            let help = "name a directory that is not empty";
+            return Err(wrong_object(plan, "a directory with something in it", help));
         }
         Ok(())
     }
@@ -323,12 +302,8 @@ impl Prepared {
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         if !is_directory {
-            return Err(PrepareError::wrong_object(
-                plan.probe.operation,
-                &plan.target.path,
-                "a directory to work in",
-                "it makes a directory of its own there and removes it again; nothing else is touched",
-            ));
+            let help = "it makes a directory of its own there and removes it again; nothing else is touched";
+            return Err(wrong_object(plan, "a directory to work in", help));
         }
         context.preparing(&format!(
             "making a directory of our own in {}",

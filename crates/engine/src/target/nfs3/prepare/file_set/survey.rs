@@ -86,31 +86,18 @@ pub fn find_directories(
 ) -> Result<(), RunError> {
     let root = places.index(client, Part::Root);
     let directories = places.layout.file_directories();
+    let changing = places.changing.clone();
     let part_of = |name: &[u8]| match files_directory_of(name) {
         Some(directory) => (directory < directories).then_some(Part::Files(directory)),
         None => {
-            let mut changing = places.changing.iter();
+            let mut changing = changing.iter();
             changing
                 .find(|changing| changing.directory().as_bytes() == name)
                 .map(|changing| Part::Changing(*changing))
         }
     };
-    let mut seen = Vec::new();
     let most = directories as usize + places.changing.len();
-    list(
-        tree,
-        &places.directory(root),
-        |name| part_of(name).is_some(),
-        |name, object| {
-            if seen.len() < 2 * most {
-                seen.extend(part_of(name).map(|part| (part, *object)));
-            }
-        },
-    )?;
-    for (part, object) in seen {
-        learn(places, findings, client, part, &object)?;
-    }
-    Ok(())
+    find_parts(tree, places, findings, root, most, part_of)
 }
 
 /// Looks for what is in one of these directories, and takes surplus names away.
@@ -120,6 +107,7 @@ pub fn find_contents(
     findings: &mut Findings,
     index: u32,
 ) -> Result<(), RunError> {
+    let most = FILES_PER_DIRECTORY.max(places.links()) as usize;
     match places.part(index) {
         (_, Part::Files(directory)) => {
             let first = directory * FILES_PER_DIRECTORY;
@@ -131,7 +119,7 @@ pub fn find_contents(
                 let file = file_of(name).filter(|file| (first..end).contains(file))?;
                 Some(Part::File(file))
             };
-            find_parts(tree, places, findings, index, part_of)
+            find_parts(tree, places, findings, index, most, part_of)
         }
         (client, Part::Changing(changing)) => {
             if changing == Changing::SymbolicLinks {
@@ -140,7 +128,7 @@ pub fn find_contents(
                     let link = link_of(name).filter(|link| *link < links)?;
                     Some(Part::Link(link))
                 };
-                find_parts(tree, places, findings, index, part_of)?;
+                find_parts(tree, places, findings, index, most, part_of)?;
             }
             if !places.changed.contains(&changing) {
                 return Ok(());
@@ -156,16 +144,18 @@ pub fn find_contents(
     }
 }
 
+/// Looks for parts of a client in one of its directories; a server that lists names again and
+/// again is not listened to for ever.
 fn find_parts(
     tree: &mut NfsTree<'_>,
     places: &mut Places<'_>,
     findings: &mut Findings,
     directory: u32,
+    most: usize,
     part_of: impl Fn(&[u8]) -> Option<Part>,
 ) -> Result<(), RunError> {
     let (client, _) = places.part(directory);
     let mut seen = Vec::new();
-    let most = FILES_PER_DIRECTORY.max(places.links()) as usize;
     list(
         tree,
         &places.directory(directory),
@@ -290,6 +280,6 @@ impl Spare {
 
     /// Its name.
     pub fn name(&self) -> String {
-        format!("{}{:016x}", char::from(self.changing.letter()), self.number)
+        self.changing.file_name(self.number.into())
     }
 }
