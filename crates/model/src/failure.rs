@@ -139,12 +139,24 @@ status_spaces! {
 }
 
 impl StatusSpace {
-    /// A failure with this number.
-    pub const fn failure(self, number: u32) -> Failure {
-        Failure::Status(ProtocolStatus {
+    /// The status with this number.
+    pub const fn status(self, number: u32) -> ProtocolStatus {
+        ProtocolStatus {
             space: self,
             number,
-        })
+        }
+    }
+
+    /// A failure with this number.
+    pub const fn failure(self, number: u32) -> Failure {
+        Failure::Status(self.status(number))
+    }
+}
+
+impl ProtocolStatus {
+    /// What it says that all protocols have a word for.
+    pub fn cause(self) -> Cause {
+        self.space.cause(self.number)
     }
 }
 
@@ -155,7 +167,7 @@ impl Failure {
     /// Why it was, in words that all protocols share.
     pub fn cause(self) -> Cause {
         match self {
-            Failure::Status(status) => status.space.cause(status.number),
+            Failure::Status(status) => status.cause(),
             Failure::BadReply(_) | Failure::Unexpected(_) => Cause::Other,
         }
     }
@@ -209,8 +221,10 @@ fn name_of_denied(number: u32) -> String {
 }
 
 fn name_of_errno(number: u32) -> String {
-    let number = i32::try_from(number).unwrap_or(i32::MAX);
-    std::io::Error::from_raw_os_error(number).to_string()
+    let error = std::io::Error::from_raw_os_error(i32::try_from(number).unwrap_or(i32::MAX));
+    let text = error.to_string();
+    let name = text.split(" (os error").next().unwrap_or(&text);
+    format!("{name} ({number})")
 }
 
 /// The number of a call that was accepted and not executed.
@@ -275,6 +289,10 @@ mod tests {
             (StatusSpace::RpcDenied.failure(5), "AUTH_TOOWEAK (5)"),
             (Failure::RPC_MISMATCH, "RPC_MISMATCH (0)"),
             (StatusSpace::Nlm.failure(1), "NLM4_DENIED (1)"),
+            (
+                StatusSpace::Errno.failure(2),
+                "No such file or directory (2)",
+            ),
             (StatusSpace::Unnamed.failure(7), "status 7"),
             (
                 Failure::BadReply(ReplyFault::WrongData),

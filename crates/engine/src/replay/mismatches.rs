@@ -4,7 +4,6 @@
 use filestone_model::load::{Cause, Expected, Line, Mismatch, Status};
 use filestone_model::measure::replay_record::MismatchRecord;
 use filestone_model::operation::OpKind;
-use filestone_wire::nfs3;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -125,27 +124,17 @@ fn wording(expected: Expected, status: Status) -> Wording {
         (_, Status::WrongAccess { expected, .. }) => format!("access {expected:#x}"),
         (Expected::Success, _) => "success".into(),
         (Expected::Failure(cause), _) => cause_name(cause).into(),
-        (Expected::Number(number), Status::Nlm(_)) => format!("NLM4 status {number}"),
-        (Expected::Number(number), _) => nfs3::Status(number).to_string(),
+        (Expected::Number(number), status) => Expected::number_name(number, &status),
         (Expected::Anything, _) => "anything".into(),
     };
     let got = match status {
         Status::Ok | Status::Unknown => "success".into(),
         Status::WrongLength { got, .. } => format!("{got} bytes"),
         Status::WrongAccess { got, .. } => format!("access {got:#x}"),
-        Status::Nfs(number) => nfs3::Status(number).to_string(),
-        Status::Nlm(number) => format!("NLM4 status {number}"),
-        Status::Errno(number) => errno_name(number),
+        Status::Failed(status) => status.to_string(),
         Status::Refused(cause) => cause_name(cause).into(),
     };
     (wanted, got)
-}
-
-/// What the system calls an error, with its number: `No such file or directory (2)`.
-fn errno_name(number: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(number).to_string();
-    let name = text.split(" (os error").next().unwrap_or(&text);
-    format!("{name} ({number})")
 }
 
 fn cause_name(cause: Cause) -> &'static str {
@@ -166,6 +155,7 @@ fn cause_name(cause: Cause) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filestone_model::failure::StatusSpace;
     use filestone_model::load::Action;
 
     fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
@@ -191,7 +181,11 @@ mod tests {
         for number in 0..200 {
             add(&mut mismatches, number, short(number.into()));
         }
-        add(&mut mismatches, 200, Status::Nfs(28));
+        add(
+            &mut mismatches,
+            200,
+            Status::Failed(StatusSpace::Nfs3.status(28)),
+        );
         let mut all = Mismatches::default();
         add(&mut all, 7, short(999));
         all.merge(mismatches);
@@ -213,7 +207,11 @@ mod tests {
     fn beyond_so_many_kinds_they_are_only_counted() {
         let mut mismatches = Mismatches::default();
         for number in 0..100 {
-            add(&mut mismatches, 1, Status::Errno(1000 + number));
+            add(
+                &mut mismatches,
+                1,
+                Status::Failed(StatusSpace::Errno.status(1000 + number)),
+            );
         }
         assert_eq!(mismatches.count(), 100);
         assert_eq!(mismatches.into_records().len(), KINDS_MAX);

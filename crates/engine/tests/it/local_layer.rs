@@ -1,6 +1,7 @@
 //! What the local layer does with each verb and option, on a real directory.
 
 use crate::support::local::{Bench, EAGAIN, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT, ENOTEMPTY};
+use crate::support::replays::{errno, nlm};
 use filestone_engine::replay::{Cancellation, Layer, Site};
 use filestone_engine::target::local::replay::LocalOptions;
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
@@ -156,8 +157,8 @@ fn a_directory_can_be_opened_but_not_written() {
     assert_eq!(bench.open_directory(name, 4), Status::Ok);
     assert!(bench.path(name).is_dir());
     assert_eq!(bench.open(name, Disposition::Open, 5), Status::Ok);
-    assert_eq!(bench.read(5, 0, 10, 10), Status::Errno(EISDIR));
-    assert_eq!(bench.write(5, 0, 10), Status::Errno(EISDIR));
+    assert_eq!(bench.read(5, 0, 10, 10), errno(EISDIR));
+    assert_eq!(bench.write(5, 0, 10), errno(EISDIR));
     assert_eq!(bench.run(Action::Flush { handle: 5 }), Status::Ok);
     let missing = Action::NtCreateX {
         path: b"clients/client0/none",
@@ -165,7 +166,7 @@ fn a_directory_can_be_opened_but_not_written() {
         disposition: Disposition::Open,
         handle: 6,
     };
-    assert_eq!(bench.run(missing), Status::Errno(ENOENT));
+    assert_eq!(bench.run(missing), errno(ENOENT));
     bench.release();
 }
 
@@ -175,7 +176,7 @@ fn handles_that_nobody_opened_are_refused() {
     bench.make_tree();
     assert_eq!(
         bench.open("clients/client0/none", Disposition::Open, 9),
-        Status::Errno(ENOENT)
+        errno(ENOENT)
     );
     let refused = Status::Refused(Cause::UnknownHandle);
     for action in [
@@ -256,11 +257,8 @@ fn names_are_found_in_another_case_and_then_used() {
         assert_eq!(bench.query(name), Status::Ok, "{name}");
         assert_eq!(bench.open(name, Disposition::Open, 1), Status::Ok, "{name}");
     }
-    assert_eq!(
-        bench.query("clients/client0/dir/other"),
-        Status::Errno(ENOENT)
-    );
-    assert_eq!(bench.query("clients/none/dir/other"), Status::Errno(ENOENT));
+    assert_eq!(bench.query("clients/client0/dir/other"), errno(ENOENT));
+    assert_eq!(bench.query("clients/none/dir/other"), errno(ENOENT));
     // A new file goes where its parent really is.
     assert_eq!(
         bench.open("clients/client0/dIR/New", Disposition::Create, 2),
@@ -272,7 +270,7 @@ fn names_are_found_in_another_case_and_then_used() {
         Status::Ok
     );
     assert!(bench.path("clients/client0/Dir/new").is_file());
-    assert_eq!(bench.mkdir("clients/client0/DIR"), Status::Errno(EEXIST));
+    assert_eq!(bench.mkdir("clients/client0/DIR"), errno(EEXIST));
     assert_eq!(bench.unlink("clients/client0/DIR/NAME.TXT"), Status::Ok);
     assert!(!bench.path("clients/client0/Dir/Name.TXT").exists());
     bench.release();
@@ -284,8 +282,8 @@ fn without_resolving_only_the_exact_name_is_found() {
     bench.make_tree();
     bench.open("clients/client0/Name", Disposition::Create, 1);
     assert_eq!(bench.query("clients/client0/Name"), Status::Ok);
-    assert_eq!(bench.query("clients/client0/NAME"), Status::Errno(ENOENT));
-    assert_eq!(bench.find("CLIENTS/client0/*"), Status::Errno(ENOENT));
+    assert_eq!(bench.query("clients/client0/NAME"), errno(ENOENT));
+    assert_eq!(bench.find("CLIENTS/client0/*"), errno(ENOENT));
     assert_eq!(
         bench.open("clients/client0/NAME", Disposition::Create, 1),
         Status::Ok
@@ -306,11 +304,8 @@ fn a_search_succeeds_when_a_name_matches() {
     assert_eq!(bench.find("CLIENTS/client0/<.00?"), Status::Ok);
     assert_eq!(bench.find("clients/client0/<.JNK"), nothing);
     assert_eq!(bench.find("clients/client0/FILLER.000"), Status::Ok);
-    assert_eq!(
-        bench.find("clients/client0/FILLER.001"),
-        Status::Errno(ENOENT)
-    );
-    assert_eq!(bench.find("clients/none/*"), Status::Errno(ENOENT));
+    assert_eq!(bench.find("clients/client0/FILLER.001"), errno(ENOENT));
+    assert_eq!(bench.find("clients/none/*"), errno(ENOENT));
     bench.release();
 }
 
@@ -320,12 +315,12 @@ fn directories_are_made_and_taken_away() {
     assert_eq!(bench.mkdir("clients"), Status::Ok);
     assert_eq!(bench.rmdir("clients"), Status::Ok);
     bench.make_tree();
-    assert_eq!(bench.rmdir("clients"), Status::Errno(ENOTEMPTY));
-    assert_eq!(bench.mkdir("clients/client0"), Status::Errno(EEXIST));
+    assert_eq!(bench.rmdir("clients"), errno(ENOTEMPTY));
+    assert_eq!(bench.mkdir("clients/client0"), errno(EEXIST));
     assert_eq!(bench.mkdir("clients/client0/d"), Status::Ok);
-    assert_eq!(bench.rmdir("clients/client0"), Status::Errno(ENOTEMPTY));
+    assert_eq!(bench.rmdir("clients/client0"), errno(ENOTEMPTY));
     assert_eq!(bench.rmdir("clients/client0/d"), Status::Ok);
-    assert_eq!(bench.rmdir("clients/client0/d"), Status::Errno(ENOENT));
+    assert_eq!(bench.rmdir("clients/client0/d"), errno(ENOENT));
     bench.release();
 }
 
@@ -342,7 +337,7 @@ fn renaming_replaces_what_has_the_new_name() {
     assert_eq!(bench.content("clients/client0/b"), b"new");
     assert_eq!(
         bench.rename("clients/client0/a", "clients/client0/b"),
-        Status::Errno(ENOENT)
+        errno(ENOENT)
     );
     bench.release();
 }
@@ -436,7 +431,7 @@ fn a_pipe_of_somebody_elses_keeps_nobody_waiting() {
         // Nobody writes into it, and nobody is waited for.
         bench.run(action);
     }
-    let no_file = Status::Errno(EINVAL);
+    let no_file = errno(EINVAL);
     assert_eq!(bench.run(Action::Lock4 { path, offset, len }), no_file);
     assert_eq!(bench.run(Action::Test4 { path, offset, len }), no_file);
     assert_eq!(bench.open("pipe", Disposition::Open, 1), Status::Ok);
@@ -455,7 +450,7 @@ fn locks_of_two_handles_conflict_and_are_refused_at_once() {
         len: 1,
     };
     assert_eq!(bench.run(lock(1, 5_000_000_000)), Status::Ok);
-    assert_eq!(bench.run(lock(2, 5_000_000_000)), Status::Errno(EAGAIN));
+    assert_eq!(bench.run(lock(2, 5_000_000_000)), errno(EAGAIN));
     assert_eq!(bench.run(lock(2, 705_032_704)), Status::Ok);
     // Beyond what a file can have nothing conflicts.
     assert_eq!(bench.run(lock(1, u64::MAX - 1)), Status::Ok);
@@ -481,14 +476,14 @@ fn locks_by_name_conflict_between_clients() {
     let data = b"0".as_slice();
     let mut ask = |action: Action<'_>| other.carry_out(&action, data).unwrap().status;
     assert_eq!(bench.run(Action::Lock4 { path, offset, len }), Status::Ok);
-    assert_eq!(ask(Action::Test4 { path, offset, len }), Status::Nlm(1));
+    assert_eq!(ask(Action::Test4 { path, offset, len }), nlm(1));
     assert_eq!(
         ask(Action::Lock4 {
             path,
             offset,
             len: 0
         }),
-        Status::Nlm(1)
+        nlm(1)
     );
     assert_eq!(
         ask(Action::Lock4 {
@@ -515,7 +510,7 @@ fn locks_by_name_conflict_between_clients() {
             offset,
             len
         }),
-        Status::Errno(ENOENT)
+        errno(ENOENT)
     );
     assert_eq!(
         ask(Action::Unlock4 {
@@ -523,7 +518,7 @@ fn locks_by_name_conflict_between_clients() {
             offset,
             len
         }),
-        Status::Errno(ENOENT)
+        errno(ENOENT)
     );
     bench.release();
 }
@@ -543,10 +538,10 @@ fn locks_by_name_are_for_regular_files_wherever_they_are() {
         offset,
         len,
     };
-    assert_eq!(other.carry_out(&test, b"0").unwrap().status, Status::Nlm(1));
+    assert_eq!(other.carry_out(&test, b"0").unwrap().status, nlm(1));
     assert_eq!(bench.content("theirs"), b"as it was");
-    assert_eq!(bench.run(lock(b"dir")), Status::Errno(EISDIR));
-    assert_eq!(bench.run(lock(b"link")), Status::Errno(ELOOP));
+    assert_eq!(bench.run(lock(b"dir")), errno(EISDIR));
+    assert_eq!(bench.run(lock(b"link")), errno(ELOOP));
     bench.release();
 }
 
@@ -630,11 +625,8 @@ fn the_verbs_of_nfs_work_by_path() {
     ] {
         assert_eq!(bench.run(action), Status::Ok, "{action:?}");
     }
-    assert_eq!(bench.run(data(Stability::Unstable)), Status::Errno(ENOENT));
-    assert_eq!(
-        bench.run(Action::GetAttr { path: file }),
-        Status::Errno(ENOENT)
-    );
+    assert_eq!(bench.run(data(Stability::Unstable)), errno(ENOENT));
+    assert_eq!(bench.run(Action::GetAttr { path: file }), errno(ENOENT));
     assert!(
         !bench
             .run(Action::ReadLink {
@@ -844,7 +836,7 @@ fn every_verb_works_with_the_options_that_synchronise_or_check() {
     assert_eq!(bench.read(2, 0, 5000, 5000), Status::Ok);
     assert_eq!(bench.open_directory("clients/client0", 3), Status::Ok);
     assert_eq!(bench.mkdir("clients/client0/d"), Status::Ok);
-    assert_eq!(bench.mkdir("clients/client0/d"), Status::Errno(EEXIST));
+    assert_eq!(bench.mkdir("clients/client0/d"), errno(EEXIST));
     assert!(!bench.rmdir("clients/client0/a").is_ok());
     assert_eq!(
         bench.rename("clients/client0/a", "clients/client0/d/b"),

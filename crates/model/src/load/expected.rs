@@ -1,11 +1,11 @@
 //! What a line expects, what a layer answered, and whether they agree.
 //!
-//! The three vocabularies (NT status of CIFS-style loads, NFSv3 status numbers,
-//! the operating system's errno) meet in [`Cause`].
+//! The vocabularies (NT status of CIFS-style loads, status numbers of NFS, the operating
+//! system's errno) meet in [`Cause`].
 
 pub use crate::failure::{Cause, Mismatch};
 
-use crate::failure::StatusSpace;
+use crate::failure::{ProtocolStatus, StatusSpace};
 
 /// What a layer answered to one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +26,8 @@ pub enum Status {
         /// What was granted.
         got: u64,
     },
-    /// An NFSv3 status other than NFS3_OK (RFC 1813 section 2.6).
-    Nfs(u32),
-    /// An NLM v4 status other than NLM4_GRANTED (RFC 1813, appendix II).
-    Nlm(u32),
-    /// An error of the operating system.
-    Errno(i32),
+    /// Not done: the status of the protocol, or of the operating system.
+    Failed(ProtocolStatus),
     /// Refused before it was sent, for this reason.
     Refused(Cause),
     /// The layer only carries bytes and cannot say (bare TCP): whatever is expected.
@@ -68,15 +64,30 @@ impl Status {
             | Status::WrongLength { .. }
             | Status::WrongAccess { .. }
             | Status::Unknown => None,
-            Status::Nfs(number) => Some(StatusSpace::Nfs3.cause(number)),
-            Status::Nlm(number) => Some(StatusSpace::Nlm.cause(number)),
-            Status::Errno(number) => Some(StatusSpace::Errno.cause(number.unsigned_abs())),
+            Status::Failed(status) => Some(status.cause()),
             Status::Refused(cause) => Some(cause),
         }
     }
 }
 
+/// Whose numbers load files write (RFC 1813 section 2.6).
+const NUMBERS: StatusSpace = StatusSpace::Nfs3;
+
+/// Whether load files write the numbers of this space: those of locks, too, of which NLM has its
+/// own (RFC 1813, appendix II).
+const fn is_written(space: StatusSpace) -> bool {
+    matches!(space, NUMBERS | StatusSpace::Nlm)
+}
+
 impl Expected {
+    /// What the load file writes, as whoever answered `status` names it.
+    pub fn number_name(number: u32, status: &Status) -> String {
+        match status {
+            Status::Failed(got) if is_written(got.space) => got.space.name(number),
+            _ => NUMBERS.name(number),
+        }
+    }
+
     /// How `status` differs from what is expected; `None` when it does not.
     pub fn mismatch(&self, status: &Status) -> Option<Mismatch> {
         match (self, status) {
@@ -88,12 +99,13 @@ impl Expected {
                 _ => Some(Mismatch::Failed),
             },
             (_, status) if status.is_ok() => Some(Mismatch::Succeeded),
-            (Expected::Number(wanted), Status::Nfs(got) | Status::Nlm(got)) => {
-                (wanted != got).then_some(Mismatch::OtherFailure)
+            (Expected::Number(wanted), status) => {
+                let is_met = match status {
+                    Status::Failed(got) if is_written(got.space) => *wanted == got.number,
+                    status => Some(NUMBERS.cause(*wanted)) == status.cause(),
+                };
+                (!is_met).then_some(Mismatch::OtherFailure)
             }
-            (Expected::Number(wanted), status) => (Some(StatusSpace::Nfs3.cause(*wanted))
-                != status.cause())
-            .then_some(Mismatch::OtherFailure),
             (Expected::Failure(Cause::Other), _) => None,
             // A component that is missing and one that is no directory look alike
             // to a client that only asks for the whole path.
@@ -117,19 +129,20 @@ mod tests {
     fn the_same_failure_is_recognised_in_every_layer() {
         let expected = Expected::Failure(Cause::NotFound);
         for status in [
-            Status::Nfs(2),
-            Status::Errno(2),
+            Status::Failed(StatusSpace::Nfs3.status(2)),
+            Status::Failed(StatusSpace::Errno.status(2)),
             Status::Refused(Cause::NotFound),
         ] {
             assert_eq!(expected.mismatch(&status), None, "{status:?}");
         }
         assert_eq!(expected.mismatch(&Status::Ok), Some(Mismatch::Succeeded));
         assert_eq!(
-            expected.mismatch(&Status::Errno(28)),
+            expected.mismatch(&Status::Failed(StatusSpace::Errno.status(28))),
             Some(Mismatch::OtherFailure)
         );
         assert_eq!(
-            Expected::Failure(Cause::Other).mismatch(&Status::Errno(28)),
+            Expected::Failure(Cause::Other)
+                .mismatch(&Status::Failed(StatusSpace::Errno.status(28))),
             None
         );
     }
@@ -137,12 +150,18 @@ mod tests {
     #[test]
     fn a_status_number_must_be_met_exactly() {
         let expected = Expected::Number(66);
-        assert_eq!(expected.mismatch(&Status::Nfs(66)), None);
         assert_eq!(
-            expected.mismatch(&Status::Nfs(70)),
+            expected.mismatch(&Status::Failed(StatusSpace::Nfs3.status(66))),
+            None
+        );
+        assert_eq!(
+            expected.mismatch(&Status::Failed(StatusSpace::Nfs3.status(70))),
             Some(Mismatch::OtherFailure)
         );
-        assert_eq!(expected.mismatch(&Status::Errno(39)), None);
+        assert_eq!(
+            expected.mismatch(&Status::Failed(StatusSpace::Errno.status(39))),
+            None
+        );
         assert_eq!(Expected::Number(0).mismatch(&Status::Ok), None);
     }
 

@@ -3,6 +3,7 @@
 
 use crate::driver::{CallError, CallFailed, Endpoint, Program, RpcConnection, RpcProcedure};
 use filestone_model::client::nfs3::amounts::{ReadAmount, check_written, go_on_after};
+use filestone_model::failure::StatusSpace;
 use filestone_model::load::{Cause, Status};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::symlink::SymlinkData;
@@ -32,7 +33,7 @@ impl Failure {
 
     /// Whether the server answered with this status.
     pub fn is(&self, status: nfs3::Status) -> bool {
-        matches!(self, Failure::Answered(Status::Nfs(number)) if *number == status.0)
+        matches!(self, Failure::Answered(answered) if *answered == answer(status))
     }
 }
 
@@ -44,7 +45,22 @@ impl From<CallFailed> for Failure {
 
 impl From<nfs3::Status> for Failure {
     fn from(status: nfs3::Status) -> Self {
-        Failure::Answered(Status::Nfs(status.0))
+        Failure::Answered(answer(status))
+    }
+}
+
+/// The answer of a procedure that did not do what it was to do.
+pub const fn answer(status: nfs3::Status) -> Status {
+    Status::Failed(StatusSpace::Nfs3.status(status.0))
+}
+
+/// A status of NFSv3, if the answer is one.
+pub const fn status_of(answer: Status) -> Option<nfs3::Status> {
+    match answer {
+        Status::Failed(status) if matches!(status.space, StatusSpace::Nfs3) => {
+            Some(nfs3::Status(status.number))
+        }
+        _ => None,
     }
 }
 

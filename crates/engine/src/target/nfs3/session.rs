@@ -1,12 +1,11 @@
 //! NFSv3 calls one at a time, with paths in their errors.
 
-use super::calls::{Failure, Nfs, called};
+use super::calls::{Failure, Nfs, called, status_of};
 use super::error::Nfs3Error;
 use crate::control::Cancellation;
 use crate::driver::window::WorkError;
 use crate::driver::{CallError, CallFailed, Dial, Endpoint, Retry};
 use crate::error::RunError;
-use filestone_model::load;
 use filestone_model::session::rpc::Credentials;
 use filestone_wire::nfs3::{Fattr3, FileHandle, Handle, Procedure, Status};
 use filestone_wire::xdr::{DecodeError, Encode};
@@ -157,8 +156,10 @@ pub fn without_results(failed: CallFailed, path: &str) -> RunError {
 pub fn at_path(failure: Failure, path: &str, procedure: &'static str) -> RunError {
     match failure {
         Failure::Lost(call) => without_results(call, path),
-        Failure::Answered(load::Status::Nfs(status)) => failed(path, procedure, Status(status)),
-        Failure::Answered(other) => RunError::Internal(format!("{path}: {procedure}: {other:?}")),
+        Failure::Answered(answer) => match status_of(answer) {
+            Some(status) => failed(path, procedure, status),
+            None => RunError::Internal(format!("{path}: {procedure}: {answer:?}")),
+        },
     }
 }
 

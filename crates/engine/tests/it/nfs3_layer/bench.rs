@@ -1,6 +1,7 @@
 //! A server, a claimed directory on it, and actions as one-liners.
 
 use crate::support::live::serve;
+use crate::support::replays::nfs;
 use filestone_engine::RunError;
 use filestone_engine::replay::{Layer, Reply, Site, Trees};
 use filestone_engine::target::nfs3::replay::{Nfs3Layer, Nfs3Options, Nfs3Site};
@@ -11,9 +12,9 @@ use filestone_server::{Options, Running};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub const NOENT: Status = Status::Nfs(2);
-pub const EXIST: Status = Status::Nfs(17);
-pub const NOTEMPTY: Status = Status::Nfs(66);
+pub const NOENT: Status = nfs(2);
+pub const EXIST: Status = nfs(17);
+pub const NOTEMPTY: Status = nfs(66);
 pub const DATA: &[u8] = b"0123456789abcdef";
 
 pub fn target(server: &Running) -> NfsTarget {

@@ -2,6 +2,7 @@
 //! load: an answer is an answer, and what is none costs this client.
 
 use super::bench::{Bench, DATA};
+use crate::support::replays::nfs;
 use filestone_engine::replay::Layer;
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Generation, Status};
@@ -56,7 +57,7 @@ fn a_full_disk_in_the_middle_is_an_answer_and_the_client_goes_on() {
     let mut client = bench.client(0);
     let file = "clients/client0/file";
     assert_eq!(client.open(file, Disposition::Create, 1), Status::Ok);
-    assert_eq!(client.write_x(1, 0, 64 << 20), Status::Nfs(28));
+    assert_eq!(client.write_x(1, 0, 64 << 20), nfs(28));
     assert_eq!(client.query(file), Status::Ok);
     assert_eq!(client.close(1), Status::Ok, "what was taken is committed");
     bench.end();

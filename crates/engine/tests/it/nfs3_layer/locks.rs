@@ -1,12 +1,13 @@
 //! Byte-range locks through the lock manager.
 
 use super::bench::{Bench, Client};
+use crate::support::replays::{nfs, nlm};
 use filestone_engine::replay::Layer;
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Cause, Generation, Status};
 
 const FILE: &[u8] = b"clients/client0/file";
-const DENIED: Status = Status::Nlm(1);
+const DENIED: Status = nlm(1);
 
 fn bench(generation: Generation) -> Bench {
     Bench::with(generation, |_| {}, |options| options.enable_nlm = true)
@@ -91,12 +92,8 @@ fn a_file_that_is_gone_cannot_be_locked() {
     let mut other = bench.client(1);
     let path = FILE;
     assert_eq!(other.status(Action::Remove { path }), Status::Ok);
-    assert_eq!(test(&mut client, 0, 0), Status::Nlm(7), "NLM4_STALE_FH");
-    assert_eq!(
-        test(&mut client, 0, 0),
-        Status::Nfs(2),
-        "it is looked up again"
-    );
+    assert_eq!(test(&mut client, 0, 0), nlm(7), "NLM4_STALE_FH");
+    assert_eq!(test(&mut client, 0, 0), nfs(2), "it is looked up again");
     bench.end();
 }
 

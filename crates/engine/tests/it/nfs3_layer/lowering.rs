@@ -1,6 +1,7 @@
 //! CIFS verbs, lowered.
 
 use super::bench::{Bench, Client, NOENT, NOTEMPTY, find_first, nt_create_x};
+use crate::support::replays::nfs;
 use filestone_engine::replay::{Cancellation, Layer, Site};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Generation, Status};
@@ -69,7 +70,7 @@ fn a_directory_is_made_or_opened() {
     assert_eq!(client.close(1), Status::Ok);
     assert_eq!(client.open(FILE, Disposition::Create, 2), Status::Ok);
     let as_directory = nt_create_x(FILE, OPTION_DIRECTORY, Disposition::Open, 3);
-    assert_eq!(client.status(as_directory), Status::Nfs(20));
+    assert_eq!(client.status(as_directory), nfs(20));
     assert_eq!(client.open(path, Disposition::Open, 4), Status::Ok);
     bench.end();
 }

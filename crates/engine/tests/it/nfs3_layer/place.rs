@@ -2,6 +2,7 @@
 
 use super::bench::{Bench, claim, options, target};
 use crate::support::live::serve;
+use crate::support::replays::nfs;
 use filestone_engine::replay::{Beside, Layer, Site, Trees};
 use filestone_engine::target::nfs3::replay::Nfs3Site;
 use filestone_engine::target::nfs3::replay::{Nfs3Options, remove_left_over};
@@ -229,7 +230,7 @@ fn a_tree_goes_with_its_links_and_nothing_that_they_point_to() {
         .site
         .clean_up(0, &mut client.layer)
         .expect("it can be removed");
-    assert_eq!(other.look_up("clients/client0"), Status::Nfs(2));
+    assert_eq!(other.look_up("clients/client0"), nfs(2));
     for kept in ["clients/client1/file", "files", "files/file0000", "file"] {
         assert_eq!(other.look_up(kept), Status::Ok, "{kept}");
     }
@@ -247,7 +248,7 @@ fn a_client_cleans_up_after_itself_whatever_case_its_load_has() {
         .site
         .clean_up(0, &mut client.layer)
         .expect("it can be removed");
-    assert_eq!(client.look_up("clients/CLIENT0"), Status::Nfs(2));
+    assert_eq!(client.look_up("clients/CLIENT0"), nfs(2));
     assert_eq!(client.look_up("clients/client01"), Status::Ok);
     bench.end();
 }

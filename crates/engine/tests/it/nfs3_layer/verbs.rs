@@ -1,6 +1,7 @@
 //! NFS verbs as they are written.
 
 use super::bench::{Bench, EXIST, NOENT, NOTEMPTY};
+use crate::support::replays::nfs;
 use filestone_model::load::{Action, Cause, Generation, Status};
 use filestone_model::operation::Stability;
 
@@ -83,11 +84,11 @@ fn failures_have_the_number_of_the_standard() {
     assert_eq!(client.mkdir("clients/client0"), EXIST);
     assert_eq!(client.create(FILE), Status::Ok);
     let path = FILE.as_bytes();
-    assert_eq!(client.status(Action::ReadLink { path }), Status::Nfs(22));
-    assert_eq!(client.status(Action::Rmdir { path }), Status::Nfs(20));
+    assert_eq!(client.status(Action::ReadLink { path }), nfs(22));
+    assert_eq!(client.status(Action::Rmdir { path }), nfs(20));
     let path = b"clients/client0";
     assert_eq!(client.status(Action::Rmdir { path }), NOTEMPTY);
-    assert_eq!(client.attributes("clients/client0/file/x"), Status::Nfs(20));
+    assert_eq!(client.attributes("clients/client0/file/x"), nfs(20));
     bench.end();
 }
 
@@ -175,7 +176,7 @@ fn a_handle_that_somebody_else_made_stale_is_forgotten() {
     assert_eq!(other.attributes(FILE), Status::Ok);
     assert_eq!(client.status(Action::Remove { path }), Status::Ok);
     assert_eq!(client.create(FILE), Status::Ok);
-    assert_eq!(other.attributes(FILE), Status::Nfs(70));
+    assert_eq!(other.attributes(FILE), nfs(70));
     assert_eq!(other.attributes(FILE), Status::Ok, "it is looked up again");
     bench.end();
 }

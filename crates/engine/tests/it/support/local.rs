@@ -6,13 +6,13 @@ use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Status};
 use std::path::PathBuf;
 
-pub const ENOENT: i32 = 2;
-pub const EAGAIN: i32 = 11;
-pub const EEXIST: i32 = 17;
-pub const EISDIR: i32 = 21;
-pub const EINVAL: i32 = 22;
-pub const ENOTEMPTY: i32 = 39;
-pub const ELOOP: i32 = 40;
+pub const ENOENT: u32 = 2;
+pub const EAGAIN: u32 = 11;
+pub const EEXIST: u32 = 17;
+pub const EISDIR: u32 = 21;
+pub const EINVAL: u32 = 22;
+pub const ENOTEMPTY: u32 = 39;
+pub const ELOOP: u32 = 40;
 
 /// A directory of its own and client 0 in it.
 pub struct Bench {

@@ -1,7 +1,9 @@
 //! Plans of replays.
 
 use filestone_engine::load_file::read_text;
+use filestone_model::failure::StatusSpace;
 use filestone_model::load::Load;
+use filestone_model::load::Status;
 use filestone_model::plan::{
     ArrivalsPlan, LeftOverPolicy, LoadName, LocalReplay, Nfs3Replay, OnMismatch, Pacing, Plan,
     ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
@@ -43,4 +45,19 @@ pub fn plan(target: TargetPlan, load: &Load, clients: u32) -> Plan {
         },
     });
     plan
+}
+
+/// A status of the operating system.
+pub const fn errno(number: u32) -> Status {
+    Status::Failed(StatusSpace::Errno.status(number))
+}
+
+/// A status of NFSv3.
+pub const fn nfs(number: u32) -> Status {
+    Status::Failed(StatusSpace::Nfs3.status(number))
+}
+
+/// A status of NLM.
+pub const fn nlm(number: u32) -> Status {
+    Status::Failed(StatusSpace::Nlm.status(number))
 }

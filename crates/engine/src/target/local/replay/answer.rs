@@ -1,6 +1,7 @@
 //! What a verb came to, before it is put into a reply.
 
 use crate::replay::Reply;
+use filestone_model::failure::StatusSpace;
 use filestone_model::load::{Cause, Status};
 use rustix::io::Errno;
 
@@ -44,7 +45,8 @@ impl Done {
 
 impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
-        Refusal(Status::Errno(errno.raw_os_error()))
+        let number = errno.raw_os_error().unsigned_abs();
+        Refusal(Status::Failed(StatusSpace::Errno.status(number)))
     }
 }
 

@@ -15,6 +15,7 @@
 
 use super::answer::Refusal;
 use super::names::{LOOK, Names};
+use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
 use nix::fcntl::FcntlArg;
 use nix::libc;
@@ -24,7 +25,7 @@ use rustix::io::Errno;
 use std::collections::HashMap;
 
 /// NLM4_DENIED (RFC 1813, appendix II).
-const NLM4_DENIED: u32 = 1;
+const DENIED: Status = Status::Failed(StatusSpace::Nlm.status(1));
 
 /// A range of a file as fcntl takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,9 +144,7 @@ impl NamedLocks {
             }
         };
         match range {
-            Some(range) if is_locked(file.as_fd(), range)? => {
-                Err(Refusal(Status::Nlm(NLM4_DENIED)))
-            }
+            Some(range) if is_locked(file.as_fd(), range)? => Err(Refusal(DENIED)),
             _ => Ok(()),
         }
     }
@@ -176,7 +175,7 @@ fn check_regular(found: &rustix::fs::Stat) -> Result<(), Errno> {
 
 fn of_nlm(errno: Errno) -> Refusal {
     if errno == Errno::AGAIN || errno == Errno::ACCESS {
-        Refusal(Status::Nlm(NLM4_DENIED))
+        Refusal(DENIED)
     } else {
         errno.into()
     }

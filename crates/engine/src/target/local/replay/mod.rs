@@ -33,9 +33,9 @@ pub use options::LocalOptions;
 pub use site::{LocalSite, remove_left_over, remove_left_over_beside};
 
 use crate::replay::layer::{Cancellation, Layer, LayerLost, Reply};
-use answer::{Answer, Refusal, reply};
+use answer::{Answer, reply};
 use dos_attributes::DosAttributes;
-use filestone_model::load::{Action, Status};
+use filestone_model::load::Action;
 use filestone_model::only_in_nfs_loads;
 use handles::Handles;
 use locks::NamedLocks;
@@ -118,8 +118,8 @@ impl Layer for LocalLayer {
 
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
         let answer = self.carry_out_verb(action, data);
-        if let Err(Refusal(Status::Errno(number))) = answer
-            && self.transfers.has_broken_off(number)
+        if let Err(refusal) = answer
+            && self.transfers.has_broken_off(refusal)
         {
             return Err(LayerLost::stopped());
         }

@@ -8,6 +8,7 @@
 //! neighbours: it is made without O_DIRECT, which is switched off on that
 //! descriptor for its duration, and counted in [`Transfers::buffered_writes`].
 
+use super::answer::Refusal;
 use crate::replay::Cancellation;
 use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
@@ -91,8 +92,8 @@ impl Transfers {
     }
 
     /// Whether this is what a transfer says that was broken off.
-    pub fn has_broken_off(&self, errno: i32) -> bool {
-        errno == BROKEN_OFF.raw_os_error() && self.sign.is_cancelled()
+    pub fn has_broken_off(&self, refusal: Refusal) -> bool {
+        refusal == BROKEN_OFF.into() && self.sign.is_cancelled()
     }
 
     /// Writes that O_DIRECT was switched off for.

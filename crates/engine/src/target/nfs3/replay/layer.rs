@@ -3,14 +3,14 @@
 //! The NFS verbs are in `verbs`, the CIFS verbs in `lowering`; the table of both
 //! is docs/reference/lowering.md.
 
-use super::locks::Locks;
+use super::locks::{self, Locks};
 use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use super::options::ClientOptions;
 use crate::driver::Traffic;
 use crate::replay::layer::Repeats;
 use crate::replay::{Cancellation, Layer, LayerLost, Reply};
-use crate::target::nfs3::calls::{Failure, Nfs, Object, Outcome};
+use crate::target::nfs3::calls::{Failure, Nfs, Object, Outcome, answer};
 use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_wire::nfs3::{self, Handle};
@@ -126,13 +126,8 @@ pub struct Extent {
 
 /// Whether the server no longer knows the file of a handle.
 fn is_stale(status: Status) -> bool {
-    const STALE: u32 = nfs3::Status::STALE.0;
-    const BADHANDLE: u32 = nfs3::Status::BADHANDLE.0;
-    const STALE_FH: u32 = nlm::Status::STALE_FH.0;
-    matches!(
-        status,
-        Status::Nfs(STALE | BADHANDLE) | Status::Nlm(STALE_FH)
-    )
+    let of_nfs = [nfs3::Status::STALE, nfs3::Status::BADHANDLE].map(answer);
+    of_nfs.contains(&status) || status == locks::answer(nlm::Status::STALE_FH)
 }
 
 /// What the server says when a pass is tidied up does not matter; that it is gone

@@ -6,6 +6,7 @@
 use crate::control::Cancellation;
 use crate::driver::{Backoff, Repeats, RpcConnection, RpcProcedure, Traffic};
 use crate::target::nfs3::calls::{Failure, NLM, Outcome};
+use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
@@ -38,10 +39,15 @@ const fn called(procedure: Procedure) -> RpcProcedure {
     NLM.procedure(procedure.number(), name)
 }
 
+/// The answer of a procedure that did not do what it was to do.
+pub(super) const fn answer(status: nlm::Status) -> Status {
+    Status::Failed(StatusSpace::Nlm.status(status.0))
+}
+
 fn granted(stat: nlm::Status) -> Outcome<()> {
     match stat {
         nlm::Status::GRANTED => Ok(()),
-        status => Err(Failure::Answered(Status::Nlm(status.0))),
+        status => Err(Failure::Answered(answer(status))),
     }
 }
 
@@ -223,7 +229,7 @@ mod tests {
         let lock = Procedure::Lock.number();
         assert_eq!(called, [lock; 3]);
         let (outcome, called) = answered(&[S::BLOCKED, S::DENIED]);
-        let denied = Status::Nlm(S::DENIED.0);
+        let denied = answer(S::DENIED);
         assert!(matches!(outcome, Err(Failure::Answered(status)) if status == denied));
         assert_eq!(called, [lock; 2]);
     }
@@ -231,7 +237,7 @@ mod tests {
     #[test]
     fn one_that_stays_blocked_is_cancelled_and_the_answer_is_that() {
         let (outcome, called) = answered(&[nlm::Status::BLOCKED]);
-        let blocked = Status::Nlm(nlm::Status::BLOCKED.0);
+        let blocked = answer(nlm::Status::BLOCKED);
         assert!(matches!(outcome, Err(Failure::Answered(status)) if status == blocked));
         let (last, asked) = called.split_last().expect("calls");
         assert_eq!(*last, Procedure::Cancel.number());

@@ -9,7 +9,7 @@ use crate::error::RunError;
 use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::target::nfs3::Nfs3Error;
-use crate::target::nfs3::calls::{Failure, Nfs};
+use crate::target::nfs3::calls::{Failure, Nfs, answer};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::tree::NfsTree;
 use crate::workspace::error::NEVER_EMPTY;
@@ -337,8 +337,8 @@ fn root(handle: Handle, path: &str) -> Directory<Handle> {
 
 fn in_words(status: Status) -> String {
     match status {
-        Status::Nfs(number) if number == nfs3::Status::NOTEMPTY.0 => NEVER_EMPTY.into(),
-        Status::Nfs(number) => format!("cannot be removed: {}", nfs3::Status(number)),
+        status if status == answer(nfs3::Status::NOTEMPTY) => NEVER_EMPTY.into(),
+        Status::Failed(status) => format!("cannot be removed: {status}"),
         status => format!("cannot be removed: {status:?}"),
     }
 }

@@ -19,14 +19,13 @@ mod removal;
 use crate::driver::window::{Window, Work};
 use crate::error::RunError;
 use crate::target::nfs3::calls::{Failure, Nfs, Outcome, named, permissions};
-use crate::target::nfs3::session::{failed, without_results};
+use crate::target::nfs3::session::{at_path, without_results};
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
     DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind,
     Refused, Step, Tree, Tried,
 };
-use filestone_model::load::Status as LoadStatus;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Status};
@@ -342,14 +341,11 @@ fn refused(failure: Failure, step: Step, path: &str, purpose: Purpose) -> RunErr
             what: lost.to_string(),
         }
         .into(),
-        Failure::Answered(LoadStatus::Nfs(number))
-            if step == Step::Empty && Status(number) == Status::NOTEMPTY =>
-        {
+        failure if step == Step::Empty && failure.is(Status::NOTEMPTY) => {
             let path = path.into();
             ClaimError::NeverEmpty { path, purpose }.into()
         }
-        Failure::Answered(LoadStatus::Nfs(number)) => failed(path, procedure(step), Status(number)),
-        Failure::Answered(other) => RunError::Internal(format!("{}: {other:?}", procedure(step))),
+        failure => at_path(failure, path, procedure(step)),
     }
 }
 
