@@ -52,11 +52,25 @@ pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
 pub fn calibrated_against(server: &Running) -> Against {
     Against {
         target: TargetPlan::Nfs3(NfsTarget::built_in("/export/file")),
-        built_in: BuiltIn {
-            nfs3: Some(server.address()),
-            ..BuiltIn::default()
-        },
+        built_in: at(server),
     }
+}
+
+/// Where such a server listens, for a run.
+pub fn at(server: &Running) -> BuiltIn {
+    BuiltIn {
+        nfs3: Some(server.address()),
+        ..BuiltIn::default()
+    }
+}
+
+/// An object of such a server, for a user.
+pub fn target(path: &str, uid: u32, gid: u32) -> TargetPlan {
+    TargetPlan::Nfs3(NfsTarget {
+        uid,
+        gid,
+        ..NfsTarget::built_in(path)
+    })
 }
 
 /// Starts a server of one thread, bound to this processor.

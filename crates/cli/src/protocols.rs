@@ -2,6 +2,7 @@
 //! has this command line for its own.
 
 use filestone_engine::Protocols;
+use filestone_model::plan::TargetPlan;
 use std::sync::OnceLock;
 
 static KNOWN: OnceLock<Protocols> = OnceLock::new();
@@ -14,4 +15,19 @@ pub fn know(protocols: Protocols) {
 /// All of them.
 pub fn known() -> &'static Protocols {
     KNOWN.get_or_init(Protocols::default)
+}
+
+/// The options that reach a target again, besides its name.
+pub fn options_besides(target: &TargetPlan) -> Vec<String> {
+    let mut words = Vec::new();
+    let Some(target) = target.nfs3() else {
+        return words;
+    };
+    if let Some(port) = target.mount_port {
+        words.extend(["--mount-port".into(), port.to_string()]);
+    }
+    if target.reserved_port {
+        words.push("--reserved-port".into());
+    }
+    words
 }

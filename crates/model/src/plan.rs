@@ -26,6 +26,7 @@ pub use target::{
 
 use crate::kind::Role;
 use crate::load::Generation;
+use crate::load::refusals::LayerKind;
 use crate::only_in_loads;
 use crate::operation::{OpKind, Stability};
 use schemars::JsonSchema;
@@ -431,6 +432,12 @@ impl Plan {
             WorkloadPlan::Mix(mix) => Some(Asked::Mix(mix)),
             WorkloadPlan::LoadFile(_) => None,
         }
+    }
+
+    /// The layer that executes its loads.
+    pub fn layer_kind(&self) -> LayerKind {
+        let locks = self.replay().is_some_and(|replay| replay.nfs3.enable_nlm);
+        self.target.layer_kind(locks)
     }
 
     /// This plan as a run of calls to an NFS server, if that is what it is.

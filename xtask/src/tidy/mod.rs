@@ -9,6 +9,7 @@ mod habits;
 mod leaks;
 mod manifests;
 mod pages;
+mod rooms;
 mod source;
 mod sources;
 mod tree;
@@ -125,6 +126,10 @@ const CHECKS: &[Check] = &[
     Check {
         name: "no-circles",
         run: circles::no_circles,
+    },
+    Check {
+        name: "protocols-in-their-rooms",
+        run: rooms::protocols_in_their_rooms,
     },
     Check {
         name: "no-tuple-parameters",

@@ -108,12 +108,12 @@ fn mark_test_modules(files: &mut [File]) {
                 .and(words.next());
             if let Some(name) = name.and_then(|name| name.strip_suffix(';')) {
                 modules.push(format!("{folder}/{name}.rs"));
-                modules.push(format!("{folder}/{name}/mod.rs"));
+                modules.push(format!("{folder}/{name}/"));
             }
         }
     }
     for file in files {
-        file.is_test |= modules.contains(&file.path);
+        file.is_test |= modules.iter().any(|module| file.path.starts_with(module));
     }
 }
 

@@ -27,13 +27,6 @@ const SEED: u64 = 1;
 /// How much of a file is looked at to tell what it was meant for.
 const BEGINNING: u64 = 4096;
 
-/// The layers that there are, as `--on` calls them.
-const LAYERS: [(&str, LayerKind); 3] = [
-    ("local", LayerKind::Local),
-    ("tcp", LayerKind::Tcp),
-    ("nfs3", LayerKind::Nfs3 { nlm: false }),
-];
-
 /// Reads the loads and prints what is in those that can be replayed.
 pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     let mut checked: Vec<Checked> = Vec::new();
@@ -142,7 +135,7 @@ fn check_load(word: &Path) -> Result<CheckedLoad, Vec<Error>> {
         generation: load.generation(),
         lines: load.lines(),
         contents: take(&load, SEED),
-        layers: LAYERS
+        layers: LayerKind::ALL
             .iter()
             .map(|&(layer, kind)| LayerVerdict {
                 layer,

@@ -18,12 +18,11 @@ use crate::report::parts::units::micros;
 use crate::{Exit, built_in, protocols};
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
-use filestone_engine::target::BuiltIn;
 use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{Plan, ProbePlan, WorkloadPlan};
 use filestone_model::steering::TimeLeft;
 use std::sync::atomic::Ordering;
 
@@ -103,10 +102,7 @@ pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
         live.steering(&doing, Some(TimeLeft::About(left)));
         let plan = plan(step, duration, processor, &here);
         let job = Job {
-            built_in: BuiltIn {
-                nfs3: Some(server.address()),
-                tcp: None,
-            },
+            built_in: built_in::at(&server),
             ..Job::new(&plan)
         };
         let context = &mut Context::new(&stop, &mut live);
@@ -176,11 +172,7 @@ fn own_processor() -> u32 {
 }
 
 fn plan(step: &Step, duration: u64, processor: u32, here: &Surroundings) -> Plan {
-    let target = TargetPlan::Nfs3(NfsTarget {
-        uid: here.uid,
-        gid: here.gid,
-        ..NfsTarget::built_in(built_in_path(step.operation))
-    });
+    let target = built_in::target(built_in_path(step.operation), here.uid, here.gid);
     let workload = WorkloadPlan::Probe(ProbePlan {
         operation: step.operation,
         size_bytes: step.size_bytes,

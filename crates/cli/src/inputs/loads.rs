@@ -99,8 +99,7 @@ pub fn of_plan(replay: &ReplayPlan) -> Result<Vec<Arc<Load>>, Error> {
 
 /// Refuses loads that the plan's layer cannot execute, before anything is sent.
 pub fn refuse(plan: &Plan, loads: &[Arc<Load>]) -> Result<(), Error> {
-    let nlm = plan.replay().is_some_and(|replay| replay.nfs3.enable_nlm);
-    let layer = plan.target.layer_kind(nlm);
+    let layer = plan.layer_kind();
     let mut errors = Vec::new();
     for load in loads {
         let refused = refusals(load, layer);

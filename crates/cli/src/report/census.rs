@@ -39,22 +39,7 @@ fn generation_name<S: serde::Serializer>(
     generation: &Generation,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match generation {
-        Generation::Dbench1 => "dbench1",
-        Generation::Dbench2 => "dbench2",
-        Generation::Cifs => "cifs",
-        Generation::Nfs => "nfs",
-    })
-}
-
-/// Whose load files look like this, for people.
-const fn generation_text(generation: Generation) -> &'static str {
-    match generation {
-        Generation::Dbench1 => "a load of dbench 1, requests and replies",
-        Generation::Dbench2 => "a load of dbench 2, without statuses",
-        Generation::Cifs => "a load of dbench 3 to 5, CIFS-style",
-        Generation::Nfs => "a load of dbench 5, NFSv3",
-    }
+    serializer.serialize_str(generation.name())
 }
 
 /// The whole page.
@@ -107,7 +92,7 @@ fn heading(load: &CheckedLoad, page: Page) -> String {
     let mut text = page.prose(&format!(
         "{}: {}, {} in {}",
         load.load,
-        generation_text(load.generation),
+        load.generation.description(),
         counted(contents.operations, "operation"),
         counted(load.lines, "line"),
     ));

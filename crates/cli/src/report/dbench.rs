@@ -236,7 +236,7 @@ const ORDER_OF_FOUR: [OpKind; 18] = [
 pub fn place(form: Form, replay: &ReplayPlan, kind: OpKind) -> (Generation, usize) {
     let generation = generation_of(replay, kind);
     let order = match form {
-        Form::Four if generation != Generation::Nfs => &ORDER_OF_FOUR,
+        Form::Four if generation.opens_files() => &ORDER_OF_FOUR,
         Form::Four | Form::Five | Form::Machine => table_order(generation),
     };
     let place = order.iter().position(|listed| *listed == kind);

@@ -4,6 +4,7 @@
 //! [`TargetPlan`] apart. Everything above a protocol goes through [`Protocol`]; a run of calls,
 //! through the [`OpenTarget`] that it opens (`run`).
 
+mod addresses;
 pub mod clients;
 mod error;
 pub mod local;

@@ -26,6 +26,33 @@ pub enum Generation {
     Nfs,
 }
 
+impl Generation {
+    /// What output for programs calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Generation::Dbench1 => "dbench1",
+            Generation::Dbench2 => "dbench2",
+            Generation::Cifs => "cifs",
+            Generation::Nfs => "nfs",
+        }
+    }
+
+    /// Whose load files look like this, for people.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Generation::Dbench1 => "a load of dbench 1, requests and replies",
+            Generation::Dbench2 => "a load of dbench 2, without statuses",
+            Generation::Cifs => "a load of dbench 3 to 5, CIFS-style",
+            Generation::Nfs => "a load of dbench 5, NFSv3",
+        }
+    }
+
+    /// Whether its files are opened, and then named by handles.
+    pub const fn opens_files(self) -> bool {
+        !matches!(self, Generation::Nfs)
+    }
+}
+
 /// A load file, compiled.
 #[derive(Debug)]
 pub struct Load {

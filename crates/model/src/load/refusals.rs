@@ -27,6 +27,15 @@ pub enum LayerKind {
     },
 }
 
+impl LayerKind {
+    /// All, as `--on` calls them.
+    pub const ALL: [(&str, Self); 3] = [
+        ("local", LayerKind::Local),
+        ("tcp", LayerKind::Tcp),
+        ("nfs3", LayerKind::Nfs3 { nlm: false }),
+    ];
+}
+
 /// Offsets of a local file are signed (off_t of POSIX).
 const LOCAL_OFFSET_MAX: u64 = i64::MAX as u64;
 

@@ -114,7 +114,7 @@ impl TargetPlan {
     }
 
     /// What decides on the operations of loads that can be replayed on it.
-    pub fn layer_kind(&self, nlm: bool) -> LayerKind {
+    pub(super) fn layer_kind(&self, nlm: bool) -> LayerKind {
         match self {
             TargetPlan::Nfs3(_) => LayerKind::Nfs3 { nlm },
             TargetPlan::Local(_) => LayerKind::Local,

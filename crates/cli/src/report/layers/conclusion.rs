@@ -9,21 +9,24 @@ type Chance<'a> = &'a dyn Fn(&[f64]) -> Option<f64>;
 /// operation, in the order of the runs.
 pub fn sentence(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
     let place = |wanted: &str| layers.iter().position(|(layer, _)| *layer == wanted);
-    let (local, tcp, nfs) = (place("local"), place("tcp"), place("nfs"));
+    let (local, tcp) = (place("local"), place("tcp"));
+    let is_served = |(layer, _): &(&str, f64)| !matches!(*layer, "local" | "tcp");
+    let served = layers.iter().position(is_served);
+    let protocol = served.map_or(String::new(), |served| layers[served].0.to_uppercase());
     let work = |place| ("the work of the local file system", place);
     let exchange = |place| ("one exchange over bare TCP", place);
-    match (local, tcp, nfs) {
-        (Some(local), Some(tcp), Some(nfs)) => {
-            let rest = "the server and NFS itself";
-            split(layers, nfs, &[work(local), exchange(tcp)], rest, chance)
+    match (local, tcp, served) {
+        (Some(local), Some(tcp), Some(served)) => {
+            let rest = format!("the server and {protocol} itself");
+            split(layers, served, &[work(local), exchange(tcp)], &rest, chance)
         }
-        (Some(local), None, Some(nfs)) => {
-            let rest = "the network, the server and NFS itself";
-            split(layers, nfs, &[work(local)], rest, chance)
+        (Some(local), None, Some(served)) => {
+            let rest = format!("the network, the server and {protocol} itself");
+            split(layers, served, &[work(local)], &rest, chance)
         }
-        (None, Some(tcp), Some(nfs)) => {
-            let rest = "the server, its file system and NFS itself";
-            split(layers, nfs, &[exchange(tcp)], rest, chance)
+        (None, Some(tcp), Some(served)) => {
+            let rest = format!("the server, its file system and {protocol} itself");
+            split(layers, served, &[exchange(tcp)], &rest, chance)
         }
         (Some(local), Some(tcp), None) => format!(
             "an operation takes {local:.1} usecs on the local file system, and one exchange of \
@@ -52,6 +55,7 @@ fn split(
         let terms = layers.iter().zip(weights);
         terms.map(|((_, time), weight)| time * weight).sum()
     };
+    let protocol = layers[whole].0.to_uppercase();
     let (whole, rest) = (
         layers[whole].1,
         Estimate::new(sum(&weights), chance(&weights)),
@@ -72,20 +76,20 @@ fn split(
             .collect();
         let together = if parts.len() > 1 { " together" } else { "" };
         return format!(
-            "an operation takes {whole:.1} usecs over NFS, less than {}{together}: how much of \
+            "an operation takes {whole:.1} usecs over {protocol}, less than {}{together}: how much of \
              it is {remainder}, these runs cannot tell",
             names.join(" and ")
         );
     }
     if rest.may_be_chance() {
         return format!(
-            "of {whole:.1} usecs per operation over NFS, {listed}; what remains for {remainder}, \
+            "of {whole:.1} usecs per operation over {protocol}, {listed}; what remains for {remainder}, \
              {rest}, {}",
             rest.doubt()
         );
     }
     let remains = format!(
-        "of {whole:.1} usecs per operation over NFS, {listed}, and {:.1} remain for {remainder}",
+        "of {whole:.1} usecs per operation over {protocol}, {listed}, and {:.1} remain for {remainder}",
         rest.value
     );
     // Which is the largest part by more than chance: what each has beyond the remainder, or the

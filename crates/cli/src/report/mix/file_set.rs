@@ -1,5 +1,6 @@
 //! What a mix leaves behind: its file set, where it is, and how it is removed.
 
+use crate::protocols;
 use crate::shell::{quoted, shell_line};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{FileSetPlan, MixPlan, TargetPlan};
@@ -38,13 +39,8 @@ fn removal(plan: &MixPlan, targets: &[TargetPlan], sets: &[String]) -> String {
         return format!("rm -r {}", paths.join(" "));
     }
     words.extend(targets.iter().map(ToString::to_string));
-    if let Some(target) = targets.first().and_then(TargetPlan::nfs3) {
-        if let Some(port) = target.mount_port {
-            words.extend(["--mount-port".into(), port.to_string()]);
-        }
-        if target.reserved_port {
-            words.push("--reserved-port".into());
-        }
+    if let Some(target) = targets.first() {
+        words.extend(protocols::options_besides(target));
     }
     let name = &plan.file_set.name;
     if name != FileSetPlan::NAME_DEFAULT {

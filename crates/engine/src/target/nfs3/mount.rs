@@ -10,6 +10,7 @@ use super::session::Session;
 use crate::control::Cancellation;
 use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection};
 use crate::error::RunError;
+use crate::target::addresses::resolve;
 use crate::target::nfs3::Nfs3Error;
 use filestone_model::plan::{NfsTarget, Plan, TransportKind};
 use filestone_model::session::rpc::Credentials;
@@ -17,7 +18,7 @@ use filestone_wire::mount::MountStatus;
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle};
 use filestone_wire::nlm;
 use filestone_wire::portmap;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How long one call may take before and after the run, at most.
@@ -35,19 +36,6 @@ pub struct Mounted {
     pub export: String,
     /// What was looked up below it.
     pub walked: String,
-}
-
-/// The addresses of a host.
-pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, RunError> {
-    let error = |source| RunError::Resolve {
-        host: host.into(),
-        source,
-    };
-    let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(error)?.collect();
-    if addresses.is_empty() {
-        return Err(error(std::io::ErrorKind::NotFound.into()));
-    }
-    Ok(addresses)
 }
 
 /// Which server is called, and what every call to it has in common.

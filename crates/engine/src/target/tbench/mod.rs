@@ -6,7 +6,7 @@ use super::replaying::Opening;
 use super::{Job, Protocol, TargetError};
 use crate::control::Context;
 use crate::error::RunError;
-use crate::target::nfs3::mount::resolve;
+use crate::target::addresses::resolve;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::TcpTarget;
 use replay::{TcpOptions, TcpSite};
