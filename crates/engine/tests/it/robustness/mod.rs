@@ -17,7 +17,6 @@ use filestone_model::plan::Plan;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// A millisecond.
 /// A millisecond in nanoseconds.
 pub const MS: u64 = 1_000_000;
 

@@ -11,7 +11,7 @@ use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, channel};
 
 /// A server on the same port as the one before.
 fn serve_again(port: u16) -> Running {
@@ -22,44 +22,48 @@ fn serve_again(port: u16) -> Running {
     Server::start(options).expect("the port is free again")
 }
 
-/// Kills the server after the first interval, and starts it again after a while
-/// if it is to come back.
-struct Killer {
+/// Stops the server after the first interval. One that comes back does so after the second: it
+/// is away for one interval of the run's own clock, however busy the host is.
+struct Restart {
     server: Option<Running>,
-    back_after: Option<Duration>,
-    revival: Option<std::thread::JoinHandle<Running>>,
+    comes_back: bool,
+    /// The port of a server that is away and comes back.
+    away: Option<u16>,
+    back: Option<Running>,
 }
 
-impl Observer for Killer {
+impl Observer for Restart {
     fn interval(&mut self, _record: &IntervalRecord) {
-        let Some(server) = self.server.take() else {
-            return;
-        };
-        let port = server.port();
-        server.stop();
-        self.revival = self.back_after.map(|pause| {
-            std::thread::spawn(move || {
-                std::thread::sleep(pause);
-                serve_again(port)
-            })
-        });
+        if let Some(port) = self.away.take() {
+            self.back = Some(serve_again(port));
+        } else if let Some(server) = self.server.take() {
+            self.away = self.comes_back.then_some(server.port());
+            server.stop();
+        }
     }
 }
 
-fn kill_during(plan: &Plan, back_after: Option<Duration>) -> RunRecord {
+fn run_with(plan: &Plan, comes_back: bool) -> RunRecord {
     let server = serve(|_| {});
     let address = server.address();
-    let mut killer = Killer {
+    let mut restart = Restart {
         server: Some(server),
-        back_after,
-        revival: None,
+        comes_back,
+        away: None,
+        back: None,
     };
-    let record = run_at(plan, address, &AtomicBool::new(false), &mut killer);
-    assert!(killer.server.is_none(), "there was an interval");
-    if let Some(revival) = killer.revival {
-        revival.join().expect("the server came back").stop();
-    }
+    let record = run_at(plan, address, &AtomicBool::new(false), &mut restart);
+    assert!(restart.server.is_none(), "there was an interval");
+    assert_eq!(restart.back.is_some(), comes_back);
     record
+}
+
+fn run_with_restart(plan: &Plan) -> RunRecord {
+    run_with(plan, true)
+}
+
+fn run_with_loss(plan: &Plan) -> RunRecord {
+    run_with(plan, false)
 }
 
 fn timed(operation: OpKind, clients: u32, workers: u32) -> Plan {
@@ -99,8 +103,7 @@ fn check_survival(record: &RunRecord) {
 
 #[test]
 fn one_client_goes_on_when_the_server_comes_back() {
-    let pause = Some(Duration::from_millis(100));
-    let record = kill_during(&timed(OpKind::GetAttr, 1, 1), pause);
+    let record = run_with_restart(&timed(OpKind::GetAttr, 1, 1));
     check_survival(&record);
     assert_eq!(record.totals.reconnections, 1);
 }
@@ -109,7 +112,7 @@ fn one_client_goes_on_when_the_server_comes_back() {
 fn many_clients_go_on_when_the_server_comes_back() {
     let mut plan = timed(OpKind::Read, 20, 2);
     plan.probe_mut().expect("a probe").size_bytes = 65_536;
-    let record = kill_during(&plan, Some(Duration::from_millis(150)));
+    let record = run_with_restart(&plan);
     check_survival(&record);
     assert_eq!(record.totals.ledger.failed, 0, "{:?}", record.totals.kinds);
 }
@@ -121,7 +124,7 @@ fn an_open_loop_counts_what_came_due_while_the_server_was_away() {
         offered_load_ops_per_s: 2000.0,
     };
     plan.in_flight = 64;
-    let record = kill_during(&plan, Some(Duration::from_millis(150)));
+    let record = run_with_restart(&plan);
     let ledger = &record.totals.ledger;
     assert_eq!(ledger.scheduled, 1800);
     assert_eq!(record.end, RunEnd::Finished);
@@ -135,7 +138,7 @@ fn datagrams_find_the_server_again_without_any_connection() {
     let mut plan = timed(OpKind::GetAttr, 2, 1);
     plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
     plan.duration_ns = Some(1500 * MS);
-    let record = kill_during(&plan, Some(Duration::from_millis(50)));
+    let record = run_with_restart(&plan);
     assert_eq!(record.end, RunEnd::Finished);
     let kind = record.measured().expect("a row for GETATTR");
     assert!(kind.retransmissions > 0, "{:?}", kind.ledger);
@@ -144,10 +147,7 @@ fn datagrams_find_the_server_again_without_any_connection() {
 
 #[test]
 fn changes_go_on_or_fail_in_words_when_their_directory_went_with_the_server() {
-    let record = kill_during(
-        &timed(OpKind::Create, 2, 1),
-        Some(Duration::from_millis(50)),
-    );
+    let record = run_with_restart(&timed(OpKind::Create, 2, 1));
     assert_eq!(record.end, RunEnd::Finished);
     let kind = record.measured().expect("a row for CREATE");
     assert!(kind.ledger.failed > 0, "{:?}", kind.ledger);
@@ -191,7 +191,7 @@ fn a_server_that_is_gone_for_good_ends_the_run_and_everything_is_kept() {
         let mut plan = timed(operation, clients, workers);
         plan.duration_ns = Some(60 * SECOND);
         plan.reconnect_ns = 200 * MS;
-        let record = kill_during(&plan, None);
+        let record = run_with_loss(&plan);
         check_loss(&record);
         let left_behind = record
             .caveats
@@ -207,7 +207,7 @@ fn a_count_does_not_wait_for_ever_for_a_server_that_is_gone() {
     plan.duration_ns = None;
     plan.count = Some(1 << 40);
     plan.reconnect_ns = 100 * MS;
-    check_loss(&kill_during(&plan, None));
+    check_loss(&run_with_loss(&plan));
 }
 
 #[test]
@@ -216,15 +216,15 @@ fn datagrams_to_a_server_that_is_gone_time_out() {
     plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
     plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
     plan.timeout_ns = 300 * MS;
-    let record = kill_during(&plan, None);
+    let record = run_with_loss(&plan);
     assert_eq!(record.end, RunEnd::Finished);
     assert!(record.totals.ledger.timed_out > 0);
     assert!(record.totals.ledger.ok > 0);
 }
 
-/// Stands between clients and a server, for so many connections; then it cuts
-/// the last of them, and nobody can come any more.
-fn stand_between(server: SocketAddr, connections: usize) -> SocketAddr {
+/// Stands between clients and a server, for so many connections; after them nobody can come any
+/// more. Gives where it listens, and the last connection when it is there.
+fn stand_between(server: SocketAddr, connections: usize) -> (SocketAddr, Receiver<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it is bound");
     let pump = |mut from: TcpStream, mut to: TcpStream| {
@@ -233,40 +233,48 @@ fn stand_between(server: SocketAddr, connections: usize) -> SocketAddr {
             let _ = to.shutdown(Shutdown::Both);
         });
     };
+    let (give_last, last) = channel();
     std::thread::spawn(move || {
-        let mut last = None;
-        for stream in listener.incoming().take(connections).flatten() {
+        for (index, stream) in listener.incoming().take(connections).flatten().enumerate() {
             let there = TcpStream::connect(server).expect("the server is there");
             let copy = |stream: &TcpStream| stream.try_clone().expect("another descriptor");
             pump(copy(&stream), copy(&there));
             pump(there, copy(&stream));
-            last = Some(stream);
+            if index + 1 == connections {
+                let _ = give_last.send(stream);
+            }
         }
-        drop(listener);
-        std::thread::sleep(Duration::from_millis(150));
-        last.map(|stream| stream.shutdown(Shutdown::Both))
     });
-    address
+    (address, last)
+}
+
+/// Cuts a connection after the first interval.
+struct Cut(Receiver<TcpStream>);
+
+impl Observer for Cut {
+    fn interval(&mut self, _record: &IntervalRecord) {
+        if let Ok(connection) = self.0.try_recv() {
+            connection
+                .shutdown(Shutdown::Both)
+                .expect("it is connected");
+        }
+    }
 }
 
 #[test]
 fn one_connection_that_is_gone_for_good_does_not_leave_the_run_waiting() {
     let server = serve(|_| {});
     // Two before the run, one for MOUNT, and two clients.
-    let address = stand_between(server.address(), 5);
+    let (address, last) = stand_between(server.address(), 5);
     let mut plan = timed(OpKind::GetAttr, 2, 1);
     plan.target.nfs3_mut().expect("an NFS target").host = Some("127.0.0.1".into());
     plan.target.nfs3_mut().expect("an NFS target").port = Some(address.port());
     plan.duration_ns = None;
     plan.count = Some(u64::MAX >> 8);
     plan.reconnect_ns = 150 * MS;
-    let record = crate::support::entry::run(
-        &plan,
-        None,
-        &AtomicBool::new(false),
-        &mut filestone_engine::control::Unobserved,
-    )
-    .expect("the run is made");
+    let stop = AtomicBool::new(false);
+    let record =
+        crate::support::entry::run(&plan, None, &stop, &mut Cut(last)).expect("the run is made");
     super::check(&record);
     check_loss(&record);
     assert!(record.totals.ledger.disconnected > 0);
