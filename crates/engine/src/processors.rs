@@ -4,6 +4,8 @@ use filestone_model::measure::processors::{ProcessorTime, ThreadTime};
 use procfs::{CurrentSI as _, KernelStats};
 use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
+use std::fs::File;
+use std::io::Read as _;
 use std::time::Instant;
 
 /// Looks at the processors from one moment to another.
@@ -76,12 +78,19 @@ pub(crate) fn thread_nanos() -> u64 {
 
 /// How long the calling thread was ready to run and had no processor, in nanoseconds.
 pub(crate) fn waited_nanos() -> u64 {
+    waited().unwrap_or(0)
+}
+
+/// Workers ask for it while operations are in flight, so it is read without allocating.
+fn waited() -> Option<u64> {
     // "time on the processor, time waited for one, times it had one"
     // (proc_pid_schedstat); a kernel without it leaves the question open.
-    std::fs::read_to_string("/proc/thread-self/schedstat")
-        .ok()
-        .and_then(|line| line.split_ascii_whitespace().nth(1)?.parse().ok())
-        .unwrap_or(0)
+    const LINE_MAX: usize = 64;
+    let mut line = [0; LINE_MAX];
+    let mut file = File::open("/proc/thread-self/schedstat").ok()?;
+    let len = file.read(&mut line).ok()?;
+    let line = std::str::from_utf8(line.get(..len)?).ok()?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 fn cpu_nanos(clock: ClockId) -> u64 {
