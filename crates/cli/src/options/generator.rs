@@ -3,6 +3,7 @@
 use super::values::{Processors, processors, seed};
 use crate::quantity;
 use clap::Args;
+use filestone_model::plan::Plan;
 
 /// How the load generator behaves, whatever is asked.
 #[derive(Debug, Clone, Default, Args)]
@@ -23,4 +24,18 @@ pub struct GeneratorOptions {
     /// Bind workers to these processors, in turn, such as 0,2 or 0-3
     #[arg(hide_short_help = true, long, value_name = "CPUS", value_parser = processors)]
     pub pin: Option<Processors>,
+}
+
+impl GeneratorOptions {
+    /// The plan with what is asked of the load generator; what is not asked stays.
+    pub fn applied_to(&self, plan: Plan) -> Plan {
+        Plan {
+            timeout_ns: self.timeout.unwrap_or(plan.timeout_ns),
+            reconnect_ns: self.reconnect.unwrap_or(plan.reconnect_ns),
+            seed: self.seed.unwrap_or(plan.seed),
+            busy_poll: self.busy_poll,
+            pin: self.pin.clone().map_or(plan.pin, |list| list.0),
+            ..plan
+        }
+    }
 }

@@ -10,8 +10,8 @@ use crate::options::mix::{
 };
 use crate::options::nfs::Transport;
 use crate::planning::{
-    DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, call_target, interval,
-    open_loop_in_flight, with_read_data, workers_of,
+    DURATION_DEFAULT, Surroundings, call_target, interval, open_loop_in_flight, with_read_data,
+    workers_of,
 };
 use filestone_model::mix::Mix;
 use filestone_model::plan::{
@@ -68,8 +68,8 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
         counts,
         ..mix_plan(options, mix, file_set, more_targets, is_local)
     };
+    let is_built_in = target.is_built_in();
     let plan = Plan {
-        face: "mix".into(),
         arrivals,
         clients,
         in_flight,
@@ -77,7 +77,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
             // The clients' threads do the work; the books are kept by one.
             1
         } else {
-            workers_of(load.workers, clients, target.is_built_in(), here)
+            workers_of(load.workers, clients, is_built_in, here)
         },
         warm_up_ns: match steering {
             Some(_) => 0,
@@ -88,25 +88,14 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
             (None, duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
         },
         count: load.count,
-        timeout_ns: load.generator.timeout.unwrap_or(TIMEOUT_DEFAULT),
-        reconnect_ns: load.generator.reconnect.unwrap_or(RECONNECT_DEFAULT),
         interval_ns: match (&steering, options.report.mark) {
             (Some(_), None | Some(0)) => STEERED_INTERVAL,
             (_, mark) => interval(mark),
         },
-        seed: load.generator.seed.unwrap_or(here.seed),
-        busy_poll: load.generator.busy_poll,
-        pin: load
-            .generator
-            .pin
-            .clone()
-            .map_or_else(Vec::new, |list| list.0),
-        read_data: None,
         steering,
-        workload: WorkloadPlan::Mix(Box::new(mix)),
-        target,
+        ..Plan::new("mix", target, WorkloadPlan::Mix(Box::new(mix)), here.seed)
     };
-    with_read_data(plan, options.access.data, false)
+    with_read_data(load.generator.applied_to(plan), options.access.data, false)
 }
 
 /// All directories, in the order of the command line.

@@ -19,10 +19,6 @@ use std::hash::{BuildHasher, Hasher};
 const SECOND: u64 = 1_000_000_000;
 /// nct's `-d` is 60 s; a first look should not take that long.
 pub const DURATION_DEFAULT: u64 = 10 * SECOND;
-/// The Linux client's default for TCP mounts (`timeo=600`).
-pub const TIMEOUT_DEFAULT: u64 = 60 * SECOND;
-/// How long a lost connection is tried again.
-pub const RECONNECT_DEFAULT: u64 = 10 * SECOND;
 /// Enough slots, of all clients together, that an open loop seldom waits for one.
 const OPEN_LOOP_IN_FLIGHT: u32 = 1024;
 /// Slots of one of many clients: memory of its own that each of them needs.
@@ -69,9 +65,9 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
     )?;
     let load = &options.load;
     let clients = load.clients.unwrap_or(1);
+    let is_built_in = target.is_built_in();
+    let workload = WorkloadPlan::Probe(workload(&options.workload, operation)?);
     let plan = Plan {
-        face: "probe".into(),
-        workload: WorkloadPlan::Probe(workload(&options.workload, operation)?),
         arrivals: arrivals(load),
         clients,
         in_flight: load.in_flight.unwrap_or(if load.offered.is_some() {
@@ -79,27 +75,17 @@ pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error>
         } else {
             1
         }),
-        workers: workers_of(load.workers, clients, target.is_built_in(), here),
+        workers: workers_of(load.workers, clients, is_built_in, here),
         warm_up_ns: load.warm_up.unwrap_or(0),
         duration_ns: match (load.duration, load.count) {
             (None, Some(_)) => None,
             (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
         },
         count: load.count,
-        timeout_ns: load.generator.timeout.unwrap_or(TIMEOUT_DEFAULT),
-        reconnect_ns: load.generator.reconnect.unwrap_or(RECONNECT_DEFAULT),
         interval_ns: interval(options.report.mark),
-        seed: load.generator.seed.unwrap_or(here.seed),
-        busy_poll: load.generator.busy_poll,
-        pin: load
-            .generator
-            .pin
-            .clone()
-            .map_or_else(Vec::new, |list| list.0),
-        read_data: None,
-        steering: None,
-        target,
+        ..Plan::new("probe", target, workload, here.seed)
     };
+    let plan = load.generator.applied_to(plan);
     with_read_data(plan, options.workload.data, options.workload.verify)
 }
 

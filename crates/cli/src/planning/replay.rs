@@ -6,13 +6,11 @@ use crate::options::layer_targets::LayerTargets;
 use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
-use crate::planning::{
-    DURATION_DEFAULT, RECONNECT_DEFAULT, Surroundings, TIMEOUT_DEFAULT, interval, nfs_target,
-};
+use crate::planning::{DURATION_DEFAULT, Surroundings, interval, nfs_target};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan,
-    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan, TargetPlan,
+    TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
 };
 
 /// The load without a name on the command line.
@@ -63,26 +61,18 @@ fn plan(
         (None, true) => None,
         (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
     };
+    let seed = course.seed.unwrap_or(here.seed);
+    // A replay's threads are its clients'; the books are kept by one worker.
+    let plan = Plan::new("replay", target, WorkloadPlan::LoadFile(replay), seed);
     Plan {
-        face: "replay".into(),
-        target,
-        workload: WorkloadPlan::LoadFile(replay),
-        arrivals: ArrivalsPlan::Closed,
-        clients: course.clients.unwrap_or(1),
-        in_flight: 1,
-        // A replay's threads are its clients'; the books are kept by one.
-        workers: 1,
+        clients: course.clients.unwrap_or(plan.clients),
         warm_up_ns: warm_up(course),
         duration_ns,
-        count: None,
-        timeout_ns: course.timeout.unwrap_or(TIMEOUT_DEFAULT),
-        reconnect_ns: course.reconnect.unwrap_or(RECONNECT_DEFAULT),
+        timeout_ns: course.timeout.unwrap_or(plan.timeout_ns),
+        reconnect_ns: course.reconnect.unwrap_or(plan.reconnect_ns),
         interval_ns: interval(options.report.mark),
-        seed: course.seed.unwrap_or(here.seed),
-        busy_poll: false,
-        pin: course.pin.clone().map_or_else(Vec::new, |list| list.0),
-        read_data: None,
-        steering: None,
+        pin: course.pin.clone().map_or(plan.pin, |list| list.0),
+        ..plan
     }
     .with_read_data(None)
 }
