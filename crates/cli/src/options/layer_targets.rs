@@ -3,32 +3,26 @@
 //! between them, several of one layer for its clients to share with `+`.
 
 use crate::options::target::{self, Target};
-use filestone_model::plan::bracketed;
+use filestone_model::plan::{LocalTarget, TcpTarget, bracketed};
 
-/// The targets of one layer; client i uses target i modulo their number.
+/// A target of one layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LayerTargets {
-    /// Directories of this host; `None` is a fresh temporary one.
-    Local(Vec<Option<String>>),
-    /// Peers over bare TCP; `None` is the built-in one.
-    Tcp(Vec<Option<Peer>>),
-    /// NFSv3 servers; `None` is the built-in one.
-    Nfs3(Vec<Option<Target>>),
+pub enum LayerTarget {
+    /// A directory of this host.
+    Local(LocalTarget),
+    /// A peer over bare TCP.
+    Tcp(TcpTarget),
+    /// An NFSv3 server; `None` is the built-in one.
+    Nfs3(Option<Target>),
 }
 
-/// A peer over bare TCP.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peer {
-    /// Name or address, without brackets.
-    pub host: String,
-    /// Its port, if it was given.
-    pub port: Option<u16>,
-}
+/// The targets of one layer, at least one; client i uses target i modulo their number.
+pub type Layer = Vec<LayerTarget>;
 
 /// What one `--on` names. A type of its own, since clap takes a `Vec` for a
 /// repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LayerList(pub Vec<LayerTargets>);
+pub struct LayerList(pub Vec<Layer>);
 
 const EXPECTED: &str = "expected local:DIR, tcp:HOST[:PORT] or nfs://host[:port]/path; \
     local:, tcp: and nfs: alone mean a temporary directory and the built-in servers";
@@ -36,13 +30,13 @@ const EXPECTED: &str = "expected local:DIR, tcp:HOST[:PORT] or nfs://host[:port]
 /// The beginnings of targets.
 const SCHEMES: [&str; 4] = ["local:", "tcp:", "nfs:", "smb:"];
 
-impl LayerTargets {
-    /// What `--on` calls the layer.
-    pub const fn name(&self) -> &'static str {
+impl LayerTarget {
+    /// What `--on` calls its layer.
+    pub const fn layer(&self) -> &'static str {
         match self {
-            LayerTargets::Local(_) => "local",
-            LayerTargets::Tcp(_) => "tcp",
-            LayerTargets::Nfs3(_) => "nfs",
+            LayerTarget::Local(_) => "local",
+            LayerTarget::Tcp(_) => "tcp",
+            LayerTarget::Nfs3(_) => "nfs",
         }
     }
 }
@@ -55,26 +49,21 @@ pub fn parse(text: &str) -> Result<LayerList, String> {
         .map(LayerList)
 }
 
-fn layer(text: &str) -> Result<LayerTargets, String> {
-    let mut all: Option<LayerTargets> = None;
+fn layer(text: &str) -> Result<Layer, String> {
+    let mut layer = Layer::new();
     for one in targets(text) {
         let next = single(one)?;
-        match (&mut all, next) {
-            (None, next) => all = Some(next),
-            (Some(LayerTargets::Local(some)), LayerTargets::Local(more)) => some.extend(more),
-            (Some(LayerTargets::Tcp(some)), LayerTargets::Tcp(more)) => some.extend(more),
-            (Some(LayerTargets::Nfs3(some)), LayerTargets::Nfs3(more)) => some.extend(more),
-            (Some(first), next) => {
-                return Err(format!(
-                    "\"{text}\" joins {}: and {}: with \"+\", which is for targets of one layer; \
-                     put a comma between layers",
-                    first.name(),
-                    next.name(),
-                ));
-            }
+        let first = layer.first().unwrap_or(&next).layer();
+        if first != next.layer() {
+            return Err(format!(
+                "\"{text}\" joins {first}: and {}: with \"+\", which is for targets of one layer; \
+                 put a comma between layers",
+                next.layer(),
+            ));
         }
+        layer.push(next);
     }
-    all.ok_or_else(|| EXPECTED.into())
+    Ok(layer)
 }
 
 /// Splits at every `+` behind which a target begins; any other belongs to a path.
@@ -92,23 +81,18 @@ fn targets(text: &str) -> Vec<&str> {
     parts
 }
 
-fn single(text: &str) -> Result<LayerTargets, String> {
+fn single(text: &str) -> Result<LayerTarget, String> {
     if let Some(directory) = text.strip_prefix("local:") {
         let directory = (!directory.is_empty()).then(|| directory.to_string());
-        return Ok(LayerTargets::Local(vec![directory]));
+        return Ok(LayerTarget::Local(LocalTarget { directory }));
     }
     if let Some(peer) = text.strip_prefix("tcp:") {
-        let peer = peer.strip_prefix("//").unwrap_or(peer);
-        return Ok(LayerTargets::Tcp(vec![if peer.is_empty() {
-            None
-        } else {
-            Some(peer_of(peer)?)
-        }]));
+        return peer_of(peer.strip_prefix("//").unwrap_or(peer)).map(LayerTarget::Tcp);
     }
     match text {
-        "nfs:" => Ok(LayerTargets::Nfs3(vec![None])),
+        "nfs:" => Ok(LayerTarget::Nfs3(None)),
         _ if text.starts_with("nfs://") => {
-            target::parse(text).map(|target| LayerTargets::Nfs3(vec![Some(target)]))
+            target::parse(text).map(|target| LayerTarget::Nfs3(Some(target)))
         }
         _ if text.starts_with("smb:") => {
             Err("smb: is not there yet; local:, tcp: and nfs: are".into())
@@ -133,9 +117,14 @@ fn suggestion(text: &str) -> String {
     }
 }
 
-fn peer_of(text: &str) -> Result<Peer, String> {
+/// A peer by its host and its port; the built-in one without a word.
+fn peer_of(text: &str) -> Result<TcpTarget, String> {
     const EXPECTED: &str = "expected tcp:HOST[:PORT], with an IPv6 address in brackets, \
         such as tcp:[::1]:7003";
+    if text.is_empty() {
+        let (host, port) = (None, None);
+        return Ok(TcpTarget { host, port });
+    }
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']').ok_or(EXPECTED)?;
@@ -159,8 +148,8 @@ fn peer_of(text: &str) -> Result<Peer, String> {
         Some(port) => Some(crate::options::values::port(port)?),
         None => None,
     };
-    Ok(Peer {
-        host: host.into(),
+    Ok(TcpTarget {
+        host: Some(host.into()),
         port,
     })
 }
@@ -169,54 +158,45 @@ fn peer_of(text: &str) -> Result<Peer, String> {
 mod tests {
     use super::*;
 
-    fn nfs(host: &str, port: Option<u16>, path: &str) -> Option<Target> {
-        Some(Target {
+    fn nfs(host: &str, port: Option<u16>, path: &str) -> LayerTarget {
+        LayerTarget::Nfs3(Some(Target {
             scheme: None,
             host: host.into(),
             port,
             path: path.into(),
-        })
+        }))
     }
 
-    fn peer(host: &str, port: Option<u16>) -> Option<Peer> {
-        Some(Peer {
-            host: host.into(),
-            port,
-        })
+    fn tcp(host: Option<&str>, port: Option<u16>) -> LayerTarget {
+        let host = host.map(String::from);
+        LayerTarget::Tcp(TcpTarget { host, port })
+    }
+
+    fn local(directory: Option<&str>) -> LayerTarget {
+        let directory = directory.map(String::from);
+        LayerTarget::Local(LocalTarget { directory })
     }
 
     #[test]
     fn every_layer_has_a_target_of_its_own_kind() {
         for (text, expected) in [
-            ("local:", vec![LayerTargets::Local(vec![None])]),
-            (
-                "local:/srv/c++/x",
-                vec![LayerTargets::Local(vec![Some("/srv/c++/x".into())])],
-            ),
-            ("tcp:", vec![LayerTargets::Tcp(vec![None])]),
-            (
-                "tcp:host:7003",
-                vec![LayerTargets::Tcp(vec![peer("host", Some(7003))])],
-            ),
-            (
-                "tcp:[::1]",
-                vec![LayerTargets::Tcp(vec![peer("::1", None)])],
-            ),
-            ("nfs:", vec![LayerTargets::Nfs3(vec![None])]),
+            ("local:", vec![vec![local(None)]]),
+            ("local:/srv/c++/x", vec![vec![local(Some("/srv/c++/x"))]]),
+            ("tcp:", vec![vec![tcp(None, None)]]),
+            ("tcp:host:7003", vec![vec![tcp(Some("host"), Some(7003))]]),
+            ("tcp:[::1]", vec![vec![tcp(Some("::1"), None)]]),
+            ("nfs:", vec![vec![LayerTarget::Nfs3(None)]]),
             (
                 "local:.,tcp:h,nfs://s:2050/x",
                 vec![
-                    LayerTargets::Local(vec![Some(".".into())]),
-                    LayerTargets::Tcp(vec![peer("h", None)]),
-                    LayerTargets::Nfs3(vec![nfs("s", Some(2050), "/x")]),
+                    vec![local(Some("."))],
+                    vec![tcp(Some("h"), None)],
+                    vec![nfs("s", Some(2050), "/x")],
                 ],
             ),
             (
                 "nfs://a/x+nfs://b/x",
-                vec![LayerTargets::Nfs3(vec![
-                    nfs("a", None, "/x"),
-                    nfs("b", None, "/x"),
-                ])],
+                vec![vec![nfs("a", None, "/x"), nfs("b", None, "/x")]],
             ),
         ] {
             assert_eq!(parse(text), Ok(LayerList(expected)), "{text}");

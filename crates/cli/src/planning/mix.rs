@@ -4,14 +4,14 @@
 mod refusals;
 
 use crate::error::Error;
-use crate::options::layer_targets::LayerTargets;
+use crate::options::layer_targets::{Layer, LayerTarget};
 use crate::options::mix::{
     FileSetOptions, MixArrivals, MixLoadOptions, MixOptions, SteeringOptions,
 };
 use crate::options::nfs::Transport;
 use crate::planning::{
-    DURATION_DEFAULT, Surroundings, call_target, interval, open_loop_in_flight, with_read_data,
-    workers_of,
+    DURATION_DEFAULT, Surroundings, call_target, first_and_rest, interval, open_loop_in_flight,
+    with_read_data, workers_of,
 };
 use filestone_model::mix::Mix;
 use filestone_model::plan::{
@@ -104,7 +104,7 @@ fn targets(options: &MixOptions, here: &Surroundings) -> Result<Vec<TargetPlan>,
     let transport: TransportKind = at.transport.unwrap_or(Transport::Tcp).into();
     let calls = |target| call_target(target, &at.nfs, transport, BUILT_IN_PATH, here);
     let targets: Vec<TargetPlan> = match &at.on {
-        Some(list) => layers(list.0.as_slice())?,
+        Some(list) => directories(&list.0)?,
         None if at.targets.is_empty() => vec![calls(None)?],
         None => {
             let each = at.targets.iter().map(|target| calls(Some(target)));
@@ -115,44 +115,27 @@ fn targets(options: &MixOptions, here: &Surroundings) -> Result<Vec<TargetPlan>,
 }
 
 /// The directories of `--on`: those of mounts only.
-fn layers(layers: &[LayerTargets]) -> Result<Vec<TargetPlan>, Error> {
-    let directories = match layers {
-        [LayerTargets::Local(directories)] => directories,
-        [LayerTargets::Tcp(_)] => {
-            return Err(
-                Error::usage("--on tcp: bare TCP has no files that a mix could work on")
-                    .with_help("filestone replay --on tcp:HOST carries a load file's bytes"),
-            );
-        }
-        [LayerTargets::Nfs3(_)] => {
-            return Err(
-                Error::usage("--on nfs: a mix goes to an NFS server by itself")
-                    .with_help("name the server as TARGET: filestone mix nfs://server/export"),
-            );
-        }
-        _ => {
-            return Err(Error::usage("--on: a mix is measured on one layer")
-                .with_help("run it once for each, with the same --seed"));
-        }
+fn directories(layers: &[Layer]) -> Result<Vec<TargetPlan>, Error> {
+    let [layer] = layers else {
+        return Err(Error::usage("--on: a mix is measured on one layer")
+            .with_help("run it once for each, with the same --seed"));
     };
-    let targets = directories.iter().map(|directory| match directory {
-        Some(directory) => Ok(TargetPlan::Local(LocalTarget {
-            directory: Some(directory.clone()),
-        })),
-        None => Err(
-            Error::usage("--on local: a mix needs a directory on an NFS mount")
-                .with_help("name it: --on local:/mnt/test"),
-        ),
-    });
-    targets.collect()
-}
-
-fn first_and_rest(mut targets: Vec<TargetPlan>) -> Result<(TargetPlan, Vec<TargetPlan>), Error> {
-    let more = targets.split_off(1.min(targets.len()));
-    let first = targets.pop();
-    first
-        .map(|first| (first, more))
-        .ok_or_else(|| Error::internal("a mix without a target"))
+    let directory = |target: &LayerTarget| match target {
+        LayerTarget::Local(LocalTarget { directory: None }) => Err(Error::usage(
+            "--on local: a mix needs a directory on an NFS mount",
+        )
+        .with_help("name it: --on local:/mnt/test")),
+        LayerTarget::Local(directory) => Ok(TargetPlan::Local(directory.clone())),
+        LayerTarget::Tcp(_) => Err(Error::usage(
+            "--on tcp: bare TCP has no files that a mix could work on",
+        )
+        .with_help("filestone replay --on tcp:HOST carries a load file's bytes")),
+        LayerTarget::Nfs3(_) => Err(Error::usage(
+            "--on nfs: a mix goes to an NFS server by itself",
+        )
+        .with_help("name the server as TARGET: filestone mix nfs://server/export")),
+    };
+    layer.iter().map(directory).collect()
 }
 
 /// Each directory has a client at least.

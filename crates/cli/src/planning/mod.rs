@@ -106,6 +106,17 @@ pub fn with_read_data(
     }
 }
 
+/// A plan's target, and those that it has beside it.
+pub fn first_and_rest(
+    mut targets: Vec<TargetPlan>,
+) -> Result<(TargetPlan, Vec<TargetPlan>), Error> {
+    let more = targets.split_off(1.min(targets.len()));
+    let first = targets.pop();
+    first
+        .map(|first| (first, more))
+        .ok_or_else(|| Error::internal("a plan without a target"))
+}
+
 /// Length of an interval: the row's, or one second.
 pub fn interval(mark: Option<u64>) -> u64 {
     mark.filter(|nanos| *nanos > 0).unwrap_or(SECOND)

@@ -2,15 +2,15 @@
 
 use crate::error::Error;
 use crate::inputs::loads::Named;
-use crate::options::layer_targets::LayerTargets;
+use crate::options::layer_targets::{Layer, LayerTarget};
 use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
-use crate::planning::{DURATION_DEFAULT, Surroundings, interval, nfs_target};
+use crate::planning::{DURATION_DEFAULT, Surroundings, first_and_rest, interval, nfs_target};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan, TargetPlan,
-    TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    TcpReplay, TransportKind, WorkloadPlan,
 };
 
 /// The load without a name on the command line.
@@ -28,9 +28,10 @@ pub fn plans(
     loads: &[Named],
     here: &Surroundings,
 ) -> Result<Vec<Plan>, Error> {
-    let mut layers: Vec<LayerTargets> = options.on.iter().flat_map(|list| list.0.clone()).collect();
+    let mut layers: Vec<Layer> = options.on.iter().flat_map(|list| list.0.clone()).collect();
     if layers.is_empty() {
-        layers.push(LayerTargets::Local(vec![None]));
+        let temporary = LocalTarget { directory: None };
+        layers.push(vec![LayerTarget::Local(temporary)]);
     }
     refuse_options_without_layer(options, &layers)?;
     let clients = options.course.clients.unwrap_or(1);
@@ -38,7 +39,7 @@ pub fn plans(
     layers
         .iter()
         .map(|layer| {
-            let (target, more_targets) = targets(layer, options, here)?;
+            let (target, more_targets) = first_and_rest(targets(layer, options, here)?)?;
             let replay = ReplayPlan {
                 more_targets,
                 ..replay.clone()
@@ -170,56 +171,34 @@ fn tcp(options: &TcpOptions) -> TcpReplay {
     }
 }
 
-/// The first target of a layer, and the others.
+/// The targets of a layer.
 fn targets(
-    layer: &LayerTargets,
+    layer: &Layer,
     options: &ReplayOptions,
     here: &Surroundings,
-) -> Result<(TargetPlan, Vec<TargetPlan>), Error> {
-    let mut all: Vec<TargetPlan> = match layer {
-        LayerTargets::Local(directories) => directories
-            .iter()
-            .map(|directory| {
-                TargetPlan::Local(LocalTarget {
-                    directory: directory.clone(),
-                })
-            })
-            .collect(),
-        LayerTargets::Tcp(peers) => peers
-            .iter()
-            .map(|peer| {
-                TargetPlan::Tcp(TcpTarget {
-                    host: peer.as_ref().map(|peer| peer.host.clone()),
-                    port: peer.as_ref().and_then(|peer| peer.port),
-                })
-            })
-            .collect(),
-        LayerTargets::Nfs3(servers) => servers
-            .iter()
-            .map(|server| {
-                let (nfs, tcp) = (&options.nfs.nfs, TransportKind::Tcp);
-                nfs_target(server.as_ref(), nfs, tcp, BUILT_IN_PATH, here).map(TargetPlan::Nfs3)
-            })
-            .collect::<Result<_, _>>()?,
+) -> Result<Vec<TargetPlan>, Error> {
+    let nfs = &options.nfs.nfs;
+    let target = |target: &LayerTarget| match target {
+        LayerTarget::Local(directory) => Ok(TargetPlan::Local(directory.clone())),
+        LayerTarget::Tcp(peer) => Ok(TargetPlan::Tcp(peer.clone())),
+        LayerTarget::Nfs3(server) => {
+            let tcp = TransportKind::Tcp;
+            nfs_target(server.as_ref(), nfs, tcp, BUILT_IN_PATH, here).map(TargetPlan::Nfs3)
+        }
     };
-    let more = all.split_off(1);
-    let first = all.pop().expect("a layer has a target");
-    Ok((first, more))
+    layer.iter().map(target).collect()
 }
 
 /// An option of a layer that is not there was not meant.
-fn refuse_options_without_layer(
-    options: &ReplayOptions,
-    layers: &[LayerTargets],
-) -> Result<(), Error> {
+fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Result<(), Error> {
     for (layer, given) in [
         ("local", local_options_given(&options.local)),
         ("tcp", tcp_options_given(&options.tcp)),
         ("nfs", nfs_options_given(&options.nfs)),
     ] {
-        let is_there = layers.iter().any(|targets| targets.name() == layer)
-            // Name resolution is the same thing over NFS.
-            || (given == Some("--no-resolve") && layers.iter().any(|on| on.name() == "nfs"));
+        let is_on = |layer| layers.iter().flatten().any(|on| on.layer() == layer);
+        // Name resolution is the same thing over NFS.
+        let is_there = is_on(layer) || (given == Some("--no-resolve") && is_on("nfs"));
         if let (Some(option), false) = (given, is_there) {
             return Err(
                 Error::usage(format!("{option}: no layer of --on is {layer}:"))

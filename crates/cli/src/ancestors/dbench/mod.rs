@@ -10,9 +10,11 @@ use crate::execution::live::{Live, RowStream};
 use crate::execution::verdict::succeeded_in_nothing;
 use crate::execution::{Calibration, Job, measure};
 use crate::inputs::loads::{self, Named};
+use crate::options::nfs::NfsOptions;
+use crate::options::target::Target;
 use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
-use crate::planning::{Surroundings, nfs_target};
+use crate::planning::{Surroundings, first_and_rest, nfs_target};
 use crate::report::dbench::{self, Form};
 use crate::{Exit, console};
 use command_line::{Backend, Flags, Program, Request, Run, Version};
@@ -21,8 +23,8 @@ use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_model::plan::{
-    LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, OnMismatch, Pacing, Plan, ReplayPlan,
-    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing, Plan,
+    ReplayPlan, TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
 };
 use std::path::Path;
 
@@ -213,7 +215,7 @@ fn plan(run: &Run, loads: &[Named], here: &Surroundings) -> Result<Plan, Error> 
                 run.processes, run.clients_per_process
             ))
         })?;
-    let (target, more_targets) = targets(run, here)?;
+    let (target, more_targets) = first_and_rest(targets(run, here)?)?;
     Ok(Plan {
         clients,
         warm_up_ns: run.warm_up.saturating_mul(SECOND),
@@ -287,39 +289,33 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
     }
 }
 
-fn targets(run: &Run, here: &Surroundings) -> Result<(TargetPlan, Vec<TargetPlan>), Error> {
+fn targets(run: &Run, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
     match &run.backend {
         Backend::Fileio => {
             let directory = Some(run.directory.clone());
-            Ok((TargetPlan::Local(LocalTarget { directory }), vec![]))
+            Ok(vec![TargetPlan::Local(LocalTarget { directory })])
         }
         Backend::Sockio(server) => {
-            let target = TcpTarget {
-                host: Some(server.clone()),
-                port: None,
-            };
-            Ok((TargetPlan::Tcp(target), vec![]))
+            let host = Some(server.clone());
+            Ok(vec![TargetPlan::Tcp(TcpTarget { host, port: None })])
         }
-        Backend::Nfs(servers) => {
-            let options = crate::options::nfs::NfsOptions::default();
-            let mut targets = Vec::new();
-            for server in servers {
-                let tcp = TransportKind::Tcp;
-                let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;
-                // -D stands before every name, but for leading dots.
-                let below = run.directory.trim_start_matches('.').trim_matches('/');
-                if !below.is_empty() {
-                    target.path = format!("{}/{below}", target.path.trim_end_matches('/'));
-                }
-                targets.push(TargetPlan::Nfs3(target));
-            }
-            let more = targets.split_off(1.min(targets.len()));
-            match targets.pop() {
-                Some(first) => Ok((first, more)),
-                None => Err(Error::usage("--nfs: no server was named")),
-            }
-        }
+        Backend::Nfs(servers) => servers
+            .iter()
+            .map(|server| export(run, server, here).map(TargetPlan::Nfs3))
+            .collect(),
     }
+}
+
+/// An export of `--nfs`, and what `-D` names below it.
+fn export(run: &Run, server: &Target, here: &Surroundings) -> Result<NfsTarget, Error> {
+    let (options, tcp) = (NfsOptions::default(), TransportKind::Tcp);
+    let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;
+    // -D stands before every name, but for leading dots.
+    let below = run.directory.trim_start_matches('.').trim_matches('/');
+    if !below.is_empty() {
+        target.path = format!("{}/{below}", target.path.trim_end_matches('/'));
+    }
+    Ok(target)
 }
 
 #[cfg(test)]

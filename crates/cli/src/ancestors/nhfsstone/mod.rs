@@ -11,7 +11,9 @@ use crate::execution::{Calibration, Job, measure};
 use crate::inputs::mix_source;
 use crate::options::mix::FileSetOptions;
 use crate::options::nfs::NfsOptions;
-use crate::planning::{Surroundings, nfs_target, open_loop_in_flight, with_read_data, workers_of};
+use crate::planning::{
+    Surroundings, first_and_rest, nfs_target, open_loop_in_flight, with_read_data, workers_of,
+};
 use crate::report::nhfsstone;
 use crate::{Exit, console, planning};
 use command_line::{Directory, PROGRAM, Request, Run};
@@ -94,11 +96,7 @@ fn only(operation: OpKind) -> Mix {
 
 fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
     let clients = run.processes;
-    let mut targets = targets(run, here)?;
-    let more_targets = targets.split_off(1.min(targets.len()));
-    let target = targets
-        .pop()
-        .ok_or_else(|| Error::internal("nhfsstone without a directory"))?;
+    let (target, more_targets) = first_and_rest(targets(run, here)?)?;
     let is_local = target.is_directory();
     let in_flight = if is_local {
         1
