@@ -22,28 +22,25 @@ pub struct Error {
 impl Error {
     /// The user asked for something that cannot be.
     pub fn usage(what: impl Into<String>) -> Self {
-        Self {
-            category: ErrorCategory::Usage,
-            what: what.into(),
-            help: None,
-        }
+        Self::of(ErrorCategory::Usage, what)
     }
 
     /// This host refused something.
     pub fn environment(what: impl Into<String>) -> Self {
-        Self {
-            category: ErrorCategory::Environment,
-            what: what.into(),
-            help: None,
-        }
+        Self::of(ErrorCategory::Environment, what)
     }
 
     /// A bug.
     pub fn internal(what: impl Into<String>) -> Self {
+        Self::of(ErrorCategory::Internal, what)
+            .with_help("please report this with the command line")
+    }
+
+    fn of(category: ErrorCategory, what: impl Into<String>) -> Self {
         Self {
-            category: ErrorCategory::Internal,
+            category,
             what: what.into(),
-            help: Some("please report this with the command line".into()),
+            help: None,
         }
     }
 
@@ -79,14 +76,19 @@ pub fn exit_code_of(category: ErrorCategory) -> u8 {
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = in_our_form(&text);
-    let mut letters = text.chars();
-    match letters.next() {
-        // `TCP` keeps its case, `Address already in use` does not.
-        Some(first) if !text[first.len_utf8()..].starts_with(char::is_uppercase) => {
-            first.to_lowercase().chain(letters).collect()
-        }
-        _ => text,
+    // `TCP` keeps its case, `Address already in use` does not.
+    if text.chars().nth(1).is_some_and(char::is_uppercase) {
+        text
+    } else {
+        first_lower(&text)
     }
+}
+
+/// The same text, with a first letter as in the middle of a sentence.
+pub fn first_lower(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter();
+    first.flat_map(char::to_lowercase).chain(letters).collect()
 }
 
 /// Numbers of the operating system's errors as we write them; that an error is

@@ -145,9 +145,8 @@ fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
 /// The arguments of a program that was called by an ancestor's name, as a link to
 /// it may be: those of `filestone as` that ancestor.
 fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    const ANCESTORS: [&str; 5] = ["nct", "dbench", "tbench", "tbench_srv", "nhfsstone"];
     let called = arguments.first().map(Path::new).and_then(Path::file_name);
-    let ancestor = ANCESTORS
+    let ancestor = ancestors::NAMES
         .iter()
         .find(|name| called.is_some_and(|called| called == **name));
     if let Some(name) = ancestor {

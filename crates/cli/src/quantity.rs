@@ -193,8 +193,7 @@ pub fn resolution(half_width: f64) -> f64 {
     match first {
         _ if !first.is_finite() => 0.0,
         _ if first < 3.545 => scale / 10.0,
-        _ if first < 9.495 => scale,
-        // 950 to 999 are 1000, with two digits.
+        // Of 950 to 999, too, which are 1000, with two digits.
         _ => scale,
     }
 }
@@ -209,9 +208,13 @@ pub fn rounded(value: f64, half_width: f64) -> f64 {
 
 /// A number with so many decimals at most, without zeros at its end.
 pub fn plain(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
+    without_zeros(&format!("{value:.decimals$}")).into()
+}
+
+/// A number in text without the zeros at the end of its decimals.
+pub fn without_zeros(text: &str) -> &str {
     if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').into()
+        text.trim_end_matches('0').trim_end_matches('.')
     } else {
         text
     }

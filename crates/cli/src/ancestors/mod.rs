@@ -7,3 +7,6 @@ pub mod getopt;
 pub mod nct;
 pub mod nhfsstone;
 pub mod tbench_srv;
+
+/// Their names, as links to this program and words behind `filestone as` have them.
+pub const NAMES: [&str; 5] = ["nct", "dbench", "tbench", "tbench_srv", "nhfsstone"];

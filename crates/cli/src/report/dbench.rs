@@ -7,6 +7,7 @@
 //! - `max_latency` is the longest response time in the window, pauses excluded;
 //! - bytes of a client are those of the window.
 
+use crate::quantity::{plain, without_zeros};
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::load::Generation;
 use filestone_model::load::census::verbs::{table_order, verb};
@@ -256,16 +257,9 @@ pub fn general(number: f64) -> String {
         return scientific.to_lowercase();
     };
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let without_zeros = |text: &str| {
-        if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').to_string()
-        } else {
-            text.to_string()
-        }
-    };
     if (-4..DIGITS).contains(&exponent) {
         let decimals = (DIGITS - 1 - exponent) as usize;
-        return without_zeros(&format!("{number:.decimals$}"));
+        return plain(number, decimals);
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs())

@@ -1,6 +1,7 @@
 //! Command lines as they were meant: a word that another benchmark has, one that is missing, or
 //! one that is misspelt is replaced, until the command line can be read.
 
+use crate::ancestors;
 use crate::options::target;
 use crate::quantity;
 use crate::shell::shell_line;
@@ -14,8 +15,6 @@ use filestone_model::operation::OpKind;
 const REPLACED_MAX: usize = 16;
 /// No call moves so many bytes: it is the length of a file.
 const LONG: u64 = 16 << 20;
-/// Programs whose command lines `as` takes.
-const ANCESTORS: [&str; 5] = ["nct", "dbench", "tbench", "tbench_srv", "nhfsstone"];
 
 /// What was meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,7 +182,7 @@ impl Attempt {
             self.reasons
                 .push(format!("{word} is an operation of probe"));
             self.replace(0, 1, &["probe", operation.name()]);
-        } else if ANCESTORS.contains(&word) {
+        } else if ancestors::NAMES.contains(&word) {
             self.reasons
                 .push(format!("{word}'s own command line comes behind as"));
             self.replace(0, 1, &["as", word]);
@@ -198,53 +197,40 @@ impl Attempt {
     }
 
     fn with_option(mut self, word: &str, option: &ForeignOption) -> Option<Self> {
-        let begin = format!("{word}=");
-        let is_it = |given: &String| given == word || given.starts_with(&begin);
-        let place = self.words.iter().position(is_it)?;
-        let attached = self
-            .words
-            .get(place)?
-            .strip_prefix(&begin)
-            .map(String::from);
+        let place = self.place_of(word)?;
+        let attached = self.words[place].split_once('=');
         let next = self
             .words
             .get(place + 1)
-            .filter(|next| !next.starts_with('-'));
+            .filter(|next| option.has_value && !next.starts_with('-'));
         let (value, count) = match (attached, next) {
-            (Some(value), _) => (Some(value), 1),
-            (None, Some(next)) if option.has_value => (Some(next.clone()), 2),
-            (None, _) => (None, 1),
+            (Some((_, value)), _) => (Some(value.to_string()), 1),
+            (None, Some(next)) => (Some(next.clone()), 2),
+            (None, None) => (None, 1),
         };
         let command = self.words.first()?.clone();
+        let what = match option.ours {
+            Ours::Option(ours) | Ours::Words(ours) => format!("{word} is {ours} here"),
+            Ours::Nothing => format!("{word} is left out"),
+            Ours::Load | Ours::Operation | Ours::Target | Ours::Repetitions => word.into(),
+        };
+        self.reasons.push(format!("{what}: {}", option.reason));
         match option.ours {
-            Ours::Option(ours) => {
-                self.reasons
-                    .push(format!("{word} is {ours} here: {}", option.reason));
-                self.replace(place, count, &[ours, &value?]);
-            }
+            Ours::Option(ours) => self.replace(place, count, &[ours, &value?]),
             Ours::Words(ours) => {
-                self.reasons
-                    .push(format!("{word} is {ours} here: {}", option.reason));
                 let words: Vec<&str> = ours.split(' ').collect();
                 self.replace(place, count, &words);
             }
             Ours::Load => {
-                self.reasons.push(format!("{word}: {}", option.reason));
-                self.replace(
-                    place,
-                    count,
-                    &value.as_deref().into_iter().collect::<Vec<_>>(),
-                );
+                let value: Vec<&str> = value.as_deref().into_iter().collect();
+                self.replace(place, count, &value);
             }
             Ours::Operation => {
-                let value = value?;
-                self.reasons.push(format!("{word}: {}", option.reason));
                 self.replace(place, count, &[]);
-                self.words.insert(1, value);
+                self.words.insert(1, value?);
             }
             Ours::Target => {
                 let value = value?;
-                self.reasons.push(format!("{word}: {}", option.reason));
                 match (is_target(&value), &*command) {
                     (true, "probe" | "mix") => self.replace(place, count, &[&value]),
                     (true, _) => self.replace(place, count, &["--on", &as_url(&value)]),
@@ -255,15 +241,10 @@ impl Attempt {
                 }
             }
             Ours::Repetitions => {
-                self.reasons.push(format!("{word}: {}", option.reason));
                 self.repetitions = value.filter(|value| value.parse::<u32>().is_ok());
                 self.replace(place, count, &[]);
             }
-            Ours::Nothing => {
-                self.reasons
-                    .push(format!("{word} is left out: {}", option.reason));
-                self.replace(place, count, &[]);
-            }
+            Ours::Nothing => self.replace(place, count, &[]),
         }
         Some(self)
     }
@@ -292,12 +273,19 @@ impl Attempt {
     /// A word that is misspelt.
     fn with_near(mut self, word: &str, error: &clap::Error) -> Option<Self> {
         let near = near(error, word)?;
-        let begin = format!("{word}=");
-        let is_it = |given: &String| given == word || given.starts_with(&begin);
-        let place = self.words.iter().position(is_it)?;
+        let place = self.place_of(word)?;
         let given = self.words[place].replacen(word, &near, 1);
         self.replace(place, 1, &[&given]);
         Some(self)
+    }
+
+    /// Where an option is given, by itself or with its value attached.
+    fn place_of(&self, option: &str) -> Option<usize> {
+        let is_it = |given: &String| {
+            let rest = given.strip_prefix(option);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        self.words.iter().position(is_it)
     }
 
     fn replace(&mut self, place: usize, count: usize, words: &[&str]) {

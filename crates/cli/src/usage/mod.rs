@@ -6,7 +6,7 @@ mod foreign_words;
 
 use crate::Exit;
 use crate::console;
-use crate::error::Error;
+use crate::error::{Error, first_lower};
 use crate::usage::correction::{correction, near};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
@@ -139,14 +139,6 @@ fn first_paragraph(error: &clap::Error) -> String {
     let text: Vec<&str> = text.split_whitespace().collect();
     let text = text.join(" ");
     text.strip_prefix("error: ").unwrap_or(&text).to_string()
-}
-
-fn first_lower(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_lowercase().chain(letters).collect(),
-        None => String::new(),
-    }
 }
 
 #[cfg(test)]
