@@ -4,6 +4,7 @@
 //! Units are in the names of the columns. Nothing needs quoting: all values are
 //! numbers and words of ours.
 
+use crate::report::parts::ledger::counts;
 use filestone_model::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_model::operation::OpKind;
@@ -21,7 +22,7 @@ pub fn render(record: &RunRecord) -> String {
         for kind in &interval.kinds {
             // The bytes are the interval's: of several kinds none has them alone.
             let bytes = (kind.role == Role::Measured && measured_kinds == 1)
-                .then_some((interval.bytes_sent, interval.bytes_received));
+                .then_some([interval.bytes_sent, interval.bytes_received]);
             text.push_str(&row(&Row {
                 start_ns: interval.start_ns,
                 end_ns: interval.end_ns,
@@ -43,7 +44,7 @@ pub fn render(record: &RunRecord) -> String {
             operation: kind.operation,
             role: kind.role,
             ledger: &kind.ledger,
-            bytes: Some((kind.bytes_sent, kind.bytes_received)),
+            bytes: Some([kind.bytes_sent, kind.bytes_received]),
             response_time: &kind.response_time_ns,
             service_time: &kind.service_time_ns,
         }));
@@ -58,7 +59,8 @@ struct Row<'record> {
     operation: OpKind,
     role: Role,
     ledger: &'record Ledger,
-    bytes: Option<(u64, u64)>,
+    /// Sent and received.
+    bytes: Option<[u64; 2]>,
     response_time: &'record DistributionRecord,
     service_time: &'record DistributionRecord,
 }
@@ -96,7 +98,6 @@ fn header() -> String {
 }
 
 fn row(row: &Row) -> String {
-    let ledger = row.ledger;
     let role = match row.role {
         Role::Measured => "measured",
         Role::Companion => "companion",
@@ -108,26 +109,11 @@ fn row(row: &Row) -> String {
         row.operation.name().into(),
         role.into(),
     ];
-    columns.extend(
-        [
-            ledger.scheduled,
-            ledger.ok,
-            ledger.failed,
-            ledger.timed_out,
-            ledger.disconnected,
-            ledger.skipped,
-            ledger.in_flight,
-        ]
-        .map(|count| count.to_string()),
-    );
-    columns.push(
-        row.bytes
-            .map_or(String::new(), |(sent, _)| sent.to_string()),
-    );
-    columns.push(
-        row.bytes
-            .map_or(String::new(), |(_, received)| received.to_string()),
-    );
+    columns.extend(counts(row.ledger).map(|count| count.to_string()));
+    columns.extend(match row.bytes {
+        Some(sent_and_received) => sent_and_received.map(|bytes| bytes.to_string()),
+        None => [String::new(), String::new()],
+    });
     columns.extend(times(row.response_time));
     columns.extend(times(row.service_time));
     columns.join(",") + "\n"

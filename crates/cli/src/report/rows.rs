@@ -109,28 +109,23 @@ impl Rows {
 mod tests {
     use super::*;
     use crate::report::canned;
+    use filestone_model::measure::RunRecord;
+
+    fn rows_of(record: &RunRecord, columns: Columns) -> String {
+        let mut rows = Rows::new(columns, Page::default());
+        let intervals = record.intervals.iter();
+        intervals.map(|interval| rows.row(interval)).collect()
+    }
 
     #[test]
     fn rows_have_ncts_columns_then_percentiles() {
-        let record = canned::with_errors();
-        let mut rows = Rows::new(Columns::WithPercentiles, Page::default());
-        let text: String = record
-            .intervals
-            .iter()
-            .map(|interval| rows.row(interval))
-            .collect();
+        let text = rows_of(&canned::with_errors(), Columns::WithPercentiles);
         insta::assert_snapshot!(text);
     }
 
     #[test]
     fn rows_of_nct_stop_at_the_maximum() {
-        let record = canned::plain();
-        let mut rows = Rows::new(Columns::Nct, Page::default());
-        let text: String = record
-            .intervals
-            .iter()
-            .map(|interval| rows.row(interval))
-            .collect();
+        let text = rows_of(&canned::plain(), Columns::Nct);
         insta::assert_snapshot!(text);
     }
 

@@ -12,6 +12,19 @@ pub const fn unsuccessful(ledger: &Ledger) -> u64 {
     ledger.failed + ledger.timed_out + ledger.disconnected
 }
 
+/// What was due, and where it went: what the first is the sum of.
+pub const fn counts(ledger: &Ledger) -> [u64; 7] {
+    [
+        ledger.scheduled,
+        ledger.ok,
+        ledger.failed,
+        ledger.timed_out,
+        ledger.disconnected,
+        ledger.skipped,
+        ledger.in_flight,
+    ]
+}
+
 /// What did not succeed, how often, and of how many; nothing if all did.
 pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
     if rows.is_empty() {
@@ -65,15 +78,18 @@ pub fn ledger(ledger: &Ledger, page: Page) -> String {
     if ledger.ok == ledger.scheduled {
         return String::new();
     }
+    let [
+        scheduled,
+        ok,
+        failed,
+        timed_out,
+        disconnected,
+        skipped,
+        in_flight,
+    ] = counts(ledger).map(grouped);
     let sum = format!(
-        "{} scheduled = {} ok + {} failed + {} timed out + {} disconnected + {} skipped + {} in flight",
-        grouped(ledger.scheduled),
-        grouped(ledger.ok),
-        grouped(ledger.failed),
-        grouped(ledger.timed_out),
-        grouped(ledger.disconnected),
-        grouped(ledger.skipped),
-        grouped(ledger.in_flight),
+        "{scheduled} scheduled = {ok} ok + {failed} failed + {timed_out} timed out + \
+         {disconnected} disconnected + {skipped} skipped + {in_flight} in flight"
     );
     format!("\n{}", page.prose(&sum))
 }

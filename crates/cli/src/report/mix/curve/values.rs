@@ -1,6 +1,7 @@
 //! The points of a curve as comma-separated values.
 
 use super::leg_name;
+use crate::report::parts::ledger::counts;
 use filestone_model::measure::curve_record::{CurvePointRecord, CurveRecord};
 
 /// The points as comma-separated values, units in the names of the columns.
@@ -20,7 +21,7 @@ pub fn csv(curve: &CurveRecord) -> String {
 }
 
 fn row(point: &CurvePointRecord) -> String {
-    let (ledger, response) = (&point.ledger, &point.response_time_ns);
+    let response = &point.response_time_ns;
     let timed = |text: String| {
         if response.count == 0 {
             String::new()
@@ -33,18 +34,7 @@ fn row(point: &CurvePointRecord) -> String {
         format!("{:.3}", point.offered_load_ops_per_s),
         format!("{:.3}", point.achieved_load_ops_per_s),
     ];
-    columns.extend(
-        [
-            ledger.scheduled,
-            ledger.ok,
-            ledger.failed,
-            ledger.timed_out,
-            ledger.disconnected,
-            ledger.skipped,
-            ledger.in_flight,
-        ]
-        .map(|count| count.to_string()),
-    );
+    columns.extend(counts(&point.ledger).map(|count| count.to_string()));
     columns.push(timed(format!("{:.1}", response.mean)));
     let half_width = point.response_time_mean_half_width_ns;
     columns.push(half_width.map_or_else(String::new, |nanos| format!("{nanos:.1}")));
