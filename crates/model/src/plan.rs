@@ -264,7 +264,7 @@ pub const fn companion_of(operation: OpKind) -> Option<OpKind> {
 /// A run, fully decided. All times in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// The face that made this plan.
+    /// The command that made this plan.
     pub face: String,
     /// Where operations go.
     pub target: TargetPlan,

@@ -77,7 +77,7 @@ pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
                 findings.complain(
                     format_args!("{path}:{line}"),
                     "cli lists wire",
-                    "a face turns options into a plan; what needs messages belongs into engine or model",
+                    "a command turns options into a plan; what needs messages belongs into engine or model",
                 );
             }
         }

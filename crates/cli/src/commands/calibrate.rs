@@ -5,7 +5,7 @@ use crate::execution::interruption;
 use crate::execution::live::Live;
 use crate::options::CalibrateOptions;
 use crate::options::run_report::RunFormat;
-use crate::planning::Surroundings;
+use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
 use crate::report::json;
 use crate::report::parts::page::Page;
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 /// Measures against the built-in server and prints a table.
 pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     let stop = interruption::stop_flag()?;
-    let server = built_in::start_for_measurement(Surroundings::here().processors)?;
+    let server = built_in::start_for_measurement(Environment::here().processors)?;
     let effort = if options.quick {
         Effort::Quick { in_flight: 32 }
     } else {

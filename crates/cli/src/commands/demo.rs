@@ -8,7 +8,7 @@ use crate::execution::live::Live;
 use crate::execution::verdict::succeeded_in_nothing;
 use crate::options::DemoOptions;
 use crate::options::run_report::RunFormat;
-use crate::planning::{Surroundings, built_in_path};
+use crate::planning::{Environment, built_in_path};
 use crate::quantity::{bytes_text, grouped};
 use crate::report::json;
 use crate::report::layers::differences::Estimate;
@@ -75,7 +75,7 @@ Next, your own server:
 /// Climbs the ladder.
 pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
     let stop = interruption::stop_flag()?;
-    let here = Surroundings::here();
+    let here = Environment::here();
     let processor = own_processor();
     let server = built_in::start_on(processor)?;
     let mut records: Vec<RunRecord> = Vec::new();
@@ -171,7 +171,7 @@ fn own_processor() -> u32 {
     rustix::thread::sched_getcpu() as u32
 }
 
-fn plan(step: &Step, duration: u64, processor: u32, here: &Surroundings) -> Plan {
+fn plan(step: &Step, duration: u64, processor: u32, here: &Environment) -> Plan {
     let target = built_in::target(built_in_path(step.operation), here.uid, here.gid);
     let workload = WorkloadPlan::Probe(ProbePlan {
         operation: step.operation,

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::execution::{Calibration, Job, Presentation, execute};
 use crate::inputs::mix_source;
 use crate::options::mix::MixOptions;
-use crate::planning::Surroundings;
+use crate::planning::Environment;
 use crate::report::mixes;
 use crate::report::parts::page::Detail;
 use crate::{Exit, console, planning};
@@ -22,7 +22,7 @@ pub fn run(options: &MixOptions) -> Result<Exit, Error> {
     if mix::built_in(word).is_none() {
         mix.notes.iter().for_each(|note| console::note(note));
     }
-    let plan = planning::mix::plan(options, mix, &Surroundings::here())?;
+    let plan = planning::mix::plan(options, mix, &Environment::here())?;
     let calibration = match options.target.on {
         // What the event loop can do says nothing about system calls.
         Some(_) => Calibration::Omit,

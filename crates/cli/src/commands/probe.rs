@@ -4,12 +4,12 @@ use crate::Exit;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Presentation, execute};
 use crate::options::probe::ProbeOptions;
-use crate::planning::{self, Surroundings};
+use crate::planning::{self, Environment};
 use crate::report::parts::page::Detail;
 
 /// Plans and runs.
 pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
-    let plan = planning::probe(options, &Surroundings::here())?;
+    let plan = planning::probe(options, &Environment::here())?;
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::unless(options.calibration.no_calibrate),

@@ -7,14 +7,14 @@ use crate::execution::{Calibration, Job, Presentation, execute};
 use crate::inputs::loads;
 use crate::options::replay::ReplayOptions;
 use crate::planning;
-use crate::planning::Surroundings;
+use crate::planning::Environment;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::parts::page::Detail;
 
 /// Reads the loads, plans and runs.
 pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {
     let loads = loads::list(options.loads.as_deref().unwrap_or(LOAD_DEFAULT))?;
-    let plans = planning::replay::plans(options, &loads, &Surroundings::here())?;
+    let plans = planning::replay::plans(options, &loads, &Environment::here())?;
     let jobs = Job::replays(plans, &loads)?;
     let show = Presentation {
         report: &options.report,

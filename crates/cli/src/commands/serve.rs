@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::options::serve::ServeOptions;
-use crate::planning::Surroundings;
+use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
 use crate::{Exit, built_in, console};
 use filestone_server::tbench::{self, TbenchCounters};
@@ -20,7 +20,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     }
     let mut server = Options {
         port: options.port.unwrap_or(PORT),
-        threads: options.threads.unwrap_or(Surroundings::here().processors) as usize,
+        threads: options.threads.unwrap_or(Environment::here().processors) as usize,
         memory_limit: options.memory,
         discard: options.discard,
         faults: options.fault.clone(),

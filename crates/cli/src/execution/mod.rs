@@ -13,7 +13,7 @@ use crate::execution::output_directory::{Existing, LayersPicture, OutputDirector
 use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::inputs::loads::{self, Named};
 use crate::options::run_report::{RunFormat, RunReportOptions};
-use crate::planning::Surroundings;
+use crate::planning::Environment;
 use crate::report::mix::file_set;
 use crate::report::parts::page::Detail;
 use crate::report::rows::Columns;
@@ -244,7 +244,7 @@ pub fn measure(
         }
         Calibration::First | Calibration::Omit => None,
     };
-    let peers = built_in::Peers::of(plan, Surroundings::here().processors)?;
+    let peers = built_in::Peers::of(plan, Environment::here().processors)?;
     let job = filestone_engine::Job {
         plan,
         loads: &job.loads,
@@ -260,7 +260,7 @@ pub fn measure(
 /// What the tool can do with as many in flight as the run has, against a server of its own that is gone before the run.
 /// Nothing if it was interrupted.
 fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
-    let server = built_in::start_for_measurement(Surroundings::here().processors)?;
+    let server = built_in::start_for_measurement(Environment::here().processors)?;
     let calibration = calibrate(
         &built_in::calibrated_against(&server),
         Effort::before(plan),

@@ -10,7 +10,7 @@ use crate::options::mix::{
 };
 use crate::options::nfs::Transport;
 use crate::planning::{
-    DURATION_DEFAULT, Surroundings, call_target, first_and_rest, interval, open_loop_in_flight,
+    DURATION_DEFAULT, Environment, call_target, first_and_rest, interval, open_loop_in_flight,
     with_read_data, workers_of,
 };
 use filestone_model::mix::Mix;
@@ -45,7 +45,7 @@ const SEARCH_TIME_DEFAULT: u64 = 90 * SECOND;
 const STEERED_INTERVAL: u64 = SECOND / 5;
 
 /// The plan of `filestone mix` with a mix that has been read.
-pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
+pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, Error> {
     let counts = mix.to_plan_counts();
     refusals::refuse(options)?;
     let targets = targets(options, here)?;
@@ -99,7 +99,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Surroundings) -> Result<Plan,
 }
 
 /// All directories, in the order of the command line.
-fn targets(options: &MixOptions, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
+fn targets(options: &MixOptions, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
     let at = &options.target;
     let transport: TransportKind = at.transport.unwrap_or(Transport::Tcp).into();
     let calls = |target| call_target(target, &at.nfs, transport, BUILT_IN_PATH, here);

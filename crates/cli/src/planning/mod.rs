@@ -28,7 +28,7 @@ const FILES_DEFAULT: u32 = 10_000;
 
 /// What a plan takes from the place where it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct Environment {
     /// Processors that this process may use.
     pub processors: u32,
     /// Effective user id.
@@ -39,8 +39,17 @@ pub struct Surroundings {
     pub seed: u64,
 }
 
-impl Surroundings {
-    /// Those of this process.
+impl Environment {
+    /// One for tests, so that no plan varies.
+    #[cfg(test)]
+    pub const CANNED: Self = Self {
+        processors: 8,
+        uid: 1000,
+        gid: 100,
+        seed: 7,
+    };
+
+    /// That of this process.
     pub fn here() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
         Self {
@@ -54,7 +63,7 @@ impl Surroundings {
 }
 
 /// The plan of `filestone probe`.
-pub fn probe(options: &ProbeOptions, here: &Surroundings) -> Result<Plan, Error> {
+pub fn probe(options: &ProbeOptions, here: &Environment) -> Result<Plan, Error> {
     let operation = options.operation;
     let target = call_target(
         options.target.target.as_ref(),
@@ -129,7 +138,7 @@ pub fn call_target(
     options: &NfsOptions,
     transport: TransportKind,
     built_in_path: &str,
-    here: &Surroundings,
+    here: &Environment,
 ) -> Result<TargetPlan, Error> {
     let Some((target, scheme)) = target.and_then(|target| Some((target, target.scheme.as_ref()?)))
     else {
@@ -154,7 +163,7 @@ pub fn nfs_target(
     options: &NfsOptions,
     transport: TransportKind,
     built_in_path: &str,
-    here: &Surroundings,
+    here: &Environment,
 ) -> Result<NfsTarget, Error> {
     let mut plan = NfsTarget {
         port: options.port,
@@ -277,7 +286,7 @@ pub fn workers_of(
     workers: Option<u32>,
     clients: u32,
     is_built_in: bool,
-    here: &Surroundings,
+    here: &Environment,
 ) -> u32 {
     let share = if is_built_in {
         here.processors / 2
@@ -293,12 +302,7 @@ mod tests {
     use crate::options::{Command, CommandLine};
     use clap::Parser;
 
-    const HERE: Surroundings = Surroundings {
-        processors: 8,
-        uid: 1000,
-        gid: 100,
-        seed: 7,
-    };
+    const HERE: Environment = Environment::CANNED;
 
     fn plan_of(line: &str) -> Result<Plan, Error> {
         let words = ["filestone", "probe"]

@@ -6,7 +6,7 @@ use crate::options::layer_targets::{Layer, LayerTarget};
 use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
-use crate::planning::{DURATION_DEFAULT, Surroundings, first_and_rest, interval, nfs_target};
+use crate::planning::{DURATION_DEFAULT, Environment, first_and_rest, interval, nfs_target};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan, TargetPlan,
@@ -26,7 +26,7 @@ pub const PREFIX_DEFAULT: &str = ".";
 pub fn plans(
     options: &ReplayOptions,
     loads: &[Named],
-    here: &Surroundings,
+    here: &Environment,
 ) -> Result<Vec<Plan>, Error> {
     let mut layers: Vec<Layer> = options.on.iter().flat_map(|list| list.0.clone()).collect();
     if layers.is_empty() {
@@ -55,7 +55,7 @@ fn plan(
     options: &ReplayOptions,
     replay: ReplayPlan,
     target: TargetPlan,
-    here: &Surroundings,
+    here: &Environment,
 ) -> Plan {
     let course = &options.course;
     let duration_ns = match (course.duration, course.run_once) {
@@ -175,7 +175,7 @@ fn tcp(options: &TcpOptions) -> TcpReplay {
 fn targets(
     layer: &Layer,
     options: &ReplayOptions,
-    here: &Surroundings,
+    here: &Environment,
 ) -> Result<Vec<TargetPlan>, Error> {
     let nfs = &options.nfs.nfs;
     let target = |target: &LayerTarget| match target {

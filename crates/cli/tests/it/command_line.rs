@@ -5,9 +5,9 @@ use crate::support::{Scratch, command, filestone, text};
 use std::process::Stdio;
 
 #[test]
-fn help_of_every_face() {
+fn help_of_every_command() {
     let mut all = String::new();
-    for face in [
+    for command in [
         vec!["--help"],
         vec!["probe", "--help"],
         vec!["demo", "--help"],
@@ -20,12 +20,12 @@ fn help_of_every_face() {
         vec!["as", "--help"],
         vec!["completions", "--help"],
     ] {
-        let output = filestone(&face);
+        let output = filestone(&command);
         assert_eq!(output.status.code(), Some(0));
         assert!(output.stderr.is_empty());
         all.push_str(&format!(
             "$ filestone {}\n{}\n",
-            face.join(" "),
+            command.join(" "),
             text(&output.stdout)
         ));
     }

@@ -1,4 +1,4 @@
-//! Every face against the built-in server, over loopback and for a moment: what
+//! Every command against the built-in server, over loopback and for a moment: what
 //! must hold of every run is checked, numbers are not.
 
 use crate::support::{Running, Scratch, filestone, record_of, serve, text};

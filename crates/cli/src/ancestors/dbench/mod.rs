@@ -14,7 +14,7 @@ use crate::options::nfs::NfsOptions;
 use crate::options::target::Target;
 use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
-use crate::planning::{Surroundings, first_and_rest, nfs_target};
+use crate::planning::{Environment, first_and_rest, nfs_target};
 use crate::report::dbench::{self, Form};
 use crate::{Exit, console};
 use command_line::{Backend, Flags, Program, Request, Run, Version};
@@ -50,7 +50,7 @@ pub fn run(program: Program, arguments: &[String]) -> Result<Exit, Error> {
 fn execute(program: Program, run: &Run) -> Result<Exit, Error> {
     let run = &said(run);
     let name = load_name(run);
-    let prepared = prepare(run, &name, &Surroundings::here());
+    let prepared = prepare(run, &name, &Environment::here());
     let job = match prepared {
         Ok(job) => job,
         Err(error) => {
@@ -127,7 +127,7 @@ fn default_load(is_there: &dyn Fn(&str) -> bool) -> (&'static str, Option<String
     (LOAD_DEFAULT, Some(what))
 }
 
-fn prepare(run: &Run, load: &str, here: &Surroundings) -> Result<Job, Error> {
+fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
     let loads = loads::list(load)?;
     let plan = plan(run, &loads, here)?;
     let mut jobs = Job::replays(vec![plan], &loads)?;
@@ -204,7 +204,7 @@ fn exit_of(record: &RunRecord) -> Exit {
     }
 }
 
-fn plan(run: &Run, loads: &[Named], here: &Surroundings) -> Result<Plan, Error> {
+fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
     let clients = run
         .processes
         .checked_mul(run.clients_per_process)
@@ -289,7 +289,7 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
     }
 }
 
-fn targets(run: &Run, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
+fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
     match &run.backend {
         Backend::Fileio => {
             let directory = Some(run.directory.clone());
@@ -307,7 +307,7 @@ fn targets(run: &Run, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
 }
 
 /// An export of `--nfs`, and what `-D` names below it.
-fn export(run: &Run, server: &Target, here: &Surroundings) -> Result<NfsTarget, Error> {
+fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, Error> {
     let (options, tcp) = (NfsOptions::default(), TransportKind::Tcp);
     let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;
     // -D stands before every name, but for leading dots.
@@ -327,11 +327,11 @@ mod tests {
     use filestone_model::plan::LoadName;
     use std::sync::Arc;
 
-    const HERE: Surroundings = Surroundings {
-        processors: 8,
+    const HERE: Environment = Environment {
         uid: 0,
         gid: 0,
         seed: 1,
+        ..Environment::CANNED
     };
 
     fn run_of(program: Program, line: &str) -> Run {

@@ -9,7 +9,7 @@ use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{Existing, OutputDirectory};
 use crate::execution::verdict::succeeded_in_nothing;
 use crate::execution::{Calibration, Job, measure};
-use crate::planning::Surroundings;
+use crate::planning::Environment;
 use crate::report::json;
 use crate::report::rows::Columns;
 use crate::report::summary::{self, Extremes};
@@ -68,7 +68,7 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
         None => None,
     };
     let stop = interruption::stop_flag()?;
-    let job = Job::new(plan(measured, &Surroundings::here()))?;
+    let job = Job::new(plan(measured, &Environment::here()))?;
     if measured.jobs == 0 {
         console::note("-j 0: no job asks anything");
     }
@@ -136,7 +136,7 @@ fn shared_out(jobs: u32, threads: u32) -> (u32, u32, u32) {
     (connections, jobs / connections, workers)
 }
 
-fn plan(measured: &Measure, here: &Surroundings) -> Plan {
+fn plan(measured: &Measure, here: &Environment) -> Plan {
     let (clients, in_flight, workers) = shared_out(measured.jobs, measured.threads);
     // A job of nct's ends with the first reply after its time, so without any it makes one
     // request.
@@ -212,6 +212,13 @@ fn exit_code_of(error: &Error) -> u8 {
 mod tests {
     use super::*;
 
+    const HERE: Environment = Environment {
+        uid: 0,
+        gid: 0,
+        seed: 1,
+        ..Environment::CANNED
+    };
+
     #[test]
     fn a_refused_mount_ends_with_ncts_exit_code() {
         for (status, code) in [
@@ -246,19 +253,13 @@ mod tests {
 
     #[test]
     fn without_time_each_job_makes_one_request_and_without_jobs_there_is_none() {
-        let here = Surroundings {
-            processors: 8,
-            uid: 0,
-            gid: 0,
-            seed: 1,
-        };
         for (words, count) in [(["-d0", "-j8"], 8), (["-d10", "-j0"], 0)] {
             let words = words.into_iter().chain(["null", "srv"]);
             let words: Vec<String> = words.map(String::from).collect();
             let Ok(Request::Measure(measure)) = command_line::parse(&words) else {
                 panic!("nct takes this");
             };
-            let plan = plan(&measure, &here);
+            let plan = plan(&measure, &HERE);
             assert_eq!((plan.duration_ns, plan.count), (None, Some(count)));
         }
     }
@@ -270,12 +271,7 @@ mod tests {
         let Ok(Request::Measure(measure)) = command_line::parse(&words) else {
             panic!("nct takes this");
         };
-        let here = Surroundings {
-            processors: 8,
-            uid: 0,
-            gid: 0,
-            seed: 1,
-        };
+        let here = HERE;
         insta::assert_snapshot!(
             serde_json::to_string_pretty(&plan(&measure, &here)).expect("a plan is JSON")
         );

@@ -12,7 +12,7 @@ use crate::inputs::mix_source;
 use crate::options::mix::FileSetOptions;
 use crate::options::nfs::NfsOptions;
 use crate::planning::{
-    Surroundings, first_and_rest, nfs_target, open_loop_in_flight, with_read_data, workers_of,
+    Environment, first_and_rest, nfs_target, open_loop_in_flight, with_read_data, workers_of,
 };
 use crate::report::nhfsstone;
 use crate::{Exit, console, planning};
@@ -44,7 +44,7 @@ pub fn run(arguments: &[String]) -> Result<Exit, Error> {
 
 fn execute(run: &Run) -> Result<Exit, Error> {
     let job = mix(run)
-        .and_then(|mix| plan(run, mix, &Surroundings::here()))
+        .and_then(|mix| plan(run, mix, &Environment::here()))
         .and_then(Job::new);
     let job = match job {
         Ok(job) => job,
@@ -94,7 +94,7 @@ fn only(operation: OpKind) -> Mix {
     }
 }
 
-fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
+fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
     let clients = run.processes;
     let (target, more_targets) = first_and_rest(targets(run, here)?)?;
     let is_local = target.is_directory();
@@ -149,7 +149,7 @@ fn plan(run: &Run, mix: Mix, here: &Surroundings) -> Result<Plan, Error> {
 }
 
 /// Each directory once, and none that no process would use.
-fn targets(run: &Run, here: &Surroundings) -> Result<Vec<TargetPlan>, Error> {
+fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
     let mut targets = Vec::new();
     for directory in run.directories.iter().take(run.processes as usize) {
         let target = match directory {
@@ -184,12 +184,7 @@ mod tests {
         assert_eq!(exit_of(&record), Exit::NothingSucceeded);
     }
 
-    const HERE: Surroundings = Surroundings {
-        processors: 8,
-        uid: 1000,
-        gid: 100,
-        seed: 7,
-    };
+    const HERE: Environment = Environment::CANNED;
 
     fn plan_of(line: &str) -> Result<Plan, Error> {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();

@@ -4,12 +4,7 @@ use clap::Parser;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{LeftOut, MixCount};
 
-const HERE: Surroundings = Surroundings {
-    processors: 8,
-    uid: 1000,
-    gid: 100,
-    seed: 7,
-};
+const HERE: Environment = Environment::CANNED;
 
 fn three_kinds() -> Mix {
     Mix {

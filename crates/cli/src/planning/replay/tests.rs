@@ -6,12 +6,7 @@ use clap::Parser;
 use filestone_model::load::Generation;
 use filestone_model::plan::LoadName;
 
-const HERE: Surroundings = Surroundings {
-    processors: 8,
-    uid: 1000,
-    gid: 100,
-    seed: 7,
-};
+const HERE: Environment = Environment::CANNED;
 
 fn named(name: &str, has_stamps: bool) -> Named {
     Named {
