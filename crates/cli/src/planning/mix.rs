@@ -14,9 +14,11 @@ use crate::planning::{
     with_read_data, workers_of,
 };
 use filestone_model::mix::Mix;
+use filestone_model::operation::Stability;
 use filestone_model::plan::{
-    ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget,
-    MixCount, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, TransportKind, WorkloadPlan,
+    Access, ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix,
+    LocalTarget, MixCount, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, TransportKind,
+    WorkloadPlan,
 };
 use filestone_model::workload::mix::spare_names_needed;
 
@@ -46,7 +48,6 @@ const STEERED_INTERVAL: u64 = SECOND / 5;
 
 /// The plan of `filestone mix` with a mix that has been read.
 pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, Error> {
-    let counts = mix.to_plan_counts();
     refusals::refuse(options)?;
     let targets = targets(options, here)?;
     let load = &options.load;
@@ -62,23 +63,26 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, 
         (None, ArrivalsPlan::Closed) => 1,
         (None, _) => open_loop_in_flight(clients),
     };
-    let file_set = file_set(&options.set, &counts, in_flight);
+    let access = &options.access;
     let mix = MixPlan {
-        calls: None,
-        counts,
-        ..mix_plan(options, mix, file_set, more_targets, is_local)
+        more_targets,
+        transfer_bytes: access.transfer.unwrap_or(TRANSFER_DEFAULT),
+        access: access.access.map_or_else(Default::default, Into::into),
+        stability: access.stable.map_or_else(Default::default, Into::into),
+        remove_set: options.set.remove_set,
+        local: if is_local {
+            let (proc_root, feedback) = (options.target.proc.clone(), !options.target.no_feedback);
+            local(proc_root, feedback, FeedbackArithmetic::Exact)
+        } else {
+            LocalMix::default()
+        },
+        ..mix_plan(mix, &options.set, in_flight)
     };
-    let is_built_in = target.is_built_in();
     let plan = Plan {
         arrivals,
         clients,
         in_flight,
-        workers: if is_local {
-            // The clients' threads do the work; the books are kept by one.
-            1
-        } else {
-            workers_of(load.workers, clients, is_built_in, here)
-        },
+        workers: workers_of(load.workers, clients, &target, here),
         warm_up_ns: match steering {
             Some(_) => 0,
             None => load.warm_up.unwrap_or(WARM_UP_DEFAULT),
@@ -95,7 +99,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, 
         steering,
         ..Plan::new("mix", target, WorkloadPlan::Mix(Box::new(mix)), here.seed)
     };
-    with_read_data(load.generator.applied_to(plan), options.access.data, false)
+    with_read_data(load.generator.applied_to(plan), access.data, false)
 }
 
 /// All directories, in the order of the command line.
@@ -178,33 +182,23 @@ fn steering(options: &SteeringOptions) -> Option<SteeringPlan> {
     })
 }
 
-fn mix_plan(
-    options: &MixOptions,
-    mix: Mix,
-    file_set: FileSetPlan,
-    more_targets: Vec<TargetPlan>,
-    is_local: bool,
-) -> MixPlan {
-    let access = &options.access;
-    let at = &options.target;
+/// A mix on the file set of these options, for clients that ask so much at a time; what other
+/// options would say is as usual.
+pub fn mix_plan(mix: Mix, set: &FileSetOptions, in_flight: u32) -> MixPlan {
+    let counts = mix.to_plan_counts();
     MixPlan {
         calls: None,
+        file_set: file_set(set, &counts, in_flight),
         name: mix.name,
-        counts: mix.counts,
+        counts,
         left_out: mix.left_out,
-        more_targets,
-        file_set,
-        transfer_bytes: access.transfer.unwrap_or(TRANSFER_DEFAULT),
-        access: access.access.map_or_else(Default::default, Into::into),
-        stability: access.stable.map_or_else(Default::default, Into::into),
+        more_targets: vec![],
+        transfer_bytes: TRANSFER_DEFAULT,
+        access: Access::default(),
+        stability: Stability::default(),
         listing_bytes: LISTING_BYTES,
-        remove_set: options.set.remove_set,
-        local: if is_local {
-            let arithmetic = FeedbackArithmetic::Exact;
-            local(at.proc.clone(), !at.no_feedback, arithmetic)
-        } else {
-            LocalMix::default()
-        },
+        remove_set: false,
+        local: LocalMix::default(),
     }
 }
 
@@ -222,8 +216,7 @@ pub fn local(
     }
 }
 
-/// The file set of these options, for clients that ask so much at a time.
-pub fn file_set(options: &FileSetOptions, counts: &[MixCount], in_flight: u32) -> FileSetPlan {
+fn file_set(options: &FileSetOptions, counts: &[MixCount], in_flight: u32) -> FileSetPlan {
     let files_per_client = options.files.unwrap_or(FILES_DEFAULT);
     FileSetPlan {
         name: options

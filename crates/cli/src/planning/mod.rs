@@ -74,7 +74,6 @@ pub fn probe(options: &ProbeOptions, here: &Environment) -> Result<Plan, Error> 
     )?;
     let load = &options.load;
     let clients = load.clients.unwrap_or(1);
-    let is_built_in = target.is_built_in();
     let workload = WorkloadPlan::Probe(workload(&options.workload, operation)?);
     let plan = Plan {
         arrivals: arrivals(load),
@@ -84,7 +83,7 @@ pub fn probe(options: &ProbeOptions, here: &Environment) -> Result<Plan, Error> 
         } else {
             1
         }),
-        workers: workers_of(load.workers, clients, is_built_in, here),
+        workers: workers_of(load.workers, clients, &target, here),
         warm_up_ns: load.warm_up.unwrap_or(0),
         duration_ns: match (load.duration, load.count) {
             (None, Some(_)) => None,
@@ -273,6 +272,23 @@ fn arrivals(load: &LoadOptions) -> ArrivalsPlan {
     }
 }
 
+/// The first of these options that is given.
+fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
+    let given = options.iter().find(|(_, is_given)| *is_given);
+    given.map(|(name, _)| *name)
+}
+
+/// The options of how a server is found and spoken to, and which of them are given.
+fn server_options(options: &NfsOptions) -> [(&'static str, bool); 5] {
+    [
+        ("--port", options.port.is_some()),
+        ("--mount-port", options.mount_port.is_some()),
+        ("--reserved-port", options.reserved_port),
+        ("--uid", options.uid.is_some()),
+        ("--gid", options.gid.is_some()),
+    ]
+}
+
 /// Calls in flight of each client of an open loop.
 pub fn open_loop_in_flight(clients: u32) -> u32 {
     OPEN_LOOP_IN_FLIGHT
@@ -281,14 +297,18 @@ pub fn open_loop_in_flight(clients: u32) -> u32 {
 }
 
 /// A worker carries many clients, but a client belongs to one worker. The
-/// built-in server needs processors too.
+/// built-in server needs processors too. At a mount the clients' threads do the work, and the
+/// books are kept by one worker.
 pub fn workers_of(
     workers: Option<u32>,
     clients: u32,
-    is_built_in: bool,
+    target: &TargetPlan,
     here: &Environment,
 ) -> u32 {
-    let share = if is_built_in {
+    if target.is_directory() {
+        return 1;
+    }
+    let share = if target.is_built_in() {
         here.processors / 2
     } else {
         here.processors

@@ -6,7 +6,10 @@ use crate::options::layer_targets::{Layer, LayerTarget};
 use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
-use crate::planning::{DURATION_DEFAULT, Environment, first_and_rest, interval, nfs_target};
+use crate::planning::{
+    DURATION_DEFAULT, Environment, first_and_rest, first_given, interval, nfs_target,
+    server_options,
+};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan, TargetPlan,
@@ -209,11 +212,6 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
     Ok(())
 }
 
-fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
-    let given = options.iter().find(|(_, is_given)| *is_given);
-    given.map(|(name, _)| *name)
-}
-
 fn local_options_given(options: &LocalOptions) -> Option<&'static str> {
     first_given(&[
         ("--sync", options.sync),
@@ -240,12 +238,8 @@ fn nfs_options_given(options: &NfsReplayOptions) -> Option<&'static str> {
         ("--stable", options.stable),
         ("--enable-nlm", options.enable_nlm),
         ("--nlm-port", options.nlm_port.is_some()),
-        ("--port", options.nfs.port.is_some()),
-        ("--mount-port", options.nfs.mount_port.is_some()),
-        ("--reserved-port", options.nfs.reserved_port),
-        ("--uid", options.nfs.uid.is_some()),
-        ("--gid", options.nfs.gid.is_some()),
     ])
+    .or_else(|| first_given(&server_options(&options.nfs)))
 }
 
 #[cfg(test)]

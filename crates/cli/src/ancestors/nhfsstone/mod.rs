@@ -103,32 +103,20 @@ fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
     } else {
         open_loop_in_flight(clients)
     };
-    let workers = if is_local {
-        1
-    } else {
-        workers_of(None, clients, target.is_built_in(), here)
-    };
-    let counts = mix.to_plan_counts();
-    let calls = mix.calls_beside_sum();
-    let file_set = planning::mix::file_set(&FileSetOptions::default(), &counts, in_flight);
     let mix = MixPlan {
-        name: mix.name,
-        calls,
-        counts,
-        left_out: mix.left_out,
+        calls: mix.calls_beside_sum(),
         more_targets,
-        file_set,
         transfer_bytes: TRANSFER_BYTES,
         access: Access::Whole,
         // A server of NFSv2 had to store before it answered (RFC 1094, section 2.2.9).
         stability: Stability::FileSync,
         listing_bytes: TRANSFER_BYTES,
-        remove_set: false,
         local: if is_local {
             planning::mix::local(None, true, FeedbackArithmetic::Nhfsstone)
         } else {
             LocalMix::default()
         },
+        ..planning::mix::mix_plan(mix, &FileSetOptions::default(), in_flight)
     };
     let plan = Plan {
         arrivals: ArrivalsPlan::Poisson {
@@ -136,7 +124,7 @@ fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
         },
         clients,
         in_flight,
-        workers,
+        workers: workers_of(None, clients, &target, here),
         count: Some(run.calls),
         ..Plan::new(
             "nhfsstone",

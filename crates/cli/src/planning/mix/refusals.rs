@@ -1,9 +1,8 @@
 //! What does not go together on the command line of `filestone mix`, and why.
 
 use crate::error::Error;
-use crate::options::mix::{
-    MixArrivals, MixLoadOptions, MixOptions, MixTargetOptions, SteeringOptions,
-};
+use crate::options::mix::{MixArrivals, MixLoadOptions, MixOptions, SteeringOptions};
+use crate::planning::{first_given, server_options};
 
 /// Refuses what contradicts itself, whatever the target says.
 pub fn refuse(options: &MixOptions) -> Result<(), Error> {
@@ -88,27 +87,14 @@ fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
         ))
         .with_help("--clients says how many there are; the mount's options say the rest"));
     }
-    if let Some(option) = first_given(&in_target(&options.target)) {
+    let target = &options.target;
+    let in_target = first_given(&[("--transport", target.transport.is_some())])
+        .or_else(|| first_given(&server_options(&target.nfs)));
+    if let Some(option) = in_target {
         return Err(Error::usage(format!(
             "{option} with --on local: this host's NFS client has its own way to the server"
         ))
         .with_help("mount the directory with the options that you want"));
     }
     Ok(())
-}
-
-fn in_target(target: &MixTargetOptions) -> [(&'static str, bool); 6] {
-    [
-        ("--transport", target.transport.is_some()),
-        ("--port", target.nfs.port.is_some()),
-        ("--mount-port", target.nfs.mount_port.is_some()),
-        ("--reserved-port", target.nfs.reserved_port),
-        ("--uid", target.nfs.uid.is_some()),
-        ("--gid", target.nfs.gid.is_some()),
-    ]
-}
-
-fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
-    let given = options.iter().find(|(_, is_given)| *is_given);
-    given.map(|(name, _)| *name)
 }
