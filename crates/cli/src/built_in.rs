@@ -104,12 +104,7 @@ pub fn start_tbench(
     TbenchServer::start(&options).map_err(|error| explained(&error))
 }
 
-/// Starts the other end of bare TCP for a run that names none: on any free port.
-pub fn start_peer_for_measurement() -> Result<TbenchServer, Error> {
-    start_tbench(&[], 0, SocketOptions::default())
-}
-
-/// The peers that a run needs whose targets name no host.
+/// The peers that a run needs whose targets name no host, on any free ports.
 pub struct Peers {
     server: Option<Running>,
     tbench: Option<TbenchServer>,
@@ -118,13 +113,13 @@ pub struct Peers {
 impl Peers {
     /// Starts those that the targets of `plan` mean.
     pub fn of(plan: &Plan, processors: u32) -> Result<Self, Error> {
-        let more = plan.replay().map_or(&[][..], |replay| &replay.more_targets);
-        let targets = || std::iter::once(&plan.target).chain(more);
         let needs = |interface| {
-            targets().any(|target| target.is_built_in() && target.interface() == interface)
+            let mut targets = plan.targets();
+            targets.any(|target| target.is_built_in() && target.interface() == interface)
         };
         let server = needs(Interface::Calls).then(|| start_for_measurement(processors));
-        let tbench = needs(Interface::Bytes).then(start_peer_for_measurement);
+        let tbench =
+            needs(Interface::Bytes).then(|| start_tbench(&[], 0, SocketOptions::default()));
         Ok(Self {
             server: server.transpose()?,
             tbench: tbench.transpose()?,

@@ -16,7 +16,7 @@ use filestone_model::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, POINTS_MAX};
 use filestone_model::plan::{Access, FileSizes, Objective, Popularity};
 
 /// Most data files of one client.
-pub const FILES_MAX: u32 = 1_000_000;
+const FILES_MAX: u32 = 1_000_000;
 
 /// `filestone mix`.
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use crate::error::Error;
 use filestone_model::plan::{Field, PlanError};
 
 /// The option that sets a field. What no option sets alone is named as in the file.
-pub fn option_of(field: Field) -> String {
+fn option_of(field: Field) -> String {
     let option = match field {
         Field::Arrivals => "--arrivals",
         Field::BytesPerSecond => "--rate",

@@ -24,17 +24,17 @@ use filestone_model::workload::mix::spare_names_needed;
 
 const SECOND: u64 = 1_000_000_000;
 /// nhfsstone offered 30 operations per second, to the servers of 1989.
-pub const OFFERED_DEFAULT: f64 = 1000.0;
+const OFFERED_DEFAULT: f64 = 1000.0;
 /// nhfsstone had 7 processes; 8 are shared out evenly among workers.
-pub const CLIENTS_DEFAULT: u32 = 8;
+const CLIENTS_DEFAULT: u32 = 8;
 /// nhfsstone's files per process.
-pub const FILES_DEFAULT: u32 = 40;
+const FILES_DEFAULT: u32 = 40;
 /// Between nhfsstone's 8 KiB and what servers take.
-pub const TRANSFER_DEFAULT: u32 = 32 << 10;
+const TRANSFER_DEFAULT: u32 = 32 << 10;
 /// The Linux client asks for pages of that size or less.
-pub const LISTING_BYTES: u32 = 32 << 10;
+const LISTING_BYTES: u32 = 32 << 10;
 /// nhfsstone gave up above 20 calls in two seconds.
-pub const BACKGROUND_MAX_CALLS_PER_S: u32 = 10;
+const BACKGROUND_MAX_CALLS_PER_S: u32 = 10;
 /// What of the built-in server a mix works in.
 pub const BUILT_IN_PATH: &str = "/export";
 const WARM_UP_DEFAULT: u64 = SECOND;

@@ -23,7 +23,7 @@ pub const BUILT_IN_PATH: &str = "/export";
 /// dbench's own default of `-T`.
 pub const TCP_OPTIONS_DEFAULT: &str = "TCP_NODELAY SO_REUSEADDR";
 /// dbench's own default of `-D`.
-pub const PREFIX_DEFAULT: &str = ".";
+const PREFIX_DEFAULT: &str = ".";
 
 /// The plans of `filestone replay`, in the order of its layers.
 pub fn plans(

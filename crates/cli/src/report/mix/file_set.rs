@@ -12,8 +12,9 @@ pub fn what_stays(record: &RunRecord) -> Option<String> {
     if mix.file_set.removed || plan.remove_set || record.plan.target.is_built_in() {
         return None;
     }
-    let targets: Vec<TargetPlan> = std::iter::once(&record.plan.target)
-        .chain(&plan.more_targets)
+    let targets: Vec<TargetPlan> = record
+        .plan
+        .targets()
         // A set is made by TCP, whatever the mix itself travels by.
         .map(|target| target.clone().over_tcp())
         .collect();

@@ -23,9 +23,9 @@ pub fn heading(record: &RunRecord, page: Page) -> String {
 /// Target, load and length of a run, and how it ended.
 pub fn what_was_measured(record: &RunRecord) -> String {
     let plan = &record.plan;
-    if let Some(replay) = plan.replay() {
-        let loads = loads_text(replay);
-        return format!("{loads} on {}: {}", places(plan), clients_and_time(record));
+    if plan.replay().is_some() {
+        let (loads, places) = (subject(plan), places(plan));
+        return format!("{loads} on {places}: {}", clients_and_time(record));
     }
     format!(
         "{} of {}: {}, {}{}",
@@ -74,9 +74,7 @@ pub fn loads_text(replay: &ReplayPlan) -> String {
 
 /// Where a replay's operations go.
 pub fn places(plan: &Plan) -> String {
-    let more = plan.replay().map_or(&[][..], |replay| &replay.more_targets);
-    let targets = std::iter::once(&plan.target).chain(more);
-    let names: Vec<String> = targets.map(ToString::to_string).collect();
+    let names: Vec<String> = plan.targets().map(ToString::to_string).collect();
     listed(&names)
 }
 
