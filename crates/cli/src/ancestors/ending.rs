@@ -1,7 +1,10 @@
 //! How the ancestors' programs end: errors in our words, exit codes in theirs.
 
 use crate::error::Error;
+use crate::execution::verdict::succeeded_in_nothing;
 use crate::{Exit, console};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
 
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +32,19 @@ impl Refusal {
 pub fn show(text: &str) -> Result<Exit, Error> {
     console::result(text)?;
     Ok(Exit::Done)
+}
+
+/// How a run ends whose original has one exit code for failures, and none for a run in which
+/// nothing succeeded.
+pub const fn exit_of(record: &RunRecord, failure: u8) -> Exit {
+    if succeeded_in_nothing(record) {
+        return Exit::NothingSucceeded;
+    }
+    match record.end {
+        RunEnd::Finished => Exit::Done,
+        RunEnd::Interrupted => Exit::Interrupted,
+        RunEnd::TargetLost { .. } => Exit::Code(failure),
+    }
 }
 
 /// Tells an error in our words and ends with the original's exit code.

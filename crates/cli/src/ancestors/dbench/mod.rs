@@ -3,11 +3,10 @@
 
 pub mod command_line;
 
-use super::ending::{refuse, show};
+use super::ending::{self, refuse, show};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::{Live, RowStream};
-use crate::execution::verdict::succeeded_in_nothing;
 use crate::execution::{Calibration, Job, measure};
 use crate::inputs::loads::{self, Named};
 use crate::options::nfs::NfsOptions;
@@ -20,7 +19,6 @@ use crate::{Exit, console};
 use command_line::{Backend, Flags, Program, Request, Run, Version};
 use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_model::plan::{
     LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing, Plan,
@@ -188,19 +186,10 @@ fn has_throughput(record: &RunRecord) -> bool {
 
 /// dbench ends with 1 when a client failed.
 fn exit_of(record: &RunRecord) -> Exit {
-    if succeeded_in_nothing(record) {
-        return Exit::NothingSucceeded;
-    }
-    let is_lost = record
-        .replay
-        .iter()
-        .flat_map(|replay| &replay.clients)
-        .any(|client| client.lost.is_some());
-    match record.end {
-        RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::TargetLost { .. } => Exit::Code(FAILURE),
-        RunEnd::Finished if is_lost => Exit::Code(FAILURE),
-        RunEnd::Finished => Exit::Done,
+    let mut clients = record.replay.iter().flat_map(|replay| &replay.clients);
+    match ending::exit_of(record, FAILURE) {
+        Exit::Done if clients.any(|client| client.lost.is_some()) => Exit::Code(FAILURE),
+        exit => exit,
     }
 }
 
@@ -323,6 +312,7 @@ mod tests {
     use super::*;
     use crate::report::canned;
     use filestone_model::load::{Generation, Load};
+    use filestone_model::measure::run_record::RunEnd;
     use filestone_model::operation::OpKind;
     use filestone_model::plan::LoadName;
     use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! Numbers are C's (`10`, `0xa`, `012`) and take suffixes: lower-case letters are powers
 //! of 1024, upper-case ones powers of 1000, `b` is 512 and `w` the size of an int.
 
-use crate::ancestors::getopt::{Argument, Given, Order, Program, leading_number};
+use crate::ancestors::getopt::{Argument, Order, Program, leading_number};
 use crate::options::target::{self, Target};
 
 /// What nct was asked to do.
@@ -84,6 +84,13 @@ pub struct Measure {
     pub target: Target,
     /// Bytes per READ.
     pub length: u32,
+    /// Its options.
+    pub options: Options,
+}
+
+/// Options before the command; `-v` may stand behind it, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
     /// `-d`, in seconds; with 0, each job makes one request.
     pub duration: u64,
     /// `-j`: requests in flight; with 0, nothing is asked.
@@ -102,20 +109,6 @@ pub struct Measure {
     pub verbosity: u32,
 }
 
-/// Options before the command.
-struct Options {
-    duration: u64,
-    jobs: u32,
-    mark: u64,
-    directory: Option<String>,
-    port: u16,
-    terminal: String,
-    threads: u32,
-    verbosity: u32,
-    is_help: bool,
-    is_version: bool,
-}
-
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -127,8 +120,6 @@ impl Default for Options {
             terminal: "png".into(),
             threads: 1,
             verbosity: 0,
-            is_help: false,
-            is_version: false,
         }
     }
 }
@@ -142,32 +133,28 @@ const JOBS_MAX: u64 = 1024;
 pub fn parse(arguments: &[String]) -> Result<Request, String> {
     let words = PROGRAM.read(arguments)?;
     let mut options = Options::default();
+    let (mut is_help, mut is_version) = (false, false);
     for given in &words.given {
-        options.take(given)?;
+        match given.option.short {
+            Some('h') => is_help = true,
+            Some('V') => is_version = true,
+            letter => options
+                .set(letter.unwrap_or_default(), given.value)
+                .map_err(|expected| format!("{} {}: {expected}", given.shown, given.value))?,
+        }
     }
     match words.arguments.split_first() {
+        _ if is_help => Ok(Request::Help(None)),
+        _ if is_version => Ok(Request::Version),
         Some((word, rest)) => command(options, word, rest),
-        None if options.is_help => Ok(Request::Help(None)),
-        None if options.is_version => Ok(Request::Version),
         None => Err("nct: a command is missing; expected null, getattr, read or shell".into()),
     }
 }
 
 impl Options {
-    fn take(&mut self, given: &Given<'_>) -> Result<(), String> {
-        match given.option.short {
-            Some('v') => self.verbosity += 1,
-            Some('h') => self.is_help = true,
-            Some('V') => self.is_version = true,
-            letter => self
-                .set(letter.unwrap_or_default(), given.value)
-                .map_err(|expected| format!("{} {}: {expected}", given.shown, given.value))?,
-        }
-        Ok(())
-    }
-
     fn set(&mut self, letter: char, value: &str) -> Result<(), String> {
         match letter {
+            'v' => self.verbosity += 1,
             'd' => self.duration = seconds(value).ok_or(DURATION)?,
             'j' => {
                 self.jobs = number(value)
@@ -206,13 +193,6 @@ const MARK: &str = "expected seconds from 0 to 3600";
 const THREADS: &str = "expected a number of threads from 1 to 128";
 
 fn command(mut options: Options, word: &str, rest: &[&str]) -> Result<Request, String> {
-    if options.is_help || options.is_version {
-        return Ok(if options.is_help {
-            Request::Help(None)
-        } else {
-            Request::Version
-        });
-    }
     let command = match word {
         "null" => Command::Null,
         "getattr" => Command::GetAttr,
@@ -268,14 +248,7 @@ fn measure(options: Options, command: Command, positional: &[&str]) -> Result<Me
             )
         })?,
         length: length.map_or(Ok(4096), read_length)?,
-        duration: options.duration,
-        jobs: options.jobs,
-        mark: options.mark,
-        directory: options.directory,
-        port: options.port,
-        terminal: options.terminal,
-        threads: options.threads,
-        verbosity: options.verbosity,
+        options,
     })
 }
 

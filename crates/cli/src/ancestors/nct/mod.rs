@@ -60,7 +60,8 @@ fn usage_of(command: Command) -> &'static str {
 }
 
 fn execute(measured: &Measure) -> Result<Exit, Error> {
-    let directory = match &measured.directory {
+    let options = &measured.options;
+    let directory = match &options.directory {
         Some(path) => match OutputDirectory::claim(Path::new(path), Existing::WriteBeside) {
             Ok(directory) => Some(directory),
             Err(error) => return Ok(refuse(&error, EX_OSERR)),
@@ -69,16 +70,16 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
     };
     let stop = interruption::stop_flag()?;
     let job = Job::new(plan(measured, &Environment::here()))?;
-    if measured.jobs == 0 {
+    if options.jobs == 0 {
         console::note("-j 0: no job asks anything");
     }
-    let live = if measured.mark > 0 {
+    let live = if options.mark > 0 {
         Live::with_rows(&stop, Columns::Nct, RowStream::Output)
     } else {
         Live::silent(&stop)
     };
     let mut live = live
-        .verbose(measured.verbosity > 0)
+        .verbose(options.verbosity > 0)
         .kept(directory.is_some());
     let calibration = match &directory {
         Some(_) => Calibration::First,
@@ -95,8 +96,8 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
         }
     };
     if let Some(directory) = &directory {
-        let kept = directory.write(&record, &measured.terminal);
-        let counters = summary::nct_counters(&record, measured.threads, measured.jobs);
+        let kept = directory.write(&record, &options.terminal);
+        let counters = summary::nct_counters(&record, options.threads, options.jobs);
         let page = console::page();
         let summary = summary::render(&record, Extremes::TrailingSeconds, page);
         console::result(&(summary + &counters))?;
@@ -107,12 +108,12 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
             return Err(error.error);
         }
     }
-    if measured.jobs > 0 {
+    if options.jobs > 0 {
         // nct counted failures as fast successes and said nothing.
         record.caveats.iter().for_each(console::caveat);
     }
     Ok(match record.end {
-        RunEnd::Finished if measured.jobs > 0 && succeeded_in_nothing(&record) => {
+        RunEnd::Finished if options.jobs > 0 && succeeded_in_nothing(&record) => {
             Exit::NothingSucceeded
         }
         RunEnd::Finished => Exit::Done,
@@ -137,13 +138,14 @@ fn shared_out(jobs: u32, threads: u32) -> (u32, u32, u32) {
 }
 
 fn plan(measured: &Measure, here: &Environment) -> Plan {
-    let (clients, in_flight, workers) = shared_out(measured.jobs, measured.threads);
+    let options = &measured.options;
+    let (clients, in_flight, workers) = shared_out(options.jobs, options.threads);
     // A job of nct's ends with the first reply after its time, so without any it makes one
     // request.
-    let is_once = measured.duration == 0 || measured.jobs == 0;
+    let is_once = options.duration == 0 || options.jobs == 0;
     let target = TargetPlan::Nfs3(NfsTarget {
         host: Some(measured.target.host.clone()),
-        port: Some(measured.port),
+        port: Some(options.port),
         uid: here.uid,
         gid: here.gid,
         ..NfsTarget::built_in(&measured.target.path)
@@ -165,12 +167,12 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
         clients,
         in_flight,
         workers,
-        duration_ns: (!is_once).then(|| measured.duration.saturating_mul(SECOND)),
-        count: is_once.then_some(measured.jobs.into()),
-        interval_ns: measured
+        duration_ns: (!is_once).then(|| options.duration.saturating_mul(SECOND)),
+        count: is_once.then_some(options.jobs.into()),
+        interval_ns: options
             .mark
             .saturating_mul(SECOND)
-            .max(if measured.mark == 0 {
+            .max(if options.mark == 0 {
                 SECOND
             } else {
                 TICK_NANOS

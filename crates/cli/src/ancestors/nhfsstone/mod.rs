@@ -2,11 +2,10 @@
 
 pub mod command_line;
 
-use super::ending::{refuse, show};
+use super::ending::{exit_of, refuse, show};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::Live;
-use crate::execution::verdict::succeeded_in_nothing;
 use crate::execution::{Calibration, Job, measure};
 use crate::inputs::mix_source;
 use crate::options::mix::FileSetOptions;
@@ -17,8 +16,6 @@ use crate::planning::{
 use crate::report::nhfsstone;
 use crate::{Exit, console, planning};
 use command_line::{Directory, PROGRAM, Request, Run};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
 use filestone_model::mix::Mix;
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
@@ -57,19 +54,8 @@ fn execute(run: &Run) -> Result<Exit, Error> {
     };
     console::result(&nhfsstone::report(PROGRAM.name, &record, run.is_verbose))?;
     record.caveats.iter().for_each(console::caveat);
-    Ok(exit_of(&record))
-}
-
-/// A run that nhfsstone calls invalid ended well all the same.
-const fn exit_of(record: &RunRecord) -> Exit {
-    if succeeded_in_nothing(record) {
-        return Exit::NothingSucceeded;
-    }
-    match record.end {
-        RunEnd::Finished => Exit::Done,
-        RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::TargetLost { .. } => Exit::Code(FAILURE),
-    }
+    // A run that nhfsstone calls invalid ended well all the same.
+    Ok(exit_of(&record, FAILURE))
 }
 
 /// The mix of `-m`, that of `-T`, or nhfsstone's own.
@@ -166,10 +152,10 @@ mod tests {
     #[test]
     fn a_run_in_which_nothing_succeeded_is_no_success() {
         let mut record = crate::report::canned::plain();
-        assert_eq!(exit_of(&record), Exit::Done);
+        assert_eq!(exit_of(&record, FAILURE), Exit::Done);
         record.totals.ledger.failed += record.totals.ledger.ok;
         record.totals.ledger.ok = 0;
-        assert_eq!(exit_of(&record), Exit::NothingSucceeded);
+        assert_eq!(exit_of(&record, FAILURE), Exit::NothingSucceeded);
     }
 
     const HERE: Environment = Environment::CANNED;

@@ -26,14 +26,16 @@ fn options_come_getopts_way() {
                 path: "/f".into(),
             },
             length: 131_072,
-            duration: 10,
-            jobs: 32,
-            mark: 1,
-            directory: Some("out".into()),
-            port: 2050,
-            terminal: "svg".into(),
-            threads: 2,
-            verbosity: 2,
+            options: Options {
+                duration: 10,
+                jobs: 32,
+                mark: 1,
+                directory: Some("out".into()),
+                port: 2050,
+                terminal: "svg".into(),
+                threads: 2,
+                verbosity: 2,
+            },
         }
     );
 }
@@ -53,15 +55,17 @@ fn long_options_may_be_cut_short_as_long_as_they_are_one_options() {
 
 #[test]
 fn numbers_may_be_hexadecimal_and_octal() {
-    let measure = measure_of("-d 0x10 -j 010 -p 0x801 read srv:/f 0x2k");
-    assert_eq!((measure.duration, measure.jobs), (16, 8));
-    assert_eq!((measure.port, measure.length), (2049, 2048));
+    let Measure {
+        length, options, ..
+    } = measure_of("-d 0x10 -j 010 -p 0x801 read srv:/f 0x2k");
+    assert_eq!((options.duration, options.jobs), (16, 8));
+    assert_eq!((options.port, length), (2049, 2048));
 }
 
 #[test]
 fn no_time_and_no_jobs_are_taken() {
-    let measure = measure_of("-d0 -j0 null srv");
-    assert_eq!((measure.duration, measure.jobs), (0, 0));
+    let options = measure_of("-d0 -j0 null srv").options;
+    assert_eq!((options.duration, options.jobs), (0, 0));
 }
 
 #[test]
@@ -77,14 +81,16 @@ fn the_argument_that_is_one_too_many_is_named() {
 
 #[test]
 fn defaults_are_ncts() {
-    let measure = measure_of("null -v srv");
-    assert_eq!((measure.duration, measure.jobs, measure.mark), (60, 1, 0));
-    assert_eq!(
-        (measure.port, measure.threads, measure.length),
-        (2049, 1, 4096)
-    );
-    assert_eq!((measure.target.path.as_str(), measure.verbosity), ("/", 1));
-    assert_eq!(measure_of("-t 500 null srv").threads, 128);
+    let Measure {
+        length,
+        options,
+        target,
+        ..
+    } = measure_of("null -v srv");
+    assert_eq!((options.duration, options.jobs, options.mark), (60, 1, 0));
+    assert_eq!((options.port, options.threads, length), (2049, 1, 4096));
+    assert_eq!((target.path.as_str(), options.verbosity), ("/", 1));
+    assert_eq!(measure_of("-t 500 null srv").options.threads, 128);
 }
 
 #[test]
