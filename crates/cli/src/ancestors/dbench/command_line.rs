@@ -7,6 +7,7 @@
 use crate::ancestors::ending::Refusal;
 use crate::ancestors::getopt::{self, Argument, Given, Order, number};
 use crate::options::target::{self, Target};
+use filestone_model::plan::LocalReplay;
 
 /// Which of the two names it was called by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub enum Request {
     /// `--help`, `-?` or `--usage`.
     Help,
     /// Run a load.
-    Run(Run),
+    Run(Box<Run>),
 }
 
 /// What carries the load out.
@@ -55,12 +56,21 @@ pub struct Run {
     pub backend: Backend,
     /// NPROCS.
     pub processes: u32,
-    /// `--clients-per-process`.
-    pub clients_per_process: u32,
     /// `-t`, in seconds.
     pub time_limit: u64,
     /// `--warmup`, in seconds; a fifth of the time limit without it.
     pub warm_up: u64,
+    /// What means the same whatever else is given.
+    pub options: Options,
+    /// What of the command line was passed over, as the original does, one line each.
+    pub passed_over: Vec<String>,
+}
+
+/// Options as they are given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// `--clients-per-process`.
+    pub clients_per_process: u32,
     /// `-c`; `None` for the original's default.
     pub load_file: Option<String>,
     /// `-D`.
@@ -73,22 +83,29 @@ pub struct Run {
     pub trunc_io: Option<u64>,
     /// Options without a value.
     pub flags: Flags,
-    /// What of the command line was passed over, as the original does, one line each.
-    pub passed_over: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            clients_per_process: 1,
+            load_file: None,
+            directory: ".".into(),
+            tcp_options: None,
+            rate: None,
+            trunc_io: None,
+            flags: Flags::default(),
+        }
+    }
 }
 
 /// Options without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // named as the options are
 pub struct Flags {
-    pub sync: bool,
-    pub sync_dir: bool,
-    pub fsync: bool,
-    pub xattr: bool,
+    /// Those that say how files of this host are used.
+    pub local: LocalReplay,
     pub no_resolve: bool,
-    pub one_byte_write_fix: bool,
-    pub stat_check: bool,
-    pub fake_io: bool,
     pub skip_cleanup: bool,
     pub per_client_results: bool,
     pub run_once: bool,
@@ -198,15 +215,9 @@ struct Words<'line> {
     backend: Option<&'line str>,
     time_limit: Option<u64>,
     warm_up: Option<u64>,
-    load_file: Option<&'line str>,
-    directory: Option<&'line str>,
-    tcp_options: Option<&'line str>,
-    rate: Option<f64>,
-    trunc_io: Option<u64>,
-    clients_per_process: Option<u32>,
     server: Option<&'line str>,
     nfs: Option<&'line str>,
-    flags: Flags,
+    options: Options,
     is_help: bool,
     /// An option that chooses a backend that is not here.
     unsupported: Option<&'static str>,
@@ -226,7 +237,7 @@ pub fn parse(program: Program, arguments: &[String]) -> Result<Request, Refusal>
     if words.is_help {
         return Ok(Request::Help);
     }
-    run(program, words).map(Request::Run)
+    run(program, words).map(|run| Request::Run(Box::new(run)))
 }
 
 impl<'line> Words<'line> {
@@ -237,12 +248,13 @@ impl<'line> Words<'line> {
             value,
         } = given;
         let value = *value;
+        let options = &mut self.options;
         let wrong = |expected: &str| refusal(format!("{shown} {value}: expected {expected}"));
         match option.long {
             "backend" => self.backend = Some(value),
             // tbench 1 called its socket options so.
             "timelimit" if value.starts_with(|letter: char| letter.is_ascii_uppercase()) => {
-                self.tcp_options = Some(value);
+                options.tcp_options = Some(value.into());
             }
             "timelimit" => {
                 let limit = number(value);
@@ -253,24 +265,24 @@ impl<'line> Words<'line> {
                 let time = number(value).filter(|time| *time <= TIME_LIMIT_MAX);
                 self.warm_up = Some(time.ok_or_else(|| wrong("seconds"))?);
             }
-            "loadfile" => self.load_file = Some(value),
-            "directory" => self.directory = Some(value),
-            "tcp-options" => self.tcp_options = Some(value),
+            "loadfile" => options.load_file = Some(value.into()),
+            "directory" => options.directory = value.into(),
+            "tcp-options" => options.tcp_options = Some(value.into()),
             "target-rate" => {
                 let rate = value.parse::<f64>().ok();
                 let rate = rate.filter(|rate| (0.0..=1e9).contains(rate));
                 let rate = rate.ok_or_else(|| wrong("MB per second"))?;
-                self.rate = (rate > 0.0).then_some(rate * 1e6);
+                options.rate = (rate > 0.0).then_some(rate * 1e6);
             }
             "trunc-io" => {
                 let bytes = number(value).ok_or_else(|| wrong("bytes"))?;
-                self.trunc_io = (bytes > 0).then_some(bytes);
+                options.trunc_io = (bytes > 0).then_some(bytes);
             }
             "clients-per-process" => {
                 let clients = number(value).and_then(|clients| clients.try_into().ok());
                 let clients = clients.filter(|clients| *clients > 0);
                 let clients = clients.ok_or_else(|| wrong("a number of clients"))?;
-                self.clients_per_process = Some(clients);
+                options.clients_per_process = clients;
             }
             "server" => self.server = Some(value),
             "nfs" => self.nfs = Some(value),
@@ -279,7 +291,7 @@ impl<'line> Words<'line> {
             "smb-share" | "smb-user" => self.unsupported = Some("smb"),
             "block" => self.unsupported = Some("block"),
             "help" | "usage" => self.is_help = true,
-            name => self.flags.set(name),
+            name => options.flags.set(name),
         }
         Ok(())
     }
@@ -288,14 +300,14 @@ impl<'line> Words<'line> {
 impl Flags {
     fn set(&mut self, name: &str) {
         let flag = match name {
-            "sync" => &mut self.sync,
-            "sync-dir" => &mut self.sync_dir,
-            "fsync" => &mut self.fsync,
-            "xattr" => &mut self.xattr,
+            "sync" => &mut self.local.sync,
+            "sync-dir" => &mut self.local.sync_directories,
+            "fsync" => &mut self.local.fsync,
+            "xattr" => &mut self.local.xattr,
             "no-resolve" => &mut self.no_resolve,
-            "one-byte-write-fix" => &mut self.one_byte_write_fix,
-            "stat-check" => &mut self.stat_check,
-            "fake-io" => &mut self.fake_io,
+            "one-byte-write-fix" => &mut self.local.one_byte_write_fix,
+            "stat-check" => &mut self.local.stat_check,
+            "fake-io" => &mut self.local.fake_io,
             "skip-cleanup" => &mut self.skip_cleanup,
             "per-client-results" => &mut self.per_client_results,
             "run-once" => &mut self.run_once,
@@ -334,7 +346,7 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
         _ => Version::Five,
     };
     let backend = backend(program, &words, server)?;
-    if version == Version::Five && words.load_file.is_none() {
+    if version == Version::Five && words.options.load_file.is_none() {
         return Err(Refusal {
             code: CANNOT_START,
             help: Some("-c names it; `-c office` is a load of filestone's own".into()),
@@ -346,15 +358,9 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
         version,
         backend,
         processes,
-        clients_per_process: words.clients_per_process.unwrap_or(1),
         time_limit,
         warm_up: words.warm_up.unwrap_or(time_limit / 5),
-        load_file: words.load_file.map(String::from),
-        directory: words.directory.unwrap_or(".").into(),
-        tcp_options: words.tcp_options.map(String::from),
-        rate: words.rate,
-        trunc_io: words.trunc_io,
-        flags: words.flags,
+        options: words.options,
         passed_over,
     })
 }

@@ -16,13 +16,13 @@ use crate::planning::replay::{BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
 use crate::planning::{Environment, first_and_rest, nfs_target};
 use crate::report::dbench::{self, Form};
 use crate::{Exit, console};
-use command_line::{Backend, Flags, Program, Request, Run, Version};
+use command_line::{Backend, Program, Request, Run, Version};
 use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_model::plan::{
-    LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing, Plan,
-    ReplayPlan, TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    LeftOverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing, Plan, ReplayPlan,
+    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
 };
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn execute(program: Program, run: &Run) -> Result<Exit, Error> {
         Ok(record) => record,
         Err(error) => return Ok(refuse(&error, FAILURE)),
     };
-    console::result(&report(form, &record, run.flags.per_client_results))?;
+    console::result(&report(form, &record, run.options.flags.per_client_results))?;
     record.caveats.iter().for_each(console::caveat);
     if !has_throughput(&record) {
         console::note("no Throughput: the run failed, was interrupted or measured nothing");
@@ -78,18 +78,18 @@ fn execute(program: Program, run: &Run) -> Result<Exit, Error> {
 /// Says what of the command line is passed over; the run without that.
 fn said(run: &Run) -> Run {
     let mut run = run.clone();
-    if let Some(list) = &run.tcp_options {
+    if let Some(list) = &run.options.tcp_options {
         let (options, passed_over) = SocketOptions::leniently(list);
         run.passed_over
             .extend(passed_over.iter().map(|what| format!("-T: {what}")));
-        run.tcp_options = Some(options.to_string());
+        run.options.tcp_options = Some(options.to_string());
     }
     run.passed_over.iter().for_each(|what| console::note(what));
     run
 }
 
 const fn form(run: &Run) -> Form {
-    match (run.version, run.flags.machine_readable) {
+    match (run.version, run.options.flags.machine_readable) {
         (_, true) => Form::Machine,
         (Version::Four, false) => Form::Four,
         (Version::Five, false) => Form::Five,
@@ -99,7 +99,7 @@ const fn form(run: &Run) -> Form {
 /// The load: that of `-c`, or dbench's. Versions 1 and 2 looked for it in the working
 /// directory, 4.0 where it is installed; what is not asked for by name is said.
 fn load_name(run: &Run) -> String {
-    if let Some(name) = &run.load_file {
+    if let Some(name) = &run.options.load_file {
         return name.clone();
     }
     let (name, what) = default_load(&|name| Path::new(name).is_file());
@@ -196,12 +196,12 @@ fn exit_of(record: &RunRecord) -> Exit {
 fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
     let clients = run
         .processes
-        .checked_mul(run.clients_per_process)
+        .checked_mul(run.options.clients_per_process)
         .filter(|clients| *clients <= CLIENTS_OF_REPLAY_MAX)
         .ok_or_else(|| {
             Error::usage(format!(
                 "{} processes of {} clients: there may be {CLIENTS_OF_REPLAY_MAX} clients",
-                run.processes, run.clients_per_process
+                run.processes, run.options.clients_per_process
             ))
         })?;
     let (target, more_targets) = first_and_rest(targets(run, here)?)?;
@@ -220,57 +220,40 @@ fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
 }
 
 fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> ReplayPlan {
-    let Flags {
-        sync,
-        sync_dir,
-        fsync,
-        xattr,
-        one_byte_write_fix,
-        stat_check,
-        fake_io,
-        ..
-    } = run.flags;
+    let options = &run.options;
+    let flags = options.flags;
     let has_stamps = loads.iter().any(|named| named.has_stamps);
     ReplayPlan {
         loads: loads.iter().map(|named| named.name.clone()).collect(),
         kinds: planning::replay::kinds(loads),
         more_targets,
-        clients_per_thread: run.clients_per_process,
-        pacing: match run.rate {
+        clients_per_thread: options.clients_per_process,
+        pacing: match options.rate {
             Some(bytes_per_s) => Pacing::Rate { bytes_per_s },
             None if has_stamps => Pacing::Stamps { speed: 1.0 },
             None => Pacing::Closed,
         },
-        run_once: run.flags.run_once,
-        skip_cleanup: run.flags.skip_cleanup,
+        run_once: flags.run_once,
+        skip_cleanup: flags.skip_cleanup,
         // dbench works in what an earlier run has left over. No one was asked here,
         // so what may be a run of another host stays.
         left_over: LeftOverPolicy::RemoveIfOver,
-        trunc_io_bytes: run.trunc_io,
+        trunc_io_bytes: options.trunc_io,
         on_mismatch: match run.backend {
             // A client of dbench ends at a status that it did not expect.
             Backend::Nfs(_) => OnMismatch::Stop,
             Backend::Fileio | Backend::Sockio(_) => OnMismatch::Count,
         },
-        resolve: !run.flags.no_resolve,
-        local: LocalReplay {
-            sync,
-            sync_directories: sync_dir,
-            fsync,
-            xattr,
-            one_byte_write_fix,
-            stat_check,
-            fake_io,
-            direct: false,
-        },
+        resolve: !flags.no_resolve,
+        local: flags.local,
         nfs3: Nfs3Replay {
             stable: false,
-            enable_nlm: run.flags.enable_nlm,
+            enable_nlm: flags.enable_nlm,
             nlm_port: None,
         },
         tcp: TcpReplay {
-            prefix: run.directory.clone(),
-            socket_options: run
+            prefix: options.directory.clone(),
+            socket_options: options
                 .tcp_options
                 .clone()
                 .unwrap_or(TCP_OPTIONS_DEFAULT.into()),
@@ -281,7 +264,7 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
 fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
     match &run.backend {
         Backend::Fileio => {
-            let directory = Some(run.directory.clone());
+            let directory = Some(run.options.directory.clone());
             Ok(vec![TargetPlan::Local(LocalTarget { directory })])
         }
         Backend::Sockio(server) => {
@@ -300,7 +283,11 @@ fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, E
     let (options, tcp) = (NfsOptions::default(), TransportKind::Tcp);
     let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;
     // -D stands before every name, but for leading dots.
-    let below = run.directory.trim_start_matches('.').trim_matches('/');
+    let below = run
+        .options
+        .directory
+        .trim_start_matches('.')
+        .trim_matches('/');
     if !below.is_empty() {
         target.path = format!("{}/{below}", target.path.trim_end_matches('/'));
     }
@@ -327,7 +314,7 @@ mod tests {
     fn run_of(program: Program, line: &str) -> Run {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
         match command_line::parse(program, &words) {
-            Ok(Request::Run(run)) => run,
+            Ok(Request::Run(run)) => *run,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -384,7 +371,7 @@ mod tests {
             text.push_str(&report(
                 form(&run),
                 &canned::replayed(),
-                run.flags.per_client_results,
+                run.options.flags.per_client_results,
             ));
             text.push_str("----\n");
         }

@@ -9,7 +9,7 @@ fn parse_line(program: Program, line: &str) -> Result<Request, Refusal> {
 
 fn run_of(line: &str) -> Run {
     match parse_line(Program::Dbench, line) {
-        Ok(Request::Run(run)) => run,
+        Ok(Request::Run(run)) => *run,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -22,15 +22,17 @@ fn defaults_are_those_of_dbench_4() {
             version: Version::Four,
             backend: Backend::Fileio,
             processes: 4,
-            clients_per_process: 1,
             time_limit: 600,
             warm_up: 120,
-            load_file: None,
-            directory: ".".into(),
-            tcp_options: None,
-            rate: None,
-            trunc_io: None,
-            flags: Flags::default(),
+            options: Options {
+                clients_per_process: 1,
+                load_file: None,
+                directory: ".".into(),
+                tcp_options: None,
+                rate: None,
+                trunc_io: None,
+                flags: Flags::default(),
+            },
             passed_over: vec![],
         }
     );
@@ -41,19 +43,23 @@ fn letters_and_values_come_getopts_way() {
     let run =
         run_of("-sSFx -t10 8 -D/mnt/test -c client.txt -R 2.5 --fake-io --clients-per-process=2");
     assert_eq!((run.time_limit, run.warm_up, run.processes), (10, 2, 8));
-    assert_eq!(run.clients_per_process, 2);
-    assert_eq!(run.directory, "/mnt/test");
-    assert_eq!(run.load_file.as_deref(), Some("client.txt"));
-    assert_eq!(run.rate, Some(2_500_000.0));
-    let set = Flags {
+    assert_eq!(run.options.clients_per_process, 2);
+    assert_eq!(run.options.directory, "/mnt/test");
+    assert_eq!(run.options.load_file.as_deref(), Some("client.txt"));
+    assert_eq!(run.options.rate, Some(2_500_000.0));
+    let local = LocalReplay {
         sync: true,
-        sync_dir: true,
+        sync_directories: true,
         fsync: true,
         xattr: true,
         fake_io: true,
+        ..LocalReplay::default()
+    };
+    let set = Flags {
+        local,
         ..Flags::default()
     };
-    assert_eq!(run.flags, set);
+    assert_eq!(run.options.flags, set);
     assert_eq!(run_of("-st 7 1").time_limit, 7);
     assert_eq!(run_of("--timelimit 7 -- 1").time_limit, 7);
     assert_eq!(run_of("--time=7 1").time_limit, 7);
@@ -70,8 +76,12 @@ fn five_is_told_by_its_backend() {
         panic!("{run:?}");
     };
     assert_eq!(targets.len(), 2);
-    assert_eq!((run.trunc_io, run.warm_up), (Some(4096), 0));
-    assert!(run.flags.machine_readable && run.flags.run_once && run.flags.enable_nlm);
+    assert_eq!((run.options.trunc_io, run.warm_up), (Some(4096), 0));
+    assert!(
+        run.options.flags.machine_readable
+            && run.options.flags.run_once
+            && run.options.flags.enable_nlm
+    );
     let run = run_of("--backend sockio --server far -c x 3");
     assert_eq!(run.backend, Backend::Sockio("far".into()));
 }
@@ -95,7 +105,7 @@ fn tbench_names_its_server_behind_the_number() {
     match parse_line(Program::Tbench, "-t SO_SNDBUF=8192,TCP_NODELAY 1") {
         Ok(Request::Run(run)) => {
             assert_eq!(
-                run.tcp_options.as_deref(),
+                run.options.tcp_options.as_deref(),
                 Some("SO_SNDBUF=8192,TCP_NODELAY")
             );
             assert_eq!(run.time_limit, 600);
