@@ -187,7 +187,6 @@ fn plan(step: &Step, duration: u64, processor: u32, here: &Environment) -> Plan 
         duration_ns: Some(duration),
         timeout_ns: 10_000_000_000,
         reconnect_ns: 1_000_000_000,
-        interval_ns: 1_000_000_000,
         pin: vec![processor],
         ..Plan::new("demo", target, workload, here.seed)
     }

@@ -1,7 +1,7 @@
 //! What a load contains, as a page for people and as JSON.
 
 use crate::quantity::{bytes_text, duration_text, grouped};
-use crate::report::parts::page::Page;
+use crate::report::parts::page::{Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::counted;
 use filestone_model::load::Generation;
@@ -232,7 +232,7 @@ fn frequent(side: &Transfers, rank: usize) -> String {
 }
 
 /// Tree, handles, arguments and pacing, one fact per line.
-fn facts(contents: &Contents) -> Vec<(&'static str, String)> {
+fn facts(contents: &Contents) -> Vec<Fact> {
     let tree = &contents.tree;
     let mut facts = vec![
         (
@@ -296,7 +296,7 @@ const DISPOSITIONS: [&str; 6] = [
 ];
 
 /// Dispositions and levels.
-fn arguments(contents: &Contents) -> Vec<(&'static str, String)> {
+fn arguments(contents: &Contents) -> Vec<Fact> {
     let mut facts = Vec::new();
     if !contents.dispositions.is_empty() {
         let used: Vec<String> = contents
@@ -327,7 +327,7 @@ fn arguments(contents: &Contents) -> Vec<(&'static str, String)> {
 }
 
 /// Time stamps and pauses.
-fn pacing(contents: &Contents) -> Vec<(&'static str, String)> {
+fn pacing(contents: &Contents) -> Vec<Fact> {
     let mut facts = Vec::new();
     let stamps = contents.stamps.map_or_else(
         || "none: as fast as the layer answers".into(),

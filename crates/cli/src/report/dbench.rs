@@ -8,11 +8,12 @@
 //! - bytes of a client are those of the window.
 
 use crate::quantity::{plain, without_zeros};
+use crate::report::parts::kinds::measured;
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::load::Generation;
 use filestone_model::load::census::verbs::{table_order, verb};
+use filestone_model::measure::RunRecord;
 use filestone_model::measure::replay_record::{ClientRecord, ReplayRecord};
-use filestone_model::measure::{Role, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::ReplayPlan;
 
@@ -75,9 +76,7 @@ struct Row {
 
 /// The table of all clients' operations.
 pub fn table(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String {
-    let measured = record.totals.kinds.iter();
-    let rows: Vec<Row> = measured
-        .filter(|kind| kind.role == Role::Measured)
+    let rows: Vec<Row> = measured(record)
         .map(|kind| Row {
             kind: kind.operation,
             count: kind.service_time_ns.count,

@@ -16,8 +16,9 @@
 //! Kinds of NFSv3 that NFSv2 does not have follow behind its eighteen, and behind them, of a
 //! kernel mount, calls that are like none: all calls that were counted have a row.
 
+use crate::report::parts::kinds::measured_of;
 use filestone_model::measure::mix_record::{MixRecord, WireRecord};
-use filestone_model::measure::{DistributionRecord, Role, RunRecord, verdict};
+use filestone_model::measure::{DistributionRecord, RunRecord, verdict};
 use filestone_model::operation::OpKind;
 
 /// The procedures of NFSv2 (RFC 1094, section 2.2), in the order of their numbers, and what
@@ -205,8 +206,7 @@ fn row(record: &RunRecord, mix: &MixRecord, name: &str, kind: Option<OpKind>) ->
     let (want_percent, got_percent, calls) = done.map_or((0.0, 0.0, 0), |row| {
         (row.want_percent, row.got_percent, row.count)
     });
-    let mut timed = record.totals.kinds.iter();
-    let timed = timed.find(|row| Some(row.operation) == kind && row.role == Role::Measured);
+    let timed = kind.and_then(|kind| measured_of(record, kind));
     let times = timed.map(|row| &row.response_time_ns);
     Row {
         name: name.to_owned(),

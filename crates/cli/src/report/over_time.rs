@@ -3,6 +3,7 @@
 
 use crate::quantity::{duration_text, grouped};
 use crate::report::caption;
+use crate::report::parts::units::seconds;
 use crate::report::picture::{
     Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol,
 };
@@ -48,10 +49,6 @@ pub fn picture(record: &RunRecord) -> Picture {
         vec![loads, times],
         notes(record),
     )
-}
-
-fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
 }
 
 /// Load in ticks and intervals, what was offered, and errors.

@@ -4,6 +4,7 @@
 //! the same room, and the line ends where the samples do.
 
 use crate::report::caption;
+use crate::report::parts::units::seconds;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
 use filestone_model::measure::verdict::percentile;
 use filestone_model::measure::{DistributionRecord, RunRecord};
@@ -111,10 +112,6 @@ fn interval(count: u64, place: f64) -> [u64; 2] {
     let low = (middle - half).floor().max(1.0) as u64;
     let high = ((middle + half).ceil() as u64).saturating_add(1);
     [low, high.min(count)]
-}
-
-fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
 }
 
 fn place_of(rank: u64, count: u64) -> f64 {

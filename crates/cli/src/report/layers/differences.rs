@@ -6,6 +6,7 @@
 //! show. Intervals cost nothing and are there always.
 
 use super::rows::Row;
+use crate::report::parts::kinds::measured;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::run_record::Phase;
@@ -16,12 +17,12 @@ use std::fmt;
 /// Fewer rounds tell less than the intervals of the runs do.
 const ROUNDS_MIN: usize = 3;
 
-/// Stretches of the runs, whose means are compared.
-pub enum Batches<'record> {
-    /// By round and layer: runs that took turns.
-    Rounds(Vec<Vec<&'record RunRecord>>),
-    /// By layer: runs one after the other.
-    Intervals(Vec<Vec<&'record RunRecord>>),
+/// Stretches of the runs, whose means are compared: the runs themselves, or their intervals.
+pub struct Batches<'record> {
+    /// The runs of each layer.
+    layers: Vec<Vec<&'record RunRecord>>,
+    /// Whether the runs of equal number took turns.
+    are_rounds: bool,
 }
 
 /// Means of one thing, in nanoseconds, by layer and batch.
@@ -45,24 +46,21 @@ impl<'record> Batches<'record> {
     pub fn of(layers: &[&[&'record RunRecord]]) -> Self {
         let count = layers.first().map_or(0, |runs| runs.len());
         let are_rounds = count >= ROUNDS_MIN && layers.iter().all(|runs| runs.len() == count);
-        let layers = layers.iter().map(|runs| runs.to_vec()).collect();
-        if are_rounds {
-            Batches::Rounds(layers)
-        } else {
-            Batches::Intervals(layers)
+        Self {
+            layers: layers.iter().map(|runs| runs.to_vec()).collect(),
+            are_rounds,
         }
     }
 
     /// What the intervals are of, for those who read the table.
     pub fn text(&self) -> String {
-        let of = match self {
-            Batches::Rounds(layers) => {
-                let rounds = layers.first().map_or(0, Vec::len);
-                format!("of {rounds} rounds in turn")
-            }
-            Batches::Intervals(_) => "of each run's own intervals: a drift from one run to the \
-                 next is not in them (name the layers three times in turn for that)"
-                .into(),
+        let of = if self.are_rounds {
+            let rounds = self.layers.first().map_or(0, Vec::len);
+            format!("of {rounds} rounds in turn")
+        } else {
+            "of each run's own intervals: a drift from one run to the next is not in them (name \
+             the layers three times in turn for that)"
+                .into()
         };
         format!(
             "\u{b1}: 95 % interval, {of}; ~: chance can explain the difference; ?: too few batches \
@@ -85,15 +83,8 @@ impl<'record> Batches<'record> {
     pub(super) fn of_all(&self, rows: &[Row]) -> Series {
         let common = || rows.iter().filter(|row| row.is_everywhere());
         let per_pass: f64 = common().map(|row| row.per_pass).sum();
-        let layers = match self {
-            Batches::Rounds(layers) | Batches::Intervals(layers) => layers.len(),
-        };
-        let mut series = Series {
-            means: vec![],
-            is_paired: matches!(self, Batches::Rounds(_)),
-        };
-        for layer in 0..layers {
-            let batches = self.batches(layer).into_iter();
+        let of_layer = |(layer, runs): (usize, &Vec<&RunRecord>)| {
+            let batches = self.batches(runs).into_iter();
             let means = batches.map(|batch| {
                 let terms = common().map(|row| {
                     let here = batch.iter().find(|(of, _)| *of == row.kind);
@@ -102,26 +93,23 @@ impl<'record> Batches<'record> {
                 });
                 terms.sum::<f64>() / per_pass.max(f64::MIN_POSITIVE)
             });
-            series.means.push(means.collect());
+            means.collect()
+        };
+        Series {
+            means: self.layers.iter().enumerate().map(of_layer).collect(),
+            is_paired: self.are_rounds,
         }
-        series
     }
 
     /// Of the batches of each layer, what `mean` finds; a round that one layer has none of is no
     /// round.
     fn series(&self, mean: impl Fn(&[(OpKind, f64)]) -> Option<f64>) -> Series {
-        let (is_paired, layers) = match self {
-            Batches::Rounds(layers) => (true, layers.len()),
-            Batches::Intervals(layers) => (false, layers.len()),
+        let of_layer = |runs: &Vec<&RunRecord>| {
+            let batches = self.batches(runs);
+            batches.iter().map(|batch| mean(batch)).collect()
         };
-        let found: Vec<Vec<Option<f64>>> = (0..layers)
-            .map(|layer| {
-                self.batches(layer)
-                    .iter()
-                    .map(|batch| mean(batch))
-                    .collect()
-            })
-            .collect();
+        let found: Vec<Vec<Option<f64>>> = self.layers.iter().map(of_layer).collect();
+        let is_paired = self.are_rounds;
         let is_whole = |place: usize| !is_paired || found.iter().all(|of| of[place].is_some());
         let kept = |of: &Vec<Option<f64>>| {
             let places = of.iter().enumerate();
@@ -135,29 +123,27 @@ impl<'record> Batches<'record> {
     }
 
     /// Kinds and their mean service times, in each batch of a layer that has any.
-    fn batches(&self, layer: usize) -> Vec<Vec<(OpKind, f64)>> {
-        match self {
-            Batches::Rounds(layers) => layers[layer].iter().map(|run| of_run(run)).collect(),
-            Batches::Intervals(layers) => {
-                let runs = layers[layer].iter();
-                runs.flat_map(|run| of_intervals(run)).collect()
-            }
+    fn batches(&self, runs: &[&RunRecord]) -> Vec<Vec<(OpKind, f64)>> {
+        let runs = runs.iter();
+        if self.are_rounds {
+            runs.map(|run| of_run(run)).collect()
+        } else {
+            runs.flat_map(|run| of_intervals(run)).collect()
         }
     }
 }
 
 fn of_run(run: &RunRecord) -> Vec<(OpKind, f64)> {
-    let kinds = run.totals.kinds.iter();
-    kinds
-        .filter(|kind| kind.role == Role::Measured && kind.service_time_ns.count > 0)
+    measured(run)
+        .filter(|kind| kind.service_time_ns.count > 0)
         .map(|kind| (kind.operation, kind.service_time_ns.mean))
         .collect()
 }
 
 fn of_intervals(run: &RunRecord) -> Vec<Vec<(OpKind, f64)>> {
     let intervals = run.intervals.iter();
-    let measured = intervals.filter(|interval| interval.phase == Phase::Measure);
-    measured
+    let in_window = intervals.filter(|interval| interval.phase == Phase::Measure);
+    in_window
         .map(|interval| {
             let kinds = interval.kinds.iter();
             kinds

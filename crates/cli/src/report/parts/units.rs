@@ -11,6 +11,11 @@ pub fn micros(nanos: f64) -> String {
     }
 }
 
+/// Nanoseconds in seconds.
+pub fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
 /// Operations or calls per second: whole ones, where a tenth says nothing.
 pub fn load(per_s: f64) -> String {
     if per_s < 1000.0 {
