@@ -53,12 +53,31 @@ pub fn architecture(tree: &Tree, findings: &mut Findings) {
             );
         }
     }
+    files_are_there(page, tree, findings);
     for check in CHECKS {
         if !page.contains(&format!("`{}`", check.name)) {
             findings.complain(
                 ARCHITECTURE,
                 format!("does not mention the check `{}`", check.name),
                 "every invariant names its check, and every check its invariant",
+            );
+        }
+    }
+}
+
+/// A page that leads somebody to a file that has moved is worse than none.
+fn files_are_there(page: &str, tree: &Tree, findings: &mut Findings) {
+    // Every other part of a line of text that is split at backticks is code.
+    let quoted = page
+        .lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    let is_file = |word: &&str| word.contains('/') && word.ends_with(".rs") && !word.contains('<');
+    for path in quoted.filter(is_file) {
+        if tree.file(path).is_none() && tree.file(&format!("crates/{path}")).is_none() {
+            findings.complain(
+                ARCHITECTURE,
+                format!("names `{path}`, which is not there"),
+                "name the file that has it now",
             );
         }
     }

@@ -166,7 +166,7 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    fn stable_how(&self) -> StableHow {
+    pub(super) fn stable_how(&self) -> StableHow {
         if self.options.stable {
             StableHow::FileSync
         } else {
@@ -192,37 +192,6 @@ impl Nfs3Layer {
         let verifier = self.nfs.commit(&handle)?;
         self.open.find(number)?.committed(verifier)?;
         Ok(Status::Ok)
-    }
-
-    pub(super) fn read_x(
-        &mut self,
-        number: u64,
-        offset: u64,
-        len: u64,
-        expected: u64,
-    ) -> Outcome<Status> {
-        let file = self.open.find(number)?.handle;
-        let got = self.read_in(&file, Extent { offset, len })?;
-        Ok(length(expected, got))
-    }
-
-    pub(super) fn write_x(
-        &mut self,
-        number: u64,
-        extent: Extent,
-        expected: u64,
-        data: &[u8],
-    ) -> Outcome<Status> {
-        // A copy, put back when it has taken notice of what was answered, even of
-        // the pieces before one that failed.
-        let mut file = *self.open.find_own(number)?;
-        let (handle, stable) = (file.handle, self.stable_how());
-        let done = self.write_out(&handle, extent, data, stable, |written| {
-            file.note(written);
-        });
-        self.open.insert(number, file);
-        done?;
-        Ok(length(expected, extent.len))
     }
 
     /// Without the lock manager locks are granted here: no other client of the run
@@ -389,12 +358,4 @@ impl Nfs3Layer {
 
 fn is_directory(attributes: Option<Fattr3>) -> bool {
     attributes.is_some_and(|attributes| attributes.file_type == FileType::Directory)
-}
-
-fn length(expected: u64, got: u64) -> Status {
-    if expected == got {
-        Status::Ok
-    } else {
-        Status::WrongLength { expected, got }
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::layer::{Extent, Nfs3Layer};
 use crate::target::nfs3::calls::{Failure, Outcome, Written};
-use filestone_model::load::Cause;
+use filestone_model::load::{Cause, Status};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
 
@@ -11,6 +11,14 @@ fn check_range(Extent { offset, len }: Extent) -> Outcome<()> {
     match offset.checked_add(len) {
         Some(_) => Ok(()),
         None => Err(Failure::refused(Cause::Other)),
+    }
+}
+
+fn length(expected: u64, got: u64) -> Status {
+    if expected == got {
+        Status::Ok
+    } else {
+        Status::WrongLength { expected, got }
     }
 }
 
@@ -23,6 +31,39 @@ impl Nfs3Layer {
     /// Asked between two pieces of a transfer.
     fn go_on(&self) -> Outcome<()> {
         Ok(self.nfs.0.go_on()?)
+    }
+
+    /// ReadX of a CIFS load.
+    pub(super) fn read_x(
+        &mut self,
+        number: u64,
+        offset: u64,
+        len: u64,
+        expected: u64,
+    ) -> Outcome<Status> {
+        let file = self.open.find(number)?.handle;
+        let got = self.read_in(&file, Extent { offset, len })?;
+        Ok(length(expected, got))
+    }
+
+    /// WriteX of a CIFS load.
+    pub(super) fn write_x(
+        &mut self,
+        number: u64,
+        extent: Extent,
+        expected: u64,
+        data: &[u8],
+    ) -> Outcome<Status> {
+        // A copy, put back when it has taken notice of what was answered, even of
+        // the pieces before one that failed.
+        let mut file = *self.open.find_own(number)?;
+        let (handle, stable) = (file.handle, self.stable_how());
+        let done = self.write_out(&handle, extent, data, stable, |written| {
+            file.note(written);
+        });
+        self.open.insert(number, file);
+        done?;
+        Ok(length(expected, extent.len))
     }
 
     /// Reads until there is no more; how many bytes came. A length of 0 is a call
