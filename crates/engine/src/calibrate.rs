@@ -371,7 +371,7 @@ impl IntervalSink for Keep<'_> {
 
     fn full(&mut self, mut buffer: Box<IntervalBuffer>) {
         self.dispatch_delay.add(&mut buffer.dispatch_delay);
-        *self.cpu_nanos += buffer.cpu_nanos;
+        *self.cpu_nanos += buffer.counts.cpu_nanos;
     }
 }
 

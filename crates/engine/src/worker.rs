@@ -627,16 +627,16 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         }
         let late = self.backend.late_replies();
         let buffer = self.recorder.buffer();
-        buffer.in_flight_nanos += std::mem::take(&mut self.in_flight_nanos);
-        buffer.late_replies += late - self.late_mark;
+        buffer.counts.in_flight_nanos += std::mem::take(&mut self.in_flight_nanos);
+        buffer.counts.late_replies += late - self.late_mark;
         self.late_mark = late;
         // What the drain costs is no cost of the window.
         if self.end.is_some() {
             return;
         }
         let (cpu, waited) = (self.backend.processor_nanos(), self.backend.waited_nanos());
-        buffer.cpu_nanos += cpu - self.cpu_mark;
-        buffer.waited_nanos += waited - self.waited_mark;
+        buffer.counts.cpu_nanos += cpu - self.cpu_mark;
+        buffer.counts.waited_nanos += waited - self.waited_mark;
         self.cpu_mark = cpu;
         self.waited_mark = waited;
     }

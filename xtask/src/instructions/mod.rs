@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn every_sample_is_counted() {
         let mut recorder = cases::record(cases::recorder());
-        assert_eq!(recorder.buffer().ok_in_window, cases::OPERATIONS);
+        assert_eq!(recorder.buffer().counts.ok_in_window, cases::OPERATIONS);
     }
 
     #[test]

@@ -251,7 +251,7 @@ impl<'run> Coordinator<'run> {
         };
         let cpu = self.cpu_used();
         let mut full = self.shared.recorder().hand_over(next, boundary);
-        full.cpu_nanos = cpu.saturating_sub(self.cpu_entered);
+        full.counts.cpu_nanos = cpu.saturating_sub(self.cpu_entered);
         self.cpu_entered = cpu;
         self.interval_start = boundary;
         self.give(full);
@@ -335,7 +335,7 @@ impl<'run> Coordinator<'run> {
         let last = Box::new(buffer(self.plan));
         let end = done_at.max(self.interval_start);
         let mut full = self.shared.recorder().hand_over(last, end);
-        full.cpu_nanos = cpu;
+        full.counts.cpu_nanos = cpu;
         self.give(full);
         let times = RunTimes {
             clock,

@@ -5,7 +5,7 @@
 //! record, is added to the totals, and its buffer can be filled again.
 
 use crate::measure::distribution::{Digits, Distribution};
-use crate::measure::interval::{IntervalBuffer, KindBuffer, TickCounts};
+use crate::measure::interval::{CallCounts, IntervalBuffer, KindBuffer, StretchCounts, TickCounts};
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{
     FailureCount, IntervalKindRecord, IntervalRecord, KindRecord, Phase, TickRecord, Totals,
@@ -43,12 +43,7 @@ struct RunningTotals {
     service_time: Distribution<u64>,
     slot_wait: Distribution<u64>,
     dispatch_delay: Distribution<u64>,
-    ok_in_window: u64,
-    data_bytes_in_window: u64,
-    late_replies: u64,
-    long_listings: u64,
-    listing_excess_bytes_max: u32,
-    in_flight_nanos: u128,
+    counts: StretchCounts,
 }
 
 struct KindTotals {
@@ -57,13 +52,8 @@ struct KindTotals {
     ledger: Ledger,
     response_time: Distribution<u64>,
     service_time: Distribution<u64>,
-    calls: u64,
-    retransmissions: u64,
-    bytes_sent: u64,
-    bytes_received: u64,
-    data_bytes: u64,
+    counts: CallCounts,
     failures: BTreeMap<Failure, u64>,
-    failures_other: u64,
 }
 
 impl Assembly {
@@ -99,8 +89,8 @@ impl Assembly {
         mut buffer: Box<IntervalBuffer>,
     ) -> Option<Box<IntervalBuffer>> {
         if let Some((cpu, waited)) = self.costs.get_mut(worker) {
-            *cpu += buffer.cpu_nanos;
-            *waited += buffer.waited_nanos;
+            *cpu += buffer.counts.cpu_nanos;
+            *waited += buffer.counts.waited_nanos;
         }
         let number = self.number_of(buffer.start);
         let reached = self.number_of(buffer.end).max(number + 1);
@@ -160,8 +150,8 @@ impl Assembly {
             .filter(|kind| kind.role == Role::Measured)
         {
             ledger.add(&kind.ledger);
-            bytes.0 += kind.bytes_sent;
-            bytes.1 += kind.bytes_received;
+            bytes.0 += kind.counts.bytes_sent;
+            bytes.1 += kind.counts.bytes_received;
         }
         IntervalRecord {
             start_ns: buffer.start.nanos_since(self.window_start),
@@ -174,7 +164,7 @@ impl Assembly {
             ledger,
             bytes_sent: bytes.0,
             bytes_received: bytes.1,
-            client_cpu_ns: buffer.cpu_nanos,
+            client_cpu_ns: buffer.counts.cpu_nanos,
             kinds: buffer.kinds.iter_mut().map(interval_kind).collect(),
         }
     }
@@ -230,12 +220,7 @@ impl RunningTotals {
             service_time: Distribution::new(),
             slot_wait: Distribution::new(),
             dispatch_delay: Distribution::new(),
-            ok_in_window: 0,
-            data_bytes_in_window: 0,
-            late_replies: 0,
-            long_listings: 0,
-            listing_excess_bytes_max: 0,
-            in_flight_nanos: 0,
+            counts: StretchCounts::default(),
         }
     }
 
@@ -249,35 +234,29 @@ impl RunningTotals {
         }
         self.slot_wait.add(&mut buffer.slot_wait);
         self.dispatch_delay.add(&mut buffer.dispatch_delay);
-        self.ok_in_window += buffer.ok_in_window;
-        self.data_bytes_in_window += buffer.data_bytes_in_window;
-        self.late_replies += buffer.late_replies;
-        self.long_listings += buffer.long_listings;
-        self.listing_excess_bytes_max = self
-            .listing_excess_bytes_max
-            .max(buffer.listing_excess_bytes_max);
-        self.in_flight_nanos += buffer.in_flight_nanos;
+        self.counts.add(&buffer.counts);
     }
 
     fn conclude(mut self, window_nanos: u64) -> Totals {
         let per_second = |count: u64| count as f64 * 1e9 / window_nanos as f64;
+        let counts = self.counts;
         let mut ledger = Ledger::default();
         for kind in self.kinds.iter().filter(|kind| kind.role == Role::Measured) {
             ledger.add(&kind.ledger);
         }
         Totals {
             ledger,
-            achieved_load_ops_per_s: per_second(self.ok_in_window),
-            goodput_bytes_per_s: per_second(self.data_bytes_in_window),
+            achieved_load_ops_per_s: per_second(counts.ok_in_window),
+            goodput_bytes_per_s: per_second(counts.data_bytes_in_window),
             response_time_ns: self.response_time.to_record(),
             service_time_ns: self.service_time.to_record(),
             slot_wait_ns: self.slot_wait.to_record(),
             dispatch_delay_ns: self.dispatch_delay.to_record(),
             kinds: self.kinds.into_iter().map(KindTotals::conclude).collect(),
-            late_replies: self.late_replies,
-            long_listings: self.long_listings,
-            listing_excess_bytes_max: self.listing_excess_bytes_max,
-            in_flight_mean: self.in_flight_nanos as f64 / window_nanos as f64,
+            late_replies: counts.late_replies,
+            long_listings: counts.long_listings,
+            listing_excess_bytes_max: counts.listing_excess_bytes_max,
+            in_flight_mean: counts.in_flight_nanos as f64 / window_nanos as f64,
             ..Totals::default()
         }
     }
@@ -291,13 +270,8 @@ impl KindTotals {
             ledger: Ledger::default(),
             response_time: Distribution::with_digits(digits),
             service_time: Distribution::with_digits(digits),
-            calls: 0,
-            retransmissions: 0,
-            bytes_sent: 0,
-            bytes_received: 0,
-            data_bytes: 0,
+            counts: CallCounts::default(),
             failures: BTreeMap::new(),
-            failures_other: 0,
         }
     }
 
@@ -305,15 +279,10 @@ impl KindTotals {
         self.ledger.add(&kind.ledger);
         self.response_time.add(&mut kind.response_time);
         self.service_time.add(&mut kind.service_time);
-        self.calls += kind.calls;
-        self.retransmissions += kind.retransmissions;
-        self.bytes_sent += kind.bytes_sent;
-        self.bytes_received += kind.bytes_received;
-        self.data_bytes += kind.data_bytes;
+        self.counts.add(&kind.counts);
         for (failure, count) in &kind.failures {
             *self.failures.entry(*failure).or_default() += count;
         }
-        self.failures_other += kind.failures_other;
     }
 
     fn conclude(mut self) -> KindRecord {
@@ -325,10 +294,10 @@ impl KindTotals {
                 count: *count,
             })
             .collect();
-        if self.failures_other > 0 {
+        if self.counts.failures_other > 0 {
             failures.push(FailureCount {
                 failure: "other".into(),
-                count: self.failures_other,
+                count: self.counts.failures_other,
             });
         }
         failures.sort_by(|one, other| {
@@ -343,11 +312,11 @@ impl KindTotals {
             ledger: self.ledger,
             response_time_ns: self.response_time.to_record(),
             service_time_ns: self.service_time.to_record(),
-            calls: self.calls,
-            retransmissions: self.retransmissions,
-            bytes_sent: self.bytes_sent,
-            bytes_received: self.bytes_received,
-            data_bytes: self.data_bytes,
+            calls: self.counts.calls,
+            retransmissions: self.counts.retransmissions,
+            bytes_sent: self.counts.bytes_sent,
+            bytes_received: self.counts.bytes_received,
+            data_bytes: self.counts.data_bytes,
             failures,
         }
     }

@@ -68,6 +68,35 @@ impl TickCounts {
     }
 }
 
+/// What the calls of one kind of operation came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallCounts {
+    /// RPC calls made.
+    pub calls: u64,
+    /// Calls sent again.
+    pub retransmissions: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// File data moved.
+    pub data_bytes: u64,
+    /// Failures of more causes than are told apart.
+    pub failures_other: u64,
+}
+
+impl CallCounts {
+    /// Adds what was counted elsewhere.
+    pub fn add(&mut self, other: &CallCounts) {
+        self.calls += other.calls;
+        self.retransmissions += other.retransmissions;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.data_bytes += other.data_bytes;
+        self.failures_other += other.failures_other;
+    }
+}
+
 /// Counts and times of one kind of operation in one role.
 #[derive(Debug)]
 pub struct KindBuffer {
@@ -81,20 +110,10 @@ pub struct KindBuffer {
     pub response_time: Distribution<u32>,
     /// sent → done.
     pub service_time: Distribution<u32>,
-    /// RPC calls made.
-    pub calls: u64,
-    /// Calls sent again.
-    pub retransmissions: u64,
-    /// Bytes sent.
-    pub bytes_sent: u64,
-    /// Bytes received.
-    pub bytes_received: u64,
-    /// File data moved.
-    pub data_bytes: u64,
+    /// What their calls came to.
+    pub counts: CallCounts,
     /// Failures by cause.
     pub failures: Vec<(Failure, u64)>,
-    /// Failures of more causes than are told apart.
-    pub failures_other: u64,
 }
 
 impl KindBuffer {
@@ -105,13 +124,8 @@ impl KindBuffer {
             ledger: Ledger::default(),
             response_time: Distribution::with_digits(digits),
             service_time: Distribution::with_digits(digits),
-            calls: 0,
-            retransmissions: 0,
-            bytes_sent: 0,
-            bytes_received: 0,
-            data_bytes: 0,
+            counts: CallCounts::default(),
             failures: Vec::with_capacity(FAILURES_MAX),
-            failures_other: 0,
         }
     }
 
@@ -125,7 +139,7 @@ impl KindBuffer {
         } else if self.failures.len() < FAILURES_MAX {
             self.failures.push((failure, times));
         } else {
-            self.failures_other += times;
+            self.counts.failures_other += times;
         }
     }
 
@@ -134,28 +148,56 @@ impl KindBuffer {
         self.ledger.add(&other.ledger);
         self.response_time.add(&mut other.response_time);
         self.service_time.add(&mut other.service_time);
-        self.calls += other.calls;
-        self.retransmissions += other.retransmissions;
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        self.data_bytes += other.data_bytes;
+        self.counts.add(&other.counts);
         for (failure, count) in &other.failures {
             self.count_failures(*failure, *count);
         }
-        self.failures_other += other.failures_other;
     }
 
     fn reset(&mut self) {
         self.ledger = Ledger::default();
         self.response_time.reset();
         self.service_time.reset();
-        self.calls = 0;
-        self.retransmissions = 0;
-        self.bytes_sent = 0;
-        self.bytes_received = 0;
-        self.data_bytes = 0;
+        self.counts = CallCounts::default();
         self.failures.clear();
-        self.failures_other = 0;
+    }
+}
+
+/// What is counted of a stretch of the run, and not of each kind of operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StretchCounts {
+    /// Measured operations that succeeded before the measured window closed.
+    pub ok_in_window: u64,
+    /// Data bytes of measured operations that succeeded before the window closed.
+    pub data_bytes_in_window: u64,
+    /// Replies to calls that were already given up, or answered before.
+    pub late_replies: u64,
+    /// Pages of directories whose entries exceeded what was asked for.
+    pub long_listings: u64,
+    /// By how many bytes the longest of them did.
+    pub listing_excess_bytes_max: u32,
+    /// Processor time that the worker used in it, in nanoseconds.
+    pub cpu_nanos: u64,
+    /// Time that the worker was ready to run and had no processor.
+    pub waited_nanos: u64,
+    /// Operations in flight times how long they were: its average over time is what Little's
+    /// law is checked against.
+    pub in_flight_nanos: u128,
+}
+
+impl StretchCounts {
+    /// Adds what was counted elsewhere, or in another stretch.
+    pub fn add(&mut self, other: &StretchCounts) {
+        self.ok_in_window += other.ok_in_window;
+        self.data_bytes_in_window += other.data_bytes_in_window;
+        self.late_replies += other.late_replies;
+        self.long_listings += other.long_listings;
+        self.listing_excess_bytes_max = self
+            .listing_excess_bytes_max
+            .max(other.listing_excess_bytes_max);
+        self.cpu_nanos += other.cpu_nanos;
+        self.waited_nanos += other.waited_nanos;
+        self.in_flight_nanos += other.in_flight_nanos;
     }
 }
 
@@ -176,23 +218,8 @@ pub struct IntervalBuffer {
     pub slot_wait: Distribution<u32>,
     /// ready → sent of measured operations.
     pub dispatch_delay: Distribution<u32>,
-    /// Measured operations that succeeded before the measured window closed.
-    pub ok_in_window: u64,
-    /// Data bytes of measured operations that succeeded before the window closed.
-    pub data_bytes_in_window: u64,
-    /// Replies to calls that were already given up, or answered before.
-    pub late_replies: u64,
-    /// Pages of directories whose entries exceeded what was asked for.
-    pub long_listings: u64,
-    /// By how many bytes the longest of them did.
-    pub listing_excess_bytes_max: u32,
-    /// Processor time that the worker used in this stretch, in nanoseconds.
-    pub cpu_nanos: u64,
-    /// Time that the worker was ready to run and had no processor.
-    pub waited_nanos: u64,
-    /// Operations in flight times how long they were: its average over time is what Little's
-    /// law is checked against.
-    pub in_flight_nanos: u128,
+    /// Counts of all kinds together.
+    pub counts: StretchCounts,
     tick_nanos: u64,
 }
 
@@ -218,14 +245,7 @@ impl IntervalBuffer {
             places,
             slot_wait: Distribution::new(),
             dispatch_delay: Distribution::new(),
-            ok_in_window: 0,
-            data_bytes_in_window: 0,
-            late_replies: 0,
-            long_listings: 0,
-            listing_excess_bytes_max: 0,
-            cpu_nanos: 0,
-            waited_nanos: 0,
-            in_flight_nanos: 0,
+            counts: StretchCounts::default(),
             tick_nanos: tick_nanos.max(1),
         }
     }
@@ -276,11 +296,11 @@ impl IntervalBuffer {
         buffer
             .service_time
             .record_n(completion.done.nanos_since(completion.sent), times);
-        buffer.calls += u64::from(completion.calls) * many;
-        buffer.retransmissions += u64::from(completion.retransmissions) * many;
-        buffer.bytes_sent += u64::from(completion.bytes_sent) * many;
-        buffer.bytes_received += u64::from(completion.bytes_received) * many;
-        buffer.data_bytes += u64::from(completion.data_bytes) * many;
+        buffer.counts.calls += u64::from(completion.calls) * many;
+        buffer.counts.retransmissions += u64::from(completion.retransmissions) * many;
+        buffer.counts.bytes_sent += u64::from(completion.bytes_sent) * many;
+        buffer.counts.bytes_received += u64::from(completion.bytes_received) * many;
+        buffer.counts.data_bytes += u64::from(completion.data_bytes) * many;
         if let Outcome::Failed(failure) = completion.outcome {
             buffer.count_failures(failure, many);
         }
@@ -303,8 +323,9 @@ impl IntervalBuffer {
         if let Answer::Directory { excess_bytes, .. } = *answer
             && excess_bytes > 0
         {
-            self.long_listings += times;
-            self.listing_excess_bytes_max = self.listing_excess_bytes_max.max(excess_bytes);
+            self.counts.long_listings += times;
+            let longest = &mut self.counts.listing_excess_bytes_max;
+            *longest = excess_bytes.max(*longest);
         }
     }
 
@@ -312,8 +333,8 @@ impl IntervalBuffer {
     /// window was open.
     fn count_achieved(&mut self, completion: &Completion, times: u64, window_end: Moment) {
         if completion.done <= window_end && matches!(completion.outcome, Outcome::Ok) {
-            self.ok_in_window += times;
-            self.data_bytes_in_window += u64::from(completion.data_bytes) * times;
+            self.counts.ok_in_window += times;
+            self.counts.data_bytes_in_window += u64::from(completion.data_bytes) * times;
         }
     }
 
@@ -343,16 +364,7 @@ impl IntervalBuffer {
         }
         self.slot_wait.add(&mut other.slot_wait);
         self.dispatch_delay.add(&mut other.dispatch_delay);
-        self.ok_in_window += other.ok_in_window;
-        self.data_bytes_in_window += other.data_bytes_in_window;
-        self.late_replies += other.late_replies;
-        self.long_listings += other.long_listings;
-        self.listing_excess_bytes_max = self
-            .listing_excess_bytes_max
-            .max(other.listing_excess_bytes_max);
-        self.cpu_nanos += other.cpu_nanos;
-        self.waited_nanos += other.waited_nanos;
-        self.in_flight_nanos += other.in_flight_nanos;
+        self.counts.add(&other.counts);
     }
 
     /// Forgets everything, keeps the memory, and begins anew at `start`.
@@ -363,13 +375,6 @@ impl IntervalBuffer {
         self.kinds.iter_mut().for_each(KindBuffer::reset);
         self.slot_wait.reset();
         self.dispatch_delay.reset();
-        self.ok_in_window = 0;
-        self.data_bytes_in_window = 0;
-        self.late_replies = 0;
-        self.long_listings = 0;
-        self.listing_excess_bytes_max = 0;
-        self.cpu_nanos = 0;
-        self.waited_nanos = 0;
-        self.in_flight_nanos = 0;
+        self.counts = StretchCounts::default();
     }
 }

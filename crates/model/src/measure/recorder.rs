@@ -225,12 +225,13 @@ mod tests {
             (kind.response_time.count(), kind.response_time.sum()),
             (4, 3 * 600 + 500)
         );
+        let counts = &kind.counts;
         assert_eq!(
-            (kind.bytes_sent, kind.bytes_received, kind.calls),
+            (counts.bytes_sent, counts.bytes_received, counts.calls),
             (4 * 44, 4 * 28, 4)
         );
         assert_eq!(buffer.ticks[0].ended, 4);
         // The one that was due before the window ended inside of it.
-        assert_eq!(buffer.ok_in_window, 5);
+        assert_eq!(buffer.counts.ok_in_window, 5);
     }
 }

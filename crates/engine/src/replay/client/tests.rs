@@ -228,7 +228,7 @@ fn a_closed_loop_measures_what_was_due_in_the_window() {
     let kind = query(&mut buffer);
     assert_eq!((kind.ledger.scheduled, kind.ledger.ok), (51, 51));
     // The last one ends after the window has closed.
-    assert_eq!(buffer.ok_in_window, 50);
+    assert_eq!(buffer.counts.ok_in_window, 50);
     assert_eq!(end.begun, 51);
     assert_eq!(end.record.lines, 101);
     assert_eq!(end.passes, 11);

@@ -225,7 +225,7 @@ impl<'run> Coordinator<'run> {
         }
         let end = done_at.max(self.interval_start);
         let mut full = self.recorder.hand_over(buffer(self.plan), end);
-        full.cpu_nanos = ends.iter().map(|end| end.thread.cpu_ns).sum();
+        full.counts.cpu_nanos = ends.iter().map(|end| end.thread.cpu_ns).sum();
         self.assembly.take(0, full);
         // A run that ends by itself, or is stopped, closes its window then.
         let window_end = self.shared.window_end.min(done_at);
@@ -241,5 +241,5 @@ fn enter(recorder: &mut Recorder, shared: &Shared<'_>, sample: &Sample) {
     let (sent, done) = (sample.completion.sent, sample.completion.done);
     let from = sent.max(shared.window_start);
     let in_window = done.min(shared.window_end).nanos_since(from);
-    recorder.buffer().in_flight_nanos += u128::from(in_window);
+    recorder.buffer().counts.in_flight_nanos += u128::from(in_window);
 }
