@@ -27,7 +27,6 @@ pub use target::{
 use crate::kind::Role;
 use crate::load::Generation;
 use crate::load::refusals::LayerKind;
-use crate::only_in_loads;
 use crate::operation::{OpKind, Stability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -244,20 +243,7 @@ pub const fn companion_of(operation: OpKind) -> Option<OpKind> {
         OpKind::Remove | OpKind::Rename => Some(OpKind::Create),
         OpKind::RmDir => Some(OpKind::MkDir),
         OpKind::Commit => Some(OpKind::Write),
-        OpKind::Null
-        | OpKind::GetAttr
-        | OpKind::SetAttr
-        | OpKind::Lookup
-        | OpKind::Access
-        | OpKind::ReadLink
-        | OpKind::Read
-        | OpKind::Write
-        | OpKind::ReadDir
-        | OpKind::ReadDirPlus
-        | OpKind::FsStat
-        | OpKind::FsInfo
-        | OpKind::PathConf
-        | only_in_loads!() => None,
+        _ => None,
     }
 }
 

@@ -214,22 +214,7 @@ pub const fn built_in_path(operation: OpKind) -> &'static str {
         | OpKind::Access
         | OpKind::ReadDir
         | OpKind::ReadDirPlus => "/export/files",
-        OpKind::Null
-        | OpKind::SetAttr
-        | OpKind::Write
-        | OpKind::Create
-        | OpKind::MkDir
-        | OpKind::SymLink
-        | OpKind::MkNod
-        | OpKind::Remove
-        | OpKind::RmDir
-        | OpKind::Rename
-        | OpKind::Link
-        | OpKind::FsStat
-        | OpKind::FsInfo
-        | OpKind::PathConf
-        | OpKind::Commit
-        | filestone_model::only_in_loads!() => "/export",
+        _ => "/export",
     }
 }
 

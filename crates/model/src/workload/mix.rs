@@ -306,31 +306,19 @@ fn file_with_data(
 
 /// Whether the workload must hear how such operations end.
 const fn needs_to_know(kind: OpKind) -> bool {
-    match kind {
+    matches!(
+        kind,
         OpKind::Create
-        | OpKind::MkDir
-        | OpKind::SymLink
-        | OpKind::MkNod
-        | OpKind::Remove
-        | OpKind::RmDir
-        | OpKind::Rename
-        | OpKind::Link
-        | OpKind::ReadDir
-        | OpKind::ReadDirPlus => true,
-        OpKind::Null
-        | OpKind::GetAttr
-        | OpKind::SetAttr
-        | OpKind::Lookup
-        | OpKind::Access
-        | OpKind::ReadLink
-        | OpKind::Read
-        | OpKind::Write
-        | OpKind::FsStat
-        | OpKind::FsInfo
-        | OpKind::PathConf
-        | OpKind::Commit
-        | only_in_loads!() => false,
-    }
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename
+            | OpKind::Link
+            | OpKind::ReadDir
+            | OpKind::ReadDirPlus
+    )
 }
 
 impl Workload for MixWorkload {

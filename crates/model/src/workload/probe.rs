@@ -9,7 +9,7 @@ use crate::only_in_loads;
 use crate::operation::{
     Answer, AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
 };
-use crate::plan::ProbePlan;
+use crate::plan::{ProbePlan, companion_of};
 use crate::random::{Generator, Purpose, RngExt, stream};
 use crate::workload::{FileTable, Workload};
 use std::sync::Arc;
@@ -171,14 +171,12 @@ impl Probe {
     fn companion(&mut self, slot: u32, sequence: u64) -> Option<Operation> {
         let directory = self.table.directory?;
         let name = self.name(slot, sequence);
-        match self.plan.operation {
-            OpKind::Create | OpKind::SymLink | OpKind::MkNod | OpKind::Link => {
-                Some(Operation::Remove { directory, name })
-            }
-            OpKind::MkDir => Some(Operation::RemoveDirectory { directory, name }),
-            OpKind::Remove | OpKind::Rename => Some(Operation::Create { directory, name }),
-            OpKind::RmDir => Some(Operation::MakeDirectory { directory, name }),
-            OpKind::Commit => {
+        match companion_of(self.plan.operation)? {
+            OpKind::Remove => Some(Operation::Remove { directory, name }),
+            OpKind::RmDir => Some(Operation::RemoveDirectory { directory, name }),
+            OpKind::Create => Some(Operation::Create { directory, name }),
+            OpKind::MkDir => Some(Operation::MakeDirectory { directory, name }),
+            OpKind::Write => {
                 let write = self.write()?;
                 if let (Operation::Write { offset, .. }, Some(state)) =
                     (&write, self.slots.get_mut(slot as usize))
@@ -187,20 +185,7 @@ impl Probe {
                 }
                 Some(write)
             }
-            OpKind::Null
-            | OpKind::GetAttr
-            | OpKind::SetAttr
-            | OpKind::Lookup
-            | OpKind::Access
-            | OpKind::ReadLink
-            | OpKind::Read
-            | OpKind::Write
-            | OpKind::ReadDir
-            | OpKind::ReadDirPlus
-            | OpKind::FsStat
-            | OpKind::FsInfo
-            | OpKind::PathConf
-            | only_in_loads!() => None,
+            _ => None,
         }
     }
 
@@ -300,7 +285,7 @@ impl Workload for Probe {
             // A cookie that is no longer good (NFS3ERR_BAD_COOKIE) starts over.
             self.slots[index].cursor = DirectoryCursor::default();
         }
-        crate::plan::companion_of(operation)?;
+        companion_of(operation)?;
         if state.is_restoring {
             state.is_restoring = false;
             state.is_restored = true;
@@ -333,7 +318,7 @@ impl Workload for Probe {
 
     fn restores(&self) -> bool {
         let operation = self.plan.operation;
-        crate::plan::companion_of(operation).is_some()
+        companion_of(operation).is_some()
             || matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
     }
 
@@ -347,20 +332,7 @@ impl Workload for Probe {
             | OpKind::FsStat
             | OpKind::FsInfo
             | OpKind::PathConf => self.visit_count() == 1,
-            OpKind::Read
-            | OpKind::Write
-            | OpKind::Create
-            | OpKind::MkDir
-            | OpKind::SymLink
-            | OpKind::MkNod
-            | OpKind::Remove
-            | OpKind::RmDir
-            | OpKind::Rename
-            | OpKind::Link
-            | OpKind::ReadDir
-            | OpKind::ReadDirPlus
-            | OpKind::Commit
-            | only_in_loads!() => false,
+            _ => false,
         }
     }
 
