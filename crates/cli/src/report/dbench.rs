@@ -11,7 +11,7 @@ use crate::quantity::{plain, without_zeros};
 use crate::report::parts::kinds::measured;
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::load::Generation;
-use filestone_model::load::census::verbs::{table_order, verb};
+use filestone_model::load::verb::{table_order, word_of};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::replay_record::{ClientRecord, ReplayRecord};
 use filestone_model::operation::OpKind;
@@ -206,7 +206,7 @@ pub fn spelling(form: Form, replay: &ReplayPlan, kind: OpKind) -> &'static str {
         (Form::Four, OpKind::QueryFsInformation) => "Qfsinfo",
         (Form::Four, OpKind::SetFileInformation) => "Sfileinfo",
         (Form::Four, OpKind::FindFirst) => "Find",
-        (_, kind) => verb(generation_of(replay, kind), kind),
+        (_, kind) => word_of(generation_of(replay, kind), kind),
     }
 }
 

@@ -25,7 +25,7 @@ pub mod refusals;
 mod safety;
 pub mod script;
 mod status;
-mod verb;
+pub mod verb;
 pub mod wildcard;
 
 pub use action::Action;

@@ -5,8 +5,8 @@
 //! Numbers that are only known when the load runs are not looked at.
 
 use super::Load;
-use super::census::verbs::verb;
 use super::compiled::StepView;
+use super::verb::word_of;
 use crate::operation::OpKind;
 use filestone_wire::tbench::{Dialect, Operation};
 use serde::Serialize;
@@ -121,7 +121,7 @@ pub fn refusals(load: &Load, layer: LayerKind) -> Vec<Refusal> {
     let mut refusals: Vec<Refusal> = found
         .into_iter()
         .map(|((operation, reason), (count, first_line))| Refusal {
-            verb: verb(load.generation(), operation),
+            verb: word_of(load.generation(), operation),
             operation,
             reason,
             refused: reason.is_refusal(),

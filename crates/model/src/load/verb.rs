@@ -1,5 +1,7 @@
-//! The verbs of load files: what each takes, and whose it is.
+//! The verbs of load files: what each takes, whose it is, and in which order dbench's own tables
+//! list them.
 
+use super::compiled::Generation;
 use super::diagnostic::suggestion;
 use crate::operation::OpKind;
 
@@ -187,6 +189,80 @@ pub(super) fn find(word: &[u8]) -> Option<&'static Verb> {
         .find(|verb| verb.word.as_bytes().eq_ignore_ascii_case(word))
 }
 
+/// The order of the table of dbench's file backend; 1.x's open at the end.
+const CIFS_ORDER: &[OpKind] = &[
+    OpKind::Deltree,
+    OpKind::Flush,
+    OpKind::Close,
+    OpKind::LockX,
+    OpKind::RmDir,
+    OpKind::MkDir,
+    OpKind::Rename,
+    OpKind::ReadX,
+    OpKind::WriteX,
+    OpKind::Unlink,
+    OpKind::UnlockX,
+    OpKind::FindFirst,
+    OpKind::SetFileInformation,
+    OpKind::QueryFileInformation,
+    OpKind::QueryPathInformation,
+    OpKind::QueryFsInformation,
+    OpKind::NtCreateX,
+    OpKind::OpenX,
+];
+
+/// The order of the table of dbench's NFS backend.
+const NFS_ORDER: &[OpKind] = &[
+    OpKind::Deltree,
+    OpKind::Access,
+    OpKind::Commit,
+    OpKind::Create,
+    OpKind::FsInfo,
+    OpKind::FsStat,
+    OpKind::GetAttr,
+    OpKind::Link,
+    OpKind::Lookup,
+    OpKind::MkDir,
+    OpKind::PathConf,
+    OpKind::Read,
+    OpKind::ReadDirPlus,
+    OpKind::ReadLink,
+    OpKind::Remove,
+    OpKind::Rename,
+    OpKind::RmDir,
+    OpKind::SetAttr,
+    OpKind::SymLink,
+    OpKind::Write,
+    OpKind::Lock4,
+    OpKind::Unlock4,
+    OpKind::Test4,
+];
+
+/// The kinds that a load of this generation can have, in the order in which
+/// dbench lists them.
+pub const fn table_order(generation: Generation) -> &'static [OpKind] {
+    match generation {
+        Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => CIFS_ORDER,
+        Generation::Nfs => NFS_ORDER,
+    }
+}
+
+/// What a load file of this generation calls a kind of operation.
+pub fn word_of(generation: Generation, kind: OpKind) -> &'static str {
+    let family = match generation {
+        Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => Family::Cifs,
+        Generation::Nfs => Family::Nfs,
+    };
+    let of_kind = || VERBS.iter().filter(|verb| verb.kind == kind);
+    let own = of_kind().find(|verb| verb.family == family);
+    match own.or_else(|| of_kind().next()) {
+        Some(verb) => verb.word,
+        None if kind == OpKind::OpenX => "SMBopenX",
+        // No load file has it.
+        None => kind.name(),
+    }
+}
+
 /// Words that begin a directive.
 pub(super) const DIRECTIVES: &[&str] = &[
     "LOOP",
@@ -267,6 +343,20 @@ mod tests {
             assert!(verb.names.len() <= 2 && verb.numbers.len() <= 4);
         }
         assert!(find(b"READX3").is_none());
+    }
+
+    #[test]
+    fn no_two_rows_of_a_table_are_called_alike() {
+        for generation in [Generation::Cifs, Generation::Nfs] {
+            let mut verbs: Vec<&str> = table_order(generation)
+                .iter()
+                .map(|kind| word_of(generation, *kind))
+                .collect();
+            let rows = verbs.len();
+            verbs.sort_unstable();
+            verbs.dedup();
+            assert_eq!(verbs.len(), rows, "{generation:?}");
+        }
     }
 
     #[test]

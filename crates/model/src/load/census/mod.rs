@@ -15,10 +15,10 @@ mod handles;
 mod outcomes;
 mod sizes;
 mod tree;
-pub mod verbs;
 
 pub use contents::{Contents, CutOff};
 
+use super::verb::word_of;
 use super::{Generation, Line, Load, Next, Script};
 use crate::operation::OpKind;
 use contents::{DispositionCount, LevelCount, PacingContents, StampContents};
@@ -30,7 +30,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 use tree::Tree;
-use verbs::verb;
 
 /// The longest pass that is counted to its end; a load may ask for 2^63
 /// repetitions.
@@ -190,7 +189,7 @@ impl Census {
                 .levels
                 .iter()
                 .map(|(&(kind, level), &count)| LevelCount {
-                    verb: verb(generation, kind),
+                    verb: word_of(generation, kind),
                     level,
                     count,
                 })

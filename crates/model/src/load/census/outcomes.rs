@@ -1,9 +1,9 @@
 //! What lines expect, counted by kind of operation and by status.
 
 use super::contents::{KindContents, OutcomeCount};
-use super::verbs::{table_order, verb};
 use crate::failure::StatusSpace;
 use crate::kind::OpKind;
+use crate::load::verb::{table_order, word_of};
 use crate::load::{Cause, Expected, Generation, Line};
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ impl OutcomeCensus {
             .filter_map(|&kind| {
                 let census = self.kinds.get(kind.index())?;
                 (census.count > 0).then(|| KindContents {
-                    verb: verb(generation, kind),
+                    verb: word_of(generation, kind),
                     operation: kind,
                     count: census.count,
                     any_outcome: census.any_outcome,
