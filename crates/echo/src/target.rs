@@ -15,7 +15,7 @@ use filestone_model::file_set::{ChangingDirectories, ClientSet};
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::{FileId, OpKind};
-use filestone_model::plan::{Asked, OtherTarget, Plan, TransportKind};
+use filestone_model::plan::{OtherTarget, Plan, TransportKind, WorkloadPlan};
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -144,10 +144,10 @@ impl<'plan> OpenEcho<'plan> {
 
 /// The server's files, which are virtual: there for whoever names their number.
 fn files_of(plan: &Plan, welcome: Welcome) -> (FileTable, Handles<u32>) {
-    let wanted = match plan.asked() {
-        Some(Asked::Probe(probe)) => probe.files_max.max(plan.clients),
-        Some(Asked::Mix(mix)) => mix.file_set.files_per_client.saturating_mul(plan.clients),
-        None => 0,
+    let wanted = match &plan.workload {
+        WorkloadPlan::Probe(probe) => probe.files_max.max(plan.clients),
+        WorkloadPlan::Mix(mix) => mix.file_set.files_per_client.saturating_mul(plan.clients),
+        WorkloadPlan::LoadFile(_) => 0,
     };
     let (mut table, mut files) = (FileTable::default(), Handles::default());
     for number in 0..wanted.min(welcome.files).max(1) {

@@ -102,6 +102,17 @@ pub enum WorkloadPlan {
     Mix(Box<MixPlan>),
 }
 
+impl WorkloadPlan {
+    /// Bytes per READ and WRITE of a probe or a mix.
+    pub fn transfer_bytes(&self) -> Option<u32> {
+        match self {
+            WorkloadPlan::Probe(probe) => Some(probe.size_bytes),
+            WorkloadPlan::Mix(mix) => Some(mix.transfer_bytes),
+            WorkloadPlan::LoadFile(_) => None,
+        }
+    }
+}
+
 /// When the lines of a load file are due.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "kebab-case")]
@@ -411,28 +422,10 @@ impl Plan {
         })
     }
 
-    /// What a run of calls asks; `None` for a load file.
-    pub fn asked(&self) -> Option<Asked<'_>> {
-        match &self.workload {
-            WorkloadPlan::Probe(probe) => Some(Asked::Probe(probe)),
-            WorkloadPlan::Mix(mix) => Some(Asked::Mix(mix)),
-            WorkloadPlan::LoadFile(_) => None,
-        }
-    }
-
     /// The layer that executes its loads.
     pub fn layer_kind(&self) -> LayerKind {
         let locks = self.replay().is_some_and(|replay| replay.nfs3.enable_nlm);
         self.target.layer_kind(locks)
-    }
-
-    /// This plan as a run of calls to an NFS server, if that is what it is.
-    pub fn as_nfs_run(&self) -> Option<NfsRun<'_>> {
-        Some(NfsRun {
-            plan: self,
-            asked: self.asked()?,
-            target: self.target.nfs3()?,
-        })
     }
 
     /// Offered load of one client, for open loops.
@@ -452,35 +445,6 @@ impl Plan {
     /// The clients of worker `worker`: every `workers`-th one.
     pub fn clients_of_worker(&self, worker: u32) -> impl Iterator<Item = u32> + use<> {
         (worker..self.clients).step_by(self.workers.max(1) as usize)
-    }
-}
-
-/// What a run of calls asks.
-#[derive(Debug, Clone, Copy)]
-pub enum Asked<'plan> {
-    /// One operation, repeated.
-    Probe(&'plan ProbePlan),
-    /// Operations drawn from a mix.
-    Mix(&'plan MixPlan),
-}
-
-/// A plan that is known to go to an NFS server, one operation per call: what the event
-/// loop runs.
-#[derive(Debug, Clone, Copy)]
-pub struct NfsRun<'plan> {
-    /// The whole plan.
-    pub plan: &'plan Plan,
-    /// What is asked.
-    pub asked: Asked<'plan>,
-    /// Where operations go.
-    pub target: &'plan NfsTarget,
-}
-
-impl core::ops::Deref for NfsRun<'_> {
-    type Target = Plan;
-
-    fn deref(&self) -> &Plan {
-        self.plan
     }
 }
 

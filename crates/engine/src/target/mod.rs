@@ -118,9 +118,10 @@ pub trait Protocol: Send + Sync {
 
     /// Makes the run of a job.
     fn run(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
-        let kinds = job.plan.asked().map(|_| job.plan.kinds());
-        for (kind, _) in kinds.into_iter().flatten() {
-            self.supports(kind).map_err(TargetError::Unsupported)?;
+        if job.plan.replay().is_none() {
+            for (kind, _) in job.plan.kinds() {
+                self.supports(kind).map_err(TargetError::Unsupported)?;
+            }
         }
         match &job.plan.workload {
             WorkloadPlan::LoadFile(_) => self.replay(job, context),

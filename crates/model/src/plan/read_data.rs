@@ -142,11 +142,7 @@ impl Plan {
 
     /// Why a probe or a mix of an NFS server cannot discard what it reads.
     fn not_discardable(&self) -> Option<ReadDataError> {
-        let len = match &self.workload {
-            WorkloadPlan::Probe(probe) => probe.size_bytes,
-            WorkloadPlan::Mix(mix) => mix.transfer_bytes,
-            WorkloadPlan::LoadFile(_) => return None,
-        };
+        let len = self.workload.transfer_bytes()?;
         if self.target.is_udp() {
             return Some(ReadDataError::Datagram);
         }

@@ -1,5 +1,5 @@
 //! Where operations go. What others need to know of a target is a method here, so that a new
-//! protocol is a variant, a type with [`Endpoint`], and nothing elsewhere.
+//! protocol is a variant, a type, the arms that the compiler asks for, and nothing elsewhere.
 
 use super::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
 use crate::load::refusals::LayerKind;
@@ -43,32 +43,24 @@ pub enum Interface {
     Bytes,
 }
 
-/// What a type of target says of itself.
-trait Endpoint: fmt::Display {
-    fn layer(&self) -> &str;
-    fn interface(&self) -> Interface;
-    fn is_built_in(&self) -> bool;
-    fn transport(&self) -> Option<TransportKind>;
-}
-
 impl TargetPlan {
-    fn endpoint(&self) -> &dyn Endpoint {
-        match self {
-            TargetPlan::Nfs3(target) => target,
-            TargetPlan::Local(target) => target,
-            TargetPlan::Tcp(target) => target,
-            TargetPlan::Other(target) => target,
-        }
-    }
-
     /// What `--on` calls the layer.
     pub fn layer(&self) -> &str {
-        self.endpoint().layer()
+        match self {
+            TargetPlan::Nfs3(_) => "nfs",
+            TargetPlan::Local(_) => "local",
+            TargetPlan::Tcp(_) => "tcp",
+            TargetPlan::Other(target) => &target.name,
+        }
     }
 
     /// In what it takes operations.
     pub fn interface(&self) -> Interface {
-        self.endpoint().interface()
+        match self {
+            TargetPlan::Nfs3(_) | TargetPlan::Other(_) => Interface::Calls,
+            TargetPlan::Local(_) => Interface::SystemCalls,
+            TargetPlan::Tcp(_) => Interface::Bytes,
+        }
     }
 
     /// Whether it is a directory of this host.
@@ -78,12 +70,18 @@ impl TargetPlan {
 
     /// Whether the built-in server or a temporary directory is meant.
     pub fn is_built_in(&self) -> bool {
-        self.endpoint().is_built_in()
+        match self {
+            TargetPlan::Nfs3(target) => target.host.is_none(),
+            TargetPlan::Local(target) => target.directory.is_none(),
+            TargetPlan::Tcp(target) => target.host.is_none(),
+            TargetPlan::Other(_) => false,
+        }
     }
 
     /// Whether each message is a datagram.
     pub fn is_udp(&self) -> bool {
-        self.endpoint().transport() == Some(TransportKind::Udp)
+        let target = self.nfs3();
+        target.is_some_and(|target| target.transport == TransportKind::Udp)
     }
 
     /// The most file data that one of its calls may move.
@@ -168,7 +166,12 @@ impl TargetPlan {
 /// In the words of the command line; what is built in, in words of its own.
 impl fmt::Display for TargetPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.endpoint().fmt(f)
+        match self {
+            TargetPlan::Nfs3(target) => target.fmt(f),
+            TargetPlan::Local(target) => target.fmt(f),
+            TargetPlan::Tcp(target) => target.fmt(f),
+            TargetPlan::Other(target) => target.fmt(f),
+        }
     }
 }
 
@@ -177,24 +180,6 @@ impl fmt::Display for TargetPlan {
 pub struct LocalTarget {
     /// Its path; `None` for a fresh temporary directory.
     pub directory: Option<String>,
-}
-
-impl Endpoint for LocalTarget {
-    fn layer(&self) -> &str {
-        "local"
-    }
-
-    fn interface(&self) -> Interface {
-        Interface::SystemCalls
-    }
-
-    fn is_built_in(&self) -> bool {
-        self.directory.is_none()
-    }
-
-    fn transport(&self) -> Option<TransportKind> {
-        None
-    }
 }
 
 impl fmt::Display for LocalTarget {
@@ -213,24 +198,6 @@ pub struct TcpTarget {
     pub host: Option<String>,
     /// Port; `None` for tbench's 7003.
     pub port: Option<u16>,
-}
-
-impl Endpoint for TcpTarget {
-    fn layer(&self) -> &str {
-        "tcp"
-    }
-
-    fn interface(&self) -> Interface {
-        Interface::Bytes
-    }
-
-    fn is_built_in(&self) -> bool {
-        self.host.is_none()
-    }
-
-    fn transport(&self) -> Option<TransportKind> {
-        Some(TransportKind::Tcp)
-    }
 }
 
 impl fmt::Display for TcpTarget {
@@ -279,24 +246,6 @@ impl NfsTarget {
     }
 }
 
-impl Endpoint for NfsTarget {
-    fn layer(&self) -> &str {
-        "nfs"
-    }
-
-    fn interface(&self) -> Interface {
-        Interface::Calls
-    }
-
-    fn is_built_in(&self) -> bool {
-        self.host.is_none()
-    }
-
-    fn transport(&self) -> Option<TransportKind> {
-        Some(self.transport)
-    }
-}
-
 impl fmt::Display for NfsTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
@@ -321,24 +270,6 @@ pub struct OtherTarget {
     pub port: u16,
     /// Path of the object under test.
     pub path: String,
-}
-
-impl Endpoint for OtherTarget {
-    fn layer(&self) -> &str {
-        &self.name
-    }
-
-    fn interface(&self) -> Interface {
-        Interface::Calls
-    }
-
-    fn is_built_in(&self) -> bool {
-        false
-    }
-
-    fn transport(&self) -> Option<TransportKind> {
-        None
-    }
 }
 
 impl fmt::Display for OtherTarget {

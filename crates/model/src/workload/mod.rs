@@ -10,7 +10,7 @@ pub use probe::Probe;
 
 use crate::file_set::ClientSet;
 use crate::operation::{Completion, OpKind, Operation};
-use crate::plan::{Asked, Plan};
+use crate::plan::{Plan, WorkloadPlan};
 use std::sync::Arc;
 
 /// Says what a client asks next.
@@ -53,9 +53,9 @@ pub fn of_client(
     client: u32,
 ) -> Box<dyn Workload> {
     let (table, slots, seed) = (Arc::clone(table), plan.in_flight, plan.seed);
-    match (plan.asked(), sets.get(client as usize)) {
-        (Some(Asked::Probe(probe)), _) => Box::new(Probe::new(probe, table, client, slots, seed)),
-        (Some(Asked::Mix(mix)), Some(set)) => {
+    match (&plan.workload, sets.get(client as usize)) {
+        (WorkloadPlan::Probe(probe), _) => Box::new(Probe::new(probe, table, client, slots, seed)),
+        (WorkloadPlan::Mix(mix), Some(set)) => {
             let workload = MixWorkload::new(mix, table, set.clone(), client, slots, seed);
             match plan.count {
                 // Operations of a warm-up are not counted, and how many there will be is not known.
@@ -65,7 +65,7 @@ pub fn of_client(
                 _ => Box::new(workload),
             }
         }
-        (Some(Asked::Mix(_)) | None, _) => Box::new(Nothing),
+        (WorkloadPlan::Mix(_) | WorkloadPlan::LoadFile(_), _) => Box::new(Nothing),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::target::nfs3::mount::{self, Caller};
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
-use filestone_model::plan::{Asked, NfsRun, ReadData};
+use filestone_model::plan::{NfsTarget, Plan, ReadData};
 use filestone_model::workload::FileTable;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
@@ -24,7 +24,8 @@ pub struct ClientFactory {
 
 impl ClientFactory {
     pub fn new(
-        plan: &NfsRun<'_>,
+        plan: &Plan,
+        target: &NfsTarget,
         table: &Arc<FileTable>,
         handles: &Arc<Handles<Handle>>,
         dial: Dial,
@@ -32,14 +33,13 @@ impl ClientFactory {
         let pattern: Arc<[u8]> = pattern::table().into();
         let shared = Shared {
             templates: Arc::new(Templates::new(&mount::credentials(&Caller::new(
-                plan,
-                plan.target,
+                plan, target,
             )))),
             table: Arc::clone(table),
             handles: Arc::clone(handles),
             pattern: Arc::clone(&pattern),
             timeout_nanos: plan.timeout_ns,
-            transport: plan.target.transport,
+            transport: target.transport,
         };
         let options = SocketOptions {
             dial,
@@ -49,10 +49,7 @@ impl ClientFactory {
         };
         // A plan from elsewhere may leave it open.
         let read_data = plan.read_data.or_else(|| plan.usual_read_data());
-        let block_len = match plan.asked {
-            Asked::Probe(probe) => probe.size_bytes,
-            Asked::Mix(mix) => mix.transfer_bytes,
-        };
+        let block_len = plan.workload.transfer_bytes().unwrap_or_default();
         let verify = || Verify::new(Arc::clone(table), Arc::clone(&shared.pattern), block_len);
         Self {
             verify: (read_data == Some(ReadData::Verify)).then(verify),
@@ -63,7 +60,7 @@ impl ClientFactory {
     }
 
     /// One more client.
-    pub fn client(&self, plan: &NfsRun<'_>) -> Nfs3Client {
+    pub fn client(&self, plan: &Plan) -> Nfs3Client {
         let shared = self.shared.clone();
         Nfs3Client::new(shared, plan.in_flight, self.reading(), first_xid())
     }

@@ -47,7 +47,7 @@ use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{Asked, LeftOverPolicy, NfsRun, NfsTarget, Plan};
+use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, WorkloadPlan};
 use filestone_model::workload::FileTable;
 use filestone_wire::nfs3::Handle;
 use prepare::{Prepared, prepare, prepare_mix};
@@ -77,17 +77,17 @@ impl Protocol for Nfs3 {
         built_in: BuiltIn,
         context: &mut Context<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
-        let whole = plan;
-        let plan = plan.as_nfs_run().ok_or(TargetError::NoCalls)?;
+        let target = plan.target.nfs3().ok_or(TargetError::NoCalls)?;
         let server = built_in.nfs3;
-        let prepared = match plan.asked {
-            Asked::Probe(_) => {
-                let probe = whole.as_probe_run().ok_or(TargetError::NoCalls)?;
+        let prepared = match &plan.workload {
+            WorkloadPlan::Probe(_) => {
+                let probe = plan.as_probe_run().ok_or(TargetError::NoCalls)?;
                 prepare(&probe, server, context)?
             }
-            Asked::Mix(mix) => prepare_mix(&plan, mix, server, context)?,
+            WorkloadPlan::Mix(mix) => prepare_mix(plan, target, mix, server, context)?,
+            WorkloadPlan::LoadFile(_) => return Err(TargetError::NoCalls.into()),
         };
-        Ok(Box::new(OpenNfs3::new(plan, prepared)))
+        Ok(Box::new(OpenNfs3::new(plan, target, prepared)))
     }
 
     fn over_plain_socket(
@@ -108,7 +108,8 @@ impl Protocol for Nfs3 {
 
 /// A server that has been mounted, and what a run has prepared there.
 struct OpenNfs3<'run> {
-    plan: NfsRun<'run>,
+    plan: &'run Plan,
+    target: &'run NfsTarget,
     prepared: Prepared,
     table: Arc<FileTable>,
     handles: Arc<Handles<Handle>>,
@@ -116,11 +117,12 @@ struct OpenNfs3<'run> {
 }
 
 impl<'run> OpenNfs3<'run> {
-    fn new(plan: NfsRun<'run>, mut prepared: Prepared) -> Self {
+    fn new(plan: &'run Plan, target: &'run NfsTarget, mut prepared: Prepared) -> Self {
         let clients = prepared.file_set().map(|set| set.clients.clone());
         let files = std::mem::take(&mut prepared.files);
         Self {
             plan,
+            target,
             table: Arc::new(files.table),
             handles: Arc::new(files.handles),
             clients: clients.unwrap_or_default(),
@@ -155,10 +157,10 @@ impl OpenTarget for OpenNfs3<'_> {
         clock: &Clock,
         context: &mut Context<'_>,
     ) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
-        let factory =
-            ClientFactory::new(&self.plan, &self.table, &self.handles, self.prepared.dial);
-        clients::connect(&self.plan, &factory.options, clock, context, || {
-            factory.client(&self.plan)
+        let (plan, dial) = (self.plan, self.prepared.dial);
+        let factory = ClientFactory::new(plan, self.target, &self.table, &self.handles, dial);
+        clients::connect(plan, &factory.options, clock, context, || {
+            factory.client(plan)
         })
     }
 

@@ -9,7 +9,7 @@ use crate::target::nfs3::prepare::PrepareError;
 use filestone_model::file_set::Layout;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{MixPlan, NfsRun, NfsTarget, TargetPlan};
+use filestone_model::plan::{MixPlan, NfsTarget, Plan, TargetPlan};
 use filestone_model::workload::ObjectKind;
 use filestone_wire::nfs3::Handle;
 use std::net::SocketAddr;
@@ -17,14 +17,15 @@ use std::time::Duration;
 
 /// Finds the directories of a mix, and makes or finds the file set in them.
 pub fn prepare_mix(
-    plan: &NfsRun<'_>,
+    plan: &Plan,
+    target: &NfsTarget,
     mix: &MixPlan,
     built_in: Option<SocketAddr>,
     context: &mut Context<'_>,
 ) -> Result<Prepared, RunError> {
     let layout = Layout::of(&mix.file_set, plan.clients)?;
     let (mut session, mounted, roots) =
-        context.cancellable(|context| find_all(plan, mix, built_in, context))?;
+        context.cancellable(|context| find_all(plan, target, mix, built_in, context))?;
     let (read_max, write_max) = context.cancellable(|_| session.transfer_limits(&mounted.handle));
     let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
     let order = Order {
@@ -93,16 +94,17 @@ type FoundAll = (Session, Mounted, Vec<(String, Handle)>);
 
 /// Mounts all directories.
 fn find_all(
-    plan: &NfsRun<'_>,
+    plan: &Plan,
+    first: &NfsTarget,
     mix: &MixPlan,
     built_in: Option<SocketAddr>,
     context: &mut Context<'_>,
 ) -> Result<FoundAll, RunError> {
-    context.preparing(&format!("mounting {}", plan.target.path));
-    let (mut session, mounted) = find(plan, plan.target, built_in, &context.cancellation)?;
-    let mut roots = vec![(plan.target.path.clone(), mounted.handle)];
+    context.preparing(&format!("mounting {}", first.path));
+    let (mut session, mounted) = find(plan, first, built_in, &context.cancellation)?;
+    let mut roots = vec![(first.path.clone(), mounted.handle)];
     for target in &mix.more_targets {
-        let target = same_server(plan.target, target)?;
+        let target = same_server(first, target)?;
         context.preparing(&format!("mounting {}", target.path));
         let (_, mounted) = find(plan, target, built_in, &context.cancellation)?;
         roots.push((target.path.clone(), mounted.handle));
@@ -113,7 +115,7 @@ fn find_all(
 
 /// Mounts one of the directories.
 fn find(
-    plan: &NfsRun<'_>,
+    plan: &Plan,
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
     cancellation: &Cancellation,
