@@ -128,7 +128,7 @@ fn offering(
             offered_load_ops_per_s,
         }),
         ArrivalsPlan::Closed => {
-            Err(PlanError::Steering(SteeringPlanError::Closed { by: Field::Curve }).into())
+            Err(PlanError::Steering(SteeringPlanError::Closed(Field::Curve)).into())
         }
     }
 }

@@ -67,7 +67,7 @@ mod tests {
                 .flat_map(clap::Command::get_arguments);
             all.any(|argument| argument.get_long() == option.strip_prefix("--"))
         };
-        for field in Field::ALL {
+        for &field in Field::ALL {
             let option = option_of(field);
             assert!(option.starts_with('"') || exists(&option), "{option}");
         }

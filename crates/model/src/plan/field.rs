@@ -1,135 +1,66 @@
 //! The fields of a plan that a rule can be about.
 
-/// A field of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field with its key")]
-pub enum Field {
-    Arrivals,
-    BytesPerSecond,
-    Clients,
-    ClientsPerThread,
-    Count,
-    Counts,
-    Curve,
-    Duration,
-    FilesPerClient,
-    InFlight,
-    Interval,
-    ListingBytes,
-    Loads,
-    MoreTargets,
-    NoFeedback,
-    Objective,
-    OfferedLoad,
-    Peak,
-    Pin,
-    PointTime,
-    PointWarmUp,
-    Points,
-    Precision,
-    Quantile,
-    ReadData,
-    RunOnce,
-    SearchTime,
-    SizeBytes,
-    Speed,
-    SymbolicLinks,
-    Target,
-    ThresholdTime,
-    Timeout,
-    TransferBytes,
-    Transport,
-    TruncatedIo,
-    Workers,
-    WorkingSet,
+macro_rules! fields {
+    ($($field:ident = $key:literal;)*) => {
+        /// A field of a plan.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "each is the field with its key")]
+        pub enum Field { $($field,)* }
+
+        impl Field {
+            /// All of them.
+            pub const ALL: &'static [Field] = &[$(Field::$field,)*];
+
+            /// What it is called in a stored plan.
+            pub const fn key(self) -> &'static str {
+                match self { $(Field::$field => $key,)* }
+            }
+        }
+    };
+}
+
+fields! {
+    Arrivals = "arrivals";
+    BytesPerSecond = "bytes_per_s";
+    Clients = "clients";
+    ClientsPerThread = "clients_per_thread";
+    Count = "count";
+    Counts = "counts";
+    Curve = "steering";
+    Duration = "duration_ns";
+    FilesPerClient = "files_per_client";
+    InFlight = "in_flight";
+    Interval = "interval_ns";
+    ListingBytes = "listing_bytes";
+    Loads = "loads";
+    MoreTargets = "more_targets";
+    NoFeedback = "feedback";
+    Objective = "steering";
+    OfferedLoad = "offered_load_ops_per_s";
+    Peak = "peak_ops_per_s";
+    Pin = "pin";
+    PointTime = "point_ns";
+    PointWarmUp = "warm_up_max_ns";
+    Points = "points";
+    Precision = "precision";
+    Quantile = "quantile";
+    ReadData = "read_data";
+    RunOnce = "run_once";
+    SearchTime = "search_max_ns";
+    SizeBytes = "size_bytes";
+    Speed = "speed";
+    SymbolicLinks = "symbolic_links_per_client";
+    Target = "target";
+    ThresholdTime = "below_ns";
+    Timeout = "timeout_ns";
+    TransferBytes = "transfer_bytes";
+    Transport = "transport";
+    TruncatedIo = "trunc_io_bytes";
+    Workers = "workers";
+    WorkingSet = "working_set_bytes";
 }
 
 impl Field {
-    /// All of them.
-    pub const ALL: [Field; 38] = [
-        Field::Arrivals,
-        Field::BytesPerSecond,
-        Field::Clients,
-        Field::ClientsPerThread,
-        Field::Count,
-        Field::Counts,
-        Field::Curve,
-        Field::Duration,
-        Field::FilesPerClient,
-        Field::InFlight,
-        Field::Interval,
-        Field::ListingBytes,
-        Field::Loads,
-        Field::MoreTargets,
-        Field::NoFeedback,
-        Field::Objective,
-        Field::OfferedLoad,
-        Field::Peak,
-        Field::Pin,
-        Field::PointTime,
-        Field::PointWarmUp,
-        Field::Points,
-        Field::Precision,
-        Field::Quantile,
-        Field::ReadData,
-        Field::RunOnce,
-        Field::SearchTime,
-        Field::SizeBytes,
-        Field::Speed,
-        Field::SymbolicLinks,
-        Field::Target,
-        Field::ThresholdTime,
-        Field::Timeout,
-        Field::TransferBytes,
-        Field::Transport,
-        Field::TruncatedIo,
-        Field::Workers,
-        Field::WorkingSet,
-    ];
-
-    /// What it is called in a stored plan.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Field::Arrivals => "arrivals",
-            Field::BytesPerSecond => "bytes_per_s",
-            Field::Clients => "clients",
-            Field::ClientsPerThread => "clients_per_thread",
-            Field::Count => "count",
-            Field::Counts => "counts",
-            Field::Curve | Field::Objective => "steering",
-            Field::Duration => "duration_ns",
-            Field::FilesPerClient => "files_per_client",
-            Field::InFlight => "in_flight",
-            Field::Interval => "interval_ns",
-            Field::ListingBytes => "listing_bytes",
-            Field::Loads => "loads",
-            Field::MoreTargets => "more_targets",
-            Field::NoFeedback => "feedback",
-            Field::OfferedLoad => "offered_load_ops_per_s",
-            Field::Peak => "peak_ops_per_s",
-            Field::Pin => "pin",
-            Field::PointTime => "point_ns",
-            Field::PointWarmUp => "warm_up_max_ns",
-            Field::Points => "points",
-            Field::Precision => "precision",
-            Field::Quantile => "quantile",
-            Field::ReadData => "read_data",
-            Field::RunOnce => "run_once",
-            Field::SearchTime => "search_max_ns",
-            Field::SizeBytes => "size_bytes",
-            Field::Speed => "speed",
-            Field::SymbolicLinks => "symbolic_links_per_client",
-            Field::Target => "target",
-            Field::ThresholdTime => "below_ns",
-            Field::Timeout => "timeout_ns",
-            Field::TransferBytes => "transfer_bytes",
-            Field::Transport => "transport",
-            Field::TruncatedIo => "trunc_io_bytes",
-            Field::Workers => "workers",
-            Field::WorkingSet => "working_set_bytes",
-        }
-    }
-
     /// Its key in quotes, as in the file.
     pub fn quoted_key(self) -> String {
         match self {

@@ -90,89 +90,116 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
+/// What is said of a plan that breaks a rule, in the caller's names of fields.
+pub(super) struct Explanation {
+    message: String,
+    help: Option<String>,
+}
+
+/// What is wrong.
+pub(super) fn wrong(message: impl Into<String>) -> Explanation {
+    Explanation {
+        message: message.into(),
+        help: None,
+    }
+}
+
+impl Explanation {
+    /// And what to do about it.
+    pub(super) fn with_help(self, help: impl Into<String>) -> Self {
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+}
+
 impl PlanError {
     /// What is wrong, in the caller's names of fields.
     pub fn message(&self, name: FieldName) -> String {
+        self.explanation(name).message
+    }
+
+    /// What to do about it, in the caller's names of fields.
+    pub fn help(&self, name: FieldName) -> Option<String> {
+        self.explanation(name).help
+    }
+
+    fn explanation(&self, name: FieldName) -> Explanation {
         match self {
             PlanError::OutOfRange {
                 field,
                 value,
                 min,
                 max,
-            } => format!("{} {value}: expected {}", name(*field), range(*min, *max)),
-            PlanError::NotPositive { field, value, max } => {
-                format!(
-                    "{} {value}: expected more than 0, at most {max}",
-                    name(*field)
-                )
-            }
-            PlanError::TooManySlots { in_flight, clients } => format!(
+            } => wrong(format!(
+                "{} {value}: expected {}",
+                name(*field),
+                range(*min, *max)
+            )),
+            PlanError::NotPositive { field, value, max } => wrong(format!(
+                "{} {value}: expected more than 0, at most {max}",
+                name(*field)
+            )),
+            PlanError::TooManySlots { in_flight, clients } => wrong(format!(
                 "{in_flight} calls in flight for each of {clients} clients are more than this \
                  program keeps count of"
-            ),
-            PlanError::MoreWorkersThanClients { workers, clients } => format!(
-                "{} {workers}: there must not be more workers than clients ({clients})",
-                name(Field::Workers)
-            ),
-            PlanError::NoEnd { .. } => "the run would never end".into(),
-            PlanError::Interval { nanos } => format!(
-                "{} {nanos}: the time between rows must be a multiple of 100 ms, at most 1h",
-                name(Field::Interval)
-            ),
-            PlanError::Datagram { field, bytes } => format!(
-                "{} {bytes}: a datagram holds at most {DATAGRAM_SIZE_MAX} bytes of data",
-                name(*field)
-            ),
-            PlanError::ReadData { wanted, why } => {
-                format!("{} {}: {why}", name(Field::ReadData), wanted.name())
-            }
-            PlanError::ProbeTarget => {
-                format!("{}: only NFS servers are probed", name(Field::Target))
-            }
-            PlanError::Sharing(error) => error.message(name),
-            PlanError::Replay(error) => error.message(name),
-            PlanError::Mix(error) => error.message(name),
-            PlanError::Steering(error) => error.message(name),
-        }
-    }
-
-    /// What to do about it, in the caller's names of fields.
-    pub fn help(&self, name: FieldName) -> Option<String> {
-        match self {
-            PlanError::OutOfRange { .. }
-            | PlanError::NotPositive { .. }
-            | PlanError::Interval { .. } => None,
-            PlanError::TooManySlots { .. } => Some(format!(
+            ))
+            .with_help(format!(
                 "at most 65,536 per client and {} million in all ({}, {})",
                 SLOTS_MAX >> 20,
                 name(Field::InFlight),
                 name(Field::Clients)
             )),
-            PlanError::MoreWorkersThanClients { workers, .. } => Some(format!(
+            PlanError::MoreWorkersThanClients { workers, clients } => wrong(format!(
+                "{} {workers}: there must not be more workers than clients ({clients})",
+                name(Field::Workers)
+            ))
+            .with_help(format!(
                 "a connection belongs to one worker; use {} {workers}",
                 name(Field::Clients)
             )),
-            PlanError::NoEnd { or } => Some(format!(
+            PlanError::NoEnd { or } => wrong("the run would never end").with_help(format!(
                 "say when it ends: {} or {}",
                 name(Field::Duration),
                 name(*or)
             )),
-            PlanError::Datagram { field, .. } => Some(format!(
-                "use {} tcp, or {} 32K",
-                name(Field::Transport),
-                name(*field)
+            PlanError::Interval { nanos } => wrong(format!(
+                "{} {nanos}: the time between rows must be a multiple of 100 ms, at most 1h",
+                name(Field::Interval)
             )),
-            PlanError::ReadData { why, .. } => Some(why.help().into()),
-            PlanError::ProbeTarget => Some(
-                "load files are replayed on other targets, and mixes on directories of this host"
-                    .into(),
+            PlanError::Datagram { field, bytes } => datagram(*field, *bytes, name),
+            PlanError::ReadData { wanted, why } => wrong(format!(
+                "{} {}: {why}",
+                name(Field::ReadData),
+                wanted.name()
+            ))
+            .with_help(why.help()),
+            PlanError::ProbeTarget => wrong(format!(
+                "{}: only NFS servers are probed",
+                name(Field::Target)
+            ))
+            .with_help(
+                "load files are replayed on other targets, and mixes on directories of this host",
             ),
-            PlanError::Sharing(error) => Some(error.help(name)),
-            PlanError::Replay(error) => error.help(name),
-            PlanError::Mix(error) => error.help(name),
-            PlanError::Steering(error) => error.help(name),
+            PlanError::Sharing(error) => error.explanation(name),
+            PlanError::Replay(error) => error.explanation(name),
+            PlanError::Mix(error) => error.explanation(name),
+            PlanError::Steering(error) => error.explanation(name),
         }
     }
+}
+
+fn datagram(field: Field, bytes: u32, name: FieldName) -> Explanation {
+    wrong(format!(
+        "{} {bytes}: a datagram holds at most {DATAGRAM_SIZE_MAX} bytes of data",
+        name(field)
+    ))
+    .with_help(format!(
+        "use {} tcp, or {} 32K",
+        name(Field::Transport),
+        name(field)
+    ))
 }
 
 fn range(min: f64, max: f64) -> String {

@@ -1,5 +1,6 @@
 //! The rules of mixes and their file sets.
 
+use super::error::{Explanation, wrong};
 use super::sharing::{SharedKind, none_idle, none_twice, one_server};
 use super::{FieldName, PlanError, at_least_1, ensure, transfer, within};
 use crate::file_set::{Layout, Refusal};
@@ -28,74 +29,65 @@ pub enum MixPlanError {
     },
     /// A file set that cannot be.
     FileSet(Refusal),
-    /// Through a mount, each client makes one system call at a time.
-    OneCallAtATime {
-        /// What the plan says of more.
-        field: Field,
-    },
+    /// Through a mount, each client makes one system call at a time; the field says more.
+    OneCallAtATime(Field),
     /// Feedback corrects an offered load.
     FeedbackOfClosed,
 }
 
 impl MixPlanError {
-    pub(super) fn message(&self, name: FieldName) -> String {
+    pub(super) fn explanation(&self, name: FieldName) -> Explanation {
         match self {
-            MixPlanError::Operation(kind) => format!(
+            MixPlanError::Operation(kind) => wrong(format!(
                 "{}: {} is no procedure of NFSv3",
                 name(Field::Counts),
                 kind.name()
-            ),
-            MixPlanError::OperationTwice(kind) => {
-                format!("{}: {} is there twice", name(Field::Counts), kind.name())
-            }
-            MixPlanError::Sum => format!(
+            )),
+            MixPlanError::OperationTwice(kind) => wrong(format!(
+                "{}: {} is there twice",
+                name(Field::Counts),
+                kind.name()
+            )),
+            MixPlanError::Sum => wrong(format!(
                 "{}: expected a sum of at least 1 and less than 2^64",
                 name(Field::Counts)
-            ),
-            MixPlanError::Target(target) => format!(
+            )),
+            MixPlanError::Target(target) => wrong(format!(
                 "{}: {target} is neither an NFS server nor a directory on a mount",
                 name(Field::Target)
-            ),
+            )),
             MixPlanError::TooManyFiles {
                 files_per_client,
                 clients,
-            } => format!(
+            } => wrong(format!(
                 "{} {files_per_client}: {} clients would have {} files, more than {}",
                 name(Field::FilesPerClient),
                 thousands((*clients).into()),
                 thousands(files_of_all(*files_per_client, *clients)),
                 thousands(FILES_OF_ALL_MAX)
-            ),
-            MixPlanError::FileSet(refusal) => format!("the file set: {refusal}"),
-            MixPlanError::OneCallAtATime { field } => format!(
-                "{} with {} local: each client is a thread that makes one system call at a time",
-                name(*field),
-                name(Field::Target)
-            ),
-            MixPlanError::FeedbackOfClosed => format!(
-                "{} closed with {} local: feedback corrects an offered load, and there is none",
-                name(Field::Arrivals),
-                name(Field::Target)
-            ),
-        }
-    }
-
-    pub(super) fn help(&self, name: FieldName) -> Option<String> {
-        match self {
-            MixPlanError::Operation(_)
-            | MixPlanError::OperationTwice(_)
-            | MixPlanError::Sum
-            | MixPlanError::Target(_) => None,
-            MixPlanError::TooManyFiles { .. } => Some(format!(
+            ))
+            .with_help(format!(
                 "{} is per client; use fewer of either",
                 name(Field::FilesPerClient)
             )),
-            MixPlanError::FileSet(refusal) => Some(refusal.help().into()),
-            MixPlanError::OneCallAtATime { .. } => Some(format!(
+            MixPlanError::FileSet(refusal) => {
+                wrong(format!("the file set: {refusal}")).with_help(refusal.help())
+            }
+            MixPlanError::OneCallAtATime(field) => wrong(format!(
+                "{} with {} local: each client is a thread that makes one system call at a time",
+                name(*field),
+                name(Field::Target)
+            ))
+            .with_help(format!(
                 "{} says how many there are; the mount's options say the rest",
                 name(Field::Clients)
             )),
-            MixPlanError::FeedbackOfClosed => Some(format!(
+            MixPlanError::FeedbackOfClosed => wrong(format!(
+                "{} closed with {} local: feedback corrects an offered load, and there is none",
+                name(Field::Arrivals),
+                name(Field::Target)
+            ))
+            .with_help(format!(
                 "add {}, or leave {} out",
                 name(Field::NoFeedback),
                 name(Field::Arrivals)
@@ -138,7 +130,7 @@ fn check_targets(plan: &Plan, mix: &MixPlan) -> Result<(), PlanError> {
 fn check_mount(plan: &Plan, mix: &MixPlan) -> Result<(), PlanError> {
     let one_at_a_time = |field, number: u32| {
         ensure(number == 1, || {
-            PlanError::Mix(MixPlanError::OneCallAtATime { field })
+            PlanError::Mix(MixPlanError::OneCallAtATime(field))
         })
     };
     one_at_a_time(Field::InFlight, plan.in_flight)?;

@@ -1,5 +1,6 @@
 //! The rules of replays.
 
+use super::error::{Explanation, wrong};
 use super::sharing::{SharedKind, none_idle, none_twice, one_layer};
 use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
 use crate::plan::limits::{CLIENTS_OF_REPLAY_MAX, LOADS_MAX, RATE_MAX, SPEED_RANGE};
@@ -24,33 +25,31 @@ pub enum ReplayPlanError {
 }
 
 impl ReplayPlanError {
-    pub(super) fn message(self, name: FieldName) -> String {
+    pub(super) fn explanation(self, name: FieldName) -> Explanation {
         match self {
             ReplayPlanError::MorePerThreadThanClients {
                 clients_per_thread,
                 clients,
-            } => format!(
+            } => wrong(format!(
                 "{} {clients_per_thread}: expected at most the number of clients, {clients}",
                 name(Field::ClientsPerThread)
-            ),
-            ReplayPlanError::Datagrams => {
-                format!("{} udp: a load is replayed by TCP", name(Field::Transport))
-            }
-            ReplayPlanError::Arrivals => format!(
-                "{}: a replay has a pacing of its own",
-                name(Field::Arrivals)
-            ),
-            ReplayPlanError::Count => format!("{}: it is for probes and mixes", name(Field::Count)),
-        }
-    }
-
-    pub(super) fn help(self, name: FieldName) -> Option<String> {
-        match self {
-            ReplayPlanError::MorePerThreadThanClients { .. } => Some(format!(
+            ))
+            .with_help(format!(
                 "{} says how many there are altogether",
                 name(Field::Clients)
             )),
-            ReplayPlanError::Datagrams | ReplayPlanError::Arrivals | ReplayPlanError::Count => None,
+            ReplayPlanError::Datagrams => wrong(format!(
+                "{} udp: a load is replayed by TCP",
+                name(Field::Transport)
+            )),
+            ReplayPlanError::Arrivals => wrong(format!(
+                "{}: a replay has a pacing of its own",
+                name(Field::Arrivals)
+            )),
+            ReplayPlanError::Count => wrong(format!(
+                "{}: it is for probes and mixes",
+                name(Field::Count)
+            )),
         }
     }
 }

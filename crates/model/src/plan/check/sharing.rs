@@ -1,7 +1,7 @@
 //! What clients share: client i has number i of the loads and of the targets, modulo their number.
 
-use super::{PlanError, ensure};
-use crate::plan::check::FieldName;
+use super::error::{Explanation, wrong};
+use super::{FieldName, PlanError, ensure};
 use crate::plan::{Field, TargetPlan};
 use crate::text::thousands;
 
@@ -52,53 +52,40 @@ pub enum SharedKind {
 }
 
 impl SharingError {
-    pub(super) fn message(&self, name: FieldName) -> String {
+    pub(super) fn explanation(&self, name: FieldName) -> Explanation {
         match self {
             SharingError::Idle {
                 what,
                 count,
                 clients,
-            } => idle(*what, *count, *clients),
+            } => wrong(idle(*what, *count, *clients))
+                .with_help(format!("use {} {count}, or more", name(Field::Clients))),
             SharingError::Twice {
                 what: SharedKind::Directories,
                 target,
-            } => format!("{target} is named twice"),
-            SharingError::Twice { target, .. } => format!(
-                "{}: {target} is named twice for the same run",
-                name(Field::MoreTargets)
-            ),
-            SharingError::OtherLayer { first, other } => format!(
-                "{}: the targets of one run are of the layers {first}: and {other}:",
-                name(Field::MoreTargets)
-            ),
-            SharingError::OtherServer { first, other } => format!(
-                "{first} and {other} are different servers: what a mix finds out is about one"
-            ),
-        }
-    }
-
-    pub(super) fn help(&self, name: FieldName) -> String {
-        match self {
-            SharingError::Idle { count, .. } => {
-                format!("use {} {count}, or more", name(Field::Clients))
-            }
-            SharingError::Twice {
-                what: SharedKind::Directories,
-                ..
-            } => format!(
+            } => wrong(format!("{target} is named twice")).with_help(format!(
                 "{} alone makes more clients in one directory",
                 name(Field::Clients)
-            ),
-            SharingError::Twice { .. } => format!(
+            )),
+            SharingError::Twice { target, .. } => wrong(format!(
+                "{}: {target} is named twice for the same run",
+                name(Field::MoreTargets)
+            ))
+            .with_help(format!(
                 "+ joins different targets; {} alone makes more clients of one",
                 name(Field::Clients)
+            )),
+            SharingError::OtherLayer { first, other } => wrong(format!(
+                "{}: the targets of one run are of the layers {first}: and {other}:",
+                name(Field::MoreTargets)
+            ))
+            .with_help("several layers run in turn: --on with commas"),
+            SharingError::OtherServer { first, other } => wrong(format!(
+                "{first} and {other} are different servers: what a mix finds out is about one"
+            ))
+            .with_help(
+                "name directories of the same server, in the same spelling and with one port",
             ),
-            SharingError::OtherLayer { .. } => {
-                "several layers run in turn: --on with commas".into()
-            }
-            SharingError::OtherServer { .. } => {
-                "name directories of the same server, in the same spelling and with one port".into()
-            }
         }
     }
 }

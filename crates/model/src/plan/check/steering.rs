@@ -1,82 +1,64 @@
 //! The rules of runs whose offered load is steered.
 
+use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
 use crate::plan::limits::{OFFERED_MAX, POINTS_MAX, PRECISION_RANGE, STEP_MAX_NANOS};
 use crate::plan::{
     ArrivalsPlan, CurvePlan, Field, Figure, Interface, ObjectivePlan, Plan, SteeringPlan,
 };
 
-/// Why a run cannot be steered.
+/// Why a run cannot be steered, by the curve or the objective.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SteeringPlanError {
     /// It is a probe or a replay.
-    OnlyMixes {
-        /// The curve or the objective.
-        by: Field,
-    },
+    OnlyMixes(Field),
     /// A closed loop offers no load.
-    Closed {
-        /// The curve or the objective.
-        by: Field,
-    },
+    Closed(Field),
     /// A number of operations ends no search.
-    Count {
-        /// The curve or the objective.
-        by: Field,
-    },
+    Count(Field),
     /// A mount is too slow for it.
-    Mount {
-        /// The curve or the objective.
-        by: Field,
-    },
+    Mount(Field),
     /// No quantile.
     Quantile(f64),
 }
 
 impl SteeringPlanError {
-    pub(super) fn message(self, name: FieldName) -> String {
+    pub(super) fn explanation(self, name: FieldName) -> Explanation {
         match self {
-            SteeringPlanError::OnlyMixes { by } => format!("{}: only mixes are steered", name(by)),
-            SteeringPlanError::Closed { by } => format!(
+            SteeringPlanError::OnlyMixes(by) => {
+                wrong(format!("{}: only mixes are steered", name(by)))
+            }
+            SteeringPlanError::Closed(by) => wrong(format!(
                 "{} closed with {}: a closed loop has no offered load that could be steered",
                 name(Field::Arrivals),
                 name(by)
-            ),
-            SteeringPlanError::Count { by } => format!(
-                "{} with {}: what is found ends the run, not a number of operations",
-                name(Field::Count),
-                name(by)
-            ),
-            SteeringPlanError::Mount { by } => format!(
+            ))
+            .with_help(format!("use {} poisson or constant", name(Field::Arrivals))),
+            SteeringPlanError::Count(by) => {
+                let (limit, says) = match by {
+                    Field::Curve => (Field::PointTime, "how long each load point is measured"),
+                    _ => (Field::SearchTime, "how long the search may take"),
+                };
+                wrong(format!(
+                    "{} with {}: what is found ends the run, not a number of operations",
+                    name(Field::Count),
+                    name(by)
+                ))
+                .with_help(format!("{} says {says}", name(limit)))
+            }
+            SteeringPlanError::Mount(by) => wrong(format!(
                 "{} with {} local: the load through a mount is corrected every 2 s by what its \
                  counters show, too slowly to be steered",
                 name(by),
                 name(Field::Target)
-            ),
-            SteeringPlanError::Quantile(quantile) => format!(
-                "{} {quantile}: expected a number between 0 and 1",
-                name(Field::Quantile)
-            ),
-        }
-    }
-
-    pub(super) fn help(self, name: FieldName) -> Option<String> {
-        match self {
-            SteeringPlanError::OnlyMixes { .. } | SteeringPlanError::Quantile(_) => None,
-            SteeringPlanError::Closed { .. } => {
-                Some(format!("use {} poisson or constant", name(Field::Arrivals)))
-            }
-            SteeringPlanError::Count { by: Field::Curve } => Some(format!(
-                "{} says how long each load point is measured",
-                name(Field::PointTime)
-            )),
-            SteeringPlanError::Count { .. } => Some(format!(
-                "{} says how long the search may take",
-                name(Field::SearchTime)
-            )),
-            SteeringPlanError::Mount { .. } => Some(format!(
+            ))
+            .with_help(format!(
                 "name the server as TARGET, or run --on local:DIR at several {}",
                 name(Field::OfferedLoad)
+            )),
+            SteeringPlanError::Quantile(quantile) => wrong(format!(
+                "{} {quantile}: expected a number between 0 and 1",
+                name(Field::Quantile)
             )),
         }
     }
@@ -91,16 +73,16 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         SteeringPlan::Objective(_) => Field::Objective,
     };
     let refused = [
-        (plan.mix().is_none(), SteeringPlanError::OnlyMixes { by }),
+        (plan.mix().is_none(), SteeringPlanError::OnlyMixes(by)),
         (
             plan.target.interface() != Interface::Calls,
-            SteeringPlanError::Mount { by },
+            SteeringPlanError::Mount(by),
         ),
         (
             plan.arrivals == ArrivalsPlan::Closed,
-            SteeringPlanError::Closed { by },
+            SteeringPlanError::Closed(by),
         ),
-        (plan.count.is_some(), SteeringPlanError::Count { by }),
+        (plan.count.is_some(), SteeringPlanError::Count(by)),
     ];
     for (is_refused, error) in refused {
         ensure(!is_refused, || PlanError::Steering(error))?;
