@@ -75,15 +75,7 @@ pub fn lay_out(head: &[&str], rows: &[Vec<String>], is_markdown: bool) -> String
 
 /// `1,234,567`.
 pub fn thousands(number: f64) -> String {
-    let digits = format!("{:.0}", number.max(0.0));
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    filestone_model::text::thousands(number.max(0.0).round() as u64)
 }
 
 #[cfg(test)]

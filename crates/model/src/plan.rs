@@ -428,13 +428,6 @@ impl Plan {
         self.target.layer_kind(locks)
     }
 
-    /// Offered load of one client, for open loops.
-    pub fn offered_load_per_client(&self) -> Option<f64> {
-        self.arrivals
-            .offered_load()
-            .map(|load| load / f64::from(self.clients.max(1)))
-    }
-
     /// Measured operations of client `index`: the remainder goes to the first ones.
     pub fn count_of_client(&self, index: u32) -> Option<u64> {
         let clients = u64::from(self.clients.max(1));

@@ -52,12 +52,6 @@ impl Moment {
     pub const fn after_nanos(self, nanos: u64) -> Moment {
         Moment(self.0.saturating_add(nanos))
     }
-
-    /// The moment `lead` before this one, at the earliest the epoch.
-    #[inline]
-    pub const fn before_nanos(self, nanos: u64) -> Moment {
-        Moment(self.0.saturating_sub(nanos))
-    }
 }
 
 /// A duration in whole nanoseconds, saturating after 584 years.
@@ -82,6 +76,5 @@ mod tests {
         assert_eq!(late.since(early), Duration::from_nanos(4));
         assert_eq!(early.since(late), Duration::ZERO);
         assert_eq!(Moment::NEVER.after_nanos(1), Moment::NEVER);
-        assert_eq!(early.before_nanos(7), Moment::ZERO);
     }
 }

@@ -153,11 +153,6 @@ impl Load {
         self.has_stamps
     }
 
-    /// How many distinct names there are; [`StepView::path_id`] is below this.
-    pub fn path_count(&self) -> usize {
-        self.names.len()
-    }
-
     /// The name of that id, with `client1` where the client's own number goes.
     /// Of a name with random strings in it, what the file has.
     pub fn path(&self, id: u32) -> Vec<u8> {
@@ -235,17 +230,6 @@ impl<'a> StepView<'a> {
     /// Its first name, with `client1` where the client's own number goes.
     pub fn path(&self) -> Option<Vec<u8>> {
         self.path_id().map(|id| self.load.path(id))
-    }
-
-    /// Its second name.
-    pub fn second_path(&self) -> Option<Vec<u8>> {
-        self.second_path_id().map(|id| self.load.path(id))
-    }
-
-    /// Whether random strings go into that name, so that what it names is only
-    /// known when it runs.
-    pub fn is_random(&self, path_id: u32) -> bool {
-        self.load.names.has_slots(path_id)
     }
 
     /// Its number at that place, in the order of the line; `None` when there is

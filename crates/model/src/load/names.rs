@@ -54,11 +54,6 @@ impl Names {
         Some(id)
     }
 
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Bytes that they take.
     pub(super) fn size(&self) -> usize {
         self.bytes.len() + self.entries.len() * size_of::<Entry>()

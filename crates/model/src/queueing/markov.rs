@@ -99,14 +99,6 @@ impl MarkovServers {
             self.response_mean(load) > bound
         })
     }
-
-    /// The highest load at which the quantile of the response time is at most `bound`; 0 if
-    /// there is none.
-    pub fn highest_load_for_quantile(&self, quantile: f64, bound: f64) -> f64 {
-        bisect(0.0, self.capacity(), |load| {
-            self.response_above(load, bound) > 1.0 - quantile
-        })
-    }
 }
 
 /// (1 − e^(−rate·time)) / rate, which is `time` where the rate vanishes.
@@ -199,8 +191,6 @@ mod tests {
             };
             let load = server.highest_load_for_mean(0.003);
             assert_close(server.response_mean(load), 0.003);
-            let load = server.highest_load_for_quantile(0.99, 0.015);
-            assert_close(server.response_quantile(load, 0.99), 0.015);
         }
     }
 
@@ -211,7 +201,6 @@ mod tests {
             service_s: 0.002,
         };
         assert!(server.highest_load_for_mean(0.001) < 1e-9);
-        assert!(server.highest_load_for_quantile(0.99, 0.002) < 1e-9);
     }
 
     #[test]
