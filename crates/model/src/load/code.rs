@@ -6,6 +6,7 @@
 
 use super::expected::{Cause, Expected};
 use super::names::NameId;
+use super::verb::operands;
 use crate::operation::OpKind;
 use std::time::Duration;
 
@@ -86,42 +87,6 @@ pub(super) enum Instruction {
         end: Position,
     },
     EndLoop,
-}
-
-/// How many names and numbers an operation carries.
-pub(super) const fn operands(kind: OpKind) -> (usize, usize) {
-    match kind {
-        OpKind::NtCreateX => (1, 3),
-        OpKind::OpenX => (1, 2),
-        OpKind::Close | OpKind::Flush | OpKind::QueryFsInformation => (0, 1),
-        OpKind::ReadX | OpKind::WriteX => (0, 4),
-        OpKind::LockX | OpKind::UnlockX => (0, 3),
-        OpKind::QueryFileInformation | OpKind::SetFileInformation => (0, 2),
-        OpKind::QueryPathInformation | OpKind::Unlink => (1, 1),
-        OpKind::FindFirst | OpKind::Write => (1, 3),
-        OpKind::Read | OpKind::Access | OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => (1, 2),
-        OpKind::Rename | OpKind::SymLink | OpKind::Link => (2, 0),
-        OpKind::FsStat | OpKind::FsInfo => (0, 0),
-        OpKind::MkDir
-        | OpKind::RmDir
-        | OpKind::Deltree
-        | OpKind::GetAttr
-        | OpKind::SetAttr
-        | OpKind::Lookup
-        | OpKind::ReadLink
-        | OpKind::Create
-        | OpKind::Remove
-        | OpKind::ReadDirPlus
-        | OpKind::PathConf
-        | OpKind::Commit => (1, 0),
-        // No load file has them.
-        OpKind::Null
-        | OpKind::MkNod
-        | OpKind::ReadDir
-        | OpKind::Open
-        | OpKind::Lock
-        | OpKind::Unlock => (0, 0),
-    }
 }
 
 /// Where reading goes on.

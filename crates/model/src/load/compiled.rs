@@ -2,56 +2,12 @@
 
 use super::code::{self, Instruction, Operand, Position, Step};
 use super::expected::Expected;
+use super::generation::Generation;
 use super::names::{NameId, Names};
 use super::number::Number;
-use super::status;
+use super::{status, verb};
 use crate::operation::OpKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// Which program's load files look like this.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Generation {
-    /// dbench 1: a sniffer's REQUEST and REPLY lines.
-    Dbench1,
-    /// dbench 2: one operation per line, no quotes, no status.
-    Dbench2,
-    /// dbench 3 to 5 and smbtorture, CIFS-style verbs.
-    Cifs,
-    /// dbench 4 (git) and 5, NFSv3 verbs.
-    Nfs,
-}
-
-impl Generation {
-    /// What output for programs calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Generation::Dbench1 => "dbench1",
-            Generation::Dbench2 => "dbench2",
-            Generation::Cifs => "cifs",
-            Generation::Nfs => "nfs",
-        }
-    }
-
-    /// Whose load files look like this, for people.
-    pub const fn description(self) -> &'static str {
-        match self {
-            Generation::Dbench1 => "a load of dbench 1, requests and replies",
-            Generation::Dbench2 => "a load of dbench 2, without statuses",
-            Generation::Cifs => "a load of dbench 3 to 5, CIFS-style",
-            Generation::Nfs => "a load of dbench 5, NFSv3",
-        }
-    }
-
-    /// Whether its files are opened, and then named by handles.
-    pub const fn opens_files(self) -> bool {
-        !matches!(self, Generation::Nfs)
-    }
-}
 
 /// A load file, compiled.
 #[derive(Debug)]
@@ -223,7 +179,7 @@ impl<'a> StepView<'a> {
     }
 
     fn name(&self, index: usize) -> Option<NameId> {
-        let (names, _) = code::operands(self.step.kind);
+        let (names, _) = verb::operands(self.step.kind);
         self.step.names.iter().take(names).nth(index).copied()
     }
 
@@ -240,7 +196,7 @@ impl<'a> StepView<'a> {
     /// (NLM: offset, size). FIND_FIRST: level, max, count. READ3 and WRITE3:
     /// offset, size, stable. ACCESS3: wanted, granted.
     pub fn number(&self, place: usize) -> Option<u64> {
-        let (_, numbers) = code::operands(self.step.kind);
+        let (_, numbers) = verb::operands(self.step.kind);
         match self.step.numbers.iter().take(numbers).nth(place)? {
             Operand::Literal(value) => Some(*value),
             Operand::Expression(_) => None,

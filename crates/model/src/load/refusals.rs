@@ -6,7 +6,7 @@
 
 use super::Load;
 use super::compiled::StepView;
-use super::verb::word_of;
+use super::verb::{place_of, word_of};
 use crate::operation::OpKind;
 use filestone_wire::tbench::{Dialect, Operation};
 use serde::Serialize;
@@ -147,41 +147,15 @@ struct Asked {
 
 impl Asked {
     fn of(step: &StepView) -> Self {
-        let number = |place| step.number(place).unwrap_or(0);
-        let nothing = Self {
-            kind: step.kind(),
-            offset: 0,
-            len: 0,
-            returned: 0,
+        let number = |name| {
+            let place = place_of(step.kind(), name);
+            place.and_then(|place| step.number(place)).unwrap_or(0)
         };
-        match step.kind() {
-            OpKind::ReadX | OpKind::WriteX => Self {
-                offset: number(1),
-                len: number(2),
-                returned: number(3),
-                ..nothing
-            },
-            OpKind::LockX | OpKind::UnlockX => Self {
-                offset: number(1),
-                len: number(2),
-                ..nothing
-            },
-            OpKind::Read | OpKind::Write | OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => {
-                Self {
-                    offset: number(0),
-                    len: number(1),
-                    ..nothing
-                }
-            }
-            OpKind::OpenX => Self {
-                len: number(0),
-                ..nothing
-            },
-            OpKind::FindFirst => Self {
-                returned: number(2),
-                ..nothing
-            },
-            _ => nothing,
+        Self {
+            kind: step.kind(),
+            offset: number("offset"),
+            len: number("size"),
+            returned: number("transferred").max(number("count")),
         }
     }
 

@@ -14,7 +14,7 @@ use super::expected::Expected;
 use super::names::{self, NameId, Place};
 use super::number::{Number, Surroundings};
 use super::random_string::{self, SLOTS};
-use super::safety;
+use super::{safety, verb};
 use crate::operation::OpKind;
 use crate::random::{Generator, Purpose, stream};
 use filestone_wire::pattern;
@@ -268,7 +268,7 @@ impl Script {
     fn line(&mut self, step: &Step) -> Result<Line<'_>, ScriptError> {
         let numbers = self.numbers(step)?;
         self.previous = numbers;
-        let (names, _) = code::operands(step.kind);
+        let (names, _) = verb::operands(step.kind);
         if names > 0 {
             self.name(step, 0)?;
         }

@@ -1,8 +1,8 @@
 //! The verbs of load files: what each takes, whose it is, and in which order dbench's own tables
 //! list them.
 
-use super::compiled::Generation;
 use super::diagnostic::suggestion;
+use super::generation::Generation;
 use crate::operation::OpKind;
 
 /// Which program's backend has a verb.
@@ -78,6 +78,10 @@ impl Verb {
             in_dbench2: Some(numbers),
             ..self
         }
+    }
+
+    const fn operands(&self) -> (usize, usize) {
+        (self.names.len(), self.numbers.len())
     }
 
     /// How a line with it is written.
@@ -181,6 +185,39 @@ pub(super) const VERBS: &[Verb] = &[
     nfs("TEST4", OpKind::Test4, PATH, NLM_RANGE),
 ];
 
+/// dbench 1's open, whose lines have a grammar of their own.
+const SNIFFED_OPEN: Verb = cifs("SMBopenX", OpKind::OpenX, PATH, &["size", "handle"]);
+
+/// How many names and numbers an operation carries, by the place of its kind.
+const OPERANDS: [(usize, usize); OpKind::COUNT] = {
+    let mut operands = [(0, 0); OpKind::COUNT];
+    let mut index = 0;
+    while index < VERBS.len() {
+        operands[VERBS[index].kind.index()] = VERBS[index].operands();
+        index += 1;
+    }
+    operands[OpKind::OpenX.index()] = SNIFFED_OPEN.operands();
+    operands
+};
+
+/// How many names and numbers an operation carries.
+#[inline]
+pub(super) const fn operands(kind: OpKind) -> (usize, usize) {
+    OPERANDS[kind.index()]
+}
+
+/// The verbs of a kind, the most frequent first.
+fn of_kind(kind: OpKind) -> impl Iterator<Item = &'static Verb> {
+    let all = VERBS.iter().chain([&SNIFFED_OPEN]);
+    all.filter(move |verb| verb.kind == kind)
+}
+
+/// Which of its numbers is called `name`, if an operation has it.
+pub(super) fn place_of(kind: OpKind, name: &str) -> Option<usize> {
+    let verb = of_kind(kind).next()?;
+    verb.numbers.iter().position(|number| *number == name)
+}
+
 /// The verb of that word, whatever its case.
 #[inline]
 pub(super) fn find(word: &[u8]) -> Option<&'static Verb> {
@@ -253,14 +290,10 @@ pub fn word_of(generation: Generation, kind: OpKind) -> &'static str {
         Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => Family::Cifs,
         Generation::Nfs => Family::Nfs,
     };
-    let of_kind = || VERBS.iter().filter(|verb| verb.kind == kind);
-    let own = of_kind().find(|verb| verb.family == family);
-    match own.or_else(|| of_kind().next()) {
-        Some(verb) => verb.word,
-        None if kind == OpKind::OpenX => "SMBopenX",
-        // No load file has it.
-        None => kind.name(),
-    }
+    let own = of_kind(kind).find(|verb| verb.family == family);
+    let verb = own.or_else(|| of_kind(kind).next());
+    // What no load file has is called as in records.
+    verb.map_or(kind.name(), |verb| verb.word)
 }
 
 /// Words that begin a directive.

@@ -14,8 +14,9 @@ mod operation;
 mod tokens;
 
 use super::code::Writer;
-use super::compiled::{Generation, Load};
+use super::compiled::Load;
 use super::diagnostic::{Diagnostics, LoadError, LoadErrors, shown};
+use super::generation::Generation;
 use super::names::{Names, Seen};
 use super::number::Number;
 use super::status;

@@ -1,0 +1,47 @@
+//! Whose load files look like this.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which program's load files look like this.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Generation {
+    /// dbench 1: a sniffer's REQUEST and REPLY lines.
+    Dbench1,
+    /// dbench 2: one operation per line, no quotes, no status.
+    Dbench2,
+    /// dbench 3 to 5 and smbtorture, CIFS-style verbs.
+    Cifs,
+    /// dbench 4 (git) and 5, NFSv3 verbs.
+    Nfs,
+}
+
+impl Generation {
+    /// What output for programs calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Generation::Dbench1 => "dbench1",
+            Generation::Dbench2 => "dbench2",
+            Generation::Cifs => "cifs",
+            Generation::Nfs => "nfs",
+        }
+    }
+
+    /// Whose load files look like this, for people.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Generation::Dbench1 => "a load of dbench 1, requests and replies",
+            Generation::Dbench2 => "a load of dbench 2, without statuses",
+            Generation::Cifs => "a load of dbench 3 to 5, CIFS-style",
+            Generation::Nfs => "a load of dbench 5, NFSv3",
+        }
+    }
+
+    /// Whether its files are opened, and then named by handles.
+    pub const fn opens_files(self) -> bool {
+        !matches!(self, Generation::Nfs)
+    }
+}
