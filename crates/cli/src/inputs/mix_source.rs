@@ -22,7 +22,7 @@ pub fn read(word: &str, mount: Option<&str>) -> Result<Mix, Error> {
     }
     if let Some(named) = mix::built_in(word) {
         return match mount {
-            None => Ok(named.mix),
+            None => Ok(named.mix()),
             Some(mount) => Err(Error::usage(format!(
                 "--mount {mount}: {word} is a mix of our own, and no file of counters"
             ))

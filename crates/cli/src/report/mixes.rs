@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_mix_is_a_table_of_shares() {
-        let mut mix = built_in("nhfsstone").expect("a mix of our own").mix;
+        let mut mix = built_in("nhfsstone").expect("a mix of our own").mix();
         mix.left_out = vec![LeftOut {
             operation: "open".into(),
             count: 1234,

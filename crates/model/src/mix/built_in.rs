@@ -24,29 +24,19 @@ pub struct BuiltInMix {
     pub source: &'static str,
     /// Whether the figures were compared with that source, or another that quotes it.
     pub verified: bool,
-    /// The mix: percentages.
-    pub mix: Mix,
-}
-
-/// A mix as it is written down here.
-struct Written {
-    name: &'static str,
-    about: &'static str,
-    source: &'static str,
-    verified: bool,
     percent: &'static [(OpKind, u64)],
 }
 
 /// nhfsstone's and LADDIS' are of NFSv2; all of it has its like in NFSv3.
-const MIXES: &[Written] = &[
-    Written {
+const MIXES: &[BuiltInMix] = &[
+    BuiltInMix {
         name: "nhfsstone",
         about: "nhfsstone's own mix of 1989: software development, half of it by diskless clients",
         source: "Legato Systems, nhfsstone 1.14 and 1.22, the table in its source; NFSv2",
         verified: true,
         percent: SUN_1989,
     },
-    Written {
+    BuiltInMix {
         name: "laddis",
         about: "SPEC SFS 1.0 and 1.1 (1993), 097.LADDIS: commonly given with the figures of nhfsstone",
         source: "Wittle and Keith, LADDIS: The Next Generation in NFS File Server Benchmarking, \
@@ -54,7 +44,7 @@ const MIXES: &[Written] = &[
         verified: false,
         percent: SUN_1989,
     },
-    Written {
+    BuiltInMix {
         name: "sfs97-v2",
         about: "SPEC SFS 2.0 and 3.0 (1997, 2001), the workload for NFSv2",
         source: "SPEC SFS 2.0, 162.nfsv2: the default percentages in its source, sfs_2_ops.c 2.1 \
@@ -73,7 +63,7 @@ const MIXES: &[Written] = &[
             (FsStat, 1),
         ],
     },
-    Written {
+    BuiltInMix {
         name: "sfs97",
         about: "SPEC SFS 2.0 and 3.0 (1997, 2001), the workload for NFSv3",
         source: "SPEC SFS 3.0: M. Eisler, More on SPEC SFS 2008, April 2008, compares it with its \
@@ -96,7 +86,7 @@ const MIXES: &[Written] = &[
             (FsInfo, 1),
         ],
     },
-    Written {
+    BuiltInMix {
         name: "sfs2008",
         about: "SPECsfs2008 (2008), the workload for NFSv3: averages of many sites of its time",
         source: "M. Eisler, More on SPEC SFS 2008, April 2008, whose table has all operations and \
@@ -117,7 +107,7 @@ const MIXES: &[Written] = &[
             (FsStat, 1),
         ],
     },
-    Written {
+    BuiltInMix {
         name: "metadata",
         about: "names and attributes only: builds, mail folders and source trees without their data",
         source: "our own: sfs2008 without READ and WRITE, with names that come and go in pairs; \
@@ -140,7 +130,7 @@ const MIXES: &[Written] = &[
             (FsStat, 1),
         ],
     },
-    Written {
+    BuiltInMix {
         name: "read-mostly",
         about: "files that are served and rarely changed: home pages, software, media",
         source: "our own: nine bytes are read for one that is written; the reason for each \
@@ -159,7 +149,7 @@ const MIXES: &[Written] = &[
             (Remove, 1),
         ],
     },
-    Written {
+    BuiltInMix {
         name: "write-mostly",
         about: "files that are written and rarely looked at: logs, backups, checkpoints",
         source: "our own: nine bytes are written for one that is read; the reason for each \
@@ -195,33 +185,30 @@ const SUN_1989: &[(OpKind, u64)] = &[
 ];
 
 /// The mix of that name.
-pub fn built_in(name: &str) -> Option<BuiltInMix> {
-    let written = MIXES.iter().find(|written| written.name == name)?;
-    let count = |(operation, count): &(OpKind, u64)| MixCount {
-        operation: *operation,
-        count: *count,
-    };
-    Some(BuiltInMix {
-        name: written.name,
-        about: written.about,
-        source: written.source,
-        verified: written.verified,
-        mix: Mix {
+pub fn built_in(name: &str) -> Option<&'static BuiltInMix> {
+    MIXES.iter().find(|mix| mix.name == name)
+}
+
+impl BuiltInMix {
+    /// The mix: percentages.
+    pub fn mix(&self) -> Mix {
+        let count = |(operation, count): &(OpKind, u64)| MixCount {
+            operation: *operation,
+            count: *count,
+        };
+        Mix {
             calls: None,
-            name: written.name.to_owned(),
-            counts: written.percent.iter().map(count).collect(),
+            name: self.name.to_owned(),
+            counts: self.percent.iter().map(count).collect(),
             left_out: Vec::new(),
-            notes: vec![
-                written.about.to_owned(),
-                format!("source: {}", written.source),
-            ],
-        },
-    })
+            notes: vec![self.about.to_owned(), format!("source: {}", self.source)],
+        }
+    }
 }
 
 /// The names, the oldest first.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-    MIXES.iter().map(|written| written.name)
+    MIXES.iter().map(|mix| mix.name)
 }
 
 #[cfg(test)]
@@ -231,7 +218,7 @@ mod tests {
     #[test]
     fn the_percentages_of_each_mix_sum_to_100() {
         for name in names() {
-            let mix = built_in(name).expect("it has a name").mix;
+            let mix = built_in(name).expect("it has a name").mix();
             assert_eq!(mix.sum(), 100, "{name}");
             assert_eq!(
                 mix.to_plan_counts().len(),
@@ -255,7 +242,7 @@ mod tests {
                 .split_once(&format!("\n## `{name}`"))
                 .expect("a chapter each");
             let chapter = chapter.split("\n## ").next().unwrap_or_default();
-            for (kind, percent) in built_in(name).expect("it has a name").mix.percent_rows() {
+            for (kind, percent) in built_in(name).expect("it has a name").mix().percent_rows() {
                 let row = format!("| {} | {percent} ", kind.name().to_uppercase());
                 assert!(chapter.contains(&row), "{name} lacks {row}");
             }

@@ -19,7 +19,10 @@ const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
 fn counts_of(name: &str) -> Vec<MixCount> {
-    built_in(name).expect("it has a name").mix.to_plan_counts()
+    built_in(name)
+        .expect("it has a name")
+        .mix()
+        .to_plan_counts()
 }
 
 fn counts(mix: &[(OpKind, u64)]) -> Vec<MixCount> {

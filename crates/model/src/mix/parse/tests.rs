@@ -193,7 +193,7 @@ fn the_nfsstat_of_sunos_gives_the_percentages_of_nhfsstone() {
     let mix = parse(SUNOS, "sun.mix").expect("it is well formed");
     let nhfsstone = super::super::built_in("nhfsstone")
         .expect("it has a name")
-        .mix;
+        .mix();
     assert_eq!(mix.percent_rows(), nhfsstone.percent_rows());
     assert_eq!((mix.count(OpKind::Lookup), mix.sum()), (68_000, 200_000));
     assert_eq!(

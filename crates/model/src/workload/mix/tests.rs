@@ -84,7 +84,7 @@ fn everything() -> MixPlan {
 /// The mixes that are built in.
 fn built_in_mixes() -> impl Iterator<Item = MixPlan> {
     crate::mix::names().filter_map(|name| {
-        let counts = crate::mix::built_in(name)?.mix.counts;
+        let counts = crate::mix::built_in(name)?.mix().counts;
         let pairs: Vec<_> = counts
             .iter()
             .map(|count| (count.operation, count.count))
