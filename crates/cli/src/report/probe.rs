@@ -63,7 +63,7 @@ fn rate(record: &RunRecord) -> String {
 
 /// A run without errors needs no word about them.
 fn errors(ledger: &Ledger) -> Option<String> {
-    let bad = ledger::unsuccessful(ledger) + ledger.skipped;
+    let bad = ledger.unsuccessful() + ledger.skipped;
     let (bad, scheduled) = (Some(bad).filter(|bad| *bad > 0)?, ledger.scheduled);
     Some(format!(
         "{} of {} without success",

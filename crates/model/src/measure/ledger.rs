@@ -53,7 +53,12 @@ impl Ledger {
     /// Operations that came to an end after they were sent: those that have a
     /// response time.
     pub fn ended(&self) -> u64 {
-        self.ok + self.failed + self.timed_out + self.disconnected
+        self.ok + self.unsuccessful()
+    }
+
+    /// Operations that came to an end after they were sent, and not well.
+    pub const fn unsuccessful(&self) -> u64 {
+        self.failed + self.timed_out + self.disconnected
     }
 
     /// Operations that the server answered, well or badly.

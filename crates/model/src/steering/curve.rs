@@ -19,10 +19,9 @@ use crate::measure::overall_response_time::overall_response_time;
 use crate::measure::run_record::{IntervalRecord, Phase};
 use crate::measure::warm_up;
 use crate::plan::CurvePlan;
+use crate::plan::limits::POINTS_MAX;
 use crate::text::thousands;
 
-/// Load points of a curve at most.
-const POINTS_MAX: u32 = 1000;
 /// Loads that differ by less than this share are the same.
 const SAME_LOAD: f64 = 1e-6;
 

@@ -10,7 +10,6 @@ pub use values::csv;
 
 use super::{asked, errors};
 use crate::quantity::{load_text, plain, time_within};
-use crate::report::parts::ledger::unsuccessful;
 use crate::report::parts::page::{Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
@@ -107,7 +106,7 @@ fn marks(curve: &CurveRecord, point: &CurvePointRecord) -> Vec<&'static str> {
     if !point.is_steady {
         marks.push("not steady");
     }
-    if unsuccessful(&point.ledger) > 0 {
+    if point.ledger.unsuccessful() > 0 {
         marks.push("errors");
     }
     marks

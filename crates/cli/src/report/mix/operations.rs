@@ -2,7 +2,6 @@
 
 use crate::quantity::grouped;
 use crate::report::parts::kinds::{measured, measured_of};
-use crate::report::parts::ledger::unsuccessful;
 use crate::report::parts::page::Page;
 use crate::report::parts::percentile;
 use crate::report::parts::table::{Column, Table};
@@ -39,7 +38,7 @@ pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
             times: kind.map_or_else(no_times, |kind| {
                 times(&kind.response_time_ns, &kind.service_time_ns)
             }),
-            errors: kind.map_or(0, |kind| unsuccessful(&kind.ledger)),
+            errors: kind.map_or(0, |kind| kind.ledger.unsuccessful()),
         };
         table.row(row.cells(operation.name(), seconds));
     }
@@ -140,6 +139,6 @@ fn totals_row(record: &RunRecord, mix: &MixRecord) -> Row {
         shares,
         count,
         times: times(&totals.response_time_ns, &totals.service_time_ns),
-        errors: unsuccessful(&totals.ledger),
+        errors: totals.ledger.unsuccessful(),
     }
 }

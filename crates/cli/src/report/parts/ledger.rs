@@ -7,11 +7,6 @@ use super::units::micros;
 use crate::quantity::grouped;
 use filestone_model::measure::{Ledger, Role, RunRecord};
 
-/// What ended, and not well.
-pub const fn unsuccessful(ledger: &Ledger) -> u64 {
-    ledger.failed + ledger.timed_out + ledger.disconnected
-}
-
 /// What was due, and where it went: what the first is the sum of.
 pub const fn counts(ledger: &Ledger) -> [u64; 7] {
     [

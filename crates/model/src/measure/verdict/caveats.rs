@@ -56,7 +56,7 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
 fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let totals = &record.totals;
     let ledger = &totals.ledger;
-    let count = ledger.failed + ledger.timed_out + ledger.disconnected;
+    let count = ledger.unsuccessful();
     // Of a replay, what failed is a mismatch, and has a caveat of its own.
     if count > 0 && record.replay.is_none() {
         caveats.push(Caveat::Unsuccessful {

@@ -218,7 +218,7 @@ fn was_lost(achieved: &Check) -> bool {
 
 /// What did not succeed. Nothing may.
 pub(super) fn errors(ledger: &Ledger) -> Check {
-    let unsuccessful = ledger.failed + ledger.timed_out + ledger.disconnected;
+    let unsuccessful = ledger.unsuccessful();
     let subject = Subject::Errors {
         unsuccessful,
         skipped: ledger.skipped,

@@ -14,8 +14,7 @@ pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfal
     let totals = &record.totals;
     let seconds = record.window_ns.max(1) as f64 / 1e9;
     let achieved = super::achieved_load_ops_per_s(record);
-    let ledger = &totals.ledger;
-    let unsuccessful = ledger.failed + ledger.timed_out + ledger.disconnected;
+    let unsuccessful = totals.ledger.unsuccessful();
     if achieved + unsuccessful as f64 / seconds >= least * due_ops_per_s {
         return if mostly_jukebox(record) {
             Shortfall::Jukebox
