@@ -1,14 +1,14 @@
 //! The loads of our own: the files in `loads/` and the counts in their pages, both
 //! made from the models in `crates/model/src/load/made`.
 
-mod census;
 mod pattern;
 mod replayed;
+mod statistics;
 
 use anyhow::{Context, Result};
-use census::Census;
 use clap::Args;
 use filestone_model::load::Made;
+use statistics::LoadStatistics;
 use std::path::Path;
 
 /// Options of `cargo xtask loads`.
@@ -30,7 +30,7 @@ struct Product {
 }
 
 /// Counts a load, having held each of its lines against a tree of our own.
-fn census(made: Made, text: &str) -> Result<Census> {
+fn statistics(made: Made, text: &str) -> Result<LoadStatistics> {
     replayed::replay(text).with_context(|| format!("loads/{}.load", made.name()))
 }
 
@@ -47,12 +47,12 @@ fn products(root: &Path) -> Result<Vec<Product>> {
     let mut rows = Vec::new();
     for made in Made::ALL {
         let text = made.text();
-        let census = census(made, &text)?;
-        rows.push((made, text.len(), census.clone()));
+        let statistics = statistics(made, &text)?;
+        rows.push((made, text.len(), statistics.clone()));
         products.push(page(
             root,
             format!("docs/loads/{}.md", made.name()),
-            &census.table(),
+            &statistics.table(),
         )?);
         products.push(Product {
             path: format!("loads/{}.load", made.name()),
@@ -72,20 +72,20 @@ fn page(root: &Path, path: String, part: &str) -> Result<Product> {
 }
 
 /// One row per load.
-fn overview(rows: &[(Made, usize, Census)]) -> String {
+fn overview(rows: &[(Made, usize, LoadStatistics)]) -> String {
     let mut table = String::from(
         "| load | operations | fail as expected | bytes read | bytes written | live set | handles at once | size of the text |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    for (made, len, census) in rows {
+    for (made, len, statistics) in rows {
         table.push_str(&format!(
             "| [{name}](../docs/loads/{name}.md) | {} | {} | {} | {} | {} | {} | {} |\n",
-            census::grouped(census.operations()),
-            census::grouped(census.failures()),
-            census::grouped(census.bytes_read),
-            census::grouped(census.bytes_written),
-            census::grouped(census.live_most),
-            census.open_most,
-            census::grouped(*len as u64),
+            statistics::grouped(statistics.operations()),
+            statistics::grouped(statistics.failures()),
+            statistics::grouped(statistics.bytes_read),
+            statistics::grouped(statistics.bytes_written),
+            statistics::grouped(statistics.live_most),
+            statistics.open_most,
+            statistics::grouped(*len as u64),
             name = made.name(),
         ));
     }
@@ -120,8 +120,8 @@ pub fn run(options: &Loads) -> Result<bool> {
 mod tests {
     use super::*;
 
-    fn counted(made: Made) -> Census {
-        census(made, &made.text()).expect("every line is true")
+    fn counted(made: Made) -> LoadStatistics {
+        statistics(made, &made.text()).expect("every line is true")
     }
 
     #[test]
@@ -159,9 +159,13 @@ mod tests {
             (Made::Mail, 5_000_000, 1),
             (Made::Database, 25_000_000, 6),
         ] {
-            let census = counted(made);
-            assert!(census.live_most <= live, "{made:?} {}", census.live_most);
-            assert_eq!(census.open_most, open, "{made:?}");
+            let statistics = counted(made);
+            assert!(
+                statistics.live_most <= live,
+                "{made:?} {}",
+                statistics.live_most
+            );
+            assert_eq!(statistics.open_most, open, "{made:?}");
         }
     }
 

@@ -2,8 +2,8 @@
 //! make. It knows nothing of what wrote them, nor of the compiler of load files:
 //! its own small reading of the grammar is what makes it worth having.
 
-use super::census::Census;
 use super::pattern;
+use super::statistics::LoadStatistics;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,11 +28,11 @@ struct Replay {
     open: BTreeMap<u64, String>,
     locks: BTreeSet<(u64, u64, u64)>,
     live: u64,
-    census: Census,
+    statistics: LoadStatistics,
 }
 
 /// Counts a load whose lines are all true; says which is not.
-pub fn replay(text: &str) -> Result<Census> {
+pub fn replay(text: &str) -> Result<LoadStatistics> {
     let mut replay = Replay::default();
     replay.tree.insert(String::new(), None);
     let mut lines = Vec::new();
@@ -59,7 +59,7 @@ pub fn replay(text: &str) -> Result<Census> {
     ensure!(replay.open.is_empty(), "open: {:?}", replay.open);
     ensure!(replay.locks.is_empty(), "locked: {:?}", replay.locks);
     ensure!(replay.live == 0, "{} bytes are left", replay.live);
-    Ok(replay.census)
+    Ok(replay.statistics)
 }
 
 /// Verb, arguments and status; quotation marks hold a path together.
@@ -112,7 +112,7 @@ impl Replay {
         let arguments = &arguments[..arguments.len().saturating_sub(1)];
         let expected = self.carry_out(verb, arguments)?;
         ensure!(*status == expected, "gives {expected}");
-        self.census.add(verb, status);
+        self.statistics.add(verb, status);
         self.note();
         Ok(())
     }
@@ -220,7 +220,7 @@ impl Replay {
         self.tree.insert(path.to_owned(), node);
         let below = path.strip_prefix(HOME).unwrap_or("");
         let depth = below.matches('\\').count() as u64;
-        self.census.depth_most = self.census.depth_most.max(depth);
+        self.statistics.depth_most = self.statistics.depth_most.max(depth);
     }
 
     fn len_of(&mut self, handle: u64) -> Result<&mut u64> {
@@ -236,13 +236,13 @@ impl Replay {
         let file = self.len_of(handle)?;
         if verb == "ReadX" {
             ensure!(end <= *file, "beyond the file's {file} bytes");
-            self.census.bytes_read += len;
+            self.statistics.bytes_read += len;
         } else {
             let grown = end.saturating_sub(*file);
             *file += grown;
-            self.census.file_longest = self.census.file_longest.max(*self.len_of(handle)?);
+            self.statistics.file_longest = self.statistics.file_longest.max(*self.len_of(handle)?);
             self.live += grown;
-            self.census.bytes_written += len;
+            self.statistics.bytes_written += len;
         }
         Ok(OK)
     }
@@ -294,11 +294,15 @@ impl Replay {
     /// The heights of the water.
     fn note(&mut self) {
         let directories = self.tree.values().filter(|node| node.is_none()).count() as u64;
-        let census = &mut self.census;
-        census.live_most = census.live_most.max(self.live);
+        let statistics = &mut self.statistics;
+        statistics.live_most = statistics.live_most.max(self.live);
         // The root and the directory of all clients are not the client's.
-        census.directories_most = census.directories_most.max(directories.saturating_sub(2));
-        census.files_most = census.files_most.max(self.tree.len() as u64 - directories);
-        census.open_most = census.open_most.max(self.open.len() as u64);
+        statistics.directories_most = statistics
+            .directories_most
+            .max(directories.saturating_sub(2));
+        statistics.files_most = statistics
+            .files_most
+            .max(self.tree.len() as u64 - directories);
+        statistics.open_most = statistics.open_most.max(self.open.len() as u64);
     }
 }

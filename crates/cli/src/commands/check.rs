@@ -6,14 +6,14 @@ use crate::inputs::load_source::{load_source, read_load};
 use crate::inputs::mix_source;
 use crate::inputs::mix_source::STANDARD_INPUT;
 use crate::options::check::{CheckFormat, CheckOptions};
-use crate::report::census::{self, CheckedLoad, LayerVerdict};
 use crate::report::json;
+use crate::report::load_statistics::{self, CheckedLoad, LayerVerdict};
 use crate::report::mixes::{self, CheckedMix};
 use crate::report::parts::page::Page;
 use crate::{Exit, console};
-use filestone_model::load::census::take;
 use filestone_model::load::diagnostic::suggestion;
 use filestone_model::load::refusals::{LayerKind, refusals};
+use filestone_model::load::statistics;
 use filestone_model::mix;
 use serde::Serialize;
 use std::fs::File;
@@ -21,7 +21,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Random numbers of a census come from here, so that it is the same every time.
+/// Random numbers of load statistics come from here, so that it is the same every time.
 const SEED: u64 = 1;
 
 /// How much of a file is looked at to tell what it was meant for.
@@ -45,8 +45,8 @@ pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
     }
     let text = match (options.format, options.layers) {
         (CheckFormat::Json, _) => json::document(&checked)?,
-        (CheckFormat::Text, true) => pages(&checked, census::layers),
-        (CheckFormat::Text, false) => pages(&checked, census::page),
+        (CheckFormat::Text, true) => pages(&checked, load_statistics::layers),
+        (CheckFormat::Text, false) => pages(&checked, load_statistics::page),
     };
     console::result(&text)?;
     Ok(exit)
@@ -134,7 +134,7 @@ fn check_load(word: &Path) -> Result<CheckedLoad, Vec<Error>> {
         load: load.name().into(),
         generation: load.generation(),
         lines: load.lines(),
-        contents: take(&load, SEED),
+        contents: statistics::of_pass(&load, SEED),
         layers: LayerKind::ALL
             .iter()
             .map(|&(layer, kind)| LayerVerdict {

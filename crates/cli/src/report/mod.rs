@@ -4,7 +4,6 @@
 //! records, a paragraph in the documentation. Pictures are listed in [`gallery`].
 
 pub mod caption;
-pub mod census;
 pub mod csv;
 pub mod dbench;
 pub mod gallery;
@@ -12,6 +11,7 @@ pub mod gnuplot;
 pub mod hdr;
 pub mod json;
 pub mod layers;
+pub mod load_statistics;
 pub mod mix;
 pub mod mixes;
 pub mod nhfsstone;

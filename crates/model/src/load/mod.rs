@@ -11,7 +11,6 @@
 
 pub mod action;
 mod asked;
-pub mod census;
 mod code;
 pub mod compiled;
 pub mod diagnostic;
@@ -25,6 +24,7 @@ mod random_string;
 pub mod refusals;
 mod safety;
 pub mod script;
+pub mod statistics;
 mod status;
 pub mod verb;
 pub mod wildcard;

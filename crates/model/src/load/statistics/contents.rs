@@ -1,4 +1,4 @@
-//! What a load contains: the result of a census, as data.
+//! What a load contains: its statistics, as data.
 
 use crate::load::ScriptError;
 use crate::operation::OpKind;
@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Contents {
     /// Operations in one pass, loops and repetitions counted as often as they run.
     pub operations: u64,
-    /// Why the census ended before the pass did; `None` when it did not.
+    /// Why counting ended before the pass did; `None` when it did not.
     pub cut_off: Option<CutOff>,
     /// A row per kind of operation, in the order of dbench's own table.
     pub kinds: Vec<KindContents>,
@@ -33,13 +33,13 @@ pub struct Contents {
     pub levels: Vec<LevelCount>,
 }
 
-/// Why a census ended before the pass did.
+/// Why counting ended before the pass did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CutOff {
-    /// The pass is longer than a census goes.
+    /// The pass is longer than is counted.
     Steps,
-    /// It has more names, handles or sizes than a census keeps.
+    /// It has more names, handles or sizes than are kept.
     Memory,
     /// A line cannot be carried out.
     Line {

@@ -1,11 +1,11 @@
 //! What each action does to names, lengths and handles when it succeeds, and
 //! which names it asks for when it does not.
 
-use super::Census;
+use super::LoadStatistics;
 use super::tree::FileNumber;
 use crate::load::action::{Action, Disposition, OPTION_DIRECTORY};
 
-impl Census {
+impl LoadStatistics {
     /// Dispositions and levels count whatever comes of the line.
     pub(super) fn count_arguments(&mut self, action: &Action) {
         if let Action::NtCreateX { disposition, .. } = *action {

@@ -11,14 +11,14 @@ const SIZE_WEIGHT: u64 = 48;
 
 /// Reads, or writes.
 #[derive(Debug, Default)]
-pub(super) struct TransferCensus {
+pub(super) struct TransferStatistics {
     bytes_asked: u64,
     bytes_returned: u64,
     sequential: u64,
     sizes: BTreeMap<u64, u64>,
 }
 
-impl TransferCensus {
+impl TransferStatistics {
     /// One more. `end` is where the previous one of this handle or file ended.
     pub fn add(&mut self, offset: u64, len: u64, returned: u64, end: &mut Option<u64>) {
         self.bytes_asked = self.bytes_asked.saturating_add(len);
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn sizes_are_counted_exactly() {
-        let mut reads = TransferCensus::default();
+        let mut reads = TransferStatistics::default();
         let mut end = None;
         // 0..4, 4..8 (sequential), 100..101, 101..111 (sequential), 0..10
         for (offset, len) in [(0, 4), (4, 4), (100, 1), (101, 10), (0, 10)] {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_end_of_the_number_range_is_nobodys_beginning() {
-        let mut writes = TransferCensus::default();
+        let mut writes = TransferStatistics::default();
         let mut end = None;
         writes.add(u64::MAX, 2, 2, &mut end);
         writes.add(1, 2, 2, &mut end);

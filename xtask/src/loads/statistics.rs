@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What a load contains.
 #[derive(Debug, Clone, Default)]
-pub struct Census {
+pub struct LoadStatistics {
     /// By verb: how many, and how many of them fail as expected.
     pub verbs: BTreeMap<String, (u64, u64)>,
     /// Expected failures by status.
@@ -25,7 +25,7 @@ pub struct Census {
     pub depth_most: u64,
 }
 
-impl Census {
+impl LoadStatistics {
     pub fn add(&mut self, verb: &str, status: &str) {
         let (count, failed) = self.verbs.entry(verb.to_owned()).or_default();
         *count += 1;

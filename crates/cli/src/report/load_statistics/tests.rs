@@ -2,8 +2,8 @@
 
 use super::*;
 use filestone_model::load::Compiler;
-use filestone_model::load::census::take;
 use filestone_model::load::refusals::{LayerKind, refusals};
+use filestone_model::load::statistics;
 use std::sync::Arc;
 
 const CIFS: &str = r#"# People's letters.
@@ -46,7 +46,7 @@ fn checked(text: &str) -> CheckedLoad {
         load: load.name().into(),
         generation: load.generation(),
         lines: load.lines(),
-        contents: take(&load, 1),
+        contents: statistics::of_pass(&load, 1),
         layers: layers
             .map(|(layer, kind)| LayerVerdict {
                 layer,
@@ -80,7 +80,7 @@ fn the_json_of_a_load() {
 }
 
 #[test]
-fn a_census_that_was_cut_off_says_so() {
+fn statistics_that_were_cut_off_say_so() {
     let mut load = checked(NFS);
     let mut text = String::new();
     for why in [

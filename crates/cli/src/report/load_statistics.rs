@@ -5,9 +5,9 @@ use crate::report::parts::page::{Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::counted;
 use filestone_model::load::Generation;
-use filestone_model::load::census::contents::{KindContents, OutcomeCount, Transfers};
-use filestone_model::load::census::{Contents, CutOff};
 use filestone_model::load::refusals::Refusal;
+use filestone_model::load::statistics::contents::{KindContents, OutcomeCount, Transfers};
+use filestone_model::load::statistics::{Contents, CutOff};
 use serde::Serialize;
 
 /// A load that was read and counted.

@@ -60,7 +60,7 @@ const fn cause_name(cause: Cause) -> &'static str {
 
 /// The outcomes of one kind of operation.
 #[derive(Debug, Clone, Default)]
-struct KindCensus {
+struct KindStatistics {
     count: u64,
     any_outcome: u64,
     failures: BTreeMap<Outcome, u64>,
@@ -68,15 +68,15 @@ struct KindCensus {
 
 /// The outcomes of all kinds.
 #[derive(Debug)]
-pub(super) struct OutcomeCensus {
-    kinds: Vec<KindCensus>,
+pub(super) struct OutcomeStatistics {
+    kinds: Vec<KindStatistics>,
     weight: u64,
 }
 
-impl OutcomeCensus {
+impl OutcomeStatistics {
     pub fn new() -> Self {
         Self {
-            kinds: vec![KindCensus::default(); OpKind::COUNT],
+            kinds: vec![KindStatistics::default(); OpKind::COUNT],
             weight: 0,
         }
     }
@@ -111,13 +111,13 @@ impl OutcomeCensus {
         listed
             .chain(others)
             .filter_map(|&kind| {
-                let census = self.kinds.get(kind.index())?;
-                (census.count > 0).then(|| KindContents {
+                let statistics = self.kinds.get(kind.index())?;
+                (statistics.count > 0).then(|| KindContents {
                     verb: word_of(generation, kind),
                     operation: kind,
-                    count: census.count,
-                    any_outcome: census.any_outcome,
-                    expected_failures: rows(&census.failures),
+                    count: statistics.count,
+                    any_outcome: statistics.any_outcome,
+                    expected_failures: rows(&statistics.failures),
                 })
             })
             .collect()

@@ -17,11 +17,11 @@ fn line(action: Action<'_>, expected: Expected) -> Line<'_> {
 }
 
 fn count(generation: Generation, lines: &[(Action, Expected)]) -> Contents {
-    let mut census = Census::new(generation);
+    let mut statistics = LoadStatistics::new(generation);
     for (action, expected) in lines {
-        assert!(census.add(&line(*action, *expected)).is_continue());
+        assert!(statistics.add(&line(*action, *expected)).is_continue());
     }
-    census.finish()
+    statistics.finish()
 }
 
 fn open(path: &str, disposition: Disposition, handle: u64) -> Action<'_> {
@@ -257,18 +257,18 @@ fn a_directory_opened_has_no_length() {
 
 #[test]
 fn stamps_and_pauses_are_told() {
-    let mut census = Census::new(Generation::Cifs);
+    let mut statistics = LoadStatistics::new(Generation::Cifs);
     for seconds in [2, 9, 1, 5] {
         let stamped = Line {
             stamp: Some(Duration::from_secs(seconds)),
             ..line(Action::QueryFsInformation { level: 1 }, OK)
         };
-        assert!(census.add(&stamped).is_continue());
+        assert!(statistics.add(&stamped).is_continue());
     }
-    assert!(census.pause(Duration::from_micros(30)).is_continue());
-    assert!(census.sequence_point().is_continue());
-    assert!(census.wait().is_continue());
-    let contents = census.finish();
+    assert!(statistics.pause(Duration::from_micros(30)).is_continue());
+    assert!(statistics.sequence_point().is_continue());
+    assert!(statistics.wait().is_continue());
+    let contents = statistics.finish();
     let stamps = contents.stamps.expect("there are stamps");
     assert_eq!(stamps.operations, 4);
     assert_eq!(stamps.first_ns, 2_000_000_000);
@@ -283,18 +283,18 @@ fn stamps_and_pauses_are_told() {
 
 #[test]
 fn names_without_end_are_cut_off_where_memory_would_be() {
-    let mut census = Census::new(Generation::Nfs);
+    let mut statistics = LoadStatistics::new(Generation::Nfs);
     let mut name = vec![b'a'; 1 << 20];
     for number in 0_u64..100 {
         name.extend_from_slice(&number.to_le_bytes());
-        if census
+        if statistics
             .add(&line(Action::Lookup { path: &name }, OK))
             .is_break()
         {
             break;
         }
     }
-    let contents = census.finish();
+    let contents = statistics.finish();
     assert_eq!(contents.cut_off, Some(CutOff::Memory));
     assert_eq!(contents.operations, 64);
 }

@@ -1,6 +1,6 @@
-//! The census of a load: what one pass of it asks for, worked out on paper.
+//! Load statistics: what one pass of a load asks for, without running it.
 //!
-//! A [`Census`] is told every line of a pass of client 0 of 1, so loops and
+//! A [`LoadStatistics`] is told every line of a pass of client 0 of 1, so loops and
 //! expressions count as they run, and keeps an account of names and lengths as a
 //! file server would that starts empty and does what the load expects. Nothing
 //! is sent. What comes of it is [`Contents`].
@@ -23,8 +23,8 @@ use super::{Generation, Line, Load, Next, Script};
 use crate::operation::OpKind;
 use contents::{DispositionCount, LevelCount, PacingContents, StampContents};
 use handles::Handles;
-use outcomes::OutcomeCensus;
-use sizes::TransferCensus;
+use outcomes::OutcomeStatistics;
+use sizes::TransferStatistics;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,38 +42,38 @@ pub const MEMORY_MAX: u64 = 64 << 20;
 /// What a counted level takes in memory, roughly.
 const LEVEL_WEIGHT: u64 = 48;
 
-/// Takes the census of one pass of client 0 of 1.
-pub fn take(load: &Arc<Load>, seed: u64) -> Contents {
-    let mut census = Census::new(load.generation());
+/// The statistics of one pass of client 0 of 1.
+pub fn of_pass(load: &Arc<Load>, seed: u64) -> Contents {
+    let mut statistics = LoadStatistics::new(load.generation());
     let mut script = Script::new(Arc::clone(load), 0, 1, seed);
     loop {
         let flow = match script.next() {
             Ok(Next::Operation(line)) => {
                 let nt_status = load.nt_status(line.number, line.expected);
-                census.add_named(&line, nt_status)
+                statistics.add_named(&line, nt_status)
             }
-            Ok(Next::Sleep(pause)) => census.pause(pause),
-            Ok(Next::SetSequencePoint(_)) => census.sequence_point(),
-            Ok(Next::WaitSequencePoint { .. }) => census.wait(),
-            Ok(Next::EndOfPass) => return census.finish(),
-            Err(error) => census.cut_off(error.into()),
+            Ok(Next::Sleep(pause)) => statistics.pause(pause),
+            Ok(Next::SetSequencePoint(_)) => statistics.sequence_point(),
+            Ok(Next::WaitSequencePoint { .. }) => statistics.wait(),
+            Ok(Next::EndOfPass) => return statistics.finish(),
+            Err(error) => statistics.cut_off(error.into()),
         };
         if flow.is_break() {
-            return census.finish();
+            return statistics.finish();
         }
     }
 }
 
 /// An account of one pass, line by line.
 #[derive(Debug)]
-pub struct Census {
+pub struct LoadStatistics {
     generation: Generation,
     steps: u64,
     operations: u64,
     cut_off: Option<CutOff>,
-    outcomes: OutcomeCensus,
-    reads: TransferCensus,
-    writes: TransferCensus,
+    outcomes: OutcomeStatistics,
+    reads: TransferStatistics,
+    writes: TransferStatistics,
     tree: Tree,
     handles: Handles,
     stamps: Option<Stamps>,
@@ -91,7 +91,7 @@ struct Stamps {
     largest: Duration,
 }
 
-impl Census {
+impl LoadStatistics {
     /// Nothing is counted yet.
     pub fn new(generation: Generation) -> Self {
         let fold_case = match generation {
@@ -103,9 +103,9 @@ impl Census {
             steps: 0,
             operations: 0,
             cut_off: None,
-            outcomes: OutcomeCensus::new(),
-            reads: TransferCensus::default(),
-            writes: TransferCensus::default(),
+            outcomes: OutcomeStatistics::new(),
+            reads: TransferStatistics::default(),
+            writes: TransferStatistics::default(),
             tree: Tree::new(fold_case),
             handles: Handles::default(),
             stamps: None,
