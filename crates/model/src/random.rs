@@ -21,7 +21,7 @@ pub enum Purpose {
     /// Random numbers and strings of a load file.
     Script = 5,
     /// What stands in a load of our own.
-    Made = 6,
+    Synthetic = 6,
     /// The order in which a client asks the operations of a mix.
     Deck = 7,
     /// Which file of a set is chosen.

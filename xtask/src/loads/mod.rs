@@ -1,5 +1,5 @@
 //! The loads of our own: the files in `loads/` and the counts in their pages, both
-//! made from the models in `crates/model/src/load/made`.
+//! made from the models in `crates/model/src/load/synthetic`.
 
 mod pattern;
 mod replayed;
@@ -7,7 +7,7 @@ mod statistics;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use filestone_model::load::Made;
+use filestone_model::load::SyntheticLoad;
 use statistics::LoadStatistics;
 use std::path::Path;
 
@@ -30,8 +30,8 @@ struct Product {
 }
 
 /// Counts a load, having held each of its lines against a tree of our own.
-fn statistics(made: Made, text: &str) -> Result<LoadStatistics> {
-    replayed::replay(text).with_context(|| format!("loads/{}.load", made.name()))
+fn statistics(load: SyntheticLoad, text: &str) -> Result<LoadStatistics> {
+    replayed::replay(text).with_context(|| format!("loads/{}.load", load.name()))
 }
 
 /// `page` with its made part replaced.
@@ -45,17 +45,17 @@ fn with_made_part(page: &str, part: &str) -> Option<String> {
 fn products(root: &Path) -> Result<Vec<Product>> {
     let mut products = Vec::new();
     let mut rows = Vec::new();
-    for made in Made::ALL {
-        let text = made.text();
-        let statistics = statistics(made, &text)?;
-        rows.push((made, text.len(), statistics.clone()));
+    for load in SyntheticLoad::ALL {
+        let text = load.text();
+        let statistics = statistics(load, &text)?;
+        rows.push((load, text.len(), statistics.clone()));
         products.push(page(
             root,
-            format!("docs/loads/{}.md", made.name()),
+            format!("docs/loads/{}.md", load.name()),
             &statistics.table(),
         )?);
         products.push(Product {
-            path: format!("loads/{}.load", made.name()),
+            path: format!("loads/{}.load", load.name()),
             text,
         });
     }
@@ -72,11 +72,11 @@ fn page(root: &Path, path: String, part: &str) -> Result<Product> {
 }
 
 /// One row per load.
-fn overview(rows: &[(Made, usize, LoadStatistics)]) -> String {
+fn overview(rows: &[(SyntheticLoad, usize, LoadStatistics)]) -> String {
     let mut table = String::from(
         "| load | operations | fail as expected | bytes read | bytes written | live set | handles at once | size of the text |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    for (made, len, statistics) in rows {
+    for (load, len, statistics) in rows {
         table.push_str(&format!(
             "| [{name}](../docs/loads/{name}.md) | {} | {} | {} | {} | {} | {} | {} |\n",
             statistics::grouped(statistics.operations()),
@@ -86,7 +86,7 @@ fn overview(rows: &[(Made, usize, LoadStatistics)]) -> String {
             statistics::grouped(statistics.live_most),
             statistics.open_most,
             statistics::grouped(*len as u64),
-            name = made.name(),
+            name = load.name(),
         ));
     }
     table
@@ -120,8 +120,8 @@ pub fn run(options: &Loads) -> Result<bool> {
 mod tests {
     use super::*;
 
-    fn counted(made: Made) -> LoadStatistics {
-        statistics(made, &made.text()).expect("every line is true")
+    fn counted(load: SyntheticLoad) -> LoadStatistics {
+        statistics(load, &load.text()).expect("every line is true")
     }
 
     #[test]
@@ -132,13 +132,16 @@ mod tests {
 
     #[test]
     fn all_loads_together_are_less_than_two_megabytes() {
-        let together: usize = Made::ALL.iter().map(|made| made.text().len()).sum();
+        let together: usize = SyntheticLoad::ALL
+            .iter()
+            .map(|load| load.text().len())
+            .sum();
         assert!(together < 2_000_000, "{together}");
     }
 
     #[test]
     fn the_office_stays_within_the_bounds_of_its_page() {
-        let office = counted(Made::Office);
+        let office = counted(SyntheticLoad::Office);
         assert!(office.operations() <= 12_000);
         assert!(office.live_most <= 25_000_000, "{}", office.live_most);
         assert!(office.open_most <= 24, "{}", office.open_most);
@@ -153,25 +156,25 @@ mod tests {
 
     #[test]
     fn the_other_loads_stay_within_the_bounds_of_their_pages() {
-        for (made, live, open) in [
-            (Made::Build, 10_000_000, 2),
-            (Made::Untar, 15_000_000, 1),
-            (Made::Mail, 5_000_000, 1),
-            (Made::Database, 25_000_000, 6),
+        for (load, live, open) in [
+            (SyntheticLoad::Build, 10_000_000, 2),
+            (SyntheticLoad::Untar, 15_000_000, 1),
+            (SyntheticLoad::Mail, 5_000_000, 1),
+            (SyntheticLoad::Database, 25_000_000, 6),
         ] {
-            let statistics = counted(made);
+            let statistics = counted(load);
             assert!(
                 statistics.live_most <= live,
-                "{made:?} {}",
+                "{load:?} {}",
                 statistics.live_most
             );
-            assert_eq!(statistics.open_most, open, "{made:?}");
+            assert_eq!(statistics.open_most, open, "{load:?}");
         }
     }
 
     #[test]
     fn a_line_that_is_not_true_is_found() {
-        let good = Made::Mail.text();
+        let good = SyntheticLoad::Mail.text();
         for (from, to) in [
             ("NT_STATUS_OBJECT_NAME_NOT_FOUND", "NT_STATUS_OK"),
             ("Unlink", "Rmdir"),

@@ -5,7 +5,7 @@ use crate::error::{Error, reason};
 use crate::quantity::grouped;
 use filestone_engine::load_file::{self, LoadFileError};
 use filestone_model::load::diagnostic::suggestion;
-use filestone_model::load::{Load, LoadErrors, Made};
+use filestone_model::load::{Load, LoadErrors, SyntheticLoad};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub enum LoadSource {
     /// A load file.
     File(PathBuf),
     /// A load of our own, made on the spot.
-    Made(Made),
+    Synthetic(SyntheticLoad),
 }
 
 /// A path if there is a file of that name, or if it looks like one (`/` or `.`);
@@ -28,8 +28,8 @@ pub fn load_source(word: &Path) -> Result<LoadSource, Error> {
     if text.contains(['/', '.']) || (is_there && !word.is_dir()) {
         return Ok(LoadSource::File(word.into()));
     }
-    match Made::from_name(text) {
-        Some(made) => Ok(LoadSource::Made(made)),
+    match SyntheticLoad::from_name(text) {
+        Some(load) => Ok(LoadSource::Synthetic(load)),
         None if is_there => Ok(LoadSource::File(word.into())),
         None => Err(
             Error::usage(format!("{text}: no such file, and no such load of our own"))
@@ -39,7 +39,7 @@ pub fn load_source(word: &Path) -> Result<LoadSource, Error> {
 }
 
 fn advice(text: &str) -> String {
-    let names = Made::ALL.map(Made::name);
+    let names = SyntheticLoad::ALL.map(SyntheticLoad::name);
     match suggestion(text.as_bytes(), names.into_iter()) {
         Some(name) => format!("did you mean {name}?"),
         None => format!("our own loads are {}", names.join(", ")),
@@ -55,8 +55,8 @@ pub fn read_load(source: &LoadSource) -> Result<Load, Vec<Error>> {
             | LoadFileError::Damaged { .. }
             | LoadFileError::TooLong { .. }) => vec![unreadable(&error)],
         }),
-        LoadSource::Made(made) => {
-            load_file::read_text(made.name(), &made.text()).map_err(|errors| in_our_form(&errors))
+        LoadSource::Synthetic(load) => {
+            load_file::read_text(load.name(), &load.text()).map_err(|errors| in_our_form(&errors))
         }
     }
 }
@@ -126,7 +126,10 @@ mod tests {
 
     #[test]
     fn a_plain_word_is_the_name_of_a_load_of_our_own() {
-        assert_eq!(of("office"), Ok(LoadSource::Made(Made::Office)));
+        assert_eq!(
+            of("office"),
+            Ok(LoadSource::Synthetic(SyntheticLoad::Office))
+        );
     }
 
     #[test]
@@ -143,9 +146,9 @@ mod tests {
 
     #[test]
     fn every_load_of_our_own_can_be_read() {
-        for made in Made::ALL {
-            let load = read_load(&LoadSource::Made(made)).expect("our own loads are right");
-            assert!(load.operations() > 0, "{}", made.name());
+        for load in SyntheticLoad::ALL {
+            let load = read_load(&LoadSource::Synthetic(load)).expect("our own loads are right");
+            assert!(load.operations() > 0, "{}", load.name());
         }
     }
 

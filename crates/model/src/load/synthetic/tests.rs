@@ -8,38 +8,48 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What stands in the repository.
-fn published(made: Made) -> &'static str {
-    match made {
-        Made::Office => include_str!("../../../../../loads/office.load"),
-        Made::Build => include_str!("../../../../../loads/build.load"),
-        Made::Untar => include_str!("../../../../../loads/untar.load"),
-        Made::Mail => include_str!("../../../../../loads/mail.load"),
-        Made::Database => include_str!("../../../../../loads/database.load"),
+fn published(synthetic: SyntheticLoad) -> &'static str {
+    match synthetic {
+        SyntheticLoad::Office => include_str!("../../../../../loads/office.load"),
+        SyntheticLoad::Build => include_str!("../../../../../loads/build.load"),
+        SyntheticLoad::Untar => include_str!("../../../../../loads/untar.load"),
+        SyntheticLoad::Mail => include_str!("../../../../../loads/mail.load"),
+        SyntheticLoad::Database => include_str!("../../../../../loads/database.load"),
     }
 }
 
 #[test]
 fn each_load_comes_out_bit_by_bit_as_it_is_published() {
-    for made in Made::ALL {
-        let differs = made
+    for synthetic in SyntheticLoad::ALL {
+        let differs = synthetic
             .text()
             .lines()
-            .zip(published(made).lines())
+            .zip(published(synthetic).lines())
             .position(|(new, old)| new != old);
-        assert_eq!(differs, None, "{}: run `cargo xtask loads`", made.name());
-        assert_eq!(made.text().len(), published(made).len(), "{}", made.name());
+        assert_eq!(
+            differs,
+            None,
+            "{}: run `cargo xtask loads`",
+            synthetic.name()
+        );
+        assert_eq!(
+            synthetic.text().len(),
+            published(synthetic).len(),
+            "{}",
+            synthetic.name()
+        );
     }
 }
 
 #[test]
 fn each_load_says_what_it_is_before_it_begins() {
-    for made in Made::ALL {
-        let text = made.text();
+    for synthetic in SyntheticLoad::ALL {
+        let text = synthetic.text();
         let head: Vec<&str> = text
             .lines()
             .take_while(|line| line.starts_with('#'))
             .collect();
-        assert!(head[0].contains(made.name()) && head[0].contains(made.about()));
+        assert!(head[0].contains(synthetic.name()) && head[0].contains(synthetic.about()));
         assert!(head.iter().any(|line| line.contains("MIT OR Apache-2.0")));
         assert!(head.iter().any(|line| line.contains("seed 1")));
     }
@@ -47,8 +57,8 @@ fn each_load_says_what_it_is_before_it_begins() {
 
 #[test]
 fn no_load_keeps_time() {
-    for made in Made::ALL {
-        for line in made.text().lines() {
+    for synthetic in SyntheticLoad::ALL {
+        for line in synthetic.text().lines() {
             let first = line.as_bytes().first().copied().unwrap_or(b'0');
             assert!(first == b'#' || first.is_ascii_uppercase(), "{line}");
             assert!(!line.starts_with("SLEEP"), "{line}");
@@ -58,25 +68,25 @@ fn no_load_keeps_time() {
 
 #[test]
 fn names_lead_back_to_their_loads() {
-    for made in Made::ALL {
-        assert_eq!(Made::from_name(made.name()), Some(made));
+    for synthetic in SyntheticLoad::ALL {
+        assert_eq!(SyntheticLoad::from_name(synthetic.name()), Some(synthetic));
     }
-    assert_eq!(Made::from_name("Office"), None);
+    assert_eq!(SyntheticLoad::from_name("Office"), None);
 }
 
-fn page(made: Made) -> &'static str {
-    match made {
-        Made::Office => include_str!("../../../../../docs/loads/office.md"),
-        Made::Build => include_str!("../../../../../docs/loads/build.md"),
-        Made::Untar => include_str!("../../../../../docs/loads/untar.md"),
-        Made::Mail => include_str!("../../../../../docs/loads/mail.md"),
-        Made::Database => include_str!("../../../../../docs/loads/database.md"),
+fn page(synthetic: SyntheticLoad) -> &'static str {
+    match synthetic {
+        SyntheticLoad::Office => include_str!("../../../../../docs/loads/office.md"),
+        SyntheticLoad::Build => include_str!("../../../../../docs/loads/build.md"),
+        SyntheticLoad::Untar => include_str!("../../../../../docs/loads/untar.md"),
+        SyntheticLoad::Mail => include_str!("../../../../../docs/loads/mail.md"),
+        SyntheticLoad::Database => include_str!("../../../../../docs/loads/database.md"),
     }
 }
 
 /// The counts in the made part of a load's page, by what stands before them.
-fn counts(made: Made) -> BTreeMap<String, Vec<u64>> {
-    let (_, part) = page(made)
+fn counts(synthetic: SyntheticLoad) -> BTreeMap<String, Vec<u64>> {
+    let (_, part) = page(synthetic)
         .split_once("<!-- made by")
         .expect("has a made part");
     part.lines()
@@ -90,9 +100,9 @@ fn counts(made: Made) -> BTreeMap<String, Vec<u64>> {
         .collect()
 }
 
-fn compiled(made: Made) -> Load {
-    let mut compiler = Compiler::new(made.name());
-    for line in made.text().lines() {
+fn compiled(synthetic: SyntheticLoad) -> Load {
+    let mut compiler = Compiler::new(synthetic.name());
+    for line in synthetic.text().lines() {
         compiler.line(line.as_bytes());
     }
     match compiler.finish() {
@@ -103,27 +113,27 @@ fn compiled(made: Made) -> Load {
 
 #[test]
 fn each_load_compiles_to_the_counts_of_its_page() {
-    for made in Made::ALL {
-        let (load, counts) = (compiled(made), counts(made));
+    for synthetic in SyntheticLoad::ALL {
+        let (load, counts) = (compiled(synthetic), counts(synthetic));
         assert_eq!(load.generation(), Generation::Cifs);
         assert!(!load.has_stamps());
-        assert_eq!(load.operations(), counts["together"][0], "{made:?}");
+        assert_eq!(load.operations(), counts["together"][0], "{synthetic:?}");
         let mut kinds = 0;
         for (what, numbers) in &counts {
             if let Some(kind) = OpKind::from_name(what) {
-                assert_eq!(load.lines_of(kind), numbers[0], "{made:?} {what}");
+                assert_eq!(load.lines_of(kind), numbers[0], "{synthetic:?} {what}");
                 kinds += 1;
             }
         }
-        assert_eq!(load.kinds().len(), kinds, "{made:?}");
+        assert_eq!(load.kinds().len(), kinds, "{synthetic:?}");
     }
 }
 
 #[test]
 fn a_pass_of_each_load_asks_for_the_bytes_and_failures_of_its_page() {
-    for made in Made::ALL {
-        let counts = counts(made);
-        let mut script = Script::new(Arc::new(compiled(made)), 0, 1, 1);
+    for synthetic in SyntheticLoad::ALL {
+        let counts = counts(synthetic);
+        let mut script = Script::new(Arc::new(compiled(synthetic)), 0, 1, 1);
         let (mut read, mut written, mut failures) = (0, 0, 0);
         loop {
             let line = match script.next().expect("nothing in it can go wrong") {
@@ -138,8 +148,8 @@ fn a_pass_of_each_load_asks_for_the_bytes_and_failures_of_its_page() {
             }
             failures += u64::from(matches!(line.expected, Expected::Failure(_)));
         }
-        assert_eq!(read, counts["bytes read"][0], "{made:?}");
-        assert_eq!(written, counts["bytes written"][0], "{made:?}");
-        assert_eq!(failures, counts["together"][1], "{made:?}");
+        assert_eq!(read, counts["bytes read"][0], "{synthetic:?}");
+        assert_eq!(written, counts["bytes written"][0], "{synthetic:?}");
+        assert_eq!(failures, counts["together"][1], "{synthetic:?}");
     }
 }

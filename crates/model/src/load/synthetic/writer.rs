@@ -5,7 +5,7 @@
 //! something and expect the wrong answer. A model that asks for what makes no sense
 //! (reading past the end, renaming onto a file) is wrong, and stops here.
 
-use super::Made;
+use super::SyntheticLoad;
 use super::draw::SEED;
 use crate::load::wildcard;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// The head of the file, and a clean place.
-    pub fn begin(made: Made) -> Self {
+    pub fn begin(load: SyntheticLoad) -> Self {
         let mut writer = Self {
             text: String::new(),
             operations: 0,
@@ -61,10 +61,10 @@ impl Writer {
             live: 0,
         };
         for line in [
-            format_args!("# {}: {}", made.name(), made.about()),
+            format_args!("# {}: {}", load.name(), load.about()),
             format_args!("# Grammar: dbench 3 to 5, CIFS-style verbs."),
             format_args!("# Made by filestone: cargo xtask loads, seed {SEED}. Not to be edited."),
-            format_args!("# The model is in docs/loads/{}.md.", made.name()),
+            format_args!("# The model is in docs/loads/{}.md.", load.name()),
             format_args!("# SPDX-License-Identifier: MIT OR Apache-2.0"),
         ] {
             // Writing to a string does not fail.

@@ -26,9 +26,9 @@ mod tests;
 use draw::Draw;
 use writer::Writer;
 
-/// A load of our own. The number is part of its seed and never changes.
+/// A synthetic load: one of our own, from a model. The number is part of its seed and never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Made {
+pub enum SyntheticLoad {
     /// People working with documents on a file server.
     Office = 1,
     /// A source tree being compiled.
@@ -41,40 +41,40 @@ pub enum Made {
     Database = 5,
 }
 
-impl Made {
+impl SyntheticLoad {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Made; 5] = [
-        Made::Office,
-        Made::Build,
-        Made::Untar,
-        Made::Mail,
-        Made::Database,
+    pub const ALL: [SyntheticLoad; 5] = [
+        SyntheticLoad::Office,
+        SyntheticLoad::Build,
+        SyntheticLoad::Untar,
+        SyntheticLoad::Mail,
+        SyntheticLoad::Database,
     ];
 
     /// What it is called; its file is `loads/NAME.load`.
     pub const fn name(self) -> &'static str {
         match self {
-            Made::Office => "office",
-            Made::Build => "build",
-            Made::Untar => "untar",
-            Made::Mail => "mail",
-            Made::Database => "database",
+            SyntheticLoad::Office => "office",
+            SyntheticLoad::Build => "build",
+            SyntheticLoad::Untar => "untar",
+            SyntheticLoad::Mail => "mail",
+            SyntheticLoad::Database => "database",
         }
     }
 
     /// The load of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|made| made.name() == name)
+        Self::ALL.into_iter().find(|load| load.name() == name)
     }
 
     /// What it stands for, in one line.
     pub const fn about(self) -> &'static str {
         match self {
-            Made::Office => "people working with documents on a file server",
-            Made::Build => "a source tree being compiled",
-            Made::Untar => "an archive of small files being unpacked, then looked through",
-            Made::Mail => "mail being delivered, read and thrown away",
-            Made::Database => "transactions on a database kept in files",
+            SyntheticLoad::Office => "people working with documents on a file server",
+            SyntheticLoad::Build => "a source tree being compiled",
+            SyntheticLoad::Untar => "an archive of small files being unpacked, then looked through",
+            SyntheticLoad::Mail => "mail being delivered, read and thrown away",
+            SyntheticLoad::Database => "transactions on a database kept in files",
         }
     }
 
@@ -83,11 +83,11 @@ impl Made {
         let mut writer = Writer::begin(self);
         let draw = Draw::new(self);
         match self {
-            Made::Office => office::write(&mut writer, draw),
-            Made::Build => build::write(&mut writer, draw),
-            Made::Untar => untar::write(&mut writer, draw),
-            Made::Mail => mail::write(&mut writer, draw),
-            Made::Database => database::write(&mut writer, draw),
+            SyntheticLoad::Office => office::write(&mut writer, draw),
+            SyntheticLoad::Build => build::write(&mut writer, draw),
+            SyntheticLoad::Untar => untar::write(&mut writer, draw),
+            SyntheticLoad::Mail => mail::write(&mut writer, draw),
+            SyntheticLoad::Database => database::write(&mut writer, draw),
         }
         writer.finish()
     }
