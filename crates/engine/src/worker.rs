@@ -451,7 +451,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         if state.restores
             && let Some(operation) = state.workload.restore(ticket.slot, after)
         {
-            self.start(ticket, operation, Role::Companion, now, now, now);
+            self.start(ticket, operation, Role::Unmeasured, now, now, now);
         } else if state.is_starved {
             self.start_scheduled(ticket, now);
         } else if state.arrivals.is_open() {

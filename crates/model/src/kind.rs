@@ -186,7 +186,8 @@ pub enum Role {
     Measured,
     /// Restores the state that the next measured operation needs, such as the
     /// REMOVE after a measured CREATE. Counted and timed in a row of its own.
-    Companion,
+    #[serde(rename = "companion")]
+    Unmeasured,
 }
 
 #[cfg(test)]

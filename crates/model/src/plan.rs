@@ -85,7 +85,7 @@ impl ProbePlan {
     /// The kinds of operation that a run of this plan produces, and their roles.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         let mut kinds = vec![(self.operation, Role::Measured)];
-        kinds.extend(companion_of(self.operation).map(|kind| (kind, Role::Companion)));
+        kinds.extend(unmeasured_for(self.operation).map(|kind| (kind, Role::Unmeasured)));
         kinds
     }
 }
@@ -247,7 +247,7 @@ pub struct TcpReplay {
 }
 
 /// What has to be done, uncounted, so that an operation can be repeated for ever.
-pub const fn companion_of(operation: OpKind) -> Option<OpKind> {
+pub const fn unmeasured_for(operation: OpKind) -> Option<OpKind> {
     match operation {
         OpKind::Create | OpKind::SymLink | OpKind::MkNod | OpKind::Link => Some(OpKind::Remove),
         OpKind::MkDir => Some(OpKind::RmDir),

@@ -1,5 +1,5 @@
 //! Records made by hand, so that no time varies: a plain run, one with errors and
-//! companions, an open loop that was interrupted, replays, and a mix.
+//! unmeasured operations, an open loop that was interrupted, replays, and a mix.
 
 mod mix;
 mod steered;
@@ -218,7 +218,7 @@ pub fn plain() -> RunRecord {
     record
 }
 
-/// CREATE with REMOVE as its companion, and errors.
+/// CREATE with unmeasured REMOVE, and errors.
 pub fn with_errors() -> RunRecord {
     let mut record = record(plan(OpKind::Create), 3, 20, 250_000);
     let change = |ledger: &mut Ledger| {

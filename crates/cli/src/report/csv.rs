@@ -100,7 +100,7 @@ fn header() -> String {
 fn row(row: &Row) -> String {
     let role = match row.role {
         Role::Measured => "measured",
-        Role::Companion => "companion",
+        Role::Unmeasured => "companion",
     };
     let mut columns: Vec<String> = vec![
         row.start_ns.to_string(),

@@ -2,7 +2,7 @@
 //!
 //! One line per interval, kind of operation and time: the tag is
 //! `OPERATION.response_time` or `OPERATION.service_time`, values are nanoseconds,
-//! Interval_Max is in milliseconds. Companions are tagged `companion.OPERATION.…`.
+//! Interval_Max is in milliseconds. Unmeasured operations are tagged `companion.OPERATION.…`.
 
 use crate::error::Error;
 use filestone_model::measure::run_record::IntervalKindRecord;
@@ -55,7 +55,7 @@ fn tag(kind: &IntervalKindRecord, what: &str) -> String {
     let operation = kind.operation.name();
     match kind.role {
         Role::Measured => format!("{operation}.{what}"),
-        Role::Companion => format!("companion.{operation}.{what}"),
+        Role::Unmeasured => format!("companion.{operation}.{what}"),
     }
 }
 

@@ -57,7 +57,7 @@ fn at_one_load(
         "\n".into(),
         page.facts(cost(record, plan, mix)),
         errors::render(record, page),
-        ledger::companions(record, page),
+        ledger::unmeasured(record, page),
         ledger::ledger(&record.totals.ledger, page),
     ]
     .concat()

@@ -26,7 +26,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         "\n".into(),
         page.facts(cost(record)),
         what_failed(record, page),
-        ledger::companions(record, page),
+        ledger::unmeasured(record, page),
         ledger::ledger(&record.totals.ledger, page),
     ]
     .concat()

@@ -176,7 +176,7 @@ fn imagined(clients: u32) -> (Arc<FileTable>, Vec<ClientSet>) {
     (Arc::new(table), sets)
 }
 
-/// How often each operation was asked, per client, companions included.
+/// How often each operation was asked, per client, unmeasured ones included.
 fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
     let (table, sets) = imagined(plan.clients);
     let mut multiset = BTreeMap::new();

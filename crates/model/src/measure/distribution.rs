@@ -46,7 +46,7 @@ impl Digits {
     }
 }
 
-/// A probe has one kind, or two with its companion.
+/// A probe has one kind, or two with the unmeasured operation that goes with it.
 const KINDS_WITH_FOUR: usize = 2;
 
 /// A histogram of nanoseconds with exact minimum, maximum and sum.

@@ -305,7 +305,7 @@ impl IntervalBuffer {
             buffer.count_failures(failure, many);
         }
         self.note_listing(&completion.answer, many);
-        if let Role::Companion = sample.role {
+        if let Role::Unmeasured = sample.role {
             return;
         }
         self.slot_wait

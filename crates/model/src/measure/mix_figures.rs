@@ -67,10 +67,10 @@ fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
 /// Operations in flight by Little's law (1961): how many end per second times how long each is
 /// in flight.
 ///
-/// In flight is what was sent and is unanswered, so the time is the service time; companions
-/// are in flight like any other. What was sent before the window opened is in no row of the
-/// totals, what was answered after it closed is in them: at a steady load one is as much as
-/// the other.
+/// In flight is what was sent and is unanswered, so the time is the service time; unmeasured
+/// operations are in flight like any other. What was sent before the window opened is in no row
+/// of the totals, what was answered after it closed is in them: at a steady load one is as much
+/// as the other.
 fn in_flight(totals: &Totals, window_ns: u64) -> f64 {
     let sums = totals.kinds.iter().map(|kind| kind.service_time_ns.sum);
     sums.map(|sum| sum as f64).sum::<f64>() / window_ns.max(1) as f64
@@ -209,7 +209,7 @@ pub(in crate::measure) mod tests {
             row(OpKind::Read, Role::Measured, read),
             row(OpKind::GetAttr, Role::Measured, get),
             row(OpKind::Create, Role::Measured, create),
-            row(OpKind::Remove, Role::Companion, remove),
+            row(OpKind::Remove, Role::Unmeasured, remove),
         ];
         let mut ledger = Ledger::default();
         for kind in &kinds[..3] {
@@ -267,7 +267,7 @@ pub(in crate::measure) mod tests {
     }
 
     #[test]
-    fn by_littles_law_companions_are_in_flight_too() {
+    fn by_littles_law_unmeasured_operations_are_in_flight_too() {
         // 29,000 + 1,000 operations of 1 ms in 3 s.
         let record = of(&totals(8_700, 20_000, 300, 1_000), &[]);
         assert!((record.in_flight_by_littles_law - 10.0).abs() < 1e-9);

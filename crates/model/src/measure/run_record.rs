@@ -207,7 +207,7 @@ pub struct Totals {
     pub unusable_ns: u64,
     /// Processor time of all workers in the window, in nanoseconds.
     pub client_cpu_ns: u64,
-    /// The same per operation, companions included.
+    /// The same per operation, unmeasured operations included.
     pub client_cpu_ns_per_op: f64,
     /// One entry per worker.
     pub workers: Vec<WorkerRecord>,

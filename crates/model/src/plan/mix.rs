@@ -60,9 +60,9 @@ impl MixPlan {
             (OpKind::Rename, OpKind::Create),
         ];
         for (kind, counterpart) in counterparts {
-            let companion = (counterpart, Role::Companion);
-            if kinds.contains(&(kind, Role::Measured)) && !kinds.contains(&companion) {
-                kinds.push(companion);
+            let unmeasured = (counterpart, Role::Unmeasured);
+            if kinds.contains(&(kind, Role::Measured)) && !kinds.contains(&unmeasured) {
+                kinds.push(unmeasured);
             }
         }
         kinds

@@ -3,8 +3,8 @@
 //! One operation is one call, and its kind comes from a [`Deck`]. What there is at the start
 //! stays as it is (data files, their directories, the symbolic links of READLINK); what
 //! operations make and take away lives in directories of its own, as queues of numbered names
-//! ([`changing`]). Where a mix makes more than it takes, or takes more than it makes, companions
-//! even it out; they are recorded, but are no part of the mix.
+//! ([`changing`]). Where a mix makes more than it takes, or takes more than it makes, unmeasured
+//! operations even it out; they are recorded, but are no part of the mix.
 //!
 //! What is asked follows from the mix, the file set, the client's number and the seed: the
 //! n-th operation of a client is the same however many slots share them and however fast the

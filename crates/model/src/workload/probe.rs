@@ -3,13 +3,13 @@
 //! Operations that make or take away a name come in pairs, so that a run can go
 //! on for ever in a directory that keeps its size: a measured CREATE is followed
 //! by an uncounted REMOVE on the same slot, a measured REMOVE by an uncounted
-//! CREATE. [`companion_of`](crate::plan::companion_of) is the table.
+//! CREATE. [`unmeasured_for`](crate::plan::unmeasured_for) is the table.
 
 use crate::only_in_loads;
 use crate::operation::{
     Answer, AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
 };
-use crate::plan::{ProbePlan, companion_of};
+use crate::plan::{ProbePlan, unmeasured_for};
 use crate::random::{Generator, Purpose, RngExt, stream};
 use crate::workload::{FileTable, Workload};
 use std::sync::Arc;
@@ -36,15 +36,15 @@ pub struct Probe {
 struct Slot {
     /// Operations begun, so that names do not repeat.
     sequence: u64,
-    /// Whether the companion for the next measured operation is done.
+    /// Whether the unmeasured operation before the next measured one is done.
     is_restored: bool,
-    /// Whether the operation in the slot is a companion.
+    /// Whether the operation in the slot is unmeasured.
     is_restoring: bool,
     /// Whether the last measured operation left something to restore.
     is_used: bool,
     /// Where the slot's listing goes on.
     cursor: DirectoryCursor,
-    /// What the companion WRITE wrote, for COMMIT.
+    /// What the unmeasured WRITE wrote, for COMMIT.
     written: u64,
 }
 
@@ -167,11 +167,11 @@ impl Probe {
         }
     }
 
-    /// The companion of this plan's operation for one slot.
-    fn companion(&mut self, slot: u32, sequence: u64) -> Option<Operation> {
+    /// The unmeasured operation that goes with this plan's operation, for one slot.
+    fn restoring(&mut self, slot: u32, sequence: u64) -> Option<Operation> {
         let directory = self.table.directory?;
         let name = self.name(slot, sequence);
-        match companion_of(self.plan.operation)? {
+        match unmeasured_for(self.plan.operation)? {
             OpKind::Remove => Some(Operation::Remove { directory, name }),
             OpKind::RmDir => Some(Operation::RemoveDirectory { directory, name }),
             OpKind::Create => Some(Operation::Create { directory, name }),
@@ -189,8 +189,8 @@ impl Probe {
         }
     }
 
-    /// Whether the companion comes before the first measured operation.
-    const fn companion_comes_first(operation: OpKind) -> bool {
+    /// Whether the unmeasured operation comes before the first measured one.
+    const fn restores_first(operation: OpKind) -> bool {
         matches!(
             operation,
             OpKind::Remove | OpKind::RmDir | OpKind::Rename | OpKind::Commit
@@ -285,7 +285,7 @@ impl Workload for Probe {
             // A cookie that is no longer good (NFS3ERR_BAD_COOKIE) starts over.
             self.slots[index].cursor = DirectoryCursor::default();
         }
-        companion_of(operation)?;
+        unmeasured_for(operation)?;
         if state.is_restoring {
             state.is_restoring = false;
             state.is_restored = true;
@@ -299,7 +299,7 @@ impl Workload for Probe {
             OpKind::Rename => {
                 after.is_none() || after.is_some_and(|completion| completion.outcome != Outcome::Ok)
             }
-            _ if Self::companion_comes_first(operation) => true,
+            _ if Self::restores_first(operation) => true,
             _ => state.is_used,
         };
         if !is_wanted {
@@ -307,18 +307,18 @@ impl Workload for Probe {
         }
         // What was made under the last sequence number is taken away again; what
         // is to be taken away next is made under the next one.
-        let sequence = if Self::companion_comes_first(operation) {
+        let sequence = if Self::restores_first(operation) {
             state.sequence
         } else {
             state.sequence.saturating_sub(1)
         };
         self.slots[index].is_restoring = true;
-        self.companion(slot, sequence)
+        self.restoring(slot, sequence)
     }
 
     fn restores(&self) -> bool {
         let operation = self.plan.operation;
-        companion_of(operation).is_some()
+        unmeasured_for(operation).is_some()
             || matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
     }
 

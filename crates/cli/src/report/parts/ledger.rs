@@ -38,7 +38,7 @@ pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
 }
 
 /// What had to be done so that the measured operation could be repeated.
-pub fn companions(record: &RunRecord, page: Page) -> String {
+pub fn unmeasured(record: &RunRecord, page: Page) -> String {
     let mut table = Table::new([
         Column::text("companions").at_least(14),
         Column::figure("OK"),
@@ -49,7 +49,7 @@ pub fn companions(record: &RunRecord, page: Page) -> String {
     ]);
     let kinds = record.totals.kinds.iter();
     let mut kinds = kinds
-        .filter(|kind| kind.role == Role::Companion && kind.ledger.scheduled > 0)
+        .filter(|kind| kind.role == Role::Unmeasured && kind.ledger.scheduled > 0)
         .peekable();
     if kinds.peek().is_none() {
         return String::new();

@@ -174,9 +174,11 @@ pub enum Caveat {
         last_third_mean_ns: f64,
     },
     /// What keeps the file set in its proportions is a load of its own.
-    CompanionLoad { calls: u64, all_calls: u64 },
+    #[serde(rename = "companion-load")]
+    UnmeasuredLoad { calls: u64, all_calls: u64 },
     /// Operations that keep the file set in its proportions did not succeed.
-    CompanionsUnsuccessful {
+    #[serde(rename = "companions-unsuccessful")]
+    UnmeasuredUnsuccessful {
         count: u64,
         ended: u64,
         most_frequent: String,

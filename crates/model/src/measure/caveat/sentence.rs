@@ -70,8 +70,8 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::MixOff { .. }
         | Caveat::LittlesLaw { .. }
         | Caveat::Drift { .. }
-        | Caveat::CompanionLoad { .. }
-        | Caveat::CompanionsUnsuccessful { .. }
+        | Caveat::UnmeasuredLoad { .. }
+        | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
     }
@@ -140,8 +140,8 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::MixOff { .. }
         | Caveat::LittlesLaw { .. }
         | Caveat::Drift { .. }
-        | Caveat::CompanionLoad { .. }
-        | Caveat::CompanionsUnsuccessful { .. }
+        | Caveat::UnmeasuredLoad { .. }
+        | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
     })

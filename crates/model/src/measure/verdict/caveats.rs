@@ -46,7 +46,7 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     let failed = failed.iter().filter(|check| check.fails());
     caveats.extend(failed.filter_map(|check| of_check(record, check)));
     if record.mix.is_some() {
-        mix::find_companions(record, &mut caveats);
+        mix::find_unmeasured(record, &mut caveats);
     }
     find_doubts(record, &mut caveats);
     caveats

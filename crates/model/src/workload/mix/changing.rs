@@ -1,5 +1,5 @@
-//! What comes and goes: which name an operation makes or takes away, and the companions that
-//! keep every kind in its proportion.
+//! What comes and goes: which name an operation makes or takes away, and the unmeasured
+//! operations that keep every kind in its proportion.
 //!
 //! All of it is decided when an operation is issued, so it follows from the order of the
 //! operations and not from how fast they are answered. Two things are left to timing, both of
@@ -82,7 +82,7 @@ fn share(counts: &[MixCount], kinds: &[OpKind]) -> f64 {
 /// Names of each kind that a client's part of the file set should have at the start, for a
 /// client with `slots` slots.
 ///
-/// With fewer the mix works, too, but begins by making the missing ones with companions.
+/// With fewer the mix works, too, but begins by making the missing ones, unmeasured.
 pub fn spare_names_needed(counts: &[MixCount], slots: u32) -> u32 {
     let asked = counts.iter().filter(|count| count.count > 0);
     let asked: Vec<OpKind> = asked.map(|count| count.operation).collect();
@@ -104,7 +104,7 @@ pub fn spare_names_needed(counts: &[MixCount], slots: u32) -> u32 {
 pub(super) struct ChangingNames {
     directories: ChangingDirectories,
     pools: [Pool; Changing::ALL.len()],
-    /// Companions that are still to be asked. Their names are fixed already.
+    /// Unmeasured operations that are still to be asked. Their names are fixed already.
     owed: VecDeque<Change>,
     owed_max: usize,
 }
@@ -160,7 +160,7 @@ impl ChangingNames {
         }
     }
 
-    /// A new name; if that is one too many, a companion takes the oldest away.
+    /// A new name; if that is one too many, an unmeasured operation takes the oldest away.
     pub(super) fn make(&mut self, kind: Changing) -> Change {
         let number = self.pool(kind).make();
         // A second time if no name was there to be taken the last time.
@@ -214,8 +214,8 @@ impl ChangingNames {
         pool.take().unwrap_or(Taken { number, was_ready })
     }
 
-    /// Companions for what was taken; never more than two for one operation, so that a server
-    /// on which they fail is not asked for ever.
+    /// Unmeasured operations for what was taken; never more than two for one operation, so that a
+    /// server on which they fail is not asked for ever.
     fn make_up(&mut self, kind: Changing) {
         for _ in 0..2 {
             if self.pool(kind).is_below() && self.has_room() {
@@ -233,7 +233,7 @@ impl ChangingNames {
         self.owed.len() < self.owed_max
     }
 
-    /// The next companion.
+    /// The next unmeasured operation.
     #[inline]
     pub(super) fn next_owed(&mut self) -> Option<Change> {
         self.owed.pop_front()

@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 /// asked would depend on how fast the server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Levels {
-    /// Below it a companion makes a name.
+    /// Below it an unmeasured operation makes a name.
     pub(super) lower: usize,
     /// What the kind is kept at.
     pub(super) level: usize,
-    /// Above it a companion takes a name away.
+    /// Above it an unmeasured operation takes a name away.
     pub(super) upper: usize,
 }
 

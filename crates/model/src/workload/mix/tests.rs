@@ -188,9 +188,9 @@ impl Simulation {
         saw: &mut impl FnMut(&Operation, Role),
     ) {
         let operation = match self.workload.restore(slot, after) {
-            Some(companion) => {
-                saw(&companion, Role::Companion);
-                companion
+            Some(unmeasured) => {
+                saw(&unmeasured, Role::Unmeasured);
+                unmeasured
             }
             None if self.remaining == 0 => return,
             None => {
@@ -204,7 +204,7 @@ impl Simulation {
         self.slots[slot as usize] = Some((operation, said));
     }
 
-    /// Asks `count` measured operations and whatever companions they need, in slots that are
+    /// Asks `count` measured operations and whatever unmeasured ones they need, in slots that are
     /// answered in any order. `answer` can change what the server says.
     fn run_with(
         &mut self,
@@ -279,13 +279,13 @@ fn check_mix(plan: &MixPlan, count: usize) {
         let mut simulation = Simulation::new(plan, 1, 0, SLOTS, 1);
         simulation.server = server;
         let mut asked = [0_u64; OpKind::COUNT];
-        let mut companions = 0;
+        let mut unmeasured = 0;
         simulation.run(count / 2, |operation, role| {
             let kind = operation.kind();
             assert!(kinds.contains(&(kind, role)), "{role:?} {}", kind.name());
             match role {
                 Role::Measured => asked[kind.index()] += 1,
-                Role::Companion => companions += 1,
+                Role::Unmeasured => unmeasured += 1,
             }
         });
         simulation.check_names();
@@ -299,13 +299,13 @@ fn check_mix(plan: &MixPlan, count: usize) {
             .iter()
             .any(|count| changes_names(count.operation))
         {
-            assert_eq!(companions, 0);
+            assert_eq!(unmeasured, 0);
         }
     }
 }
 
 #[test]
-fn makers_and_takers_in_balance_need_no_companions() {
+fn makers_and_takers_in_balance_need_no_unmeasured_operations() {
     for plan in [
         fitting(&[(OpKind::Read, 96), (OpKind::MkDir, 2), (OpKind::RmDir, 2)]),
         fitting(&[(OpKind::Read, 90), (OpKind::Create, 5), (OpKind::Remove, 5)]),
@@ -317,12 +317,12 @@ fn makers_and_takers_in_balance_need_no_companions() {
         ]),
         nhfsstone(),
     ] {
-        let mut companions = 0;
+        let mut unmeasured = 0;
         let mut simulation = Simulation::new(&plan, 1, 0, SLOTS, 1);
         simulation.run(100_000, |_, role| {
-            companions += u64::from(role == Role::Companion);
+            unmeasured += u64::from(role == Role::Unmeasured);
         });
-        assert_eq!(companions, 0, "{:?}", plan.counts);
+        assert_eq!(unmeasured, 0, "{:?}", plan.counts);
     }
 }
 
@@ -334,7 +334,7 @@ fn without_spare_names_the_missing_ones_are_made_first() {
     simulation.run(1000, |operation, role| first.push((operation.kind(), role)));
     let made = first
         .iter()
-        .take_while(|asked| **asked == (OpKind::Create, Role::Companion));
+        .take_while(|asked| **asked == (OpKind::Create, Role::Unmeasured));
     assert_eq!(made.count(), 15);
     assert!(first[15..].iter().all(|(_, role)| *role == Role::Measured));
 }
@@ -402,7 +402,7 @@ fn the_first_operations_of_a_seed_stay_what_they_are() {
         simulation.run(20, |operation, role| {
             let role = match role {
                 Role::Measured => "",
-                Role::Companion => "companion ",
+                Role::Unmeasured => "companion ",
             };
             writeln!(text, "  {role}{operation:?}").unwrap();
         });
@@ -457,7 +457,10 @@ fn whatever_fails_nothing_grows_and_the_client_finds_its_way_back() {
                 false => tree.apply(operation),
             },
         );
-        assert!(asked <= 300_000, "companions without end: {asked}");
+        assert!(
+            asked <= 300_000,
+            "unmeasured operations without end: {asked}"
+        );
         assert_eq!(simulation.workload.changing.owed_len(), (0, room));
         for (levels, length) in simulation.workload.changing.levels_and_lengths() {
             assert!(length <= levels.upper + 2 * SLOTS as usize + 2);

@@ -2,7 +2,7 @@ use super::*;
 use crate::failure::StatusSpace;
 use crate::operation::Ticket;
 use crate::operation::{AttributeChange, Stability};
-use crate::plan::companion_of;
+use crate::plan::unmeasured_for;
 use crate::time::Moment;
 use crate::workload::{FileEntry, ObjectKind};
 use std::collections::{BTreeSet, HashSet};
@@ -68,7 +68,7 @@ fn completion(slot: u32, outcome: Outcome, answer: Answer) -> Completion {
 }
 
 /// Asks as the worker does: `answer` says what becomes of each operation, and
-/// whether it is a companion.
+/// whether it is unmeasured.
 fn drive(
     probe: &mut Probe,
     slots: u32,
@@ -78,11 +78,11 @@ fn drive(
     let mut last: Vec<Option<Completion>> = vec![None; slots as usize];
     for slot in (0..slots).cycle().take(operations) {
         let place = &mut last[slot as usize];
-        let (operation, is_companion) = match probe.restore(slot, place.as_ref()) {
-            Some(companion) => (companion, true),
+        let (operation, is_unmeasured) = match probe.restore(slot, place.as_ref()) {
+            Some(unmeasured) => (unmeasured, true),
             None => (probe.next(slot).expect("a workload for ever"), false),
         };
-        let (outcome, said) = answer(slot, &operation, is_companion);
+        let (outcome, said) = answer(slot, &operation, is_unmeasured);
         *place = Some(completion(slot, outcome, said));
     }
 }
@@ -111,11 +111,11 @@ fn the_first_operations_of_every_kind_stay_what_they_are() {
     for kind in OpKind::STATELESS {
         let mut probe = probe(&plan(*kind), &[10_000, 4096, 1], 1, 2);
         writeln!(text, "{}", kind.name()).unwrap();
-        drive(&mut probe, 2, 20, |slot, operation, is_companion| {
-            let role = if is_companion { "companion " } else { "" };
+        drive(&mut probe, 2, 20, |slot, operation, is_unmeasured| {
+            let role = if is_unmeasured { "companion " } else { "" };
             writeln!(text, "  {slot} {role}{operation:?}").unwrap();
-            assert_eq!(operation.kind() == *kind, !is_companion);
-            assert!(!is_companion || companion_of(*kind) == Some(operation.kind()));
+            assert_eq!(operation.kind() == *kind, !is_unmeasured);
+            assert!(!is_unmeasured || unmeasured_for(*kind) == Some(operation.kind()));
             (Outcome::Ok, page(operation))
         });
     }
@@ -341,18 +341,18 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
             let mut names = Names::default();
             let mut measured = 0;
             let mut probe = probe(&plan(kind), &[1], 0, 3);
-            let mut companions = [0; 3];
-            drive(&mut probe, 3, 900, |slot, operation, is_companion| {
-                if is_companion {
-                    companions[slot as usize] += 1;
-                    assert_eq!(companions[slot as usize], 1, "one between two measured");
+            let mut unmeasured = [0; 3];
+            drive(&mut probe, 3, 900, |slot, operation, is_unmeasured| {
+                if is_unmeasured {
+                    unmeasured[slot as usize] += 1;
+                    assert_eq!(unmeasured[slot as usize], 1, "one between two measured");
                     // It may find nothing to take away.
                     return match names.carry_out(operation) {
                         true => (Outcome::Ok, Answer::Plain),
                         false => (Outcome::Failed(StatusSpace::Nfs3.failure(2)), Answer::Plain),
                     };
                 }
-                companions[slot as usize] = 0;
+                unmeasured[slot as usize] = 0;
                 measured += 1;
                 match measured % 3 {
                     0 if is_carried_out => {

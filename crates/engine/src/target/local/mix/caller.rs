@@ -71,7 +71,7 @@ impl Done {
 
 /// An operation that keeps the set in its proportions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Companion {
+pub(super) struct UnmeasuredOperation {
     pub kind: OpKind,
     pub changing: Changing,
 }
@@ -204,14 +204,14 @@ impl Caller {
     }
 
     /// What has to be done first, so that an operation of this kind can be.
-    pub fn before(&self, kind: OpKind) -> Option<Companion> {
+    pub fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
         let is_empty = |changing| self.names(changing).is_empty();
         match kind {
-            OpKind::RmDir if is_empty(Changing::Directories) => Some(Companion {
+            OpKind::RmDir if is_empty(Changing::Directories) => Some(UnmeasuredOperation {
                 kind: OpKind::MkDir,
                 changing: Changing::Directories,
             }),
-            OpKind::Remove if self.removable().is_none() => Some(Companion {
+            OpKind::Remove if self.removable().is_none() => Some(UnmeasuredOperation {
                 kind: OpKind::Create,
                 changing: Changing::Created,
             }),
@@ -221,9 +221,9 @@ impl Caller {
 
     /// What has to be done afterwards: a file for one that REMOVE took, or the oldest of too
     /// many names gone.
-    pub fn after(&self) -> Option<Companion> {
+    pub fn after(&self) -> Option<UnmeasuredOperation> {
         if self.names(Changing::Created).is_short() {
-            return Some(Companion {
+            return Some(UnmeasuredOperation {
                 kind: OpKind::Create,
                 changing: Changing::Created,
             });
@@ -232,7 +232,7 @@ impl Caller {
         let overfull = changing
             .into_iter()
             .find(|changing| self.names(*changing).is_overfull())?;
-        Some(Companion {
+        Some(UnmeasuredOperation {
             kind: match overfull {
                 Changing::Directories => OpKind::RmDir,
                 _ => OpKind::Remove,
@@ -242,8 +242,8 @@ impl Caller {
     }
 
     /// Carries out an operation that keeps the set in its proportions.
-    pub fn accompany(&mut self, companion: Companion) -> Result<Done, Errno> {
-        let Companion { kind, changing } = companion;
+    pub fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
+        let UnmeasuredOperation { kind, changing } = unmeasured;
         match kind {
             OpKind::Create | OpKind::MkDir => self.make(changing)?,
             _ => {

@@ -3,7 +3,7 @@
 //! A client has one operation in flight. What comes due meanwhile waits, and its response time
 //! counts from when it was due.
 
-use super::caller::{Caller, Companion, Done};
+use super::caller::{Caller, Done, UnmeasuredOperation};
 use super::clients::{ClientGroup, Mailbox};
 use super::pacer::Pacer;
 use crate::time::Time;
@@ -24,23 +24,23 @@ const COUNT_NAP_NANOS: u64 = 1_000_000;
 /// What one client does to its files.
 pub(super) trait SystemCalls {
     /// What has to be done first, so that an operation of this kind can be.
-    fn before(&self, kind: OpKind) -> Option<Companion>;
+    fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation>;
 
     /// Carries out an operation of this kind.
     fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno>;
 
     /// What has to be done afterwards.
-    fn after(&self) -> Option<Companion>;
+    fn after(&self) -> Option<UnmeasuredOperation>;
 
     /// Carries out an operation that keeps the set in its proportions.
-    fn accompany(&mut self, companion: Companion) -> Result<Done, Errno>;
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno>;
 
     /// Why no operation can succeed any more, after one has failed.
     fn lost(&self) -> Option<String>;
 }
 
 impl SystemCalls for Caller {
-    fn before(&self, kind: OpKind) -> Option<Companion> {
+    fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
         Caller::before(self, kind)
     }
 
@@ -48,12 +48,12 @@ impl SystemCalls for Caller {
         Caller::carry_out(self, kind)
     }
 
-    fn after(&self) -> Option<Companion> {
+    fn after(&self) -> Option<UnmeasuredOperation> {
         Caller::after(self)
     }
 
-    fn accompany(&mut self, companion: Companion) -> Result<Done, Errno> {
-        Caller::accompany(self, companion)
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
+        Caller::call_unmeasured(self, unmeasured)
     }
 
     fn lost(&self) -> Option<String> {
@@ -195,7 +195,7 @@ impl<C: SystemCalls, T: Time> Client<'_, C, T> {
         let ready = due.max(self.free_at);
         let mut claimed = Vec::with_capacity(3);
         let before = self.caller.before(kind);
-        let mut lost = before.and_then(|companion| self.accompany(companion, &mut claimed));
+        let mut lost = before.and_then(|unmeasured| self.call_unmeasured(unmeasured, &mut claimed));
         let begun = Begun {
             kind,
             role: Role::Measured,
@@ -205,8 +205,8 @@ impl<C: SystemCalls, T: Time> Client<'_, C, T> {
         };
         let result = self.caller.carry_out(kind);
         lost = lost.or(self.record(&begun, result, &mut claimed));
-        if let Some(companion) = self.caller.after() {
-            lost = lost.or(self.accompany(companion, &mut claimed));
+        if let Some(unmeasured) = self.caller.after() {
+            lost = lost.or(self.call_unmeasured(unmeasured, &mut claimed));
         }
         self.enter(kind, &claimed);
         match lost {
@@ -224,16 +224,20 @@ impl<C: SystemCalls, T: Time> Client<'_, C, T> {
         self.pacer.end(claimed, pause_ns);
     }
 
-    fn accompany(&mut self, companion: Companion, claimed: &mut Vec<Done>) -> Option<String> {
+    fn call_unmeasured(
+        &mut self,
+        unmeasured: UnmeasuredOperation,
+        claimed: &mut Vec<Done>,
+    ) -> Option<String> {
         let sent = self.time.now();
         let begun = Begun {
-            kind: companion.kind,
-            role: Role::Companion,
+            kind: unmeasured.kind,
+            role: Role::Unmeasured,
             due: sent,
             ready: sent,
             sent,
         };
-        let result = self.caller.accompany(companion);
+        let result = self.caller.call_unmeasured(unmeasured);
         self.record(&begun, result, claimed)
     }
 

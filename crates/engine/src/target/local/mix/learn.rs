@@ -107,12 +107,12 @@ impl<T: Time> Learning<'_, T> {
             return;
         };
         let mut done = Vec::with_capacity(3);
-        if let Some(companion) = caller.before(kind) {
-            done.extend(caller.accompany(companion));
+        if let Some(unmeasured) = caller.before(kind) {
+            done.extend(caller.call_unmeasured(unmeasured));
         }
         done.extend(caller.carry_out(kind));
-        if let Some(companion) = caller.after() {
-            done.extend(caller.accompany(companion));
+        if let Some(unmeasured) = caller.after() {
+            done.extend(caller.call_unmeasured(unmeasured));
         }
         let parts = done.iter().flat_map(|done| done.claims);
         self.group.arithmetic().carried_out(kind, parts);

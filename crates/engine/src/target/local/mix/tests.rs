@@ -1,7 +1,7 @@
 //! Pacing and correcting in virtual time: system calls take as long as they are told to, and a
 //! kernel counts what it is told to.
 
-use super::caller::{Companion, Done};
+use super::caller::{Done, UnmeasuredOperation};
 use super::client::{Client, ClientEnd, Shared, Step, SystemCalls};
 use super::clients::{ClientGroup, Clients, Mailbox};
 use super::kernel::Kernel;
@@ -110,7 +110,7 @@ struct Fixed<'run> {
 }
 
 impl SystemCalls for Fixed<'_> {
-    fn before(&self, _kind: OpKind) -> Option<Companion> {
+    fn before(&self, _kind: OpKind) -> Option<UnmeasuredOperation> {
         None
     }
 
@@ -120,12 +120,12 @@ impl SystemCalls for Fixed<'_> {
         Ok(Done::calls(kind, 1))
     }
 
-    fn after(&self) -> Option<Companion> {
+    fn after(&self) -> Option<UnmeasuredOperation> {
         None
     }
 
-    fn accompany(&mut self, companion: Companion) -> Result<Done, Errno> {
-        Ok(Done::calls(companion.kind, 1))
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
+        Ok(Done::calls(unmeasured.kind, 1))
     }
 
     fn lost(&self) -> Option<String> {

@@ -33,12 +33,12 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             first_third_mean_ns,
             last_third_mean_ns,
         } => drift(*first_third_mean_ns, *last_third_mean_ns),
-        Caveat::CompanionLoad { calls, all_calls } => format!(
+        Caveat::UnmeasuredLoad { calls, all_calls } => format!(
             "{:.1} % of the calls are no part of the mix: {}",
             percent(*calls, *all_calls),
             of_all(*calls, *all_calls, "keep the file set in its proportions")
         ),
-        Caveat::CompanionsUnsuccessful {
+        Caveat::UnmeasuredUnsuccessful {
             count,
             ended,
             most_frequent,
@@ -89,10 +89,10 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Drift { .. } => {
             "no single figure describes a load that is not steady: warm up for longer (--warm-up), or look at the intervals"
         }
-        Caveat::CompanionLoad { .. } => {
+        Caveat::UnmeasuredLoad { .. } => {
             "the server does them besides; a mix that makes as much as it takes away needs none"
         }
-        Caveat::CompanionsUnsuccessful { .. } => {
+        Caveat::UnmeasuredUnsuccessful { .. } => {
             "without them names run out or pile up; see the table of errors"
         }
         Caveat::FileSetStillClaimed { .. } => {
@@ -152,11 +152,11 @@ mod tests {
             few(10, 1000),
             few(1, 99),
             few(0, 0),
-            Caveat::CompanionLoad {
+            Caveat::UnmeasuredLoad {
                 calls: 5000,
                 all_calls: 100_000,
             },
-            Caveat::CompanionsUnsuccessful {
+            Caveat::UnmeasuredUnsuccessful {
                 count: 3,
                 ended: 5000,
                 most_frequent: "NFS3ERR_NOENT (2) of remove".into(),

@@ -6,8 +6,8 @@ use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::run_record::{KindRecord, RunRecord};
 use crate::measure::sample::Role;
 
-/// Companions above this share of all calls are a load of their own.
-const COMPANION_PERCENT: u64 = 2;
+/// Unmeasured operations above this share of all calls are a load of their own.
+const UNMEASURED_PERCENT: u64 = 2;
 
 /// What the kernel's client could not be made to call, the most wanted of it first.
 pub(super) fn not_caused(wire: &WireRecord) -> Option<Caveat> {
@@ -23,24 +23,24 @@ pub(super) fn not_caused(wire: &WireRecord) -> Option<Caveat> {
     })
 }
 
-pub(super) fn find_companions(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+pub(super) fn find_unmeasured(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let kinds = &record.totals.kinds;
-    let companions: Vec<&KindRecord> = kinds
+    let unmeasured: Vec<&KindRecord> = kinds
         .iter()
-        .filter(|kind| kind.role == Role::Companion)
+        .filter(|kind| kind.role == Role::Unmeasured)
         .collect();
-    let calls: u64 = companions.iter().map(|kind| kind.calls).sum();
+    let calls: u64 = unmeasured.iter().map(|kind| kind.calls).sum();
     let all_calls: u64 = kinds.iter().map(|kind| kind.calls).sum();
-    if calls * 100 > all_calls * COMPANION_PERCENT {
-        caveats.push(Caveat::CompanionLoad { calls, all_calls });
+    if calls * 100 > all_calls * UNMEASURED_PERCENT {
+        caveats.push(Caveat::UnmeasuredLoad { calls, all_calls });
     }
-    let ended: u64 = companions.iter().map(|kind| kind.ledger.ended()).sum();
-    let count = ended - companions.iter().map(|kind| kind.ledger.ok).sum::<u64>();
+    let ended: u64 = unmeasured.iter().map(|kind| kind.ledger.ended()).sum();
+    let count = ended - unmeasured.iter().map(|kind| kind.ledger.ok).sum::<u64>();
     if count > 0 {
-        caveats.push(Caveat::CompanionsUnsuccessful {
+        caveats.push(Caveat::UnmeasuredUnsuccessful {
             count,
             ended,
-            most_frequent: super::most_frequent(record, Role::Companion),
+            most_frequent: super::most_frequent(record, Role::Unmeasured),
         });
     }
 }

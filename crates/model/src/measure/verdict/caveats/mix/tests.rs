@@ -222,7 +222,7 @@ fn one_caveat_is_of_all_operations_and_none_of_rare_ones() {
 }
 
 #[test]
-fn companions_above_2_percent_and_those_that_fail_are_told() {
+fn unmeasured_operations_above_2_percent_and_those_that_fail_are_told() {
     let mut totals = totals(870_000, 2_100_000, 30_000, 70_000);
     totals.in_flight_mean = 102.3;
     let failed = FailureCount {
@@ -237,11 +237,11 @@ fn companions_above_2_percent_and_those_that_fail_are_told() {
     assert_eq!(
         found(&record(totals, vec![])),
         [
-            Caveat::CompanionLoad {
+            Caveat::UnmeasuredLoad {
                 calls: 70_000,
                 all_calls: 3_070_000
             },
-            Caveat::CompanionsUnsuccessful {
+            Caveat::UnmeasuredUnsuccessful {
                 count: 7,
                 ended: 70_000,
                 most_frequent: "NFS3ERR_NOENT (2)".into()
