@@ -2,7 +2,7 @@
 
 use crate::control::Interrupted;
 use crate::driver::CallError;
-use filestone_model::file_set::Refusal;
+use filestone_model::file_set::FileSetError;
 use filestone_model::plan::{Field, PlanError};
 use std::net::SocketAddr;
 
@@ -52,7 +52,7 @@ impl AreaError for PlanError {
     }
 }
 
-impl AreaError for Refusal {
+impl AreaError for FileSetError {
     fn category(&self) -> ErrorCategory {
         ErrorCategory::Usage
     }

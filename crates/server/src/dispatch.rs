@@ -111,12 +111,12 @@ impl Conduct {
 
 /// How a call is turned away before its procedure is reached.
 #[derive(Debug, Clone, Copy)]
-enum Refusal {
+enum CallRejection {
     Accepted(AcceptStatus),
     Denied(RejectStatus),
 }
 
-impl From<DecodeError> for Refusal {
+impl From<DecodeError> for CallRejection {
     fn from(_: DecodeError) -> Self {
         Self::Accepted(AcceptStatus::GarbageArgs)
     }
@@ -183,8 +183,8 @@ impl Service {
             sink.cancel_record();
             sink.begin_record();
             let reply = match refusal {
-                Refusal::Accepted(status) => ReplyHeader::accepted(header.xid, status),
-                Refusal::Denied(status) => ReplyHeader::denied(header.xid, status),
+                CallRejection::Accepted(status) => ReplyHeader::accepted(header.xid, status),
+                CallRejection::Denied(status) => ReplyHeader::denied(header.xid, status),
             };
             reply.encode(&mut sink.writer());
         }
@@ -198,11 +198,11 @@ impl Service {
         arguments: Reader<'c>,
         caller: Caller<'_>,
         sink: &mut ReplySink,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CallRejection> {
         use filestone_wire::{mount, nfs3, nlm, portmap};
         // NULL asks for no authentication (RFC 1813, section 3.3.0), so it is not looked at.
         if matches!(header.credential, Credential::Other(_)) && header.procedure != 0 {
-            return Err(Refusal::Denied(RejectStatus::AuthError(
+            return Err(CallRejection::Denied(RejectStatus::AuthError(
                 AuthStatus::BADCRED,
             )));
         }
@@ -210,7 +210,7 @@ impl Service {
             nfs3::PROGRAM => {
                 served_version(header, nfs3::VERSION, nfs3::VERSION)?;
                 let procedure = Procedure::from_number(header.procedure)
-                    .ok_or(Refusal::Accepted(AcceptStatus::ProcUnavail))?;
+                    .ok_or(CallRejection::Accepted(AcceptStatus::ProcUnavail))?;
                 caller.tally.count_call(procedure);
                 Ok(self.nfs3(procedure, header, arguments, caller, sink)?)
             }
@@ -229,7 +229,7 @@ impl Service {
                 caller.tally.count_other_call();
                 self.portmap(header, arguments, caller.ends, &mut sink.writer())
             }
-            _ => Err(Refusal::Accepted(AcceptStatus::ProgUnavail)),
+            _ => Err(CallRejection::Accepted(AcceptStatus::ProgUnavail)),
         }
     }
 
@@ -298,11 +298,14 @@ fn with_arguments<'c, A: Decode<'c>>(
 }
 
 #[inline]
-fn served_version(header: &CallHeader<'_>, low: u32, high: u32) -> Result<(), Refusal> {
+fn served_version(header: &CallHeader<'_>, low: u32, high: u32) -> Result<(), CallRejection> {
     if (low..=high).contains(&header.version) {
         Ok(())
     } else {
-        Err(Refusal::Accepted(AcceptStatus::ProgMismatch { low, high }))
+        Err(CallRejection::Accepted(AcceptStatus::ProgMismatch {
+            low,
+            high,
+        }))
     }
 }
 

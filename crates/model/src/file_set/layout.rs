@@ -1,7 +1,7 @@
 //! What a file set consists of: names, lengths, how much of it is worked on, and sums.
 
 use super::lengths::Lengths;
-use super::{Changing, FILES_MAX, FILES_PER_DIRECTORY, OBJECTS_MAX, Refusal};
+use super::{Changing, FILES_MAX, FILES_PER_DIRECTORY, FileSetError, OBJECTS_MAX};
 use crate::file_set::{FileSetPlan, FileSizes};
 use crate::operation::OpKind;
 
@@ -85,23 +85,23 @@ fn numbered(name: &[u8], head: &[u8], width: usize) -> Option<u32> {
     core::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn check_name(name: &str) -> Result<(), Refusal> {
+fn check_name(name: &str) -> Result<(), FileSetError> {
     let is_name = !matches!(name, "" | "." | "..") && name.len() <= 255;
     if !is_name || name.contains(['/', '\0']) {
-        return Err(Refusal::Name(name.into()));
+        return Err(FileSetError::Name(name.into()));
     }
     Ok(())
 }
 
 impl Layout {
     /// What `plan` asks for with so many clients. Draws the length of each file once.
-    pub fn of(plan: &FileSetPlan, clients: u32) -> Result<Self, Refusal> {
+    pub fn of(plan: &FileSetPlan, clients: u32) -> Result<Self, FileSetError> {
         check_name(&plan.name)?;
         plan.popularity.check()?;
         plan.sizes.check()?;
         match plan.files_per_client {
-            0 => return Err(Refusal::NoFiles),
-            files if files > FILES_MAX => return Err(Refusal::TooManyFiles(files)),
+            0 => return Err(FileSetError::NoFiles),
+            files if files > FILES_MAX => return Err(FileSetError::TooManyFiles(files)),
             _ => {}
         }
         let mut layout = Self {
@@ -116,7 +116,7 @@ impl Layout {
         let objects = u64::from(clients) * u64::from(layout.files_per_client)
             + layout.other_objects(OpKind::STATELESS);
         if objects > OBJECTS_MAX {
-            return Err(Refusal::TooManyObjects(objects));
+            return Err(FileSetError::TooManyObjects(objects));
         }
         // The working set is that of all clients together; each has its share of it.
         let share = plan
@@ -129,7 +129,7 @@ impl Layout {
     }
 
     /// Enters a client into the sums.
-    fn count(&mut self, client: u32, working_bytes: Option<u64>) -> Result<(), Refusal> {
+    fn count(&mut self, client: u32, working_bytes: Option<u64>) -> Result<(), FileSetError> {
         let (mut sum, mut working, mut working_sum) = (0_u64, 0, 0_u64);
         for length in Lengths::of(&self.sizes, client, self.files_per_client)? {
             // One file at least, and no further one once there is enough.
@@ -137,11 +137,14 @@ impl Layout {
                 working += 1;
                 working_sum = working_sum.saturating_add(length);
             }
-            sum = sum.checked_add(length).ok_or(Refusal::TooManyBytes)?;
+            sum = sum.checked_add(length).ok_or(FileSetError::TooManyBytes)?;
         }
         let totals = &mut self.totals;
         totals.files += u64::from(self.files_per_client);
-        totals.bytes = totals.bytes.checked_add(sum).ok_or(Refusal::TooManyBytes)?;
+        totals.bytes = totals
+            .bytes
+            .checked_add(sum)
+            .ok_or(FileSetError::TooManyBytes)?;
         totals.working_files += u64::from(working);
         totals.working_bytes += working_sum;
         self.working_files.push(working);
@@ -320,33 +323,36 @@ mod tests {
     #[test]
     fn sets_without_measure_are_refused() {
         let refused = |plan: &FileSetPlan, clients| Layout::of(plan, clients).expect_err("refused");
-        assert_eq!(refused(&plan(0, "1K"), 1), Refusal::NoFiles);
+        assert_eq!(refused(&plan(0, "1K"), 1), FileSetError::NoFiles);
         let many = refused(&plan(10_000_001, "1K"), 1);
-        assert_eq!(many, Refusal::TooManyFiles(10_000_001));
+        assert_eq!(many, FileSetError::TooManyFiles(10_000_001));
         let all = refused(&plan(10_000_000, "1K"), u32::MAX);
-        assert!(matches!(all, Refusal::TooManyObjects(_)), "{all}");
+        assert!(matches!(all, FileSetError::TooManyObjects(_)), "{all}");
         let spare = FileSetPlan {
             spare_names_per_client: u32::MAX,
             ..plan(1, "1K")
         };
-        assert!(matches!(refused(&spare, 1), Refusal::TooManyObjects(_)));
+        assert!(matches!(
+            refused(&spare, 1),
+            FileSetError::TooManyObjects(_)
+        ));
         for name in ["", ".", "..", "a/b", "a\0b", &"x".repeat(256)] {
             let plan = FileSetPlan {
                 name: name.into(),
                 ..plan(1, "1K")
             };
-            assert_eq!(refused(&plan, 1), Refusal::Name(name.into()));
+            assert_eq!(refused(&plan, 1), FileSetError::Name(name.into()));
         }
         let zipf = FileSetPlan {
             popularity: Popularity::Zipf { exponent: f64::NAN },
             ..plan(1, "1K")
         };
-        assert!(matches!(refused(&zipf, 1), Refusal::Exponent(_)));
+        assert!(matches!(refused(&zipf, 1), FileSetError::Exponent(_)));
     }
 
     #[test]
     fn more_bytes_than_can_be_counted_are_refused() {
-        let refusal = Layout::of(&plan(10_000_000, "1T"), 2).expect_err("refused");
-        assert_eq!(refusal, Refusal::TooManyBytes);
+        let error = Layout::of(&plan(10_000_000, "1T"), 2).expect_err("refused");
+        assert_eq!(error, FileSetError::TooManyBytes);
     }
 }

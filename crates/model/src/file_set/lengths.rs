@@ -1,6 +1,6 @@
 //! How long the files of a set are: the distributions, drawn one file after the other.
 
-use super::{CLASSES_MAX, LENGTH_MAX, Refusal};
+use super::{CLASSES_MAX, FileSetError, LENGTH_MAX};
 use crate::file_set::{FileSizes, SizeClass};
 use crate::random::{self, Generator, Purpose, RngExt};
 use rand_distr::{Distribution, LogNormal};
@@ -12,23 +12,23 @@ const KIB: u64 = 1 << 10;
 
 impl FileSizes {
     /// Whether lengths can be drawn from it, and none of them is too long.
-    pub fn check(&self) -> Result<(), Refusal> {
+    pub fn check(&self) -> Result<(), FileSetError> {
         match self {
             FileSizes::Nhfsstone => Ok(()),
             FileSizes::Fixed { bytes } => within_limit(*bytes),
             FileSizes::Uniform {
                 min_bytes,
                 max_bytes,
-            } if min_bytes > max_bytes => Err(Refusal::Reversed {
+            } if min_bytes > max_bytes => Err(FileSetError::Reversed {
                 min_bytes: *min_bytes,
                 max_bytes: *max_bytes,
             }),
             FileSizes::Uniform { max_bytes, .. } => within_limit(*max_bytes),
             FileSizes::LogNormal {
                 median_bytes: 0, ..
-            } => Err(Refusal::Median),
+            } => Err(FileSetError::Median),
             FileSizes::LogNormal { sigma, .. } if !(0.0..=16.0).contains(sigma) => {
-                Err(Refusal::Sigma(*sigma))
+                Err(FileSetError::Sigma(*sigma))
             }
             FileSizes::LogNormal { median_bytes, .. } => within_limit(*median_bytes),
             FileSizes::Classes { classes } => check_classes(classes),
@@ -36,20 +36,20 @@ impl FileSizes {
     }
 }
 
-fn within_limit(bytes: u64) -> Result<(), Refusal> {
+fn within_limit(bytes: u64) -> Result<(), FileSetError> {
     if bytes > LENGTH_MAX {
-        return Err(Refusal::TooLong(bytes));
+        return Err(FileSetError::TooLong(bytes));
     }
     Ok(())
 }
 
-fn check_classes(classes: &[SizeClass]) -> Result<(), Refusal> {
+fn check_classes(classes: &[SizeClass]) -> Result<(), FileSetError> {
     if classes.is_empty() || classes.len() > CLASSES_MAX {
-        return Err(Refusal::Classes(classes.len()));
+        return Err(FileSetError::Classes(classes.len()));
     }
     let sum: u128 = classes.iter().map(|class| u128::from(class.weight)).sum();
     if sum == 0 || sum > u128::from(u64::MAX) {
-        return Err(Refusal::Weights(sum));
+        return Err(FileSetError::Weights(sum));
     }
     classes
         .iter()
@@ -67,7 +67,7 @@ enum Draw {
 }
 
 impl Draw {
-    fn of(sizes: &FileSizes) -> Result<Self, Refusal> {
+    fn of(sizes: &FileSizes) -> Result<Self, FileSetError> {
         sizes.check()?;
         Ok(match sizes {
             FileSizes::Nhfsstone => Draw::Nhfsstone,
@@ -82,7 +82,9 @@ impl Draw {
             } => {
                 // The median of exp(N(mu, sigma)) is exp(mu).
                 let mu = (*median_bytes as f64).ln();
-                Draw::LogNormal(LogNormal::new(mu, *sigma).map_err(|_| Refusal::Sigma(*sigma))?)
+                Draw::LogNormal(
+                    LogNormal::new(mu, *sigma).map_err(|_| FileSetError::Sigma(*sigma))?,
+                )
             }
             FileSizes::Classes { classes } => {
                 let sum = classes.iter().map(|class| class.weight).sum();
@@ -136,7 +138,7 @@ pub struct Lengths {
 impl Lengths {
     /// The lengths of the first `files` files of client `client`. More files only add some
     /// at the end, and no client's depend on how many clients there are.
-    pub fn of(sizes: &FileSizes, client: u32, files: u32) -> Result<Self, Refusal> {
+    pub fn of(sizes: &FileSizes, client: u32, files: u32) -> Result<Self, FileSetError> {
         Ok(Self {
             draw: Draw::of(sizes)?,
             generator: random::stream(SEED, Purpose::FileSizes, client.into()),
@@ -277,8 +279,8 @@ mod tests {
             classes(&[u64::MAX, 1]),
             classes(&[1; CLASSES_MAX + 1]),
         ] {
-            let refusal = Lengths::of(&sizes, 0, 1).map(|_| ()).expect_err("refused");
-            assert!(!refusal.to_string().is_empty() && !refusal.help().is_empty());
+            let error = Lengths::of(&sizes, 0, 1).map(|_| ()).expect_err("refused");
+            assert!(!error.to_string().is_empty() && !error.help().is_empty());
         }
     }
 }

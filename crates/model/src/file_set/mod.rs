@@ -15,16 +15,17 @@
 //! ```
 
 mod changing;
+mod error;
 mod layout;
 mod lengths;
 mod part;
 mod plan;
 mod popularity;
 mod recipe;
-mod refusal;
 mod sizes_text;
 
 pub use changing::Changing;
+pub use error::FileSetError;
 pub use layout::{
     Layout, Totals, client_directory, client_of, file_name, file_of, files_directory,
     files_directory_of, link_name, link_of,
@@ -34,7 +35,6 @@ pub use part::Part;
 pub use plan::{FileSetPlan, FileSizes, Popularity, SizeClass};
 pub use popularity::Chooser;
 pub use recipe::Recipe;
-pub use refusal::Refusal;
 
 use crate::operation::FileId;
 use core::ops::Range;

@@ -1,6 +1,6 @@
 //! Which of a client's files is chosen next: all equally, or few of them most of the time.
 
-use super::Refusal;
+use super::FileSetError;
 use crate::file_set::Popularity;
 use crate::random::{Generator, RngExt};
 use rand_distr::{Distribution, Zipf};
@@ -10,11 +10,11 @@ const EXPONENT_MAX: f64 = 100.0;
 
 impl Popularity {
     /// Whether files can be chosen by it.
-    pub fn check(&self) -> Result<(), Refusal> {
+    pub fn check(&self) -> Result<(), FileSetError> {
         match self {
             Popularity::Uniform => Ok(()),
             Popularity::Zipf { exponent } if (0.0..=EXPONENT_MAX).contains(exponent) => Ok(()),
-            Popularity::Zipf { exponent } => Err(Refusal::Exponent(*exponent)),
+            Popularity::Zipf { exponent } => Err(FileSetError::Exponent(*exponent)),
         }
     }
 }
@@ -29,16 +29,16 @@ pub struct Chooser {
 
 impl Chooser {
     /// Draws from `0..count`; 0 is the most popular one, if there is one.
-    pub fn new(popularity: &Popularity, count: u32) -> Result<Self, Refusal> {
+    pub fn new(popularity: &Popularity, count: u32) -> Result<Self, FileSetError> {
         popularity.check()?;
         if count == 0 {
-            return Err(Refusal::NoFiles);
+            return Err(FileSetError::NoFiles);
         }
         let zipf = match popularity {
             Popularity::Uniform => None,
             Popularity::Zipf { exponent } => {
                 let zipf = Zipf::new(f64::from(count), *exponent);
-                Some(zipf.map_err(|_| Refusal::Exponent(*exponent))?)
+                Some(zipf.map_err(|_| FileSetError::Exponent(*exponent))?)
             }
         };
         Ok(Self { count, zipf })
@@ -123,10 +123,10 @@ mod tests {
                 .map(|_| ())
                 .expect_err("refused")
         };
-        assert_eq!(refused(Popularity::Uniform, 0), Refusal::NoFiles);
+        assert_eq!(refused(Popularity::Uniform, 0), FileSetError::NoFiles);
         for exponent in [f64::NAN, -1.0, f64::INFINITY, 101.0] {
-            let refusal = refused(Popularity::Zipf { exponent }, 10);
-            assert!(matches!(refusal, Refusal::Exponent(_)), "{refusal}");
+            let error = refused(Popularity::Zipf { exponent }, 10);
+            assert!(matches!(error, FileSetError::Exponent(_)), "{error}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! File sizes as people write and read them: `nhfsstone`, `64K`, `4K..1M`,
 //! `lognormal:16K,1.5`, `1K*50,8K*40,256K*10`.
 
-use super::Refusal;
+use super::FileSetError;
 use crate::file_set::{FileSizes, SizeClass};
 use core::fmt;
 use core::str::FromStr;
@@ -15,8 +15,8 @@ const UNITS: [(char, u64); 4] = [
 ];
 
 /// `64K`, or `4096`: whole numbers of bytes, so that what is written is what is meant.
-fn bytes_of(text: &str) -> Result<u64, Refusal> {
-    let refusal = || Refusal::Bytes(text.into());
+fn bytes_of(text: &str) -> Result<u64, FileSetError> {
+    let error = || FileSetError::Bytes(text.into());
     let text = text.trim();
     let upper = text.to_ascii_uppercase();
     let number = upper.strip_suffix("IB").unwrap_or(&upper);
@@ -27,14 +27,14 @@ fn bytes_of(text: &str) -> Result<u64, Refusal> {
         Some(unit) => unit,
         // "iB" makes no unit of its own.
         None if number.len() == upper.len() => (number, 1),
-        None => return Err(refusal()),
+        None => return Err(error()),
     };
     let digits = digits.trim_end();
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(refusal());
+        return Err(error());
     }
-    let count: u64 = digits.parse().map_err(|_| refusal())?;
-    count.checked_mul(factor).ok_or_else(refusal)
+    let count: u64 = digits.parse().map_err(|_| error())?;
+    count.checked_mul(factor).ok_or_else(error)
 }
 
 /// The largest unit that leaves a whole number.
@@ -50,7 +50,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-fn class_of(text: &str) -> Result<SizeClass, Refusal> {
+fn class_of(text: &str) -> Result<SizeClass, FileSetError> {
     let (bytes, weight) = match text.split_once('*') {
         Some((bytes, weight)) => (bytes, weight.trim()),
         // A size without a weight is one of several that are equally likely.
@@ -58,25 +58,29 @@ fn class_of(text: &str) -> Result<SizeClass, Refusal> {
     };
     Ok(SizeClass {
         bytes: bytes_of(bytes)?,
-        weight: weight.parse().map_err(|_| Refusal::Weight(text.into()))?,
+        weight: weight
+            .parse()
+            .map_err(|_| FileSetError::Weight(text.into()))?,
     })
 }
 
-fn log_normal(text: &str) -> Result<FileSizes, Refusal> {
+fn log_normal(text: &str) -> Result<FileSizes, FileSetError> {
     let (median, sigma) = text
         .split_once(',')
-        .ok_or_else(|| Refusal::NoSigma(text.into()))?;
+        .ok_or_else(|| FileSetError::NoSigma(text.into()))?;
     let sigma = sigma.trim();
     Ok(FileSizes::LogNormal {
         median_bytes: bytes_of(median)?,
-        sigma: sigma.parse().map_err(|_| Refusal::NoSigma(text.into()))?,
+        sigma: sigma
+            .parse()
+            .map_err(|_| FileSetError::NoSigma(text.into()))?,
     })
 }
 
 impl FromStr for FileSizes {
-    type Err = Refusal;
+    type Err = FileSetError;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
+    fn from_str(text: &str) -> Result<Self, FileSetError> {
         let text = text.trim();
         let sizes = if text.eq_ignore_ascii_case("nhfsstone") {
             FileSizes::Nhfsstone
@@ -208,9 +212,9 @@ mod tests {
                 "log-normal file sizes with sigma NaN: it is from 0 to 16",
             ),
         ] {
-            let refusal = text.parse::<FileSizes>().expect_err(text);
-            assert_eq!(refusal.to_string(), expected);
-            assert!(refusal.help().contains("file"), "{text}");
+            let error = text.parse::<FileSizes>().expect_err(text);
+            assert_eq!(error.to_string(), expected);
+            assert!(error.help().contains("file"), "{text}");
         }
     }
 }

@@ -14,7 +14,7 @@ use filestone_wire::rpc::{AUTH_NONE, AUTH_SYS, AcceptStatus, CallHeader, Credent
 use filestone_wire::xdr::{Encode, Reader, Writer};
 
 use super::nfs3::borrowed;
-use super::{Refusal, Service, with_arguments};
+use super::{CallRejection, Service, with_arguments};
 
 /// What EXPORT lists.
 const EXPORTS: [&[u8]; 2] = [b"/", b"/export"];
@@ -47,9 +47,9 @@ impl Service {
         header: &CallHeader<'_>,
         arguments: Reader<'_>,
         out: &mut Writer<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CallRejection> {
         let procedure = Procedure::from_number(header.procedure)
-            .ok_or(Refusal::Accepted(AcceptStatus::ProcUnavail))?;
+            .ok_or(CallRejection::Accepted(AcceptStatus::ProcUnavail))?;
         let host = host(header);
         match procedure {
             Procedure::Null => with_arguments(arguments, out, |(), _| {}),
@@ -71,7 +71,7 @@ impl Service {
                 exports.to_vec().encode(out);
             }),
         }
-        .map_err(Refusal::from)
+        .map_err(CallRejection::from)
     }
 
     fn mnt(&self, host: &[u8], path: &[u8], out: &mut Writer<'_>) {

@@ -16,7 +16,7 @@ use filestone_wire::nlm::{
 use filestone_wire::rpc::{AcceptStatus, CallHeader};
 use filestone_wire::xdr::{Encode, Reader, Writer};
 
-use super::{Ends, Refusal, Service, with_arguments};
+use super::{CallRejection, Ends, Service, with_arguments};
 use crate::tree::handle::HandleParts;
 
 use self::holder::Range;
@@ -31,8 +31,8 @@ impl Service {
         arguments: Reader<'_>,
         ends: &Ends,
         out: &mut Writer<'_>,
-    ) -> Result<(), Refusal> {
-        let unavailable = Refusal::Accepted(AcceptStatus::ProcUnavail);
+    ) -> Result<(), CallRejection> {
+        let unavailable = CallRejection::Accepted(AcceptStatus::ProcUnavail);
         let procedure = Procedure::from_number(header.procedure).ok_or(unavailable)?;
         match procedure {
             Procedure::Null => with_arguments(arguments, out, |(), _| {})?,

@@ -11,7 +11,7 @@ use filestone_wire::rpc::{AcceptStatus, CallHeader};
 use filestone_wire::xdr::{Encode, Reader, Writer};
 use filestone_wire::{mount, nfs3, nlm, portmap};
 
-use super::{Ends, Refusal, Service, with_arguments};
+use super::{CallRejection, Ends, Service, with_arguments};
 use crate::{clock, listen};
 
 /// Program and version of all that is served.
@@ -52,7 +52,7 @@ const NETIDS: [(&[u8], Family); 4] = [
     (b"udp6", Family::V6),
 ];
 
-const UNAVAILABLE: Refusal = Refusal::Accepted(AcceptStatus::ProcUnavail);
+const UNAVAILABLE: CallRejection = CallRejection::Accepted(AcceptStatus::ProcUnavail);
 
 impl Service {
     pub(super) fn portmap(
@@ -61,7 +61,7 @@ impl Service {
         arguments: Reader<'_>,
         ends: &Ends,
         out: &mut Writer<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CallRejection> {
         if header.version == portmap::VERSION {
             let procedure = Procedure::from_number(header.procedure).ok_or(UNAVAILABLE)?;
             self.portmap_2(procedure, arguments, out)
@@ -76,7 +76,7 @@ impl Service {
         procedure: Procedure,
         arguments: Reader<'_>,
         out: &mut Writer<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CallRejection> {
         match procedure {
             Procedure::Null => with_arguments(arguments, out, |(), _| {})?,
             Procedure::Getport => with_arguments(arguments, out, |asked: Mapping, out| {
@@ -113,7 +113,7 @@ impl Service {
         arguments: Reader<'_>,
         ends: &Ends,
         out: &mut Writer<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CallRejection> {
         use rpcbind::Procedure;
         match procedure {
             Procedure::Null => with_arguments(arguments, out, |(), _| {})?,

@@ -3,7 +3,7 @@
 use super::error::{Explanation, wrong};
 use super::sharing::{SharedKind, none_idle, none_twice, one_server};
 use super::{FieldName, PlanError, at_least_1, ensure, transfer, within};
-use crate::file_set::{Layout, Refusal};
+use crate::file_set::{FileSetError, Layout};
 use crate::operation::OpKind;
 use crate::plan::limits::{CLIENTS_OF_REPLAY_MAX, FILES_OF_ALL_MAX, LISTING_MIN, SIZE_MAX};
 use crate::plan::{ArrivalsPlan, Field, FileSetPlan, Interface, MixPlan, Plan, TargetPlan};
@@ -28,7 +28,7 @@ pub enum MixPlanError {
         clients: u32,
     },
     /// A file set that cannot be.
-    FileSet(Refusal),
+    FileSet(FileSetError),
     /// Through a mount, each client makes one system call at a time; the field says more.
     OneCallAtATime(Field),
     /// Feedback corrects an offered load.
@@ -70,8 +70,8 @@ impl MixPlanError {
                 "{} is per client; use fewer of either",
                 name(Field::FilesPerClient)
             )),
-            MixPlanError::FileSet(refusal) => {
-                wrong(format!("the file set: {refusal}")).with_help(refusal.help())
+            MixPlanError::FileSet(error) => {
+                wrong(format!("the file set: {error}")).with_help(error.help())
             }
             MixPlanError::OneCallAtATime(field) => wrong(format!(
                 "{} with {} local: each client is a thread that makes one system call at a time",
@@ -182,7 +182,7 @@ fn check_file_set(set: &FileSetPlan, mix: &MixPlan, clients: u32) -> Result<(), 
     let layout = Layout::of(set, clients);
     layout
         .map(|_| ())
-        .map_err(|refusal| PlanError::Mix(MixPlanError::FileSet(refusal)))
+        .map_err(|error| PlanError::Mix(MixPlanError::FileSet(error)))
 }
 
 fn files_of_all(files_per_client: u32, clients: u32) -> u64 {

@@ -4,7 +4,7 @@ use super::{CLASSES_MAX, FILES_MAX, LENGTH_MAX, OBJECTS_MAX};
 
 /// What is wrong with a [`FileSetPlan`](crate::plan::FileSetPlan), with which value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Refusal {
+pub enum FileSetError {
     /// The set's directory cannot be called so.
     #[error("file set name {0:?}: is no name of a directory")]
     Name(String),
@@ -57,25 +57,29 @@ pub enum Refusal {
     NoSigma(String),
 }
 
-impl Refusal {
+impl FileSetError {
     /// What would have been right.
     pub fn help(&self) -> &'static str {
         match self {
-            Refusal::Name(_) => "a name has 1 to 255 bytes without a slash and is neither . nor ..",
-            Refusal::NoFiles => "give each client one file at least",
-            Refusal::TooManyFiles(_) | Refusal::TooManyObjects(_) => {
+            FileSetError::Name(_) => {
+                "a name has 1 to 255 bytes without a slash and is neither . nor .."
+            }
+            FileSetError::NoFiles => "give each client one file at least",
+            FileSetError::TooManyFiles(_) | FileSetError::TooManyObjects(_) => {
                 "ask for fewer files, or fewer clients"
             }
-            Refusal::TooLong(_) | Refusal::TooManyBytes => "ask for shorter files, or fewer",
-            Refusal::Exponent(_) => "1 is Zipf's law; 0 makes all files equally popular",
-            Refusal::Reversed { .. }
-            | Refusal::Median
-            | Refusal::Sigma(_)
-            | Refusal::Classes(_)
-            | Refusal::Weights(_)
-            | Refusal::Bytes(_)
-            | Refusal::Weight(_)
-            | Refusal::NoSigma(_) => {
+            FileSetError::TooLong(_) | FileSetError::TooManyBytes => {
+                "ask for shorter files, or fewer"
+            }
+            FileSetError::Exponent(_) => "1 is Zipf's law; 0 makes all files equally popular",
+            FileSetError::Reversed { .. }
+            | FileSetError::Median
+            | FileSetError::Sigma(_)
+            | FileSetError::Classes(_)
+            | FileSetError::Weights(_)
+            | FileSetError::Bytes(_)
+            | FileSetError::Weight(_)
+            | FileSetError::NoSigma(_) => {
                 "file sizes are nhfsstone, 64K, 4K..1M, lognormal:16K,1.5 or \
                  1K*50,8K*40,256K*10 (each size with its weight); K, M, G and T are powers of 1024"
             }
