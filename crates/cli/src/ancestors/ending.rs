@@ -8,7 +8,7 @@ use filestone_model::measure::run_record::RunEnd;
 
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct CommandLineError {
     /// One line, in the original's words where it has some.
     pub what: String,
     /// What to do.
@@ -17,7 +17,7 @@ pub struct Refusal {
     pub code: u8,
 }
 
-impl Refusal {
+impl CommandLineError {
     /// Tells it, and ends with the original's exit code.
     pub fn tell(self) -> Exit {
         let error = Error {

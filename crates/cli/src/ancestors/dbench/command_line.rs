@@ -4,7 +4,7 @@
 //! options; a value that is no number is taken for them. What the originals pass over
 //! (further arguments, letters behind a number of processes) is passed over and said.
 
-use crate::ancestors::ending::Refusal;
+use crate::ancestors::ending::CommandLineError;
 use crate::ancestors::getopt::{self, Argument, Given, Order, number};
 use crate::options::target::{self, Target};
 use filestone_model::plan::LocalReplay;
@@ -201,8 +201,8 @@ const TIME_LIMIT_DEFAULT: u64 = 600;
 /// A century: nanoseconds of it fit 64 bits.
 const TIME_LIMIT_MAX: u64 = 100 * 365 * 86_400;
 
-fn refusal(what: impl Into<String>) -> Refusal {
-    Refusal {
+fn refusal(what: impl Into<String>) -> CommandLineError {
+    CommandLineError {
         what: what.into(),
         help: None,
         code: FAILURE,
@@ -225,7 +225,7 @@ struct Words<'line> {
 }
 
 /// Reads a command line without the program's name.
-pub fn parse(program: Program, arguments: &[String]) -> Result<Request, Refusal> {
+pub fn parse(program: Program, arguments: &[String]) -> Result<Request, CommandLineError> {
     let read = program.known().read(arguments).map_err(refusal)?;
     let mut words = Words {
         positional: read.arguments,
@@ -241,7 +241,7 @@ pub fn parse(program: Program, arguments: &[String]) -> Result<Request, Refusal>
 }
 
 impl<'line> Words<'line> {
-    fn set(&mut self, given: &Given<'line>) -> Result<(), Refusal> {
+    fn set(&mut self, given: &Given<'line>) -> Result<(), CommandLineError> {
         let Given {
             option,
             shown,
@@ -320,11 +320,11 @@ impl Flags {
     }
 }
 
-fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
+fn run(program: Program, words: Words<'_>) -> Result<Run, CommandLineError> {
     let (processes, arguments) = match words.positional.split_first() {
         Some((processes, arguments)) => (*processes, arguments),
         None => {
-            return Err(Refusal {
+            return Err(CommandLineError {
                 help: Some("say how many clients there are to be, such as `dbench 4`".into()),
                 ..refusal("You need to specify NPROCS")
             });
@@ -347,7 +347,7 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
     };
     let backend = backend(program, &words, server)?;
     if version == Version::Five && words.options.load_file.is_none() {
-        return Err(Refusal {
+        return Err(CommandLineError {
             code: CANNOT_START,
             help: Some("-c names it; `-c office` is a load of filestone's own".into()),
             ..refusal("No loadfile was specified. Aborting.")
@@ -366,7 +366,7 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, Refusal> {
 }
 
 /// NPROCS, whose digits count, as atoi reads them.
-fn processes_of(text: &str, passed_over: &mut Vec<String>) -> Result<u32, Refusal> {
+fn processes_of(text: &str, passed_over: &mut Vec<String>) -> Result<u32, CommandLineError> {
     let end = text.find(|letter: char| !letter.is_ascii_digit());
     let (digits, behind) = text.split_at(end.unwrap_or(text.len()));
     let count = digits.parse::<u32>().ok().filter(|count| *count > 0);
@@ -381,8 +381,12 @@ fn processes_of(text: &str, passed_over: &mut Vec<String>) -> Result<u32, Refusa
     Ok(count)
 }
 
-fn backend(program: Program, words: &Words<'_>, server: Option<&str>) -> Result<Backend, Refusal> {
-    let cannot_start = |what: String, help: &str| Refusal {
+fn backend(
+    program: Program,
+    words: &Words<'_>,
+    server: Option<&str>,
+) -> Result<Backend, CommandLineError> {
+    let cannot_start = |what: String, help: &str| CommandLineError {
         what,
         help: Some(help.into()),
         code: CANNOT_START,
@@ -403,7 +407,7 @@ fn backend(program: Program, words: &Words<'_>, server: Option<&str>) -> Result<
             format!("-B {name}: this backend is not supported"),
             "fileio, sockio and nfs are",
         )),
-        (_, Some(name)) => Err(Refusal {
+        (_, Some(name)) => Err(CommandLineError {
             help: Some("expected fileio, sockio or nfs".into()),
             ..refusal(format!("Unknown backend '{name}'"))
         }),
@@ -415,7 +419,7 @@ fn backend(program: Program, words: &Words<'_>, server: Option<&str>) -> Result<
     }
 }
 
-fn exports(list: &str) -> Result<Vec<Target>, Refusal> {
+fn exports(list: &str) -> Result<Vec<Target>, CommandLineError> {
     let targets = list.split(',').map(|url| {
         target::parse(url).map_err(|expected| refusal(format!("--nfs {url}: {expected}")))
     });

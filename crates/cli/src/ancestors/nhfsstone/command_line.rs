@@ -5,7 +5,7 @@
 //! and so is all that follows. Values must begin with a digit; nhfsstone passed over what came
 //! behind the digits, which is refused here, as is what it divided by zero for.
 
-use crate::ancestors::ending::Refusal;
+use crate::ancestors::ending::CommandLineError;
 use crate::ancestors::getopt::{Argument, Known, Order, Program};
 use crate::options::target::{self, Target};
 use crate::report::nhfsstone::PROCEDURES_OF_NFSV2;
@@ -99,7 +99,7 @@ struct Options {
 }
 
 /// Reads a command line without the program's name.
-pub fn parse(arguments: &[String]) -> Result<Request, Refusal> {
+pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
     let mut options = Options::default();
     let mut rest = arguments.iter();
     let mut directories = Vec::new();
@@ -128,8 +128,8 @@ fn is_value(behind: &str) -> bool {
     !behind.chars().all(has_option)
 }
 
-fn refusal(what: impl Into<String>, help: impl Into<String>) -> Refusal {
-    Refusal {
+fn refusal(what: impl Into<String>, help: impl Into<String>) -> CommandLineError {
+    CommandLineError {
         what: what.into(),
         help: Some(help.into()),
         code: FAILURE,
@@ -137,14 +137,14 @@ fn refusal(what: impl Into<String>, help: impl Into<String>) -> Refusal {
 }
 
 /// In nhfsstone's words.
-fn illegal(name: &str, value: &str, expected: &str) -> Refusal {
+fn illegal(name: &str, value: &str, expected: &str) -> CommandLineError {
     refusal(
         format!("illegal {name} value {value}"),
         format!("expected {expected}"),
     )
 }
 
-fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, Refusal> {
+fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, CommandLineError> {
     let is_number = value.starts_with(|first: char| first.is_ascii_digit());
     let number = value.parse().ok().filter(|_| is_number);
     let number = number.filter(|number| (least..=most).contains(number));
@@ -160,7 +160,7 @@ impl Options {
         &mut self,
         letters: &str,
         rest: &mut impl Iterator<Item = &'line String>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CommandLineError> {
         for (place, letter) in letters.char_indices() {
             let option = PROGRAM.known().find(|known| known.short == Some(letter));
             match option.as_ref().map(Known::takes_value) {
@@ -189,7 +189,7 @@ impl Options {
         Ok(())
     }
 
-    fn set(&mut self, letter: char, value: &str) -> Result<(), Refusal> {
+    fn set(&mut self, letter: char, value: &str) -> Result<(), CommandLineError> {
         match letter {
             'c' => self.calls = Some(number("calls", value, 0, NUMBER_MAX)?),
             'l' => self.load = Some(number("load", value, 1, NUMBER_MAX)?),
@@ -201,7 +201,7 @@ impl Options {
         Ok(())
     }
 
-    fn run(self, directories: &[&str]) -> Result<Run, Refusal> {
+    fn run(self, directories: &[&str]) -> Result<Run, CommandLineError> {
         let load = self.load.unwrap_or(LOAD_DEFAULT);
         // To nhfsstone, 0 calls and 0 seconds are as good as not given.
         let calls = self.calls.filter(|calls| *calls > 0);
@@ -234,7 +234,7 @@ impl Options {
 }
 
 /// `-T`: the number of a procedure of NFSv2.
-fn test_operation(value: &str) -> Result<OpKind, Refusal> {
+fn test_operation(value: &str) -> Result<OpKind, CommandLineError> {
     let last = PROCEDURES_OF_NFSV2.len() as u64 - 1;
     let place = number("test", value, 0, last)? as usize;
     match PROCEDURES_OF_NFSV2.get(place) {
@@ -249,7 +249,7 @@ fn test_operation(value: &str) -> Result<OpKind, Refusal> {
 
 /// A path, unless it begins as a server does: `nfs://` or `host:/`. One that is meant for a path
 /// all the same can be given as `./host:/`.
-fn directory(text: &str) -> Result<Directory, Refusal> {
+fn directory(text: &str) -> Result<Directory, CommandLineError> {
     let host = text.split_once(":/").map(|(host, _)| host);
     if text.is_empty() {
         return Err(refusal(

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn parse_line(program: Program, line: &str) -> Result<Request, Refusal> {
+fn parse_line(program: Program, line: &str) -> Result<Request, CommandLineError> {
     let words: Vec<String> = line.split_whitespace().map(String::from).collect();
     parse(program, &words)
 }

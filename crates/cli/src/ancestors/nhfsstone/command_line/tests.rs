@@ -1,6 +1,6 @@
 use super::*;
 
-fn parse_line(line: &str) -> Result<Request, Refusal> {
+fn parse_line(line: &str) -> Result<Request, CommandLineError> {
     let words: Vec<String> = line.split_whitespace().map(String::from).collect();
     parse(&words)
 }
@@ -12,7 +12,7 @@ fn run_of(line: &str) -> Run {
     }
 }
 
-fn refused(line: &str) -> Refusal {
+fn refused(line: &str) -> CommandLineError {
     match parse_line(line) {
         Err(refusal) => refusal,
         Ok(request) => panic!("{line}: {request:?}"),
