@@ -256,34 +256,30 @@ impl Probe {
     }
 }
 
+/// Whether an operation is a page of a listing.
+const fn lists(operation: OpKind) -> bool {
+    matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
+}
+
 impl Workload for Probe {
     fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
         let operation = self.plan.operation;
         let index = slot as usize;
         let mut state = *self.slots.get(index)?;
-        if let (
+        match after {
             Some(Completion {
                 answer: Answer::Directory { cursor, end, .. },
                 ..
-            }),
-            false,
-        ) = (after, state.is_restoring)
-        {
-            self.slots[index].cursor = if *end {
-                DirectoryCursor::default()
-            } else {
-                *cursor
-            };
-        } else if let (
+            }) if !state.is_restoring => {
+                let next = (!end).then_some(*cursor);
+                self.slots[index].cursor = next.unwrap_or_default();
+            }
+            // A cookie that is no longer good (NFS3ERR_BAD_COOKIE) starts over.
             Some(Completion {
                 outcome: Outcome::Failed(_),
                 ..
-            }),
-            OpKind::ReadDir | OpKind::ReadDirPlus,
-        ) = (after, operation)
-        {
-            // A cookie that is no longer good (NFS3ERR_BAD_COOKIE) starts over.
-            self.slots[index].cursor = DirectoryCursor::default();
+            }) if lists(operation) => self.slots[index].cursor = DirectoryCursor::default(),
+            _ => {}
         }
         unmeasured_for(operation)?;
         if state.is_restoring {
@@ -296,9 +292,7 @@ impl Workload for Probe {
         let is_wanted = match operation {
             // A renamed file stays; only a slot without one, or whose RENAME
             // failed, needs another.
-            OpKind::Rename => {
-                after.is_none() || after.is_some_and(|completion| completion.outcome != Outcome::Ok)
-            }
+            OpKind::Rename => after.is_none_or(|completion| completion.outcome != Outcome::Ok),
             _ if Self::restores_first(operation) => true,
             _ => state.is_used,
         };
@@ -318,8 +312,7 @@ impl Workload for Probe {
 
     fn restores(&self) -> bool {
         let operation = self.plan.operation;
-        unmeasured_for(operation).is_some()
-            || matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
+        unmeasured_for(operation).is_some() || lists(operation)
     }
 
     fn is_constant(&self) -> bool {

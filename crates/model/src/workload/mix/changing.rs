@@ -297,39 +297,32 @@ impl ChangingNames {
     /// Notes what became of a change.
     pub(super) fn settle(&mut self, change: &Change, outcome: &Outcome) {
         match *change {
-            Change::Make { kind, number } => self.settle_made(kind, number, outcome),
+            Change::Make { kind, number } => {
+                let is_there = match outcome {
+                    Outcome::Ok => true,
+                    Outcome::Failed(failure) => failure.cause() == Cause::Exists,
+                    Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped => false,
+                };
+                self.settle_made(kind, number, is_there);
+            }
             // Whatever the server says, the file was there before.
-            Change::MakeAgain { number } => match outcome {
-                Outcome::Ok | Outcome::Failed(_) | Outcome::Skipped => {
-                    self.pool(Changing::Created).is_made(number);
-                }
-                Outcome::TimedOut | Outcome::Disconnected => {
-                    self.pool(Changing::Created).forget(number);
-                }
-            },
+            Change::MakeAgain { number } => {
+                let is_told = !matches!(outcome, Outcome::TimedOut | Outcome::Disconnected);
+                self.settle_made(Changing::Created, number, is_told);
+            }
             Change::Take { kind, taken } => self.settle_taken(kind, taken, outcome),
             Change::Rename { taken, to } => {
-                match outcome {
-                    Outcome::Ok => self.pool(Changing::Created).is_made(to),
-                    Outcome::Failed(_)
-                    | Outcome::TimedOut
-                    | Outcome::Disconnected
-                    | Outcome::Skipped => self.pool(Changing::Created).forget(to),
-                }
+                self.settle_made(Changing::Created, to, *outcome == Outcome::Ok);
                 self.settle_taken(Changing::Created, taken, outcome);
             }
         }
     }
 
-    fn settle_made(&mut self, kind: Changing, number: u64, outcome: &Outcome) {
-        match outcome {
-            Outcome::Ok => self.pool(kind).is_made(number),
-            Outcome::Failed(failure) if failure.cause() == Cause::Exists => {
-                self.pool(kind).is_made(number);
-            }
-            Outcome::Failed(_) | Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped => {
-                self.pool(kind).forget(number)
-            }
+    fn settle_made(&mut self, kind: Changing, number: u64, is_there: bool) {
+        if is_there {
+            self.pool(kind).is_made(number);
+        } else {
+            self.pool(kind).forget(number);
         }
     }
 
