@@ -6,7 +6,7 @@ use filestone_model::load::{Cause, Status};
 use rustix::io::Errno;
 
 /// What a verb came to.
-pub(super) type Answer = Result<Done, Refusal>;
+pub(super) type Answer = Result<Done, FailedVerb>;
 
 /// A verb that was carried out.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ pub(super) struct Done {
 
 /// A verb that was not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Refusal(pub Status);
+pub(super) struct FailedVerb(pub Status);
 
 impl Done {
     /// Carried out, without file data.
@@ -43,16 +43,16 @@ impl Done {
     }
 }
 
-impl From<Errno> for Refusal {
+impl From<Errno> for FailedVerb {
     fn from(errno: Errno) -> Self {
         let number = errno.raw_os_error().unsigned_abs();
-        Refusal(Status::Failed(StatusSpace::Errno.status(number)))
+        FailedVerb(Status::Failed(StatusSpace::Errno.status(number)))
     }
 }
 
-impl From<Cause> for Refusal {
+impl From<Cause> for FailedVerb {
     fn from(cause: Cause) -> Self {
-        Refusal(Status::Refused(cause))
+        FailedVerb(Status::Refused(cause))
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn reply(answer: Answer, partial: u64) -> Reply {
             data_bytes: done.data_bytes,
             ..Reply::of(done.status)
         },
-        Err(Refusal(status)) => Reply {
+        Err(FailedVerb(status)) => Reply {
             data_bytes: partial,
             ..Reply::of(status)
         },

@@ -1,6 +1,6 @@
 //! The handles of a load file and the descriptors behind them.
 
-use super::answer::Refusal;
+use super::answer::FailedVerb;
 use filestone_model::load::Cause;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
@@ -32,12 +32,12 @@ impl Handles {
 
     /// What it stands for.
     #[inline]
-    pub fn find(&self, number: u64) -> Result<&Handle, Refusal> {
+    pub fn find(&self, number: u64) -> Result<&Handle, FailedVerb> {
         self.open.get(&number).ok_or(Cause::UnknownHandle.into())
     }
 
     /// What it stands for, if the run may change that.
-    pub fn find_own(&self, number: u64) -> Result<&Handle, Refusal> {
+    pub fn find_own(&self, number: u64) -> Result<&Handle, FailedVerb> {
         let handle = self.find(number)?;
         if handle.is_own {
             Ok(handle)
@@ -47,7 +47,7 @@ impl Handles {
     }
 
     /// Takes it out of the table.
-    pub fn take(&mut self, number: u64) -> Result<Handle, Refusal> {
+    pub fn take(&mut self, number: u64) -> Result<Handle, FailedVerb> {
         self.open.remove(&number).ok_or(Cause::UnknownHandle.into())
     }
 

@@ -13,7 +13,7 @@
 //! device and no pipe notices, and for writing, which an exclusive lock needs; who
 //! may not write to a file may not lock it. Nothing is written.
 
-use super::answer::Refusal;
+use super::answer::FailedVerb;
 use super::names::{LOOK, Names};
 use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
@@ -106,7 +106,7 @@ impl NamedLocks {
         names: &Names,
         path: &[u8],
         range: Option<Range>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), FailedVerb> {
         if !self.files.contains_key(path) {
             let flags = OFlags::RDWR | OFlags::NONBLOCK;
             let file = open_regular(names, path, flags)?;
@@ -125,7 +125,7 @@ impl NamedLocks {
         names: &Names,
         path: &[u8],
         range: Option<Range>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), FailedVerb> {
         match (self.files.get(path), range) {
             (Some(file), Some(range)) => Ok(unlock(file.as_fd(), range)?),
             (Some(_), None) => Ok(()),
@@ -134,7 +134,7 @@ impl NamedLocks {
     }
 
     /// NLMPROC4_TEST.
-    pub fn test(&self, names: &Names, path: &[u8], range: Option<Range>) -> Result<(), Refusal> {
+    pub fn test(&self, names: &Names, path: &[u8], range: Option<Range>) -> Result<(), FailedVerb> {
         let opened;
         let file = match self.files.get(path) {
             Some(file) => file,
@@ -144,7 +144,7 @@ impl NamedLocks {
             }
         };
         match range {
-            Some(range) if is_locked(file.as_fd(), range)? => Err(Refusal(DENIED)),
+            Some(range) if is_locked(file.as_fd(), range)? => Err(FailedVerb(DENIED)),
             _ => Ok(()),
         }
     }
@@ -173,9 +173,9 @@ fn check_regular(found: &rustix::fs::Stat) -> Result<(), Errno> {
     }
 }
 
-fn of_nlm(errno: Errno) -> Refusal {
+fn of_nlm(errno: Errno) -> FailedVerb {
     if errno == Errno::AGAIN || errno == Errno::ACCESS {
-        Refusal(DENIED)
+        FailedVerb(DENIED)
     } else {
         errno.into()
     }

@@ -5,7 +5,7 @@
 //! create, change, rename or delete it is refused (`Cause::Denied`), and so is
 //! one aimed at the marker.
 
-use super::answer::Refusal;
+use super::answer::FailedVerb;
 use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::Cause;
 
@@ -23,7 +23,7 @@ pub(super) fn is_ours(path: &[u8]) -> bool {
 }
 
 /// Refuses what a load may not change.
-pub(super) fn must_be_ours(path: &[u8]) -> Result<(), Refusal> {
+pub(super) fn must_be_ours(path: &[u8]) -> Result<(), FailedVerb> {
     if is_ours(path) {
         Ok(())
     } else {

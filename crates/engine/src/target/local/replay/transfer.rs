@@ -8,7 +8,7 @@
 //! neighbours: it is made without O_DIRECT, which is switched off on that
 //! descriptor for its duration, and counted in [`Transfers::buffered_writes`].
 
-use super::answer::Refusal;
+use super::answer::FailedVerb;
 use crate::replay::Cancellation;
 use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
@@ -92,7 +92,7 @@ impl Transfers {
     }
 
     /// Whether this is what a transfer says that was broken off.
-    pub fn has_broken_off(&self, refusal: Refusal) -> bool {
+    pub fn has_broken_off(&self, refusal: FailedVerb) -> bool {
         refusal == BROKEN_OFF.into() && self.sign.is_cancelled()
     }
 

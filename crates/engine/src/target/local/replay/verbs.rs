@@ -1,7 +1,7 @@
 //! The verbs of CIFS-style loads, and the system calls that they become.
 
 use super::LocalLayer;
-use super::answer::{Answer, Done, Refusal};
+use super::answer::{Answer, Done, FailedVerb};
 use super::handles::Handle;
 use super::locks::{self, Range};
 use super::names::{LOOK, Resolved, split};
@@ -339,7 +339,7 @@ impl LocalLayer {
         }
         let place = self.names.place(name)?;
         deletion::remove_tree(place.directory(), place.name(), self.device)
-            .map_err(|error| Refusal::from(error.errno()))?;
+            .map_err(|error| FailedVerb::from(error.errno()))?;
         Ok(Done::OK)
     }
 
