@@ -6,8 +6,8 @@
 
 use super::changing::{Names, RENAMED};
 use super::fresh::{Fresh, Needed, Unchecked, beyond_first};
-use super::furnish::{self, directory_of};
 use super::place::{FILE, FILE_MODE, Place};
+use super::populate::{self, directory_of};
 use crate::target::local::tree::listing::Listing;
 use filestone_model::file_set::{
     Changing, Chooser, FILES_PER_DIRECTORY, Layout, file_name, link_name,
@@ -119,7 +119,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// A client's, in a place that is furnished. `is_direct` where the file system may be asked
+    /// A client's, in a place that is populated. `is_direct` where the file system may be asked
     /// to read and write past its cache.
     pub fn new(
         place: Place,
@@ -611,8 +611,8 @@ impl Caller {
     fn make(&mut self, changing: Changing) -> Result<(), Errno> {
         let number = self.names_mut(changing).make();
         match changing {
-            Changing::Links => furnish::link(&self.place, self.current, number)?,
-            _ => furnish::make(&self.place, changing, number)?,
+            Changing::Links => populate::link(&self.place, self.current, number)?,
+            _ => populate::make(&self.place, changing, number)?,
         }
         self.names_mut(changing).add(number);
         Ok(())

@@ -2,7 +2,7 @@
 //! 1989; docs/reference/mix-local.md).
 //!
 //! One thread per client makes the system calls (`caller`) in a part of the file set of its
-//! own (`place`, `furnish`, `fresh`, `claim`), when they are due (`pacer`). The kernel's
+//! own (`place`, `populate`, `fresh`, `claim`), when they are due (`pacer`). The kernel's
 //! counters (`kernel`) say what became of them on the wire: before the run of each kind alone
 //! (`learn`), and in it every two seconds of all. The arithmetic of that is the model's
 //! ([`feedback`](filestone_model::mix::feedback)).
@@ -16,12 +16,12 @@ mod clients;
 mod directories;
 mod error;
 mod fresh;
-mod furnish;
 mod kernel;
 mod learn;
 mod mounted;
 mod pacer;
 mod place;
+mod populate;
 mod preparing;
 mod record;
 mod removal;

@@ -2,9 +2,9 @@
 
 use super::caller::Caller;
 use super::fresh::{Needed, OBJECTS_MAX};
-use super::furnish::furnish;
 use super::learn::LEARN_SECONDS;
 use super::place::{Place, refused};
+use super::populate::populate;
 use super::run::Task;
 use crate::control::go_on;
 use crate::error::RunError;
@@ -54,9 +54,9 @@ impl<T: Time> Task<'_, T> {
             &self.layout,
             &self.kinds,
         )?;
-        let furnished = furnish(&place, &self.layout, &self.kinds, self.stop)?;
-        record.found += place.found + furnished.found;
-        record.made += place.made + furnished.made;
+        let populated = populate(&place, &self.layout, &self.kinds, self.stop)?;
+        record.found += place.found + populated.found;
+        record.made += place.made + populated.made;
         let path = place.path.clone();
         let is_direct = self.directories.is_direct();
         let mut caller = Caller::new(

@@ -6,10 +6,10 @@ use super::client::{Client, ClientEnd, Shared};
 use super::clients::{ClientGroup, Clients, Mailbox};
 use super::directories::{Claim, Directories};
 use super::error::MountError;
-use super::furnish::{Furnished, settle};
 use super::kernel::Kernel;
 use super::learn;
 use super::pacer::Pacer;
+use super::populate::{Populated, settle};
 use super::record::{Measured, NotLeft, Timing, record};
 use super::removal;
 use super::watch::Coordinator;
@@ -209,9 +209,9 @@ impl<T: Time> Task<'_, T> {
     fn measure(&self, ready: Ready, observer: &mut dyn Observer) -> Result<Measured, RunError> {
         let groups = &ready.groups;
         let mut measured = self.run(groups, ready.callers, observer)?;
-        let mut furnished = Furnished::default();
+        let mut populated = Populated::default();
         for caller in measured.callers.drain(..) {
-            let settled = settle(caller.place(), &self.layout, &self.kinds, &mut furnished);
+            let settled = settle(caller.place(), &self.layout, &self.kinds, &mut populated);
             if let Err(error) = settled {
                 measured.left_behind.get_or_insert(error.to_string());
             }

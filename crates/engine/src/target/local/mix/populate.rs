@@ -24,12 +24,12 @@ use std::sync::atomic::AtomicBool;
 const PIECE_BYTES: usize = 1 << 20;
 /// How much was there, and how much had to be made or mended.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Furnished {
+pub(super) struct Populated {
     pub found: u64,
     pub made: u64,
 }
 
-impl Furnished {
+impl Populated {
     fn count(&mut self, was_there: bool) {
         *(if was_there {
             &mut self.found
@@ -40,13 +40,13 @@ impl Furnished {
 }
 
 /// Makes what is missing in `place` and mends what is wrong.
-pub(super) fn furnish(
+pub(super) fn populate(
     place: &Place,
     layout: &Layout,
     kinds: &[OpKind],
     stop: &AtomicBool,
-) -> Result<Furnished, RunError> {
-    let mut furnished = Furnished::default();
+) -> Result<Populated, RunError> {
+    let mut populated = Populated::default();
     for (file, len) in (0..).zip(layout.lengths(place.client)) {
         go_on(stop)?;
         let name = file_name(file);
@@ -54,7 +54,7 @@ pub(super) fn furnish(
         let was_there = directory
             .and_then(|directory| data_file(directory, &name, len))
             .map_err(|errno| refused(&place.path.join(&name), errno, "making or mending it"))?;
-        furnished.count(was_there);
+        populated.count(was_there);
     }
     for link in 0..layout.symbolic_links(kinds) {
         let name = link_name(link);
@@ -62,10 +62,10 @@ pub(super) fn furnish(
             .changing(Changing::SymbolicLinks)
             .and_then(|sym| symbolic_link(sym, &name, &layout.link_target(link)))
             .map_err(|errno| refused(&place.path.join(&name), errno, "making or mending it"))?;
-        furnished.count(was_there);
+        populated.count(was_there);
     }
-    settle(place, layout, kinds, &mut furnished)?;
-    Ok(furnished)
+    settle(place, layout, kinds, &mut populated)?;
+    Ok(populated)
 }
 
 /// The directory that a data file is in.
@@ -79,11 +79,11 @@ pub(super) fn settle(
     place: &Place,
     layout: &Layout,
     kinds: &[OpKind],
-    furnished: &mut Furnished,
+    populated: &mut Populated,
 ) -> Result<(), RunError> {
     let needed = Changing::ALL.into_iter();
     for changing in needed.filter(|changing| changing.is_needed_by(kinds)) {
-        settle_one(place, layout, changing, kinds, furnished)?;
+        settle_one(place, layout, changing, kinds, populated)?;
     }
     Ok(())
 }
@@ -93,7 +93,7 @@ fn settle_one(
     layout: &Layout,
     changing: Changing,
     kinds: &[OpKind],
-    furnished: &mut Furnished,
+    populated: &mut Populated,
 ) -> Result<(), RunError> {
     let path = place.path.join(changing.directory());
     let failed = |errno| refused(&path, errno, "putting its names right");
@@ -125,7 +125,7 @@ fn settle_one(
         if !was_there {
             make(place, changing, number).map_err(failed)?;
         }
-        furnished.count(was_there);
+        populated.count(was_there);
     }
     Ok(())
 }
