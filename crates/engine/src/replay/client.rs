@@ -1,15 +1,15 @@
 //! One client of a replay: line after line, each when it is due.
 //!
 //! ```text
-//!   script ──line──▶ schedule ──due──▶ wait ──▶ layer ──▶ sample ──▶ board
+//!   script ──line──▶ schedule ──due──▶ wait ──▶ layer ──▶ sample ──▶ mailbox
 //! ```
 //!
 //! A client is sequential, as dbench's are: its one slot is itself. So `ready` is
 //! when it is free and the line is due, slot wait is how late the line is against
 //! its schedule (the lag), and dispatch delay is what we take between two lines.
 
-use super::board::{Board, End, Ended};
 use super::layer::{Layer, LayerLost, Repeats, Reply};
+use super::mailbox::{End, Ended, ReplayMailbox};
 use super::mismatches::Mismatches;
 use super::pacing::Schedule;
 use crate::processors::ThreadMark;
@@ -86,7 +86,7 @@ struct ClientState<'run, T> {
     number: u32,
     schedule: Schedule,
     time: T,
-    board: &'run Board,
+    mailbox: &'run ReplayMailbox,
     shared: &'run Shared<'run>,
     tally: Tally,
     /// When it came free.
@@ -143,7 +143,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
         layer: L,
         pacing: Pacing,
         time: T,
-        board: &'run Board,
+        mailbox: &'run ReplayMailbox,
         shared: &'run Shared<'run>,
     ) -> Self {
         let now = time.now();
@@ -154,7 +154,7 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
                 number,
                 schedule: Schedule::new(pacing, now),
                 time,
-                board,
+                mailbox,
                 shared,
                 tally: Tally {
                     kinds: [KindTally::default(); OpKind::COUNT],
@@ -228,26 +228,26 @@ impl<'run, L: Layer, T: Time> Client<'run, L, T> {
     pub fn finish(self) -> (ClientEnd, L) {
         let ClientState {
             number,
-            board,
+            mailbox,
             shared,
             tally,
             time,
             ..
         } = self.state;
         let now = time.thread_mark();
-        board.cpu_nanos.store(now.cpu_ns, Ordering::Relaxed);
+        mailbox.cpu_nanos.store(now.cpu_ns, Ordering::Relaxed);
         let thread = tally.opened.unwrap_or(now).until(now, number);
-        board
+        mailbox
             .was_stopped
             .store(tally.was_stopped, Ordering::Relaxed);
-        board.finish(time.now());
+        mailbox.finish(time.now());
         if let Some(point) = shared.points.get(number as usize) {
             point.store(u64::MAX, Ordering::Relaxed);
         }
         let record = ClientRecord {
             client: number,
-            lines: board.lines.load(Ordering::Relaxed),
-            data_bytes: board.data_bytes.load(Ordering::Relaxed),
+            lines: mailbox.lines.load(Ordering::Relaxed),
+            data_bytes: mailbox.data_bytes.load(Ordering::Relaxed),
             data_bytes_in_window: tally.data_bytes_in_window,
             mismatch_count: tally.mismatches.count(),
             lost: tally.lost,
@@ -291,7 +291,7 @@ impl<T: Time> ClientState<'_, T> {
             Some(limit) => line.action.truncated(limit),
             None => line.action,
         };
-        self.board.begin(due.nanos());
+        self.mailbox.begin(due.nanos());
         let is_measured = due >= self.shared.window_start;
         self.tally.begun += u64::from(is_measured);
         if is_measured && self.tally.opened.is_none() {
@@ -322,7 +322,8 @@ impl<T: Time> ClientState<'_, T> {
         ended.retransmissions = repeats.retransmissions;
         self.schedule.moved(reply.data_bytes);
         let response_time = done.nanos_since(due);
-        self.board.end(line.number, reply.data_bytes, response_time);
+        self.mailbox
+            .end(line.number, reply.data_bytes, response_time);
         if is_measured {
             self.tally.kinds[kind.index()].add(done.nanos_since(sent));
             let bytes = &mut self.tally.data_bytes_in_window;
@@ -333,7 +334,7 @@ impl<T: Time> ClientState<'_, T> {
                 .mismatches
                 .add(kind, mismatch, &line, reply.status);
         }
-        if self.board.push(ended) {
+        if self.mailbox.push(ended) {
             self.flush();
         }
         if is_broken_off {
@@ -360,7 +361,7 @@ impl<T: Time> ClientState<'_, T> {
     /// Ends with an action that was broken off because somebody stops the run: it
     /// counts as not begun.
     fn break_off(&mut self, is_measured: bool) -> Step {
-        self.board.abandon();
+        self.mailbox.abandon();
         self.tally.begun -= u64::from(is_measured);
         self.tally.was_stopped = true;
         Step::Ended
@@ -369,8 +370,8 @@ impl<T: Time> ClientState<'_, T> {
     /// Enters the samples of this client that wait.
     fn flush(&mut self) {
         let nanos = self.time.processor_nanos();
-        self.board.cpu_nanos.store(nanos, Ordering::Relaxed);
-        enter(self.board, self.shared, Moment::NEVER);
+        self.mailbox.cpu_nanos.store(nanos, Ordering::Relaxed);
+        enter(self.mailbox, self.shared, Moment::NEVER);
     }
 
     /// A pause restarts the clock of stamps and rates.
@@ -455,10 +456,10 @@ impl KindTally {
     }
 }
 
-/// Enters the samples on a board that ended before `until`.
-pub fn enter(board: &Board, shared: &Shared<'_>, until: Moment) {
+/// Enters the samples on a mailbox that ended before `until`.
+pub fn enter(mailbox: &ReplayMailbox, shared: &Shared<'_>, until: Moment) {
     let mut recorder = shared.recorder();
-    board.drain(until, |ended| {
+    mailbox.drain(until, |ended| {
         if recorder.is_measured(ended.due) {
             recorder.schedule(ended.kind, Role::Measured, 1);
         }

@@ -1,8 +1,8 @@
 //! Replaying a load: one thread per client, one layer under each.
 
-mod board;
 mod client;
 pub mod layer;
+mod mailbox;
 mod mismatches;
 mod pacing;
 mod record;

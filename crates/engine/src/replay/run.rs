@@ -1,9 +1,9 @@
 //! A replay's threads: every client gets its layer and its turn, and cleans up
 //! after itself. The coordinator (`watch`) is the calling thread.
 
-use super::board::Board;
 use super::client::{Client, Shared, Step};
 use super::layer::Layer;
+use super::mailbox::ReplayMailbox;
 use super::record::{Measured, ThreadEnd};
 use super::site::{Site, Trees};
 use super::watch::{Coordinator, Signs, buffer, clean_up_limits};
@@ -92,10 +92,10 @@ fn measure<S: Site>(
         .for_each(|layer| layer.cancel_with(&signs.work));
     let clock = Clock::start();
     let shared = shared(plan, replay, stop);
-    let boards: Vec<Board> = (0..plan.clients).map(|_| Board::new()).collect();
+    let mailboxes: Vec<ReplayMailbox> = (0..plan.clients).map(|_| ReplayMailbox::new()).collect();
     let per_thread = replay.clients_per_thread.max(1) as usize;
     let threads = (plan.clients as usize).div_ceil(per_thread);
-    let mut coordinator = Coordinator::new(plan, per_thread, &boards, &shared);
+    let mut coordinator = Coordinator::new(plan, per_thread, &mailboxes, &shared);
     observer.preparing("running");
     let (done, all_done) = sync_channel::<ThreadEnd>(threads);
     let mut layers = layers.into_iter();
@@ -110,7 +110,7 @@ fn measure<S: Site>(
                 .collect();
             let (start, started) = sync_channel::<Clock>(1);
             starts.push(start);
-            let (done, shared, boards) = (done.clone(), &shared, &boards);
+            let (done, shared, mailboxes) = (done.clone(), &shared, &mailboxes);
             let body = move || {
                 // Ends early only if another thread could not be started.
                 let Ok(clock) = started.recv() else { return };
@@ -120,13 +120,13 @@ fn measure<S: Site>(
                     .map(|(number, layer)| {
                         let load = &loads[number as usize % loads.len()];
                         let script = Script::new(Arc::clone(load), number, plan.clients, plan.seed);
-                        let board = &boards[number as usize];
+                        let mailbox = &mailboxes[number as usize];
                         let (pacing, time) = (replay.pacing, time.clone());
-                        Client::new(number, script, layer, pacing, time, board, shared)
+                        Client::new(number, script, layer, pacing, time, mailbox, shared)
                     })
                     .collect();
                 let clean_up = (!replay.skip_cleanup).then_some(site);
-                let _ = done.send(run_thread(members, boards, clean_up));
+                let _ = done.send(run_thread(members, mailboxes, clean_up));
             };
             start_client(scope, plan, thread, first, body)?;
         }
@@ -180,7 +180,7 @@ fn shared<'run>(plan: &Plan, replay: &ReplayPlan, stop: &'run AtomicBool) -> Sha
 /// Runs the clients of one thread, line by line in turn, and cleans up after them.
 fn run_thread<S: Site, T: Time>(
     members: Vec<Client<'_, S::Layer, T>>,
-    boards: &[Board],
+    mailboxes: &[ReplayMailbox],
     clean_up: Option<&S>,
 ) -> ThreadEnd {
     let mut running = members;
@@ -217,7 +217,7 @@ fn run_thread<S: Site, T: Time>(
             };
             left_behind.get_or_insert((number, what));
         }
-        boards[number as usize]
+        mailboxes[number as usize]
             .is_clean
             .store(true, Ordering::Release);
     }

@@ -1,8 +1,8 @@
 //! The coordinator of a replay: it watches the clients, tells once a second how far
 //! they are, takes what they have measured once per interval, and closes the books.
 
-use super::board::Board;
 use super::client::{Shared, enter};
+use super::mailbox::ReplayMailbox;
 use super::record::{Measured, RunTimes, ThreadEnd};
 use super::{Progress, ProgressPhase};
 use crate::clock::Clock;
@@ -82,7 +82,7 @@ impl Watch<'_> {
 pub(super) struct Coordinator<'run> {
     plan: &'run Plan,
     clients_per_thread: usize,
-    boards: &'run [Board],
+    mailboxes: &'run [ReplayMailbox],
     shared: &'run Shared<'run>,
     assembly: Assembly,
     /// The buffer that comes next.
@@ -107,13 +107,13 @@ impl<'run> Coordinator<'run> {
     pub(super) fn new(
         plan: &'run Plan,
         clients_per_thread: usize,
-        boards: &'run [Board],
+        mailboxes: &'run [ReplayMailbox],
         shared: &'run Shared<'run>,
     ) -> Self {
         Self {
             plan,
             clients_per_thread,
-            boards,
+            mailboxes,
             shared,
             assembly: Assembly::new(plan),
             spare: None,
@@ -214,7 +214,7 @@ impl<'run> Coordinator<'run> {
             self.meter = Some(Meter::start());
         }
         if self.all_done_at.is_none() {
-            self.all_done_at = all_done_at(self.boards);
+            self.all_done_at = all_done_at(self.mailboxes);
             if self.all_done_at.is_some() {
                 self.processors = self.meter.as_ref().map(Meter::used);
             }
@@ -224,26 +224,26 @@ impl<'run> Coordinator<'run> {
     /// Whether clients ended because the run was stopped, once all have ended.
     fn was_stopped(&self) -> Option<bool> {
         self.all_done_at?;
-        let mut boards = self.boards.iter();
-        Some(boards.any(|board| board.was_stopped.load(Ordering::Relaxed)))
+        let mut mailboxes = self.mailboxes.iter();
+        Some(mailboxes.any(|mailbox| mailbox.was_stopped.load(Ordering::Relaxed)))
     }
 
     fn bytes_moved(&self) -> u64 {
         let moved = self
-            .boards
+            .mailboxes
             .iter()
-            .map(|board| board.data_bytes.load(Ordering::Relaxed));
+            .map(|mailbox| mailbox.data_bytes.load(Ordering::Relaxed));
         moved.fold(0, u64::saturating_add)
     }
 
     fn cpu_used(&self) -> u64 {
-        cpu_used(self.boards, self.clients_per_thread)
+        cpu_used(self.mailboxes, self.clients_per_thread)
     }
 
     /// Takes what ended before `boundary`.
     fn take_interval(&mut self, boundary: Moment, observer: &mut dyn Observer) {
-        for board in self.boards {
-            enter(board, self.shared, boundary);
+        for mailbox in self.mailboxes {
+            enter(mailbox, self.shared, boundary);
         }
         let next = match self.spare.take() {
             Some(buffer) => buffer,
@@ -288,19 +288,22 @@ impl<'run> Coordinator<'run> {
             ProgressPhase::CleanUp => 0,
         };
         let lines: u64 = self
-            .boards
+            .mailboxes
             .iter()
-            .map(|board| board.lines.load(Ordering::Relaxed))
+            .map(|mailbox| mailbox.lines.load(Ordering::Relaxed))
             .sum();
-        let is_active = |board: &&Board| match phase {
-            ProgressPhase::CleanUp => !board.is_clean.load(Ordering::Acquire),
+        let is_active = |mailbox: &&ReplayMailbox| match phase {
+            ProgressPhase::CleanUp => !mailbox.is_clean.load(Ordering::Acquire),
             // Each ends a moment after the window does, and that is no news.
             ProgressPhase::WarmUp | ProgressPhase::Execute => true,
         };
-        let worst = self.boards.iter().map(|board| board.worst(now.nanos()));
+        let worst = self
+            .mailboxes
+            .iter()
+            .map(|mailbox| mailbox.worst(now.nanos()));
         Progress {
             phase,
-            clients: self.boards.iter().filter(is_active).count() as u32,
+            clients: self.mailboxes.iter().filter(is_active).count() as u32,
             line: lines / u64::from(self.plan.clients.max(1)),
             bytes_per_s: moved as f64 / seconds.max(1e-9),
             seconds,
@@ -323,8 +326,8 @@ impl<'run> Coordinator<'run> {
             .window_end
             .min(done_at)
             .max(self.shared.window_start);
-        for board in self.boards {
-            enter(board, self.shared, Moment::NEVER);
+        for mailbox in self.mailboxes {
+            enter(mailbox, self.shared, Moment::NEVER);
         }
         // A run that was stopped in its warm-up has measured nothing.
         let cpu = if self.is_measuring {
@@ -349,17 +352,17 @@ impl<'run> Coordinator<'run> {
 
 /// When the last client had carried out its last line; `None` while one is at it.
 /// Asked late, the answer is the same.
-fn all_done_at(boards: &[Board]) -> Option<Moment> {
-    let ends = boards.iter().map(Board::done_at);
+fn all_done_at(mailboxes: &[ReplayMailbox]) -> Option<Moment> {
+    let ends = mailboxes.iter().map(ReplayMailbox::done_at);
     ends.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
 /// Processor time of all threads. The clients of one thread tell the same clock's
 /// time: the latest of them is the thread's.
-fn cpu_used(boards: &[Board], clients_per_thread: usize) -> u64 {
-    let told = |board: &Board| board.cpu_nanos.load(Ordering::Relaxed);
-    let of_thread = |clients: &[Board]| clients.iter().map(told).max().unwrap_or(0);
-    boards
+fn cpu_used(mailboxes: &[ReplayMailbox], clients_per_thread: usize) -> u64 {
+    let told = |mailbox: &ReplayMailbox| mailbox.cpu_nanos.load(Ordering::Relaxed);
+    let of_thread = |clients: &[ReplayMailbox]| clients.iter().map(told).max().unwrap_or(0);
+    mailboxes
         .chunks(clients_per_thread.max(1))
         .map(of_thread)
         .sum()
@@ -371,21 +374,25 @@ mod tests {
 
     #[test]
     fn a_run_ends_with_the_last_line_of_its_last_client_and_not_with_its_clean_up() {
-        let boards = [Board::new(), Board::new()];
-        boards[0].finish(Moment::from_nanos(7));
-        assert_eq!(all_done_at(&boards), None);
-        boards[1].finish(Moment::from_nanos(5));
-        assert_eq!(all_done_at(&boards), Some(Moment::from_nanos(7)));
+        let mailboxes = [ReplayMailbox::new(), ReplayMailbox::new()];
+        mailboxes[0].finish(Moment::from_nanos(7));
+        assert_eq!(all_done_at(&mailboxes), None);
+        mailboxes[1].finish(Moment::from_nanos(5));
+        assert_eq!(all_done_at(&mailboxes), Some(Moment::from_nanos(7)));
     }
 
     #[test]
     fn a_thread_is_counted_once_however_many_clients_it_has() {
-        let boards = [Board::new(), Board::new(), Board::new()];
-        for (board, nanos) in boards.iter().zip([10, 12, 5]) {
-            board.cpu_nanos.store(nanos, Ordering::Relaxed);
+        let mailboxes = [
+            ReplayMailbox::new(),
+            ReplayMailbox::new(),
+            ReplayMailbox::new(),
+        ];
+        for (mailbox, nanos) in mailboxes.iter().zip([10, 12, 5]) {
+            mailbox.cpu_nanos.store(nanos, Ordering::Relaxed);
         }
-        assert_eq!(cpu_used(&boards, 1), 27);
-        assert_eq!(cpu_used(&boards, 2), 17);
-        assert_eq!(cpu_used(&boards, 8), 12);
+        assert_eq!(cpu_used(&mailboxes, 1), 27);
+        assert_eq!(cpu_used(&mailboxes, 2), 17);
+        assert_eq!(cpu_used(&mailboxes, 8), 12);
     }
 }

@@ -99,12 +99,20 @@ impl Setting {
             missing: b"public/missing",
             breaks_at: self.breaks_at,
         };
-        let board = Board::new();
+        let mailbox = ReplayMailbox::new();
         let script = Script::new(load, 0, 1, 1);
-        let mut client = Client::new(0, script, layer, self.pacing, time.clone(), &board, &shared);
+        let mut client = Client::new(
+            0,
+            script,
+            layer,
+            self.pacing,
+            time.clone(),
+            &mailbox,
+            &shared,
+        );
         while client.step() == Step::Going {}
         let (end, _) = client.finish();
-        enter(&board, &shared, Moment::NEVER);
+        enter(&mailbox, &shared, Moment::NEVER);
         let recorder = shared.recorder.into_inner().expect("nobody panicked");
         (end, *recorder.finish(time.now()), time.0.get())
     }
@@ -326,12 +334,12 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
         trunc_io_bytes: None,
     };
     let time = VirtualTime::default();
-    let boards = [Board::new(), Board::new()];
+    let mailboxes = [ReplayMailbox::new(), ReplayMailbox::new()];
     let loads = [text("WAITSP 1 5"), text("SLEEP 3000\nSETSP 5")];
     let mut clients: Vec<_> = (0..2)
         .zip(loads)
-        .zip(&boards)
-        .map(|((number, load), board)| {
+        .zip(&mailboxes)
+        .map(|((number, load), mailbox)| {
             let layer = FixedServer {
                 time: time.clone(),
                 service: MS,
@@ -340,7 +348,7 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
             };
             let script = Script::new(load, number, 2, 1);
             let (pacing, time) = (Pacing::Closed, time.clone());
-            Client::new(number, script, layer, pacing, time, board, &shared)
+            Client::new(number, script, layer, pacing, time, mailbox, &shared)
         })
         .collect();
     let mut going = [true; 2];
@@ -350,10 +358,10 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
         }
     }
     assert_eq!(going, [false; 2]);
-    for (client, board) in clients.into_iter().zip(&boards) {
+    for (client, mailbox) in clients.into_iter().zip(&mailboxes) {
         let (end, _) = client.finish();
         assert_eq!((end.record.lines, end.record.lost), (1, None));
-        assert_eq!(board.done_at().map(Moment::nanos), Some(time.0.get()));
+        assert_eq!(mailbox.done_at().map(Moment::nanos), Some(time.0.get()));
     }
 }
 
@@ -392,7 +400,7 @@ fn an_action_that_was_broken_off_by_a_stop_counts_as_not_begun_and_loses_nobody(
         on_mismatch: OnMismatch::Count,
         trunc_io_bytes: None,
     };
-    let board = Board::new();
+    let mailbox = ReplayMailbox::new();
     let script = Script::new(Arc::new(load), 0, 1, 1);
     let mut client = Client::new(
         0,
@@ -400,14 +408,14 @@ fn an_action_that_was_broken_off_by_a_stop_counts_as_not_begun_and_loses_nobody(
         Interrupted(&stop, 0),
         Pacing::Closed,
         VirtualTime::default(),
-        &board,
+        &mailbox,
         &shared,
     );
     while client.step() == Step::Going {}
     let (end, _) = client.finish();
     assert_eq!((end.record.lines, end.record.lost), (1, None));
     assert_eq!((end.begun, end.was_stopped), (1, true));
-    assert_eq!(board.worst(7), 0, "nothing is going on");
+    assert_eq!(mailbox.worst(7), 0, "nothing is going on");
 }
 
 #[test]

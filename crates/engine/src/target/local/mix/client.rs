@@ -89,7 +89,7 @@ pub(super) struct Client<'run, C, T> {
     pub caller: C,
     pub pacer: Pacer,
     pub group: &'run ClientGroup,
-    pub mailbox: &'run Mailbox,
+    pub mailbox: &'run MixMailbox,
     pub shared: &'run Shared<'run>,
     pub time: T,
     pub free_at: Moment,

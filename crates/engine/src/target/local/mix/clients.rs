@@ -72,7 +72,7 @@ impl ClientGroup {
 
 /// What a client shows to the coordinator.
 #[derive(Default)]
-pub(super) struct Mailbox {
+pub(super) struct MixMailbox {
     samples: Mutex<Vec<Sample>>,
     /// When its next operation is due, in nanoseconds.
     pub due: AtomicU64,
@@ -80,7 +80,7 @@ pub(super) struct Mailbox {
     pub done_at: AtomicU64,
 }
 
-impl Mailbox {
+impl MixMailbox {
     /// Takes what ended before `until`, in the order in which it did.
     pub fn drain(&self, until: Moment, mut enter: impl FnMut(&Sample)) {
         let mut samples = self.samples();
@@ -100,7 +100,7 @@ impl Mailbox {
 #[derive(Clone, Copy)]
 pub(super) struct Clients<'run> {
     pub groups: &'run [ClientGroup],
-    pub mailboxes: &'run [Mailbox],
+    pub mailboxes: &'run [MixMailbox],
     pub group_of: &'run [usize],
 }
 

@@ -3,7 +3,7 @@
 
 use super::caller::Caller;
 use super::client::{Client, ClientEnd, Shared};
-use super::clients::{ClientGroup, Clients, Mailbox};
+use super::clients::{ClientGroup, Clients, MixMailbox};
 use super::directories::{Claim, Directories};
 use super::error::MountError;
 use super::kernel::Kernel;
@@ -229,7 +229,7 @@ impl<T: Time> Task<'_, T> {
         observer: &mut dyn Observer,
     ) -> Result<Measured, RunError> {
         let plan = self.plan;
-        let mailboxes: Vec<Mailbox> = callers.iter().map(|_| Mailbox::default()).collect();
+        let mailboxes: Vec<MixMailbox> = callers.iter().map(|_| MixMailbox::default()).collect();
         let clients = Clients {
             groups,
             mailboxes: &mailboxes,

@@ -3,7 +3,7 @@
 
 use super::caller::{Done, UnmeasuredOperation};
 use super::client::{Client, ClientEnd, Shared, Step, SystemCalls};
-use super::clients::{ClientGroup, Clients, Mailbox};
+use super::clients::{ClientGroup, Clients, MixMailbox};
 use super::kernel::Kernel;
 use super::mounted::Mounted;
 use super::pacer::Pacer;
@@ -214,7 +214,7 @@ fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Outco
         .as_ref()
         .map(|kernel| kernel.read().expect("counters"));
     let group = ClientGroup::new(arithmetic, kernel.clone(), kernel.zip(before));
-    let mailboxes: Vec<Mailbox> = (0..plan.clients).map(|_| Mailbox::default()).collect();
+    let mailboxes: Vec<MixMailbox> = (0..plan.clients).map(|_| MixMailbox::default()).collect();
     let group_of = vec![0; plan.clients as usize];
     let clients = Clients {
         groups: std::slice::from_ref(&group),

@@ -104,9 +104,9 @@ impl Ended {
     }
 }
 
-/// One client's board.
+/// One client's mailbox.
 #[derive(Debug)]
-pub struct Board {
+pub struct ReplayMailbox {
     queue: Mutex<Vec<Ended>>,
     /// Line of the load file that it is at.
     pub line: AtomicU64,
@@ -128,8 +128,8 @@ pub struct Board {
     pub is_clean: AtomicBool,
 }
 
-impl Board {
-    /// An empty board.
+impl ReplayMailbox {
+    /// An empty mailbox.
     pub fn new() -> Self {
         Self {
             queue: Mutex::new(Vec::with_capacity(QUEUE_LEN)),
@@ -222,7 +222,7 @@ impl Board {
     }
 }
 
-impl Default for Board {
+impl Default for ReplayMailbox {
     fn default() -> Self {
         Self::new()
     }
