@@ -100,9 +100,9 @@ impl RpcConnection {
         &self.endpoint.dial
     }
 
-    /// From now on, this sign ends what waits for the server.
-    pub fn cancel_with(&mut self, sign: &Cancellation) {
-        self.endpoint.retry.sign = sign.clone();
+    /// From now on, this cancellation ends what waits for the server.
+    pub fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.endpoint.retry.cancellation = cancellation.clone();
     }
 
     /// From now on, a lost connection is made again for so long.
@@ -143,7 +143,7 @@ impl RpcConnection {
 
     /// Waits, unless the work is to end.
     pub fn wait(&self, pause: Duration) -> Result<(), CallFailed> {
-        if self.endpoint.retry.sign.pause(pause) {
+        if self.endpoint.retry.cancellation.pause(pause) {
             Ok(())
         } else {
             Err(self.failed(BETWEEN_CALLS, CallError::Stopped))
@@ -214,7 +214,7 @@ impl RpcConnection {
                 return Ok(results);
             };
             let begin = Instant::now();
-            let goes_on = self.endpoint.retry.sign.pause(pause);
+            let goes_on = self.endpoint.retry.cancellation.pause(pause);
             self.repeats.note_busy(begin.elapsed());
             if !goes_on {
                 return Err(CallError::Stopped);
@@ -365,7 +365,7 @@ impl RpcConnection {
                 self.datagram = Some(0..len);
                 Ok(())
             }
-            Err(Errno::AGAIN | Errno::INTR) if self.endpoint.retry.sign.is_cancelled() => {
+            Err(Errno::AGAIN | Errno::INTR) if self.endpoint.retry.cancellation.is_cancelled() => {
                 Err(CallError::Stopped)
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(()),
@@ -423,7 +423,7 @@ impl RpcConnection {
         match sendmsg(socket, rest, &mut no_control, SendFlags::NOSIGNAL) {
             Ok(len) => Ok(len),
             // There has been no room for a while.
-            Err(Errno::AGAIN | Errno::INTR) if self.endpoint.retry.sign.is_cancelled() => {
+            Err(Errno::AGAIN | Errno::INTR) if self.endpoint.retry.cancellation.is_cancelled() => {
                 Err(CallError::Stopped)
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),

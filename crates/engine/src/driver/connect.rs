@@ -42,10 +42,14 @@ impl Dial {
         Ok(socket.into())
     }
 
-    /// The same, given up as well when `sign` is raised, with an error of the kind
+    /// The same, given up as well on `cancellation`, with an error of the kind
     /// `Interrupted`.
-    pub fn connect_until(&self, timeout: Duration, sign: &Cancellation) -> io::Result<OwnedFd> {
-        wait_for(self.begin()?, timeout, sign)
+    pub fn connect_until(
+        &self,
+        timeout: Duration,
+        cancellation: &Cancellation,
+    ) -> io::Result<OwnedFd> {
+        wait_for(self.begin()?, timeout, cancellation)
     }
 
     /// Connects once more in the place of `lost`, from the same port if that can be had: some
@@ -54,13 +58,13 @@ impl Dial {
         &self,
         lost: OwnedFd,
         timeout: Duration,
-        sign: &Cancellation,
+        cancellation: &Cancellation,
     ) -> io::Result<OwnedFd> {
         let port = SockRef::from(&lost).local_addr();
         drop(lost);
         let again = port.and_then(|port| self.begin_from(&port));
-        match again.and_then(|pending| wait_for(pending, timeout, sign)) {
-            Err(error) if is_taken(&error) => self.connect_until(timeout, sign),
+        match again.and_then(|pending| wait_for(pending, timeout, cancellation)) {
+            Err(error) if is_taken(&error) => self.connect_until(timeout, cancellation),
             connected => connected,
         }
     }
@@ -116,14 +120,14 @@ impl Dial {
     }
 }
 
-fn wait_for(begun: Pending, timeout: Duration, sign: &Cancellation) -> io::Result<OwnedFd> {
+fn wait_for(begun: Pending, timeout: Duration, cancellation: &Cancellation) -> io::Result<OwnedFd> {
     let end = Instant::now() + timeout;
     let mut pending = begun;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match pending.wait(left.min(CONNECT_SLICE))? {
             Ok(socket) => return Ok(socket),
-            Err(_) if sign.is_cancelled() => return Err(io::ErrorKind::Interrupted.into()),
+            Err(_) if cancellation.is_cancelled() => return Err(io::ErrorKind::Interrupted.into()),
             Err(_) if left.is_zero() => return Err(io::ErrorKind::TimedOut.into()),
             Err(again) => pending = again,
         }

@@ -29,8 +29,12 @@ pub struct Endpoint {
 impl Endpoint {
     /// Connects. What `retry` says goes for connecting, too.
     pub fn connect(&self) -> Result<OwnedFd, CallError> {
-        self.retry
-            .connect_first(|| self.limited(self.dial.connect_until(self.timeout, &self.retry.sign)))
+        self.retry.connect_first(|| {
+            self.limited(
+                self.dial
+                    .connect_until(self.timeout, &self.retry.cancellation),
+            )
+        })
     }
 
     /// Connects after the loss of `lost`, which closes it, with the pauses of `backoff`.
@@ -40,17 +44,17 @@ impl Endpoint {
         loss: CallError,
         lost: Option<OwnedFd>,
     ) -> Result<OwnedFd, CallError> {
-        let (dial, timeout, sign) = (self.dial, self.timeout, &self.retry.sign);
+        let (dial, timeout, cancellation) = (self.dial, self.timeout, &self.retry.cancellation);
         let mut lost = lost;
         self.retry.connect(backoff, loss, || {
             self.limited(match lost.take() {
-                Some(lost) => dial.connect_again(lost, timeout, sign),
-                None => dial.connect_until(timeout, sign),
+                Some(lost) => dial.connect_again(lost, timeout, cancellation),
+                None => dial.connect_until(timeout, cancellation),
             })
         })
     }
 
-    /// Lets calls of the system return in time to look at the sign.
+    /// Lets calls of the system return in time to look at the cancellation.
     fn limited(&self, connected: io::Result<OwnedFd>) -> Result<OwnedFd, CallError> {
         let socket = connected?;
         // A timeout of zero would be none at all.

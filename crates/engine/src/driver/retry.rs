@@ -97,7 +97,7 @@ pub struct Retry {
     /// How long a lost connection is tried again; zero: it is not.
     pub reconnect: Duration,
     /// Raised, it ends all waiting.
-    pub sign: Cancellation,
+    pub cancellation: Cancellation,
 }
 
 impl Retry {
@@ -114,7 +114,7 @@ impl Retry {
             let Some(pause) = backoff.next_pause() else {
                 return Err(self.given_up(last));
             };
-            if !self.sign.pause(pause) {
+            if !self.cancellation.pause(pause) {
                 return Err(CallError::Stopped);
             }
             match connect() {
@@ -191,7 +191,7 @@ mod tests {
         let impatient = Retry::default();
         let error = impatient.connect_first(|| Err::<(), _>(refused()));
         assert!(matches!(error, Err(CallError::System(_))), "{error:?}");
-        retry.sign.cancel();
+        retry.cancellation.cancel();
         let stopped = retry.connect_first(|| Err::<(), _>(refused()));
         assert!(matches!(stopped, Err(CallError::Stopped)), "{stopped:?}");
         let other = retry.connect_first(|| Err::<(), _>(CallError::TimedOut(HOUR)));

@@ -246,7 +246,7 @@ impl Window {
         pendings: &mut Pendings<W::Call>,
     ) -> Result<(), Failure<W>> {
         let timeout = self.endpoint.timeout;
-        if self.endpoint.retry.sign.is_cancelled() {
+        if self.endpoint.retry.cancellation.is_cancelled() {
             return Err(Failure::Call(any.call, CallError::Stopped));
         }
         if any.due.is_some() {

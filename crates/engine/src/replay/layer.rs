@@ -80,10 +80,10 @@ impl From<CallFailed> for LayerLost {
 
 /// One client's way to what is under test.
 pub trait Layer {
-    /// Hands it the sign at which long actions break off with
+    /// Hands it the cancellation at which long actions break off with
     /// [`LayerLost::stopped`]. Taking trees away goes on: what is left must be
     /// nothing. A layer whose actions are short has no use for it.
-    fn cancel_with(&mut self, _sign: &Cancellation) {}
+    fn cancel_with(&mut self, _cancellation: &Cancellation) {}
 
     /// Carries out one action. `data` are the bytes that writes take their data
     /// from, over and over; never empty.

@@ -6,7 +6,7 @@ use super::layer::Layer;
 use super::mailbox::ReplayMailbox;
 use super::record::{Measured, ThreadEnd};
 use super::site::{Site, Trees};
-use super::watch::{Coordinator, Signs, buffer, clean_up_limits};
+use super::watch::{Cancellations, Coordinator, buffer, clean_up_limits};
 use crate::clock::Clock;
 use crate::control::{Observer, go_on};
 use crate::control::{cancel_clean_up_on, cancel_on};
@@ -42,9 +42,9 @@ pub fn replay_on<S: Site>(
         observer.remark(&remark);
     }
     observer.prepared(&target);
-    let signs = Signs::default();
-    site.cancel_with(&signs.work, &signs.clean_up);
-    let measured = measure(plan, replay, loads, &site, stop, &signs, observer);
+    let cancellations = Cancellations::default();
+    site.cancel_with(&cancellations.work, &cancellations.clean_up);
+    let measured = measure(plan, replay, loads, &site, stop, &cancellations, observer);
     // What could not even begin has nothing that is worth keeping.
     let trees = if replay.skip_cleanup && measured.is_ok() {
         Trees::Keep
@@ -53,7 +53,9 @@ pub fn replay_on<S: Site>(
     };
     let run = Moment::ZERO.after_nanos(duration_nanos(began.elapsed()));
     let limits = clean_up_limits(Duration::from_nanos(plan.timeout_ns), run);
-    let released = cancel_clean_up_on(stop, limits, &signs.clean_up, || site.release(trees));
+    let released = cancel_clean_up_on(stop, limits, &cancellations.clean_up, || {
+        site.release(trees)
+    });
     let mut measured = measured?;
     if trees == Trees::Remove && released.is_ok() {
         // A client's tree can be in use by another one until all have ended.
@@ -83,13 +85,15 @@ fn measure<S: Site>(
     loads: &[Arc<Load>],
     site: &S,
     stop: &AtomicBool,
-    signs: &Signs,
+    cancellations: &Cancellations,
     observer: &mut dyn Observer,
 ) -> Result<Measured, RunError> {
-    let mut layers = cancel_on(stop, &signs.work, || layers(plan, site, stop, observer))?;
+    let mut layers = cancel_on(stop, &cancellations.work, || {
+        layers(plan, site, stop, observer)
+    })?;
     layers
         .iter_mut()
-        .for_each(|layer| layer.cancel_with(&signs.work));
+        .for_each(|layer| layer.cancel_with(&cancellations.work));
     let clock = Clock::start();
     let shared = shared(plan, replay, stop);
     let mailboxes: Vec<ReplayMailbox> = (0..plan.clients).map(|_| ReplayMailbox::new()).collect();
@@ -135,7 +139,7 @@ fn measure<S: Site>(
         let clock = clock.restarted();
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
-        let ends = coordinator.watch(&clock, &all_done, signs, observer);
+        let ends = coordinator.watch(&clock, &all_done, cancellations, observer);
         Ok::<_, RunError>((clock, started_at, ends))
     })?;
     Ok(coordinator.conclude(replay, clock, started_at, ends))

@@ -21,7 +21,7 @@ pub trait Site: Sync {
         None
     }
 
-    /// Hands it the signs at which it stops preparing and cleaning up. A site without a server
+    /// Hands it the cancellations at which it stops preparing and cleaning up. A site without a server
     /// has no use for them.
     fn cancel_with(&mut self, _preparing: &Cancellation, _cleaning_up: &Cancellation) {}
 

@@ -30,7 +30,7 @@ pub(super) fn buffer(plan: &Plan) -> IntervalBuffer {
 
 /// What clients look at while they are busy with one action.
 #[derive(Debug, Default)]
-pub(super) struct Signs {
+pub(super) struct Cancellations {
     /// The load is to end.
     pub(super) work: Cancellation,
     /// So is taking trees away.
@@ -46,9 +46,9 @@ pub(super) fn clean_up_limits(timeout: Duration, run: Moment) -> CleanUpLimits {
     }
 }
 
-/// When the signs are raised.
+/// When the cancellations are raised.
 struct Watch<'run> {
-    signs: &'run Signs,
+    cancellations: &'run Cancellations,
     /// The end of the window, and as long as a call may take: an action of many calls is broken
     /// off then.
     work_end: Moment,
@@ -63,7 +63,7 @@ impl Watch<'_> {
     /// because the run was stopped.
     fn look(&mut self, now: Moment, is_stopped: bool, done: Option<bool>) {
         if is_stopped || now >= self.work_end {
-            self.signs.work.cancel();
+            self.cancellations.work.cancel();
         }
         let Some(was_stopped) = done.or(is_stopped.then_some(true)) else {
             return;
@@ -73,7 +73,7 @@ impl Watch<'_> {
             .clean_up
             .get_or_insert_with(|| CleanUpEnd::new(was_stopped, limits));
         if end.is_due(is_stopped) {
-            self.signs.clean_up.cancel();
+            self.cancellations.clean_up.cancel();
         }
     }
 }
@@ -133,14 +133,14 @@ impl<'run> Coordinator<'run> {
         &mut self,
         clock: &Clock,
         all_done: &Receiver<ThreadEnd>,
-        signs: &Signs,
+        cancellations: &Cancellations,
         observer: &mut dyn Observer,
     ) -> Vec<ThreadEnd> {
         let mut ends = Vec::new();
         self.note_phase(clock.now());
         let mut row = Moment::ZERO.after_nanos(ROW);
         let mut watch = Watch {
-            signs,
+            cancellations,
             work_end: match self.shared.window_end {
                 Moment::NEVER => Moment::NEVER,
                 end => end.after_nanos(self.plan.timeout_ns),

@@ -90,9 +90,9 @@ fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
     let mut bench = bench();
     bench.make_tree();
     bench.open("clients/client0/a", Disposition::Create, 1);
-    let sign = Cancellation::default();
-    bench.layer.cancel_with(&sign);
-    sign.cancel();
+    let cancellation = Cancellation::default();
+    bench.layer.cancel_with(&cancellation);
+    cancellation.cancel();
     assert_eq!(bench.write(1, 0, 1000), Status::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
     for action in [

@@ -82,12 +82,12 @@ pub fn mount(
     mount_until(caller, built_in, &Cancellation::default())
 }
 
-/// The same, which ends when the sign is raised. The session ends with it, too, and makes a lost
+/// The same, which ends on cancellation. The session ends with it, too, and makes a lost
 /// connection again for as long as a call may take.
 pub fn mount_until(
     caller: &Caller<'_>,
     built_in: Option<SocketAddr>,
-    sign: &Cancellation,
+    cancellation: &Cancellation,
 ) -> Result<(Session, Mounted), RunError> {
     let credentials = credentials(caller);
     let timeout = CALL_MAX.min(Duration::from_nanos(caller.timeout_ns));
@@ -104,7 +104,7 @@ pub fn mount_until(
         built_in,
         wants_link: caller.wants_link,
         portmapper: portmap::PORT,
-        sign,
+        cancellation,
     };
     let mut last = None;
     for address in addresses {
@@ -125,7 +125,7 @@ pub fn mount_until(
 pub fn find_lock_manager(
     caller: &Caller<'_>,
     server: SocketAddr,
-    sign: &Cancellation,
+    cancellation: &Cancellation,
 ) -> Result<SocketAddr, Unknown> {
     let finder = Finder {
         target: caller.target,
@@ -135,7 +135,7 @@ pub fn find_lock_manager(
         built_in: None,
         wants_link: false,
         portmapper: portmap::PORT,
-        sign,
+        cancellation,
     };
     let connection = finder.connect(finder.dial(server), finder.timeout);
     let null = NLM.procedure(nlm::Procedure::Null.number(), "nlm null");
@@ -157,7 +157,7 @@ struct Finder<'p> {
     wants_link: bool,
     /// The port of the port mapper.
     portmapper: u16,
-    sign: &'p Cancellation,
+    cancellation: &'p Cancellation,
 }
 
 /// The MOUNT service of a server, and how it was found.
@@ -180,7 +180,7 @@ impl Finder<'_> {
     fn retry(&self) -> Retry {
         Retry {
             reconnect: Duration::ZERO,
-            sign: self.sign.clone(),
+            cancellation: self.cancellation.clone(),
         }
     }
 
@@ -281,7 +281,7 @@ impl Finder<'_> {
             return self.try_mount_service(SocketAddr::new(server.ip(), port));
         }
         let same = self.try_mount_service(server);
-        if same.is_ok() || self.built_in.is_some() || self.sign.is_cancelled() {
+        if same.is_ok() || self.built_in.is_some() || self.cancellation.is_cancelled() {
             return same;
         }
         match self.ask_portmapper(server, MOUNT) {
@@ -475,7 +475,7 @@ mod tests {
             built_in: None,
             wants_link: false,
             portmapper,
-            sign: &Cancellation::default(),
+            cancellation: &Cancellation::default(),
         };
         let endpoint = finder.endpoint(finder.dial(server), finder.timeout);
         let mut session = Session::connect(endpoint).expect("it listens");

@@ -57,9 +57,9 @@ impl Session {
         self.0.0.reconnect_for(reconnect);
     }
 
-    /// From now on, this sign ends what waits for the server.
-    pub fn cancel_with(&mut self, sign: &Cancellation) {
-        self.0.0.cancel_with(sign);
+    /// From now on, this cancellation ends what waits for the server.
+    pub fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.0.0.cancel_with(cancellation);
     }
 
     /// Whether the server is on this host.

@@ -104,9 +104,9 @@ fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step(
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    let sign = Cancellation::default();
-    client.layer.cancel_with(&sign);
-    sign.cancel();
+    let cancellation = Cancellation::default();
+    client.layer.cancel_with(&cancellation);
+    cancellation.cancel();
     assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
     let write = Action::WriteX {

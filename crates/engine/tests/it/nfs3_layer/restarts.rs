@@ -159,9 +159,9 @@ fn patience_ends_with_the_time_that_a_call_may_take_or_with_the_run() {
     let server = serve(|options| options.faults = vec![fault.parse().expect("a fault")]);
     let site = claim_within(&target(&server), Duration::from_secs(3600)).expect("it is free");
     let mut client = client(&site, 0);
-    let sign = Cancellation::default();
-    sign.cancel();
-    client.layer.cancel_with(&sign);
+    let cancellation = Cancellation::default();
+    cancellation.cancel();
+    client.layer.cancel_with(&cancellation);
     let action = Action::PathConfiguration { path: b"clients" };
     let lost = client.layer.carry_out(&action, DATA).expect_err("it waits");
     assert!(lost.is_stop(), "{lost}");
@@ -174,9 +174,9 @@ fn silence_ends_with_the_run_too_and_leaves_no_torn_connection() {
     let server = serve(|options| options.faults = vec![fault.parse().expect("a fault")]);
     let site = claim_within(&target(&server), Duration::from_secs(3600)).expect("it is free");
     let mut client = client(&site, 0);
-    let sign = Cancellation::default();
-    client.layer.cancel_with(&sign);
-    sign.cancel();
+    let cancellation = Cancellation::default();
+    client.layer.cancel_with(&cancellation);
+    cancellation.cancel();
     let action = Action::PathConfiguration { path: b"clients" };
     let lost = client.layer.carry_out(&action, DATA).expect_err("it waits");
     assert!(lost.is_stop(), "{lost}");

@@ -112,8 +112,8 @@ impl LocalLayer {
 }
 
 impl Layer for LocalLayer {
-    fn cancel_with(&mut self, sign: &Cancellation) {
-        self.transfers.cancel_with(sign);
+    fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.transfers.cancel_with(cancellation);
     }
 
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {

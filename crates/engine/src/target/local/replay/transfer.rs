@@ -58,7 +58,7 @@ pub(super) struct Transfers {
     /// Moved by pieces before one that failed.
     partial: u64,
     /// Raised, it breaks off what takes several pieces.
-    sign: Cancellation,
+    cancellation: Cancellation,
 }
 
 /// Not an end that a file can have.
@@ -82,18 +82,18 @@ impl Transfers {
             direct,
             buffered_writes: 0,
             partial: 0,
-            sign: Cancellation::default(),
+            cancellation: Cancellation::default(),
         }
     }
 
-    /// From now on transfers break off at that sign, with ECANCELED.
-    pub fn cancel_with(&mut self, sign: &Cancellation) {
-        self.sign = sign.clone();
+    /// From now on transfers break off at that cancellation, with ECANCELED.
+    pub fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.cancellation = cancellation.clone();
     }
 
     /// Whether this is what a transfer says that was broken off.
     pub fn has_broken_off(&self, refusal: FailedVerb) -> bool {
-        refusal == BROKEN_OFF.into() && self.sign.is_cancelled()
+        refusal == BROKEN_OFF.into() && self.cancellation.is_cancelled()
     }
 
     /// Writes that O_DIRECT was switched off for.
@@ -136,7 +136,7 @@ impl Transfers {
             if got < wanted || done >= len {
                 return Ok(done);
             }
-            if self.sign.is_cancelled() {
+            if self.cancellation.is_cancelled() {
                 return Err(BROKEN_OFF);
             }
         }
@@ -206,7 +206,7 @@ impl Transfers {
             if done >= len {
                 return Ok(());
             }
-            if self.sign.is_cancelled() {
+            if self.cancellation.is_cancelled() {
                 return Err(BROKEN_OFF);
             }
         }

@@ -62,15 +62,15 @@ pub struct Nfs3Layer {
     /// File data that the action which is going on has moved.
     pub(super) moved: u64,
     /// Raised, it breaks off what takes several calls to transfer.
-    pub(super) sign: Cancellation,
+    pub(super) cancellation: Cancellation,
 }
 
 impl Layer for Nfs3Layer {
-    fn cancel_with(&mut self, sign: &Cancellation) {
-        self.sign = sign.clone();
-        self.nfs.0.cancel_with(sign);
+    fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.cancellation = cancellation.clone();
+        self.nfs.0.cancel_with(cancellation);
         if let Some(locks) = &mut self.locks {
-            locks.cancel_with(sign);
+            locks.cancel_with(cancellation);
         }
     }
 
@@ -157,7 +157,7 @@ impl Nfs3Layer {
             open: OpenFiles::default(),
             filled: Vec::new(),
             moved: 0,
-            sign: Cancellation::default(),
+            cancellation: Cancellation::default(),
         }
     }
 

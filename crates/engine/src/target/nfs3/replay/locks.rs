@@ -67,9 +67,9 @@ impl Locks {
         self.connection.take_traffic()
     }
 
-    /// From now on, this sign ends what waits for the lock manager.
-    pub fn cancel_with(&mut self, sign: &Cancellation) {
-        self.connection.cancel_with(sign);
+    /// From now on, this cancellation ends what waits for the lock manager.
+    pub fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.connection.cancel_with(cancellation);
     }
 
     /// What was done more than once since this was asked last.

@@ -45,11 +45,11 @@ impl Nfs3Options {
         }
     }
 
-    /// How lost connections are made again, until `sign` is raised.
-    pub(super) fn retry(&self, sign: &Cancellation) -> Retry {
+    /// How lost connections are made again, until `cancellation`.
+    pub(super) fn retry(&self, cancellation: &Cancellation) -> Retry {
         Retry {
             reconnect: self.reconnect,
-            sign: sign.clone(),
+            cancellation: cancellation.clone(),
         }
     }
 

@@ -43,9 +43,9 @@ pub struct Nfs3Site {
     transfers: Transfers,
     target: Target,
     /// Ends what is still being prepared.
-    sign: Cancellation,
+    cancellation: Cancellation,
     /// Ends the clean-up.
-    clean_up_sign: Cancellation,
+    clean_up_cancellation: Cancellation,
 }
 
 /// What is known when the directory under test has been mounted.
@@ -71,7 +71,7 @@ fn reach(
     }
     let caller = caller(target, timeout);
     let credentials = mount::credentials(&caller);
-    let (session, mounted) = mount::mount_until(&caller, built_in, &retry.sign)?;
+    let (session, mounted) = mount::mount_until(&caller, built_in, &retry.cancellation)?;
     if mounted.attributes.file_type != FileType::Directory {
         return Err(Nfs3Error::NotADirectory {
             path: target.path.clone(),
@@ -136,14 +136,16 @@ fn lock_manager(
     target: &NfsTarget,
     options: &Nfs3Options,
     dial: &Dial,
-    sign: &Cancellation,
+    cancellation: &Cancellation,
 ) -> Result<Option<Dial>, RunError> {
     if !options.enable_nlm {
         return Ok(None);
     }
     let address = match options.nlm_port {
         Some(port) => Ok(SocketAddr::new(dial.address.ip(), port)),
-        None => mount::find_lock_manager(&caller(target, options.timeout), dial.address, sign),
+        None => {
+            mount::find_lock_manager(&caller(target, options.timeout), dial.address, cancellation)
+        }
     };
     match address {
         Ok(address) => Ok(Some(Dial { address, ..*dial })),
@@ -157,8 +159,8 @@ fn lock_manager(
 }
 
 impl Nfs3Site {
-    /// The server, called by `machine_name` until `sign` is raised.
-    fn endpoint(&self, machine_name: String, sign: &Cancellation) -> Endpoint {
+    /// The server, called by `machine_name` until `cancellation`.
+    fn endpoint(&self, machine_name: String, cancellation: &Cancellation) -> Endpoint {
         Endpoint {
             dial: self.dial,
             credentials: Credentials {
@@ -166,7 +168,7 @@ impl Nfs3Site {
                 ..self.credentials.clone()
             },
             timeout: self.options.timeout,
-            retry: self.options.retry(sign),
+            retry: self.options.retry(cancellation),
         }
     }
 
@@ -179,9 +181,9 @@ impl Nfs3Site {
         options: Nfs3Options,
         stop: &AtomicBool,
     ) -> Result<Self, RunError> {
-        let sign = Cancellation::default();
-        cancel_on(stop, &sign, || {
-            Self::claim_until(target, built_in, options, &sign)
+        let cancellation = Cancellation::default();
+        cancel_on(stop, &cancellation, || {
+            Self::claim_until(target, built_in, options, &cancellation)
         })
     }
 
@@ -189,13 +191,13 @@ impl Nfs3Site {
         target: &NfsTarget,
         built_in: Option<SocketAddr>,
         options: Nfs3Options,
-        sign: &Cancellation,
+        cancellation: &Cancellation,
     ) -> Result<Self, RunError> {
-        sign.go_on()?;
-        let retry = options.retry(sign);
+        cancellation.go_on()?;
+        let retry = options.retry(cancellation);
         let mut reached = reach(target, built_in, options.timeout, &retry)?;
-        let lock_manager = lock_manager(target, &options, &reached.dial, sign)?;
-        sign.go_on()?;
+        let lock_manager = lock_manager(target, &options, &reached.dial, cancellation)?;
+        cancellation.go_on()?;
         let root = root(reached.mounted.handle, &target.path);
         let transfers = transfers(&mut reached.nfs, &root)?;
         let tree = &mut NfsTree::new(&mut reached.nfs);
@@ -218,8 +220,8 @@ impl Nfs3Site {
             lock_manager,
             credentials: reached.credentials,
             options,
-            sign: Cancellation::default(),
-            clean_up_sign: Cancellation::default(),
+            cancellation: Cancellation::default(),
+            clean_up_cancellation: Cancellation::default(),
         })
     }
 }
@@ -240,15 +242,15 @@ pub fn remove_left_over(
     remove_left_over_until(target, built_in, &options, policy, &Cancellation::default())
 }
 
-/// The same, which ends when the sign is raised.
+/// The same, which ends on cancellation.
 pub(crate) fn remove_left_over_until(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
     options: &Nfs3Options,
     policy: LeftOverPolicy,
-    sign: &Cancellation,
+    cancellation: &Cancellation,
 ) -> Result<Option<Owner>, RunError> {
-    let retry = options.retry(sign);
+    let retry = options.retry(cancellation);
     let mut reached = reach(target, built_in, options.timeout, &retry)?;
     let root = root(reached.mounted.handle, &target.path);
     let tree = &mut NfsTree::new(&mut reached.nfs);
@@ -272,7 +274,7 @@ impl Site for Nfs3Site {
     }
 
     fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
-        let endpoint = self.endpoint(format!("filestone-{client}"), &self.sign);
+        let endpoint = self.endpoint(format!("filestone-{client}"), &self.cancellation);
         let locks = match self.lock_manager {
             None => None,
             Some(dial) => {
@@ -294,12 +296,12 @@ impl Site for Nfs3Site {
     }
 
     fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {
-        self.sign = preparing.clone();
-        self.clean_up_sign = cleaning_up.clone();
+        self.cancellation = preparing.clone();
+        self.clean_up_cancellation = cleaning_up.clone();
     }
 
     fn clean_up(&self, client: u32, layer: &mut Nfs3Layer) -> Result<(), LayerLost> {
-        layer.cancel_with(&self.clean_up_sign);
+        layer.cancel_with(&self.clean_up_cancellation);
         layer.end_pass()?;
         layer.remove_own_tree().map_err(|failure| match failure {
             Failure::Lost(lost) => lost.into(),
@@ -317,7 +319,7 @@ impl Site for Nfs3Site {
     fn release(mut self, trees: Trees) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
         let host = self.credentials.machine_name.clone();
-        let mut nfs = open(self.endpoint(host, &self.clean_up_sign)).map(Nfs)?;
+        let mut nfs = open(self.endpoint(host, &self.clean_up_cancellation)).map(Nfs)?;
         let tree = &mut NfsTree::new(&mut nfs);
         match trees {
             Trees::Remove => Ok(self.claim.remove(tree)?),

@@ -108,9 +108,9 @@ pub(super) fn begin(
 ) -> Result<FileSet, Box<Unfinished>> {
     let started = Instant::now();
     let mut claims = Claims { homes: Vec::new() };
-    let sign = Cancellation::default();
-    let completed = cancel_on(stop, &sign, || {
-        complete(session, order, &mut claims, &sign, observer)
+    let cancellation = Cancellation::default();
+    let completed = cancel_on(stop, &cancellation, || {
+        complete(session, order, &mut claims, &cancellation, observer)
     });
     match completed {
         Ok((files, clients, mut record)) => {
@@ -170,25 +170,26 @@ impl Unfinished {
     }
 }
 
-/// The server of `session`, called by TCP and until `sign` is raised.
-fn endpoint(session: &Session, sign: &Cancellation) -> Endpoint {
+/// The server of `session`, called by TCP and until `cancellation`.
+fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
     let mut endpoint = session.endpoint().clone();
     endpoint.dial.transport = TransportKind::Tcp;
-    endpoint.retry.sign = sign.clone();
+    endpoint.retry.cancellation = cancellation.clone();
     endpoint
 }
 
 /// A connection for calls one at a time, by TCP.
-fn connect(session: &Session, sign: &Cancellation) -> Result<Nfs, RunError> {
+fn connect(session: &Session, cancellation: &Cancellation) -> Result<Nfs, RunError> {
     let address = session.dial().address;
-    Nfs::connect(endpoint(session, sign), RECORD_MAX)
+    Nfs::connect(endpoint(session, cancellation), RECORD_MAX)
         .map_err(|error| RunError::connecting(address, error))
 }
 
 /// A connection for many calls at a time.
-fn window(session: &Session, sign: &Cancellation) -> Result<Window, RunError> {
+fn window(session: &Session, cancellation: &Cancellation) -> Result<Window, RunError> {
     let address = session.dial().address;
-    Window::connect(endpoint(session, sign)).map_err(|error| RunError::connecting(address, error))
+    Window::connect(endpoint(session, cancellation))
+        .map_err(|error| RunError::connecting(address, error))
 }
 
 type Completed = (FoundFiles, Vec<ClientSet>, FileSetRecord);
@@ -197,12 +198,12 @@ fn complete(
     session: &Session,
     order: &Order<'_>,
     claims: &mut Claims,
-    sign: &Cancellation,
+    cancellation: &Cancellation,
     observer: &mut dyn Observer,
 ) -> Result<Completed, RunError> {
-    sign.go_on()?;
-    let mut nfs = connect(session, sign)?;
-    let mut window = window(session, sign)?;
+    cancellation.go_on()?;
+    let mut nfs = connect(session, cancellation)?;
+    let mut window = window(session, cancellation)?;
     let mut tree = NfsTree {
         nfs: &mut nfs,
         window: Some(&mut window),
@@ -305,9 +306,9 @@ impl Claims {
         if self.homes.is_empty() {
             return Ok(());
         }
-        let sign = Cancellation::default();
-        cancel_clean_up_on(stop, super::limits(limit), &sign, || {
-            let mut nfs = connect(session, &sign)?;
+        let cancellation = Cancellation::default();
+        cancel_clean_up_on(stop, super::limits(limit), &cancellation, || {
+            let mut nfs = connect(session, &cancellation)?;
             // One that fails does not keep the others.
             let mut result = Ok(());
             for home in &self.homes {
@@ -467,12 +468,14 @@ impl FileSet {
 impl Claims {
     /// Removes all that is claimed.
     fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
-        let sign = Cancellation::default();
+        let cancellation = Cancellation::default();
         let limits = super::limits(session.timeout());
-        let removed = cancel_clean_up_on(stop, limits, &sign, || self.remove_all(session, &sign));
+        let removed = cancel_clean_up_on(stop, limits, &cancellation, || {
+            self.remove_all(session, &cancellation)
+        });
         if removed.is_err() {
             // What could not be removed is not in use any more, all the same.
-            let limit = if sign.is_cancelled() {
+            let limit = if cancellation.is_cancelled() {
                 LAST_WORD
             } else {
                 session.timeout()
@@ -482,9 +485,13 @@ impl Claims {
         removed
     }
 
-    fn remove_all(&mut self, session: &Session, sign: &Cancellation) -> Result<(), RunError> {
-        let mut nfs = connect(session, sign)?;
-        let mut window = window(session, sign)?;
+    fn remove_all(
+        &mut self,
+        session: &Session,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let mut nfs = connect(session, cancellation)?;
+        let mut window = window(session, cancellation)?;
         let tree = &mut NfsTree {
             nfs: &mut nfs,
             window: Some(&mut window),
