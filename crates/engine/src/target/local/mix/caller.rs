@@ -6,7 +6,7 @@
 
 use super::changing::{Names, RENAMED};
 use super::fresh::{Fresh, Needed, Unchecked, beyond_first};
-use super::place::{FILE, FILE_MODE, Place};
+use super::opened_set::{FILE, FILE_MODE, OpenedSet};
 use super::populate::{self, directory_of};
 use crate::target::local::tree::listing::Listing;
 use filestone_model::file_set::{
@@ -88,7 +88,7 @@ pub(super) enum Committing {
 
 /// Makes the system calls of one client.
 pub(super) struct Caller {
-    place: Place,
+    set: OpenedSet,
     lengths: Vec<u64>,
     links: u32,
     working_files: u32,
@@ -119,17 +119,17 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// A client's, in a place that is populated. `is_direct` where the file system may be asked
+    /// A client's, in a set that is populated. `is_direct` where the file system may be asked
     /// to read and write past its cache.
     pub fn new(
-        place: Place,
+        set: OpenedSet,
         layout: &Layout,
         mix: &MixPlan,
         kinds: &[OpKind],
         seed: u64,
         is_direct: bool,
     ) -> Self {
-        let client = place.client;
+        let client = set.client;
         let working_files = layout.working_files(client).max(1);
         let chooser = match mix.file_set.popularity {
             // In turn, so that all are used alike.
@@ -164,7 +164,7 @@ impl Caller {
             is_direct,
             makes_changes: mix.local.feedback,
             committing: Committing::default(),
-            place,
+            set,
         }
     }
 
@@ -172,7 +172,7 @@ impl Caller {
     pub fn open_files(&mut self) -> Result<(), Errno> {
         let count = self.working_files.min(OPEN_FILES_MAX as u32);
         (0..count).try_for_each(|file| self.open_file(file))?;
-        for directory in &self.place.directories {
+        for directory in &self.set.directories {
             self.listed_from.push(beyond_first(directory)?);
         }
         Ok(())
@@ -186,21 +186,21 @@ impl Caller {
             rustix::fs::fchmod(self.file()?, FILE_MODE)?;
             self.fresh.changed(file);
         }
-        if self.place.changing(Changing::Created).is_ok() {
+        if self.set.changing(Changing::Created).is_ok() {
             let more = needed.files - set_files;
-            self.fresh.make_files(&self.place, more)?;
+            self.fresh.make_files(&self.set, more)?;
         }
-        self.fresh.make_links(&self.place, needed.links)
+        self.fresh.make_links(&self.set, needed.links)
     }
 
     /// Changes what was made so.
     pub fn change_fresh(&mut self, needed: Needed) -> Result<(), Errno> {
-        self.fresh.change_links(&self.place, needed.links)
+        self.fresh.change_links(&self.set, needed.links)
     }
 
     /// Where it works.
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn set(&self) -> &OpenedSet {
+        &self.set
     }
 
     /// What has to be done first, so that an operation of this kind can be.
@@ -287,7 +287,7 @@ impl Caller {
             OpKind::ReadDir => self.list(1).map(|()| one),
             OpKind::ReadDirPlus => self.list(0).map(|()| one),
             OpKind::FsStat => {
-                rustix::fs::fstatvfs(&self.place.root)?;
+                rustix::fs::fstatvfs(&self.set.root)?;
                 Ok(one)
             }
             only_in_loads!() => Err(Errno::NOSYS),
@@ -326,7 +326,7 @@ impl Caller {
         {
             self.close_file(oldest);
         }
-        let directory = directory_of(&self.place, file)?;
+        let directory = directory_of(&self.set, file)?;
         let open = |flags| rustix::fs::openat(directory, file_name(file), flags, Mode::empty());
         let opened = match open(self.flags()) {
             Err(Errno::INVAL) if self.is_direct => {
@@ -383,7 +383,7 @@ impl Caller {
 
     /// A name that was never looked for: nothing else is sure to be asked of the server.
     fn look_up(&mut self) -> Result<(), Errno> {
-        let directory = directory_of(&self.place, self.current)?;
+        let directory = directory_of(&self.set, self.current)?;
         let look_for = |name| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
         if !self.makes_changes {
             return look_for(file_name(self.current)).map(drop);
@@ -402,7 +402,7 @@ impl Caller {
         let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
         match self.fresh.take_unchecked() {
             Some(Unchecked::Made(number)) => {
-                let directory = self.place.changing(Changing::Created)?;
+                let directory = self.set.changing(Changing::Created)?;
                 let name = Changing::Created.file_name(number);
                 rustix::fs::accessat(directory, name, wanted, AtFlags::empty())?;
                 Ok(done)
@@ -425,7 +425,7 @@ impl Caller {
         let opened = format!("/proc/self/fd/{}", self.file()?.as_raw_fd());
         match rustix::fs::access(opened, wanted) {
             Err(Errno::NOENT) => {
-                let directory = directory_of(&self.place, self.current)?;
+                let directory = directory_of(&self.set, self.current)?;
                 let name = file_name(self.current);
                 rustix::fs::accessat(directory, name, wanted, AtFlags::empty())
             }
@@ -439,12 +439,12 @@ impl Caller {
         let (name, done) = match self.fresh.take_unread() {
             Some(name) => (name, done),
             None if !self.makes_changes => (link_name(self.current % self.links.max(1)), done),
-            None => match self.fresh.change_link(&self.place)? {
+            None => match self.fresh.change_link(&self.set)? {
                 (name, true) => (name, done.and(OpKind::Link, 1)),
                 (name, false) => (name, done.and(OpKind::Remove, 1)),
             },
         };
-        let directory = self.place.changing(Changing::SymbolicLinks)?;
+        let directory = self.set.changing(Changing::SymbolicLinks)?;
         rustix::fs::readlinkat(directory, name, Vec::new())?;
         Ok(done)
     }
@@ -611,8 +611,8 @@ impl Caller {
     fn make(&mut self, changing: Changing) -> Result<(), Errno> {
         let number = self.names_mut(changing).make();
         match changing {
-            Changing::Links => populate::link(&self.place, self.current, number)?,
-            _ => populate::make(&self.place, changing, number)?,
+            Changing::Links => populate::link(&self.set, self.current, number)?,
+            _ => populate::make(&self.set, changing, number)?,
         }
         self.names_mut(changing).add(number);
         Ok(())
@@ -647,7 +647,7 @@ impl Caller {
             Changing::Directories => AtFlags::REMOVEDIR,
             _ => AtFlags::empty(),
         };
-        let directory = self.place.changing(changing)?;
+        let directory = self.set.changing(changing)?;
         rustix::fs::unlinkat(directory, changing.file_name(number), flags)
     }
 
@@ -657,7 +657,7 @@ impl Caller {
             0 => RENAMED,
             _ => [RENAMED[1], RENAMED[0]],
         };
-        let directory = self.place.changing(Changing::Created)?;
+        let directory = self.set.changing(Changing::Created)?;
         let [from, to] = [from, to].map(|number| Changing::Created.file_name(number));
         rustix::fs::renameat(directory, from, directory, to)?;
         self.renamed = 1 - self.renamed;
@@ -670,7 +670,7 @@ impl Caller {
     fn list(&mut self, from: u64) -> Result<(), Errno> {
         let index = (self.current / FILES_PER_DIRECTORY) as usize;
         let beyond = self.listed_from.get(index).copied().unwrap_or(0);
-        let directory = directory_of(&self.place, self.current)?;
+        let directory = directory_of(&self.set, self.current)?;
         forget_listing(directory);
         rustix::fs::seek(directory, SeekFrom::Start(from * beyond))?;
         self.listing.read(directory, |_, _| ControlFlow::Break(()))

@@ -57,7 +57,7 @@ impl SystemCalls for Caller {
     }
 
     fn lost(&self) -> Option<String> {
-        self.place().lost()
+        self.set().lost()
     }
 }
 
@@ -127,7 +127,7 @@ struct Begun {
 }
 
 impl<C: SystemCalls, T: Time> Client<'_, C, T> {
-    /// Runs to the end. The caller is given back, to put its place right.
+    /// Runs to the end. The caller is given back, to put its set right.
     pub fn run(mut self) -> (ClientEnd, C) {
         let mut opened = None;
         let lost = loop {

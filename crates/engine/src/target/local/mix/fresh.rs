@@ -6,7 +6,7 @@
 //! LINK, CREATE) are made use of; as many more as a run will need are made before it is measured;
 //! and when these are used up, an operation makes a change of its own, which is counted with it.
 
-use super::place::{LINK_TARGET, Place};
+use super::opened_set::{LINK_TARGET, OpenedSet};
 use filestone_model::file_set::{Changing, link_name};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -91,14 +91,14 @@ impl Fresh {
     }
 
     /// Makes files in the directory of names that come and go.
-    pub fn make_files(&mut self, place: &Place, count: u64) -> Result<(), Errno> {
+    pub fn make_files(&mut self, set: &OpenedSet, count: u64) -> Result<(), Errno> {
         for number in MADE_FROM..MADE_FROM + count {
-            let flags = OFlags::CREATE | OFlags::TRUNC | super::place::FILE;
-            let directory = place.changing(Changing::Created)?;
+            let flags = OFlags::CREATE | OFlags::TRUNC | super::opened_set::FILE;
+            let directory = set.changing(Changing::Created)?;
             let name = Changing::Created.file_name(number);
-            let file = rustix::fs::openat(directory, &name, flags, super::place::FILE_MODE)?;
+            let file = rustix::fs::openat(directory, &name, flags, super::opened_set::FILE_MODE)?;
             // Opening may tell the client what it would have to ask for.
-            rustix::fs::fchmod(&file, super::place::FILE_MODE)?;
+            rustix::fs::fchmod(&file, super::opened_set::FILE_MODE)?;
             self.unchecked.push_back(Unchecked::Made(number));
         }
         Ok(())
@@ -106,11 +106,11 @@ impl Fresh {
 
     /// Makes symbolic links. Their client knows what it has just made, until
     /// [`change_links`](Self::change_links).
-    pub fn make_links(&mut self, place: &Place, count: u64) -> Result<(), Errno> {
+    pub fn make_links(&mut self, set: &OpenedSet, count: u64) -> Result<(), Errno> {
         if count == 0 {
             return Ok(());
         }
-        let directory = place.changing(Changing::SymbolicLinks)?;
+        let directory = set.changing(Changing::SymbolicLinks)?;
         for number in MADE_FROM..MADE_FROM + count {
             rustix::fs::symlinkat(LINK_TARGET, directory, link(number))?;
         }
@@ -119,9 +119,9 @@ impl Fresh {
 
     /// Changes those links, and the ones that are always there, by a second name for each. That
     /// must be some clock ticks after they were made, to be seen as a change.
-    pub fn change_links(&mut self, place: &Place, count: u64) -> Result<(), Errno> {
+    pub fn change_links(&mut self, set: &OpenedSet, count: u64) -> Result<(), Errno> {
         for number in (MADE_FROM..MADE_FROM + count).chain(0..self.has_second.len() as u64) {
-            let directory = place.changing(Changing::SymbolicLinks)?;
+            let directory = set.changing(Changing::SymbolicLinks)?;
             let (one, second) = (link(number), second_name(number));
             rustix::fs::linkat(directory, one, directory, second, AtFlags::empty())?;
             if let Some(has_second) = self.has_second.get_mut(number as usize) {
@@ -134,11 +134,11 @@ impl Fresh {
 
     /// Changes one of the links that are always there, by giving it a second name or taking that
     /// away; its own name, and whether it has a second one now.
-    pub fn change_link(&mut self, place: &Place) -> Result<(String, bool), Errno> {
+    pub fn change_link(&mut self, set: &OpenedSet) -> Result<(String, bool), Errno> {
         let number = self.next_link % self.has_second.len().max(1);
         self.next_link = number + 1;
         let has_second = self.has_second.get_mut(number).ok_or(Errno::NOENT)?;
-        let directory = place.changing(Changing::SymbolicLinks)?;
+        let directory = set.changing(Changing::SymbolicLinks)?;
         let (one, second) = (link(number as u64), second_name(number as u64));
         if *has_second {
             rustix::fs::unlinkat(directory, second, AtFlags::empty())?;

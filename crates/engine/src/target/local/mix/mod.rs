@@ -2,7 +2,7 @@
 //! 1989; docs/reference/mix-local.md).
 //!
 //! One thread per client makes the system calls (`caller`) in a part of the file set of its
-//! own (`place`, `populate`, `fresh`, `claim`), when they are due (`pacer`). The kernel's
+//! own (`opened_set`, `populate`, `fresh`, `claim`), when they are due (`pacer`). The kernel's
 //! counters (`kernel`) say what became of them on the wire: before the run of each kind alone
 //! (`learn`), and in it every two seconds of all. The arithmetic of that is the model's
 //! ([`feedback`](filestone_model::mix::feedback)).
@@ -19,8 +19,8 @@ mod fresh;
 mod kernel;
 mod learn;
 mod mounted;
+mod opened_set;
 mod pacer;
-mod place;
 mod populate;
 mod preparing;
 mod record;

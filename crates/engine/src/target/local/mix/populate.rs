@@ -5,7 +5,7 @@
 
 use super::changing::RENAMED;
 use super::fresh::is_made_here;
-use super::place::{FILE, FILE_MODE, LINK_TARGET, Place, refused};
+use super::opened_set::{FILE, FILE_MODE, LINK_TARGET, OpenedSet, refused};
 use crate::control::go_on;
 use crate::error::RunError;
 use crate::target::local::tree::{DIRECTORY, LocalTree};
@@ -39,63 +39,63 @@ impl Populated {
     }
 }
 
-/// Makes what is missing in `place` and mends what is wrong.
+/// Makes what is missing in `set` and mends what is wrong.
 pub(super) fn populate(
-    place: &Place,
+    set: &OpenedSet,
     layout: &Layout,
     kinds: &[OpKind],
     stop: &AtomicBool,
 ) -> Result<Populated, RunError> {
     let mut populated = Populated::default();
-    for (file, len) in (0..).zip(layout.lengths(place.client)) {
+    for (file, len) in (0..).zip(layout.lengths(set.client)) {
         go_on(stop)?;
         let name = file_name(file);
-        let directory = directory_of(place, file);
+        let directory = directory_of(set, file);
         let was_there = directory
             .and_then(|directory| data_file(directory, &name, len))
-            .map_err(|errno| refused(&place.path.join(&name), errno, "making or mending it"))?;
+            .map_err(|errno| refused(&set.path.join(&name), errno, "making or mending it"))?;
         populated.count(was_there);
     }
     for link in 0..layout.symbolic_links(kinds) {
         let name = link_name(link);
-        let was_there = place
+        let was_there = set
             .changing(Changing::SymbolicLinks)
             .and_then(|sym| symbolic_link(sym, &name, &layout.link_target(link)))
-            .map_err(|errno| refused(&place.path.join(&name), errno, "making or mending it"))?;
+            .map_err(|errno| refused(&set.path.join(&name), errno, "making or mending it"))?;
         populated.count(was_there);
     }
-    settle(place, layout, kinds, &mut populated)?;
+    settle(set, layout, kinds, &mut populated)?;
     Ok(populated)
 }
 
 /// The directory that a data file is in.
-pub(super) fn directory_of(place: &Place, file: u32) -> Result<BorrowedFd<'_>, Errno> {
-    let directory = place.directories.get((file / FILES_PER_DIRECTORY) as usize);
+pub(super) fn directory_of(set: &OpenedSet, file: u32) -> Result<BorrowedFd<'_>, Errno> {
+    let directory = set.directories.get((file / FILES_PER_DIRECTORY) as usize);
     directory.map(AsFd::as_fd).ok_or(Errno::NOENT)
 }
 
 /// Takes the names that come and go back to those that are there at the start.
 pub(super) fn settle(
-    place: &Place,
+    set: &OpenedSet,
     layout: &Layout,
     kinds: &[OpKind],
     populated: &mut Populated,
 ) -> Result<(), RunError> {
     let needed = Changing::ALL.into_iter();
     for changing in needed.filter(|changing| changing.is_needed_by(kinds)) {
-        settle_one(place, layout, changing, kinds, populated)?;
+        settle_one(set, layout, changing, kinds, populated)?;
     }
     Ok(())
 }
 
 fn settle_one(
-    place: &Place,
+    set: &OpenedSet,
     layout: &Layout,
     changing: Changing,
     kinds: &[OpKind],
     populated: &mut Populated,
 ) -> Result<(), RunError> {
-    let path = place.path.join(changing.directory());
+    let path = set.path.join(changing.directory());
     let failed = |errno| refused(&path, errno, "putting its names right");
     let is_changed = changing.is_changed_by(kinds);
     let spare = if is_changed { layout.spare_names() } else { 0 };
@@ -104,7 +104,7 @@ fn settle_one(
         wanted.insert(RENAMED[0]);
     }
     let mut there = HashSet::new();
-    let directory = place.changing(changing).map_err(failed)?;
+    let directory = set.changing(changing).map_err(failed)?;
     let fresh = rustix::fs::openat(directory, c".", DIRECTORY, Mode::empty()).map_err(failed)?;
     let at = Directory {
         handle: fresh,
@@ -123,7 +123,7 @@ fn settle_one(
     for number in wanted {
         let was_there = there.contains(&number);
         if !was_there {
-            make(place, changing, number).map_err(failed)?;
+            make(set, changing, number).map_err(failed)?;
         }
         populated.count(was_there);
     }
@@ -131,15 +131,15 @@ fn settle_one(
 }
 
 /// Makes one name that comes and goes.
-pub(super) fn make(place: &Place, changing: Changing, number: u64) -> Result<(), Errno> {
-    let directory = place.changing(changing)?;
+pub(super) fn make(set: &OpenedSet, changing: Changing, number: u64) -> Result<(), Errno> {
+    let directory = set.changing(changing)?;
     let name = changing.file_name(number);
     match changing {
         Changing::Created => {
             let flags = OFlags::CREATE | OFlags::TRUNC | FILE;
             rustix::fs::openat(directory, &name, flags, FILE_MODE).map(drop)
         }
-        Changing::Links => link(place, 0, number),
+        Changing::Links => link(set, 0, number),
         Changing::SymbolicLinks => rustix::fs::symlinkat(LINK_TARGET, directory, &name),
         Changing::Nodes => rustix::fs::mkfifoat(directory, &name, FILE_MODE),
         Changing::Directories => rustix::fs::mkdirat(directory, &name, Mode::from_raw_mode(0o777)),
@@ -147,8 +147,8 @@ pub(super) fn make(place: &Place, changing: Changing, number: u64) -> Result<(),
 }
 
 /// Makes a hard link to data file `file`.
-pub(super) fn link(place: &Place, file: u32, number: u64) -> Result<(), Errno> {
-    let (from, to) = (directory_of(place, file)?, place.changing(Changing::Links)?);
+pub(super) fn link(set: &OpenedSet, file: u32, number: u64) -> Result<(), Errno> {
+    let (from, to) = (directory_of(set, file)?, set.changing(Changing::Links)?);
     let name = Changing::Links.file_name(number);
     rustix::fs::linkat(from, file_name(file), to, &name, AtFlags::empty())
 }

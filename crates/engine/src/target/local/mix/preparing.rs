@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::fresh::{Needed, OBJECTS_MAX};
 use super::learn::LEARN_SECONDS;
-use super::place::{Place, refused};
+use super::opened_set::{OpenedSet, refused};
 use super::populate::populate;
 use super::run::Task;
 use crate::control::go_on;
@@ -47,20 +47,20 @@ impl<T: Time> Task<'_, T> {
         let Some(claim) = self.claims.iter().cycle().nth(client as usize) else {
             return Err(RunError::Internal("a mix without a directory".into()));
         };
-        let place = Place::open(
+        let set = OpenedSet::open(
             claim.directory.handle.as_fd(),
             Path::new(&claim.directory.path),
             client,
             &self.layout,
             &self.kinds,
         )?;
-        let populated = populate(&place, &self.layout, &self.kinds, self.stop)?;
-        record.found += place.found + populated.found;
-        record.made += place.made + populated.made;
-        let path = place.path.clone();
+        let populated = populate(&set, &self.layout, &self.kinds, self.stop)?;
+        record.found += set.found + populated.found;
+        record.made += set.made + populated.made;
+        let path = set.path.clone();
         let is_direct = self.directories.is_direct();
         let mut caller = Caller::new(
-            place,
+            set,
             &self.layout,
             self.mix,
             &self.kinds,
@@ -123,6 +123,6 @@ impl<T: Time> Task<'_, T> {
 }
 
 fn not_fresh(caller: &Caller, errno: Errno) -> RunError {
-    let path = &caller.place().path;
+    let path = &caller.set().path;
     refused(path, errno, "making links and files for the run")
 }

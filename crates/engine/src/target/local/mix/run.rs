@@ -211,7 +211,7 @@ impl<T: Time> Task<'_, T> {
         let mut measured = self.run(groups, ready.callers, observer)?;
         let mut populated = Populated::default();
         for caller in measured.callers.drain(..) {
-            let settled = settle(caller.place(), &self.layout, &self.kinds, &mut populated);
+            let settled = settle(caller.set(), &self.layout, &self.kinds, &mut populated);
             if let Err(error) = settled {
                 measured.left_behind.get_or_insert(error.to_string());
             }

@@ -111,10 +111,10 @@ impl LocalLayer {
             last_access: special(rustix::fs::UTIME_OMIT),
             last_modification: special(rustix::fs::UTIME_NOW),
         };
-        let place = self.names.place(path)?;
+        let location = self.names.locate(path)?;
         rustix::fs::utimensat(
-            place.directory(),
-            place.name(),
+            location.directory(),
+            location.name(),
             &times,
             AtFlags::SYMLINK_NOFOLLOW,
         )?;
@@ -125,7 +125,7 @@ impl LocalLayer {
     fn access(&mut self, path: &[u8], wanted: u64, expected: u64) -> Answer {
         let stat = self.names.stat(path)?;
         let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        let place = self.names.place(path)?;
+        let location = self.names.locate(path)?;
         let mut granted = 0;
         let (search, change) = if is_directory {
             (
@@ -144,8 +144,8 @@ impl LocalLayer {
                 continue;
             }
             match rustix::fs::accessat(
-                place.directory(),
-                place.name(),
+                location.directory(),
+                location.name(),
                 permission,
                 AtFlags::empty(),
             ) {
@@ -166,9 +166,9 @@ impl LocalLayer {
 
     /// readlinkat.
     fn read_link(&mut self, path: &[u8]) -> Answer {
-        let place = self.names.place(path)?;
+        let location = self.names.locate(path)?;
         let mut text = [0; LINK_MAX_BYTES];
-        rustix::fs::readlinkat_raw(place.directory(), place.name(), &mut text)?;
+        rustix::fs::readlinkat_raw(location.directory(), location.name(), &mut text)?;
         Ok(Done::OK)
     }
 
@@ -222,8 +222,8 @@ impl LocalLayer {
     fn make_link(&mut self, path: &[u8], target: &[u8]) -> Answer {
         must_be_ours(path)?;
         self.names.expect_links();
-        let place = self.names.place(path)?;
-        rustix::fs::symlinkat(target, place.directory(), place.name())?;
+        let location = self.names.locate(path)?;
+        rustix::fs::symlinkat(target, location.directory(), location.name())?;
         Ok(Done::OK)
     }
 
@@ -231,8 +231,8 @@ impl LocalLayer {
     fn link(&mut self, path: &[u8], existing: &[u8]) -> Answer {
         must_be_ours(path)?;
         must_be_ours(existing)?;
-        let old = self.names.place(existing)?;
-        let new = self.names.place(path)?;
+        let old = self.names.locate(existing)?;
+        let new = self.names.locate(path)?;
         rustix::fs::linkat(
             old.directory(),
             old.name(),
@@ -246,8 +246,8 @@ impl LocalLayer {
     /// unlinkat; fdatasync of the directory with `--sync-dir`.
     fn remove(&mut self, path: &[u8]) -> Answer {
         must_be_ours(path)?;
-        let place = self.names.place(path)?;
-        nfs_mount::unlink(place.directory(), place.name(), AtFlags::empty())?;
+        let location = self.names.locate(path)?;
+        nfs_mount::unlink(location.directory(), location.name(), AtFlags::empty())?;
         self.sync_parent(path)
     }
 

@@ -52,26 +52,26 @@ pub(super) struct Resolved {
 }
 
 /// Where a system call finds a name.
-pub(super) enum Place<'a> {
+pub(super) enum Location<'a> {
     /// From the directory under test on.
     Root(BorrowedFd<'a>, &'a [u8]),
     /// In its parent directory, which was reached without following links.
     Parent(OwnedFd, &'a [u8]),
 }
 
-impl Place<'_> {
+impl Location<'_> {
     /// The directory from which on it is named.
     pub fn directory(&self) -> BorrowedFd<'_> {
         match self {
-            Place::Root(directory, _) => *directory,
-            Place::Parent(directory, _) => directory.as_fd(),
+            Location::Root(directory, _) => *directory,
+            Location::Parent(directory, _) => directory.as_fd(),
         }
     }
 
     /// Its name there.
     pub fn name(&self) -> &[u8] {
         match self {
-            Place::Root(_, name) | Place::Parent(_, name) => name,
+            Location::Root(_, name) | Location::Parent(_, name) => name,
         }
     }
 }
@@ -120,13 +120,13 @@ impl Names {
 
     /// Where system calls find it.
     #[inline]
-    pub fn place<'a>(&'a self, path: &'a [u8]) -> Result<Place<'a>, Errno> {
+    pub fn locate<'a>(&'a self, path: &'a [u8]) -> Result<Location<'a>, Errno> {
         if !self.links.load(Ordering::Relaxed) {
-            return Ok(Place::Root(self.root(), or_dot(path)));
+            return Ok(Location::Root(self.root(), or_dot(path)));
         }
         let (parent, last) = split(path);
         if parent.is_empty() {
-            return Ok(Place::Root(self.root(), or_dot(path)));
+            return Ok(Location::Root(self.root(), or_dot(path)));
         }
         let parent = rustix::fs::openat2(
             &self.root,
@@ -135,16 +135,16 @@ impl Names {
             Mode::empty(),
             ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH,
         )?;
-        Ok(Place::Parent(parent, last))
+        Ok(Location::Parent(parent, last))
     }
 
     /// Opens what it names; a link is not followed.
     #[inline]
     pub fn open(&self, path: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-        let place = self.place(path)?;
+        let location = self.locate(path)?;
         rustix::fs::openat(
-            place.directory(),
-            place.name(),
+            location.directory(),
+            location.name(),
             flags | OFlags::CLOEXEC | OFlags::NOFOLLOW,
             mode,
         )
@@ -153,8 +153,12 @@ impl Names {
     /// What it names; a link is not followed.
     #[inline]
     pub fn stat(&self, path: &[u8]) -> Result<rustix::fs::Stat, Errno> {
-        let place = self.place(path)?;
-        rustix::fs::statat(place.directory(), place.name(), AtFlags::SYMLINK_NOFOLLOW)
+        let location = self.locate(path)?;
+        rustix::fs::statat(
+            location.directory(),
+            location.name(),
+            AtFlags::SYMLINK_NOFOLLOW,
+        )
     }
 
     /// Looks for a name as Samba does. `slot` is 0, or 1 for a verb's second name.

@@ -68,9 +68,14 @@ impl LocalLayer {
         }
         if options & OPTION_DIRECTORY != 0 {
             if creates && (resolved.what.is_err() || !self.options.stat_check) {
-                let place = self.names.place(name)?;
+                let location = self.names.locate(name)?;
                 // What is wrong with it, opening will tell.
-                rustix::fs::mkdirat(place.directory(), place.name(), CREATED_DIRECTORY_MODE).ok();
+                rustix::fs::mkdirat(
+                    location.directory(),
+                    location.name(),
+                    CREATED_DIRECTORY_MODE,
+                )
+                .ok();
             }
             let file = self.names.open(name, DIRECTORY, Mode::empty())?;
             return self.hold(file, handle);
@@ -238,8 +243,8 @@ impl LocalLayer {
         let name = self.names.actual(&resolved, path);
         must_be_ours(name)?;
         resolved.what?;
-        let place = self.names.place(name)?;
-        nfs_mount::unlink(place.directory(), place.name(), AtFlags::empty())?;
+        let location = self.names.locate(name)?;
+        nfs_mount::unlink(location.directory(), location.name(), AtFlags::empty())?;
         self.sync_parent(name)
     }
 
@@ -258,8 +263,8 @@ impl LocalLayer {
         if resolved.what.is_ok() && (self.options.stat_check || name != path) {
             return Err(Errno::EXIST.into());
         }
-        let place = self.names.place(name)?;
-        rustix::fs::mkdirat(place.directory(), place.name(), MADE_DIRECTORY_MODE)?;
+        let location = self.names.locate(name)?;
+        rustix::fs::mkdirat(location.directory(), location.name(), MADE_DIRECTORY_MODE)?;
         Ok(Done::OK)
     }
 
@@ -281,8 +286,8 @@ impl LocalLayer {
         if resolved.what? != FileType::Directory && self.options.stat_check {
             return Err(Errno::NOTDIR.into());
         }
-        let place = self.names.place(name)?;
-        nfs_mount::unlink(place.directory(), place.name(), AtFlags::REMOVEDIR)?;
+        let location = self.names.locate(name)?;
+        nfs_mount::unlink(location.directory(), location.name(), AtFlags::REMOVEDIR)?;
         self.sync_parent(name)
     }
 
@@ -300,13 +305,13 @@ impl LocalLayer {
         }
         must_be_ours(old)?;
         must_be_ours(new)?;
-        let old_place = self.names.place(old)?;
-        let new_place = self.names.place(new)?;
+        let old_location = self.names.locate(old)?;
+        let new_location = self.names.locate(new)?;
         rustix::fs::renameat(
-            old_place.directory(),
-            old_place.name(),
-            new_place.directory(),
-            new_place.name(),
+            old_location.directory(),
+            old_location.name(),
+            new_location.directory(),
+            new_location.name(),
         )?;
         self.sync_parent(new)
     }
@@ -337,8 +342,8 @@ impl LocalLayer {
             Err(Errno::NOENT) => return Ok(Done::OK),
             what => drop(what?),
         }
-        let place = self.names.place(name)?;
-        deletion::remove_tree(place.directory(), place.name(), self.device)
+        let location = self.names.locate(name)?;
+        deletion::remove_tree(location.directory(), location.name(), self.device)
             .map_err(|error| FailedVerb::from(error.errno()))?;
         Ok(Done::OK)
     }

@@ -30,7 +30,7 @@ pub struct Transfers {
 
 /// Where the run works.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct RunDirectories {
     /// The directory under test.
     pub root: Handle,
     /// The directory `clients` in it.
@@ -53,7 +53,7 @@ pub struct Nfs3Layer {
     pub(super) client: u32,
     pub(super) nfs: Nfs,
     pub(super) locks: Option<Locks>,
-    pub(super) place: Place,
+    pub(super) directories: RunDirectories,
     pub(super) options: ClientOptions,
     pub(super) names: Names,
     pub(super) open: OpenFiles,
@@ -144,14 +144,14 @@ impl Nfs3Layer {
         client: u32,
         nfs: Nfs,
         locks: Option<Locks>,
-        place: Place,
+        directories: RunDirectories,
         options: ClientOptions,
     ) -> Self {
         Self {
             client,
             nfs,
             locks,
-            place,
+            directories,
             options,
             names: Names::default(),
             open: OpenFiles::default(),
@@ -232,11 +232,11 @@ impl Nfs3Layer {
         let mut known = path;
         loop {
             if known.is_empty() {
-                return (0, self.place.root);
+                return (0, self.directories.root);
             }
             // Whatever its case: the run made it, and knows it.
             if known.eq_ignore_ascii_case(CLIENTS.as_bytes()) {
-                return (known.len(), self.place.clients);
+                return (known.len(), self.directories.clients);
             }
             if let Some(handle) = self.names.find(known) {
                 return (known.len(), handle);

@@ -43,15 +43,15 @@ impl Nfs3Layer {
     /// and `clients` are known.
     fn find(&mut self, path: &[u8]) -> Outcome<(Handle, Found)> {
         let known = match path {
-            b"" => Some(self.place.root),
-            path if is_clients(path) => Some(self.place.clients),
+            b"" => Some(self.directories.root),
+            path if is_clients(path) => Some(self.directories.clients),
             _ => None,
         };
         if let Some(handle) = known {
             let attributes = Some(self.nfs.attributes(&handle)?);
             let object = Object { handle, attributes };
             let spelling = None;
-            return Ok((self.place.root, Found { object, spelling }));
+            return Ok((self.directories.root, Found { object, spelling }));
         }
         let (parent, name) = split(path);
         let directory = self.walk(parent)?;
@@ -251,7 +251,7 @@ impl Nfs3Layer {
     /// empty when no client has anything in it.
     pub(super) fn remove_directory(&mut self, path: &[u8]) -> Outcome<Status> {
         if is_clients(path) {
-            let clients = self.place.clients;
+            let clients = self.directories.clients;
             let is_of_a_client =
                 |name: &[u8]| !matches!(name, b"." | b"..") && name != MARKER.as_bytes();
             if self.nfs.find_name(&clients, PAGE, is_of_a_client)? {
@@ -340,7 +340,7 @@ impl Nfs3Layer {
     /// This client's tree, in whatever case the load has spelt it.
     pub(super) fn remove_own_tree(&mut self) -> Outcome<()> {
         let own = format!("client{}", self.client).into_bytes();
-        let clients = self.place.clients;
+        let clients = self.directories.clients;
         let mut names = Vec::new();
         self.nfs.each_entry(&clients, PAGE, |name, _| {
             if name.eq_ignore_ascii_case(&own) {

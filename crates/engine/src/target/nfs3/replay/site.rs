@@ -1,6 +1,6 @@
 //! A directory on an NFS server as the place of a replay.
 
-use super::layer::{Nfs3Layer, Place, Transfers};
+use super::layer::{Nfs3Layer, RunDirectories, Transfers};
 use super::locks::Locks;
 use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
@@ -287,12 +287,12 @@ impl Site for Nfs3Site {
         };
         let nfs = open(endpoint).map(Nfs)?;
         let options = self.options.of_client(client);
-        let place = Place {
+        let directories = RunDirectories {
             root: self.claim.root.handle,
             clients: self.claim.clients.handle,
             transfers: self.transfers,
         };
-        Ok(Nfs3Layer::new(client, nfs, locks, place, options))
+        Ok(Nfs3Layer::new(client, nfs, locks, directories, options))
     }
 
     fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {

@@ -73,7 +73,7 @@ impl Nfs3Layer {
         check_range(extent)?;
         let mut done = 0;
         loop {
-            let asked = piece(len, done, self.place.transfers.read);
+            let asked = piece(len, done, self.directories.transfers.read);
             let back = self.nfs.read(file, offset + done, asked)?;
             done += u64::from(back.count);
             self.moved += u64::from(back.count);
@@ -99,7 +99,7 @@ impl Nfs3Layer {
         check_range(extent)?;
         let mut done = 0;
         loop {
-            let asked = piece(len, done, self.place.transfers.write) as usize;
+            let asked = piece(len, done, self.directories.transfers.write) as usize;
             let bytes = repeated(&mut self.filled, data, done, asked);
             let written = self.nfs.write(file, offset + done, bytes, stable)?;
             note(written);

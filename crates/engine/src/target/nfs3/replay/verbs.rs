@@ -166,7 +166,7 @@ impl Nfs3Layer {
     /// that it exists is what the load wants.
     pub(super) fn make_directory(&mut self, path: &[u8]) -> Outcome<Status> {
         if is_clients(path) {
-            let root = self.place.root;
+            let root = self.directories.root;
             return match self.nfs.make_directory(&root, path, 0o777) {
                 Err(failure) if !failure.is(nfs3::Status::EXIST) => Err(failure),
                 _ => Ok(Status::Ok),
@@ -187,13 +187,13 @@ impl Nfs3Layer {
     }
 
     pub(super) fn file_system_status(&mut self) -> Outcome<Status> {
-        let root = self.place.root;
+        let root = self.directories.root;
         self.nfs.file_system_status(&root)?;
         Ok(Status::Ok)
     }
 
     pub(super) fn file_system_info(&mut self) -> Outcome<Status> {
-        let root = self.place.root;
+        let root = self.directories.root;
         self.nfs.file_system_info(&root)?;
         Ok(Status::Ok)
     }

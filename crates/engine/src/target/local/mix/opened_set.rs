@@ -29,7 +29,7 @@ pub(super) fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunErro
 
 /// The directories of one client.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct OpenedSet {
     /// Its number among all clients.
     pub client: u32,
     /// Where it is.
@@ -45,10 +45,10 @@ pub(super) struct Place {
     pub found: u64,
 }
 
-impl Place {
+impl OpenedSet {
     /// Opens, and makes where they are missing, the directories of a client.
     pub fn open(
-        set: BorrowedFd<'_>,
+        parent: BorrowedFd<'_>,
         set_path: &Path,
         client: u32,
         layout: &Layout,
@@ -63,7 +63,7 @@ impl Place {
             *(if is_new { &mut made } else { &mut found }) += 1;
             Ok::<_, RunError>(directory)
         };
-        let root = open(set, &name, set_path)?;
+        let root = open(parent, &name, set_path)?;
         let directories = (0..layout.file_directories())
             .map(|index| open(root.as_fd(), &files_directory(index), &path))
             .collect::<Result<_, _>>()?;
