@@ -44,7 +44,7 @@ pub enum Loss {
 
 /// One simulated client with its socket.
 #[derive(Debug)]
-pub struct Connection<C> {
+pub struct ClientConnection<C> {
     /// The client.
     pub client: C,
     /// Its socket, if it is up.
@@ -76,7 +76,7 @@ pub enum Waiting {
     UntilTimeout,
 }
 
-impl<C: Client> Connection<C> {
+impl<C: Client> ClientConnection<C> {
     /// A connection over a socket that is connected.
     pub fn new(client: C, socket: OwnedFd) -> Self {
         Self {

@@ -4,7 +4,7 @@
 //! With one connection there is nothing to choose between, so the worker blocks
 //! in `recv` itself and saves a system call for each exchange.
 
-use crate::backend::connection::{Connection, Link, Loss, Waiting};
+use crate::backend::connection::{ClientConnection, Link, Loss, Waiting};
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
 use crate::driver::Dial;
@@ -54,7 +54,7 @@ pub struct SocketOptions {
 pub struct Sockets<C> {
     clock: Clock,
     options: SocketOptions,
-    connections: Vec<Connection<C>>,
+    connections: Vec<ClientConnection<C>>,
     /// Connections with something to send.
     dirty: Vec<u32>,
     /// Connections that are not up.
@@ -112,7 +112,7 @@ impl<C: Client> Sockets<C> {
             down: Vec::with_capacity(clients.len()),
             connections: clients
                 .into_iter()
-                .map(|(client, socket)| Connection::new(client, socket))
+                .map(|(client, socket)| ClientConnection::new(client, socket))
                 .collect(),
             epoll,
             lacks_pwait2: false,

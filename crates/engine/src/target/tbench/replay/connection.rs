@@ -24,7 +24,7 @@ const LAID_OUT: usize = 72 << 10;
 
 /// One connection.
 #[derive(Debug)]
-pub struct Connection {
+pub struct TbenchConnection {
     socket: OwnedFd,
     timeout: Duration,
     short: [u8; SHORT],
@@ -36,7 +36,7 @@ pub struct Connection {
     period: usize,
 }
 
-impl Connection {
+impl TbenchConnection {
     /// Connects and sees that what answers speaks tbench.
     pub fn open(
         address: SocketAddr,

@@ -94,7 +94,7 @@ impl TcpError {
 pub enum PeerError {
     /// No connection.
     #[error("{address}: {source}")]
-    Connection {
+    TbenchConnection {
         /// Where.
         address: SocketAddr,
         /// What went wrong.
@@ -111,24 +111,24 @@ pub enum PeerError {
 impl AreaError for PeerError {
     fn category(&self) -> ErrorCategory {
         match self {
-            PeerError::Connection { source, .. } if is_refused_here(source) => {
+            PeerError::TbenchConnection { source, .. } if is_refused_here(source) => {
                 ErrorCategory::Environment
             }
             PeerError::PortZero { .. }
-            | PeerError::Connection {
+            | PeerError::TbenchConnection {
                 source: TcpError::Option { .. },
                 ..
             } => ErrorCategory::Usage,
-            PeerError::Connection { .. } => ErrorCategory::Target,
+            PeerError::TbenchConnection { .. } => ErrorCategory::Target,
         }
     }
 
     fn help(&self) -> Option<String> {
         match self {
-            PeerError::Connection { source, .. } if is_refused_here(source) => {
+            PeerError::TbenchConnection { source, .. } if is_refused_here(source) => {
                 Some(NO_MORE_SOCKETS.into())
             }
-            PeerError::Connection { source, .. } => source.help(),
+            PeerError::TbenchConnection { source, .. } => source.help(),
             PeerError::PortZero { .. } => Some(format!("tbench_srv listens on port {PORT}")),
         }
     }

@@ -20,7 +20,7 @@ pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
 use crate::error::RunError;
 use crate::replay::layer::{Layer, LayerLost, Reply};
 use crate::replay::site::{Site, Trees};
-use connection::Connection;
+use connection::TbenchConnection;
 use exchanges::Exchanges;
 use filestone_model::load::{Action, Cause, Generation, Status};
 use filestone_model::measure::run_record::Target;
@@ -125,12 +125,12 @@ impl Site for TcpSite {
     }
 
     fn layer(&self, _client: u32) -> Result<TcpLayer, RunError> {
-        let connection = Connection::open(
+        let connection = TbenchConnection::open(
             self.address,
             &self.options.socket_options,
             self.options.timeout(),
         )
-        .map_err(|source| PeerError::Connection {
+        .map_err(|source| PeerError::TbenchConnection {
             address: self.address,
             source,
         })?;
@@ -154,7 +154,7 @@ impl Site for TcpSite {
 #[derive(Debug)]
 pub struct TcpLayer {
     address: SocketAddr,
-    connection: Connection,
+    connection: TbenchConnection,
     exchanges: Exchanges,
 }
 
