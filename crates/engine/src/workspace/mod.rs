@@ -4,7 +4,7 @@
 //! | module | what is there |
 //! |---|---|
 //! | `marker` | the file that names a directory's owner, and whether that still runs |
-//! | `tree`, `local`, `nfs` | what is needed of a tree of files, on this host and on a server |
+//! | `tree` | what is needed of a tree of files, on this host or on a server |
 //! | `test_directory` | `clients`: claimed, given up, removed |
 //! | `set_directory` | the directory of a file set, likewise, and taken over from another run |
 //! | `set_removal` | what is in a file set, removed |

@@ -65,7 +65,7 @@ pub const fn status_of(answer: Status) -> Option<nfs3::Status> {
 }
 
 /// What comes of a step.
-pub type Outcome<T> = Result<T, Failure>;
+pub type NfsResult<T> = Result<T, Failure>;
 
 /// An object, and its attributes if the server gave them.
 #[derive(Debug, Clone, Copy)]
@@ -176,7 +176,7 @@ impl Nfs {
     }
 
     /// GETATTR.
-    pub fn attributes(&mut self, object: &Handle) -> Outcome<Fattr3> {
+    pub fn attributes(&mut self, object: &Handle) -> NfsResult<Fattr3> {
         let object = object.borrow();
         let reply: getattr::Reply = self.call(Procedure::Getattr, &getattr::Args { object })?;
         match reply {
@@ -186,7 +186,7 @@ impl Nfs {
     }
 
     /// SETATTR without a guard.
-    pub fn set_attributes(&mut self, object: &Handle, new_attributes: Sattr3) -> Outcome<()> {
+    pub fn set_attributes(&mut self, object: &Handle, new_attributes: Sattr3) -> NfsResult<()> {
         let arguments = setattr::Args {
             object: object.borrow(),
             new_attributes,
@@ -197,7 +197,7 @@ impl Nfs {
     }
 
     /// LOOKUP.
-    pub fn lookup(&mut self, directory: &Handle, name: &[u8]) -> Outcome<Object> {
+    pub fn lookup(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Object> {
         let what = named(directory, name);
         let reply: lookup::Reply<'_> = self.call(Procedure::Lookup, &lookup::Args { what })?;
         match reply {
@@ -210,7 +210,7 @@ impl Nfs {
     }
 
     /// ACCESS: which of the permissions are granted.
-    pub fn access(&mut self, object: &Handle, access: u32) -> Outcome<u32> {
+    pub fn access(&mut self, object: &Handle, access: u32) -> NfsResult<u32> {
         let object = object.borrow();
         let arguments = access::Args { object, access };
         let reply: access::Reply = self.call(Procedure::Access, &arguments)?;
@@ -221,7 +221,7 @@ impl Nfs {
     }
 
     /// READLINK.
-    pub fn read_link(&mut self, link: &Handle) -> Outcome<()> {
+    pub fn read_link(&mut self, link: &Handle) -> NfsResult<()> {
         let symlink = link.borrow();
         let arguments = readlink::Args { symlink };
         let reply: readlink::Reply<'_> = self.call(Procedure::Readlink, &arguments)?;
@@ -229,7 +229,7 @@ impl Nfs {
     }
 
     /// READLINK: where the link leads.
-    pub fn link_text(&mut self, link: &Handle) -> Outcome<Vec<u8>> {
+    pub fn link_text(&mut self, link: &Handle) -> NfsResult<Vec<u8>> {
         let symlink = link.borrow();
         let arguments = readlink::Args { symlink };
         let reply: readlink::Reply<'_> = self.call(Procedure::Readlink, &arguments)?;
@@ -240,7 +240,7 @@ impl Nfs {
     }
 
     /// READ of at most `count` bytes.
-    pub fn read(&mut self, file: &Handle, offset: u64, count: u32) -> Outcome<ReadBack> {
+    pub fn read(&mut self, file: &Handle, offset: u64, count: u32) -> NfsResult<ReadBack> {
         let file = file.borrow();
         let arguments = read::Args {
             file,
@@ -276,7 +276,7 @@ impl Nfs {
     }
 
     /// The bytes of a small file, for what is said before and after a run.
-    pub fn read_text(&mut self, file: &Handle, count: u32) -> Outcome<Vec<u8>> {
+    pub fn read_text(&mut self, file: &Handle, count: u32) -> NfsResult<Vec<u8>> {
         let file = file.borrow();
         let arguments = read::Args {
             file,
@@ -297,7 +297,7 @@ impl Nfs {
         offset: u64,
         data: &[u8],
         stable: StableHow,
-    ) -> Outcome<Written> {
+    ) -> NfsResult<Written> {
         let count = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let arguments = write::Args {
             file: file.borrow(),
@@ -323,7 +323,7 @@ impl Nfs {
     }
 
     /// COMMIT of the whole file.
-    pub fn commit(&mut self, file: &Handle) -> Outcome<Verifier> {
+    pub fn commit(&mut self, file: &Handle) -> NfsResult<Verifier> {
         let arguments = commit::Args {
             file: file.borrow(),
             offset: 0,
@@ -342,7 +342,7 @@ impl Nfs {
         directory: &Handle,
         name: &[u8],
         how: CreateHow,
-    ) -> Outcome<Option<Handle>> {
+    ) -> NfsResult<Option<Handle>> {
         let where_ = named(directory, name);
         let reply: create::Reply<'_> =
             self.call(Procedure::Create, &create::Args { where_, how })?;
@@ -358,7 +358,7 @@ impl Nfs {
         directory: &Handle,
         name: &[u8],
         mode: u32,
-    ) -> Outcome<Option<Handle>> {
+    ) -> NfsResult<Option<Handle>> {
         let arguments = mkdir::Args {
             where_: named(directory, name),
             attributes: permissions(mode),
@@ -376,7 +376,7 @@ impl Nfs {
         directory: &Handle,
         name: &[u8],
         target: &[u8],
-    ) -> Outcome<Option<Handle>> {
+    ) -> NfsResult<Option<Handle>> {
         let arguments = symlink::Args {
             where_: named(directory, name),
             symlink: SymlinkData {
@@ -392,7 +392,7 @@ impl Nfs {
     }
 
     /// LINK: another name for `file`.
-    pub fn link(&mut self, file: &Handle, directory: &Handle, name: &[u8]) -> Outcome<()> {
+    pub fn link(&mut self, file: &Handle, directory: &Handle, name: &[u8]) -> NfsResult<()> {
         let arguments = link::Args {
             file: file.borrow(),
             link: named(directory, name),
@@ -402,21 +402,21 @@ impl Nfs {
     }
 
     /// REMOVE.
-    pub fn remove(&mut self, directory: &Handle, name: &[u8]) -> Outcome<()> {
+    pub fn remove(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<()> {
         let object = named(directory, name);
         let reply: remove::Reply = self.call(Procedure::Remove, &remove::Args { object })?;
         reply.map(drop).map_err(|fail| fail.status.into())
     }
 
     /// RMDIR.
-    pub fn remove_directory(&mut self, directory: &Handle, name: &[u8]) -> Outcome<()> {
+    pub fn remove_directory(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<()> {
         let object = named(directory, name);
         let reply: rmdir::Reply = self.call(Procedure::Rmdir, &rmdir::Args { object })?;
         reply.map(drop).map_err(|fail| fail.status.into())
     }
 
     /// RENAME.
-    pub fn rename(&mut self, from: DirOpArgs<'_>, to: DirOpArgs<'_>) -> Outcome<()> {
+    pub fn rename(&mut self, from: DirOpArgs<'_>, to: DirOpArgs<'_>) -> NfsResult<()> {
         let reply: rename::Reply = self.call(Procedure::Rename, &rename::Args { from, to })?;
         reply.map(drop).map_err(|fail| fail.status.into())
     }
@@ -427,7 +427,7 @@ impl Nfs {
         dir: &Handle,
         start: PageStart,
         count: u32,
-    ) -> Outcome<readdir::ReplyOk<'_>> {
+    ) -> NfsResult<readdir::ReplyOk<'_>> {
         let arguments = readdir::Args {
             dir: dir.borrow(),
             cookie: start.cookie,
@@ -444,7 +444,7 @@ impl Nfs {
         dir: &Handle,
         start: PageStart,
         count: u32,
-    ) -> Outcome<readdirplus::ReplyOk<'_>> {
+    ) -> NfsResult<readdirplus::ReplyOk<'_>> {
         let arguments = readdirplus::Args {
             dir: dir.borrow(),
             cookie: start.cookie,
@@ -457,21 +457,21 @@ impl Nfs {
     }
 
     /// FSSTAT.
-    pub fn file_system_status(&mut self, root: &Handle) -> Outcome<()> {
+    pub fn file_system_status(&mut self, root: &Handle) -> NfsResult<()> {
         let fsroot = root.borrow();
         let reply: fsstat::Reply = self.call(Procedure::Fsstat, &fsstat::Args { fsroot })?;
         reply.map(drop).map_err(|fail| fail.status.into())
     }
 
     /// FSINFO.
-    pub fn file_system_info(&mut self, root: &Handle) -> Outcome<fsinfo::ReplyOk> {
+    pub fn file_system_info(&mut self, root: &Handle) -> NfsResult<fsinfo::ReplyOk> {
         let fsroot = root.borrow();
         let reply: fsinfo::Reply = self.call(Procedure::Fsinfo, &fsinfo::Args { fsroot })?;
         reply.map_err(|fail| fail.status.into())
     }
 
     /// PATHCONF.
-    pub fn path_configuration(&mut self, object: &Handle) -> Outcome<()> {
+    pub fn path_configuration(&mut self, object: &Handle) -> NfsResult<()> {
         let object = object.borrow();
         let reply: pathconf::Reply = self.call(Procedure::Pathconf, &pathconf::Args { object })?;
         reply.map(drop).map_err(|fail| fail.status.into())

@@ -28,7 +28,7 @@ pub(crate) mod scripted;
 pub mod session;
 pub(crate) mod tree;
 
-pub use calls::{Failure, Nfs, Outcome};
+pub use calls::{Failure, Nfs, NfsResult};
 pub use error::Nfs3Error;
 pub use session::Session;
 

@@ -187,7 +187,7 @@ fn plan(counts: &[(OpKind, u64)], arrivals: ArrivalsPlan) -> Plan {
 }
 
 /// What a run came to.
-struct Outcome {
+struct Played {
     samples: Vec<Sample>,
     ends: Vec<ClientEnd>,
     corrections: Vec<CorrectionRecord>,
@@ -197,7 +197,7 @@ struct Outcome {
 }
 
 /// A run: the client whose clock is the earliest goes first, and then the coordinator.
-fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Outcome {
+fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Played {
     let WorkloadPlan::Mix(mix) = &plan.workload else {
         unreachable!("it is a mix")
     };
@@ -267,7 +267,7 @@ fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Outco
         mailbox.drain(Moment::NEVER, |sample| samples.push(*sample));
     }
     assert_eq!(coordinator.failed, None);
-    Outcome {
+    Played {
         samples,
         ends,
         corrections: group.corrections().clone(),

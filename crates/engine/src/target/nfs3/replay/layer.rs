@@ -10,7 +10,7 @@ use super::options::ClientOptions;
 use crate::driver::Traffic;
 use crate::replay::layer::Repeats;
 use crate::replay::{Cancellation, Layer, LayerLost, Reply};
-use crate::target::nfs3::calls::{Failure, Nfs, Object, Outcome, answer};
+use crate::target::nfs3::calls::{Failure, Nfs, NfsResult, Object, answer};
 use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_wire::nfs3::{self, Handle};
@@ -168,7 +168,7 @@ impl Nfs3Layer {
 
     // One line per verb where it fits, as in the table of the documentation.
     #[rustfmt::skip]
-    fn answer(&mut self, action: &Action<'_>, data: &[u8]) -> Outcome<Status> {
+    fn answer(&mut self, action: &Action<'_>, data: &[u8]) -> NfsResult<Status> {
         match *action {
             Action::NtCreateX { path, options, disposition, handle } => {
                 self.nt_create_x(path, options, disposition, handle)
@@ -215,7 +215,7 @@ impl Nfs3Layer {
 
     /// The handle of a path, component by component from the longest part of it
     /// that is known.
-    pub(super) fn walk(&mut self, path: &[u8]) -> Outcome<Handle> {
+    pub(super) fn walk(&mut self, path: &[u8]) -> NfsResult<Handle> {
         let (mut end, mut handle) = self.longest_known(path);
         while end < path.len() {
             let start = if end == 0 { 0 } else { end + 1 };
@@ -246,7 +246,7 @@ impl Nfs3Layer {
     }
 
     /// Looks up one component on the way and remembers it.
-    fn step(&mut self, directory: &Handle, prefix: &[u8], name: &[u8]) -> Outcome<Object> {
+    fn step(&mut self, directory: &Handle, prefix: &[u8], name: &[u8]) -> NfsResult<Object> {
         match self.look_up(directory, name) {
             Ok(found) => {
                 self.learn(prefix, &found);
@@ -271,7 +271,7 @@ impl Nfs3Layer {
 
     /// LOOKUP, and if there is no such name and case may differ, what Samba does
     /// then: reads the directory for one that differs only in case.
-    pub(super) fn look_up(&mut self, directory: &Handle, name: &[u8]) -> Outcome<Found> {
+    pub(super) fn look_up(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Found> {
         let missing = match self.nfs.lookup(directory, name) {
             Err(failure) if failure.is(nfs3::Status::NOENT) && self.options.ignores_case => failure,
             answer => {
@@ -307,7 +307,7 @@ pub fn is_clients(path: &[u8]) -> bool {
 
 /// Refuses to change what the run has not made: anything that is not below
 /// `clients`, and the file in there that says whose it is.
-pub fn check_own(path: &[u8]) -> Outcome<()> {
+pub fn check_own(path: &[u8]) -> NfsResult<()> {
     let mut components = path.split(|byte| *byte == b'/');
     let is_below = components.next().is_some_and(is_clients);
     match components.next() {

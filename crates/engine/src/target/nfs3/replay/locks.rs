@@ -5,7 +5,7 @@
 
 use crate::control::Cancellation;
 use crate::driver::{Backoff, Repeats, RpcConnection, RpcProcedure, Traffic};
-use crate::target::nfs3::calls::{Failure, NLM, Outcome};
+use crate::target::nfs3::calls::{Failure, NLM, NfsResult};
 use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
 use filestone_wire::nfs3::Handle;
@@ -44,7 +44,7 @@ pub(super) const fn answer(status: nlm::Status) -> Status {
     Status::Failed(StatusSpace::Nlm.status(status.0))
 }
 
-fn granted(stat: nlm::Status) -> Outcome<()> {
+fn granted(stat: nlm::Status) -> NfsResult<()> {
     match stat {
         nlm::Status::GRANTED => Ok(()),
         status => Err(Failure::Answered(answer(status))),
@@ -98,7 +98,7 @@ impl Locks {
     /// It does not offer to wait. A server that lets it wait all the same would call GRANTED at
     /// the lock manager of this host, which is not ours; so it is asked again, for as long as a
     /// call may take.
-    pub fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
+    pub fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let mut backoff = Backoff::lock(self.connection.endpoint().timeout);
         loop {
             match self.ask(file, offset, len)? {
@@ -116,13 +116,13 @@ impl Locks {
         granted(nlm::Status::BLOCKED)
     }
 
-    fn locked(&mut self, file: &Handle, stat: nlm::Status) -> Outcome<()> {
+    fn locked(&mut self, file: &Handle, stat: nlm::Status) -> NfsResult<()> {
         granted(stat)?;
         self.held.insert(*file);
         Ok(())
     }
 
-    fn ask(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<nlm::Status> {
+    fn ask(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<nlm::Status> {
         let cookie = self.next_cookie();
         let arguments = lock::Args {
             cookie: NetObject(&cookie),
@@ -137,7 +137,7 @@ impl Locks {
     }
 
     /// NLMPROC4_CANCEL, whatever the server says to it.
-    fn cancel(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
+    fn cancel(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = cancel::Args {
             cookie: NetObject(&cookie),
@@ -152,7 +152,7 @@ impl Locks {
     }
 
     /// NLMPROC4_UNLOCK.
-    pub fn unlock(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
+    pub fn unlock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = unlock::Args {
             cookie: NetObject(&cookie),
@@ -165,7 +165,7 @@ impl Locks {
     }
 
     /// NLMPROC4_TEST.
-    pub fn test(&mut self, file: &Handle, offset: u64, len: u64) -> Outcome<()> {
+    pub fn test(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = test::Args {
             cookie: NetObject(&cookie),
@@ -178,7 +178,7 @@ impl Locks {
 
     /// Frees what is held on a file that is closed: all of it, as closing a file
     /// does on every system.
-    pub fn close(&mut self, file: &Handle) -> Outcome<()> {
+    pub fn close(&mut self, file: &Handle) -> NfsResult<()> {
         if !self.held.remove(file) {
             return Ok(());
         }
@@ -186,7 +186,7 @@ impl Locks {
     }
 
     /// Frees everything, whatever the server says to it.
-    pub fn close_all(&mut self) -> Outcome<()> {
+    pub fn close_all(&mut self) -> NfsResult<()> {
         while let Some(file) = self.held.pop_first() {
             self.connection.go_on()?;
             if let Err(Failure::Lost(lost)) = self.unlock(&file, 0, 0) {
@@ -206,7 +206,7 @@ mod tests {
 
     /// A lock that a server answers with these, the last again and again; what became of it, and
     /// which procedures were called.
-    fn answered(stats: &'static [nlm::Status]) -> (Outcome<()>, Vec<u32>) {
+    fn answered(stats: &'static [nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
         let mut next = 0;
         let (connection, server) = scripted::connection(move |call, out| {
             let stat = stats.get(next).or(stats.last()).expect("an answer");

@@ -7,7 +7,7 @@
 use super::layer::{Extent, Found, Nfs3Layer, check_own, is_clients};
 use super::names::split;
 use super::open_files::OpenFile;
-use crate::target::nfs3::calls::{Failure, Object, Outcome, named, permissions, times_of_server};
+use crate::target::nfs3::calls::{Failure, NfsResult, Object, named, permissions, times_of_server};
 use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Cause, Status, wildcard};
@@ -41,7 +41,7 @@ const fn empties(disposition: Disposition) -> bool {
 impl Nfs3Layer {
     /// What a path is, and where: the directory it is in. The directory under test
     /// and `clients` are known.
-    fn find(&mut self, path: &[u8]) -> Outcome<(Handle, Found)> {
+    fn find(&mut self, path: &[u8]) -> NfsResult<(Handle, Found)> {
         let known = match path {
             b"" => Some(self.directories.root),
             path if is_clients(path) => Some(self.directories.clients),
@@ -62,7 +62,7 @@ impl Nfs3Layer {
         Ok((directory, found))
     }
 
-    fn attributes_of(&mut self, object: &Object) -> Outcome<Fattr3> {
+    fn attributes_of(&mut self, object: &Object) -> NfsResult<Fattr3> {
         match object.attributes {
             Some(attributes) => Ok(attributes),
             None => self.nfs.attributes(&object.handle),
@@ -75,7 +75,7 @@ impl Nfs3Layer {
         options: u64,
         disposition: Disposition,
         number: u64,
-    ) -> Outcome<Status> {
+    ) -> NfsResult<Status> {
         let wants_directory = options & OPTION_DIRECTORY != 0;
         let is_own = check_own(path).is_ok();
         let handle = match self.find(path) {
@@ -100,7 +100,7 @@ impl Nfs3Layer {
     }
 
     /// Makes a file or directory that is not there; its handle.
-    fn make(&mut self, path: &[u8], is_directory: bool) -> Outcome<Handle> {
+    fn make(&mut self, path: &[u8], is_directory: bool) -> NfsResult<Handle> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent)?;
@@ -121,7 +121,7 @@ impl Nfs3Layer {
         Ok(handle)
     }
 
-    fn set_len(&mut self, path: &[u8], file: &Handle, len: u64) -> Outcome<()> {
+    fn set_len(&mut self, path: &[u8], file: &Handle, len: u64) -> NfsResult<()> {
         check_own(path)?;
         let cut = Sattr3 {
             size: Some(len),
@@ -138,7 +138,7 @@ impl Nfs3Layer {
         len: u64,
         number: u64,
         data: &[u8],
-    ) -> Outcome<Status> {
+    ) -> NfsResult<Status> {
         let (handle, size) = match self.find(path) {
             Ok((_, found)) => {
                 let attributes = self.attributes_of(&found.object)?;
@@ -175,7 +175,7 @@ impl Nfs3Layer {
     }
 
     /// Unstable data become stable, and locks go with the file.
-    pub(super) fn close(&mut self, number: u64) -> Outcome<Status> {
+    pub(super) fn close(&mut self, number: u64) -> NfsResult<Status> {
         let mut file = self.open.remove(number)?;
         if let Some(locks) = &mut self.locks {
             locks.close(&file.handle)?;
@@ -187,7 +187,7 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    pub(super) fn flush(&mut self, number: u64) -> Outcome<Status> {
+    pub(super) fn flush(&mut self, number: u64) -> NfsResult<Status> {
         let handle = self.open.find(number)?.handle;
         let verifier = self.nfs.commit(&handle)?;
         self.open.find(number)?.committed(verifier)?;
@@ -196,7 +196,7 @@ impl Nfs3Layer {
 
     /// Without the lock manager locks are granted here: no other client of the run
     /// works on this client's files.
-    pub(super) fn lock_x(&mut self, number: u64, offset: u64, len: u64) -> Outcome<Status> {
+    pub(super) fn lock_x(&mut self, number: u64, offset: u64, len: u64) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
             locks.lock(&file, offset, len)?;
@@ -204,7 +204,7 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    pub(super) fn unlock_x(&mut self, number: u64, offset: u64, len: u64) -> Outcome<Status> {
+    pub(super) fn unlock_x(&mut self, number: u64, offset: u64, len: u64) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
             locks.unlock(&file, offset, len)?;
@@ -212,32 +212,32 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    pub(super) fn query_file(&mut self, number: u64) -> Outcome<Status> {
+    pub(super) fn query_file(&mut self, number: u64) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
         self.nfs.attributes(&file)?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn set_file(&mut self, number: u64) -> Outcome<Status> {
+    pub(super) fn set_file(&mut self, number: u64) -> NfsResult<Status> {
         let file = self.open.find_own(number)?.handle;
         self.nfs.set_attributes(&file, times_of_server())?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn query_path(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn query_path(&mut self, path: &[u8]) -> NfsResult<Status> {
         let (_, found) = self.find(path)?;
         self.attributes_of(&found.object)?;
         Ok(Status::Ok)
     }
 
     /// The directory a name is in, and how it is spelt there.
-    fn find_name(&mut self, path: &[u8]) -> Outcome<(Handle, Vec<u8>)> {
+    fn find_name(&mut self, path: &[u8]) -> NfsResult<(Handle, Vec<u8>)> {
         let (_, name) = split(path);
         let (directory, found) = self.find(path)?;
         Ok((directory, found.spelling.unwrap_or_else(|| name.to_vec())))
     }
 
-    pub(super) fn unlink(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn unlink(&mut self, path: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         let (directory, name) = self.find_name(path)?;
         self.nfs.remove(&directory, &name)?;
@@ -249,7 +249,7 @@ impl Nfs3Layer {
     ///
     /// `clients` belongs to the run and stays. To a load that takes it away it is
     /// empty when no client has anything in it.
-    pub(super) fn remove_directory(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn remove_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
         if is_clients(path) {
             let clients = self.directories.clients;
             let is_of_a_client =
@@ -274,7 +274,7 @@ impl Nfs3Layer {
 
     /// The Rename of CIFS, and RENAME3 as it is written. A target that is there is
     /// replaced, as rename(2) does.
-    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> Outcome<Status> {
+    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> NfsResult<Status> {
         check_own(from)?;
         check_own(to)?;
         let (source, target) = if self.options.has_nfs_verbs {
@@ -297,14 +297,14 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    fn place_of(&mut self, path: &[u8]) -> Outcome<(Handle, Vec<u8>)> {
+    fn place_of(&mut self, path: &[u8]) -> NfsResult<(Handle, Vec<u8>)> {
         let (parent, name) = split(path);
         Ok((self.walk(parent)?, name.to_vec()))
     }
 
     /// Without wildcards it asks for one name; with them the directory is read to
     /// its end, or until as many match as are wanted.
-    pub(super) fn find_first(&mut self, path: &[u8], max: u64) -> Outcome<Status> {
+    pub(super) fn find_first(&mut self, path: &[u8], max: u64) -> NfsResult<Status> {
         let (parent, pattern) = split(path);
         if !wildcard::has_wildcards(pattern) {
             return self.query_path(path);
@@ -322,7 +322,7 @@ impl Nfs3Layer {
     }
 
     /// The tree of `clients` is this client's own: the others are at work in theirs.
-    pub(super) fn remove_tree(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn remove_tree(&mut self, path: &[u8]) -> NfsResult<Status> {
         if is_clients(path) {
             let own = format!("{CLIENTS}/client{}", self.client);
             return self.remove_tree(own.as_bytes());
@@ -338,7 +338,7 @@ impl Nfs3Layer {
     }
 
     /// This client's tree, in whatever case the load has spelt it.
-    pub(super) fn remove_own_tree(&mut self) -> Outcome<()> {
+    pub(super) fn remove_own_tree(&mut self) -> NfsResult<()> {
         let own = format!("client{}", self.client).into_bytes();
         let clients = self.directories.clients;
         let mut names = Vec::new();

@@ -1,6 +1,6 @@
 //! What a load file's open handles stand for on an NFS server, which knows none.
 
-use crate::target::nfs3::calls::{Failure, Outcome, Written};
+use crate::target::nfs3::calls::{Failure, NfsResult, Written};
 use filestone_model::load::Cause;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{Handle, Verifier};
@@ -46,7 +46,7 @@ impl OpenFile {
     /// Takes notice of a COMMIT. Another verifier than that of the writes means
     /// that the server may have lost them (RFC 1813, section 3.3.21): a client
     /// that could not send them again would report EIO, and so does this one.
-    pub fn committed(&mut self, verifier: Verifier) -> Outcome<()> {
+    pub fn committed(&mut self, verifier: Verifier) -> NfsResult<()> {
         let expected = self.uncommitted.take();
         let is_lost = std::mem::take(&mut self.is_lost);
         if is_lost || expected.is_some_and(|expected| expected != verifier) {
@@ -68,14 +68,14 @@ impl OpenFiles {
     }
 
     /// An open file.
-    pub fn find(&mut self, number: u64) -> Outcome<&mut OpenFile> {
+    pub fn find(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
         self.0
             .get_mut(&number)
             .ok_or_else(|| Failure::refused(Cause::UnknownHandle))
     }
 
     /// An open file that the run may change.
-    pub fn find_own(&mut self, number: u64) -> Outcome<&mut OpenFile> {
+    pub fn find_own(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
         let file = self.find(number)?;
         if file.is_own {
             Ok(file)
@@ -85,7 +85,7 @@ impl OpenFiles {
     }
 
     /// Closes one.
-    pub fn remove(&mut self, number: u64) -> Outcome<OpenFile> {
+    pub fn remove(&mut self, number: u64) -> NfsResult<OpenFile> {
         let file = self.0.remove(&number);
         file.ok_or_else(|| Failure::refused(Cause::UnknownHandle))
     }

@@ -1,13 +1,13 @@
 //! File data in pieces of the size that the server takes.
 
 use super::layer::{Extent, Nfs3Layer};
-use crate::target::nfs3::calls::{Failure, Outcome, Written};
+use crate::target::nfs3::calls::{Failure, NfsResult, Written};
 use filestone_model::load::{Cause, Status};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
 
 /// Refuses what ends beyond what a file can have.
-fn check_range(Extent { offset, len }: Extent) -> Outcome<()> {
+fn check_range(Extent { offset, len }: Extent) -> NfsResult<()> {
     match offset.checked_add(len) {
         Some(_) => Ok(()),
         None => Err(Failure::refused(Cause::Other)),
@@ -29,7 +29,7 @@ fn piece(len: u64, done: u64, most: u32) -> u32 {
 
 impl Nfs3Layer {
     /// Asked between two pieces of a transfer.
-    fn go_on(&self) -> Outcome<()> {
+    fn go_on(&self) -> NfsResult<()> {
         Ok(self.nfs.0.go_on()?)
     }
 
@@ -40,7 +40,7 @@ impl Nfs3Layer {
         offset: u64,
         len: u64,
         expected: u64,
-    ) -> Outcome<Status> {
+    ) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
         let got = self.read_in(&file, Extent { offset, len })?;
         Ok(length(expected, got))
@@ -53,7 +53,7 @@ impl Nfs3Layer {
         extent: Extent,
         expected: u64,
         data: &[u8],
-    ) -> Outcome<Status> {
+    ) -> NfsResult<Status> {
         // A copy, put back when it has taken notice of what was answered, even of
         // the pieces before one that failed.
         let mut file = *self.open.find_own(number)?;
@@ -68,7 +68,7 @@ impl Nfs3Layer {
 
     /// Reads until there is no more; how many bytes came. A length of 0 is a call
     /// too.
-    pub(super) fn read_in(&mut self, file: &Handle, extent: Extent) -> Outcome<u64> {
+    pub(super) fn read_in(&mut self, file: &Handle, extent: Extent) -> NfsResult<u64> {
         let Extent { offset, len } = extent;
         check_range(extent)?;
         let mut done = 0;
@@ -94,7 +94,7 @@ impl Nfs3Layer {
         data: &[u8],
         stable: StableHow,
         mut note: impl FnMut(Written),
-    ) -> Outcome<()> {
+    ) -> NfsResult<()> {
         let Extent { offset, len } = extent;
         check_range(extent)?;
         let mut done = 0;

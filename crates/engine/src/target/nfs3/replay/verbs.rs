@@ -4,7 +4,7 @@
 use super::layer::{Extent, Nfs3Layer, check_own, is_clients};
 use super::locks::Locks;
 use super::names::split;
-use crate::target::nfs3::calls::{Failure, Object, Outcome, permissions};
+use crate::target::nfs3::calls::{Failure, NfsResult, Object, permissions};
 use filestone_model::load::{Cause, Status};
 use filestone_model::operation::Stability;
 use filestone_wire::nfs3::create::CreateHow;
@@ -23,14 +23,14 @@ pub(super) const fn stable_how(stability: Stability) -> StableHow {
 }
 
 impl Nfs3Layer {
-    pub(super) fn attributes(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
         let object = self.walk(path)?;
         self.nfs.attributes(&object)?;
         Ok(Status::Ok)
     }
 
     /// The modification time becomes the server's.
-    pub(super) fn set_attributes(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn set_attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
         // The clients' directory is shared by all clients, and it is the run's.
         if !is_clients(path) {
             check_own(path)?;
@@ -45,7 +45,7 @@ impl Nfs3Layer {
     }
 
     /// The last component is always asked for, known or not.
-    pub(super) fn look_up_path(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn look_up_path(&mut self, path: &[u8]) -> NfsResult<Status> {
         let (parent, name) = split(path);
         if name.is_empty() {
             return self.attributes(path);
@@ -67,7 +67,7 @@ impl Nfs3Layer {
 
     /// A load that names no permissions (dbench looks at neither of its two
     /// numbers) asks for all of them and takes any answer.
-    pub(super) fn access(&mut self, path: &[u8], wanted: u64, granted: u64) -> Outcome<Status> {
+    pub(super) fn access(&mut self, path: &[u8], wanted: u64, granted: u64) -> NfsResult<Status> {
         let object = self.walk(path)?;
         let asked = match wanted {
             0 => access::ALL,
@@ -84,7 +84,7 @@ impl Nfs3Layer {
         })
     }
 
-    pub(super) fn read_link(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn read_link(&mut self, path: &[u8]) -> NfsResult<Status> {
         let link = self.walk(path)?;
         self.nfs.read_link(&link)?;
         Ok(Status::Ok)
@@ -92,7 +92,7 @@ impl Nfs3Layer {
 
     /// Fewer bytes than asked for are no failure: the load does not say how long
     /// the file is.
-    pub(super) fn read(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
+    pub(super) fn read(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
         let file = self.walk(path)?;
         self.read_in(&file, Extent { offset, len })?;
         Ok(Status::Ok)
@@ -104,7 +104,7 @@ impl Nfs3Layer {
         extent: Extent,
         stability: Stability,
         data: &[u8],
-    ) -> Outcome<Status> {
+    ) -> NfsResult<Status> {
         check_own(path)?;
         let file = self.walk(path)?;
         let stable = stable_how(stability);
@@ -112,7 +112,7 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    pub(super) fn create(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn create(&mut self, path: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent)?;
@@ -122,7 +122,7 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    pub(super) fn symlink(&mut self, path: &[u8], target: &[u8]) -> Outcome<Status> {
+    pub(super) fn symlink(&mut self, path: &[u8], target: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent)?;
@@ -142,7 +142,7 @@ impl Nfs3Layer {
 
     /// The file that gets another name must be the run's own too, since a link
     /// counts in it.
-    pub(super) fn link(&mut self, path: &[u8], existing: &[u8]) -> Outcome<Status> {
+    pub(super) fn link(&mut self, path: &[u8], existing: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         check_own(existing)?;
         let file = self.walk(existing)?;
@@ -153,7 +153,7 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    pub(super) fn remove(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn remove(&mut self, path: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
         let directory = self.walk(parent)?;
@@ -164,7 +164,7 @@ impl Nfs3Layer {
 
     /// MKDIR3 and the Mkdir of CIFS. `clients` was made when the run began, so
     /// that it exists is what the load wants.
-    pub(super) fn make_directory(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn make_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
         if is_clients(path) {
             let root = self.directories.root;
             return match self.nfs.make_directory(&root, path, 0o777) {
@@ -180,57 +180,57 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
-    pub(super) fn read_directory(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn read_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
         let directory = self.walk(path)?;
         self.nfs.each_entry(&directory, PAGE, |_, _| false)?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn file_system_status(&mut self) -> Outcome<Status> {
+    pub(super) fn file_system_status(&mut self) -> NfsResult<Status> {
         let root = self.directories.root;
         self.nfs.file_system_status(&root)?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn file_system_info(&mut self) -> Outcome<Status> {
+    pub(super) fn file_system_info(&mut self) -> NfsResult<Status> {
         let root = self.directories.root;
         self.nfs.file_system_info(&root)?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn path_configuration(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn path_configuration(&mut self, path: &[u8]) -> NfsResult<Status> {
         let object = self.walk(path)?;
         self.nfs.path_configuration(&object)?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn commit(&mut self, path: &[u8]) -> Outcome<Status> {
+    pub(super) fn commit(&mut self, path: &[u8]) -> NfsResult<Status> {
         let file = self.walk(path)?;
         self.nfs.commit(&file)?;
         Ok(Status::Ok)
     }
 
-    fn lock_manager(&mut self) -> Outcome<&mut Locks> {
+    fn lock_manager(&mut self) -> NfsResult<&mut Locks> {
         self.locks
             .as_mut()
             .ok_or_else(|| Failure::refused(Cause::Other))
     }
 
-    pub(super) fn lock(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
+    pub(super) fn lock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
         self.lock_manager()?;
         let file = self.walk(path)?;
         self.lock_manager()?.lock(&file, offset, len)?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn unlock(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
+    pub(super) fn unlock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
         self.lock_manager()?;
         let file = self.walk(path)?;
         self.lock_manager()?.unlock(&file, offset, len)?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn test_lock(&mut self, path: &[u8], offset: u64, len: u64) -> Outcome<Status> {
+    pub(super) fn test_lock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
         self.lock_manager()?;
         let file = self.walk(path)?;
         self.lock_manager()?.test(&file, offset, len)?;

@@ -3,7 +3,7 @@
 //! A server decides where a page ends and what its cookies are; a listing that
 //! leads in a circle, or does not lead anywhere, is broken off.
 
-use crate::target::nfs3::calls::{Nfs, Outcome, PageStart};
+use crate::target::nfs3::calls::{Nfs, NfsResult, PageStart};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure, Status, Verifier};
 
 /// Pages of one listing at most; at 8 KB a page, some hundred million names.
@@ -72,8 +72,8 @@ impl Nfs {
     fn each_page(
         &mut self,
         procedure: Procedure,
-        mut page: impl FnMut(&mut Self, &Position) -> Outcome<After>,
-    ) -> Outcome<()> {
+        mut page: impl FnMut(&mut Self, &Position) -> NfsResult<After>,
+    ) -> NfsResult<()> {
         let mut at = Position::default();
         while let After::Page(last_cookie, cookieverf) = page(self, &at)? {
             let moved = at.advance(last_cookie, cookieverf);
@@ -89,7 +89,7 @@ impl Nfs {
         directory: &Handle,
         count: u32,
         mut wanted: impl FnMut(&[u8]) -> bool,
-    ) -> Outcome<bool> {
+    ) -> NfsResult<bool> {
         let mut is_found = false;
         self.each_page(Procedure::Readdir, |nfs, at| {
             let page = nfs.names_page(directory, at.start, count)?;
@@ -106,7 +106,7 @@ impl Nfs {
         directory: &Handle,
         count: u32,
         mut has_enough: impl FnMut(&[u8], Option<FileType>) -> bool,
-    ) -> Outcome<()> {
+    ) -> NfsResult<()> {
         self.each_page(Procedure::Readdirplus, |nfs, at| {
             let page = nfs.entries_page(directory, at.start, count)?;
             let is_enough = page.entries.iter().any(|entry| {
@@ -123,7 +123,7 @@ impl Nfs {
         &mut self,
         directory: &Handle,
         name: &[u8],
-    ) -> Outcome<Option<Object>> {
+    ) -> NfsResult<Option<Object>> {
         let found = match self.lookup(directory, name) {
             Err(failure) if failure.is(Status::NOENT) => return Ok(None),
             found => found?,
@@ -146,7 +146,7 @@ impl Nfs {
         directory: &Handle,
         is_wanted: impl Fn(&[u8]) -> bool,
         mut each: impl FnMut(&[u8], &Object) -> bool,
-    ) -> Outcome<()> {
+    ) -> NfsResult<()> {
         self.each_page(Procedure::Readdirplus, |nfs, at| {
             let (page, after) = match nfs.plus_page(directory, at, &is_wanted) {
                 Err(failure) if failure.is(Status::NOTSUPP) => {
@@ -173,7 +173,7 @@ impl Nfs {
         directory: &Handle,
         at: &Position,
         is_wanted: &impl Fn(&[u8]) -> bool,
-    ) -> Outcome<(Named, After)> {
+    ) -> NfsResult<(Named, After)> {
         let page = self.entries_page(directory, at.start, PAGE)?;
         let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
         let names = wanted.map(|entry| {
@@ -196,7 +196,7 @@ impl Nfs {
         directory: &Handle,
         at: &Position,
         is_wanted: &impl Fn(&[u8]) -> bool,
-    ) -> Outcome<(Named, After)> {
+    ) -> NfsResult<(Named, After)> {
         let page = self.names_page(directory, at.start, PAGE)?;
         let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
         let names = wanted.map(|entry| (entry.name.into(), None)).collect();

@@ -18,7 +18,7 @@ mod removal;
 
 use crate::driver::window::{Window, Work};
 use crate::error::RunError;
-use crate::target::nfs3::calls::{Failure, Nfs, Outcome, named, permissions};
+use crate::target::nfs3::calls::{Failure, Nfs, NfsResult, named, permissions};
 use crate::target::nfs3::session::{at_path, without_results};
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
@@ -39,7 +39,7 @@ const PAGE: u32 = 8 << 10;
 
 impl Nfs {
     /// MKDIR of a directory of the run's own; NFS3ERR_EXIST if it was there before.
-    fn make_own_directory(&mut self, parent: &Handle, name: &[u8]) -> Outcome<Handle> {
+    fn make_own_directory(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<Handle> {
         match self.make_directory(parent, name, DIRECTORY_MODE) {
             Ok(Some(handle)) => Ok(handle),
             // The server may leave the handle out (RFC 1813, section 3.3.9).
@@ -56,7 +56,7 @@ impl Nfs {
     }
 
     /// CREATE of an empty file of the run's own; NFS3ERR_EXIST if it was there before.
-    pub(crate) fn make_own_file(&mut self, directory: &Handle, name: &[u8]) -> Outcome<Handle> {
+    pub(crate) fn make_own_file(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Handle> {
         let how = CreateHow::Guarded(permissions(FILE_MODE));
         let made = match self.create(directory, name, how) {
             Err(failure) if failure.is(Status::EXIST) && self.0.was_resent() => None,
@@ -70,7 +70,7 @@ impl Nfs {
     }
 
     /// The same with this text; NFS3ERR_NOSPC if not all of it was taken.
-    fn make_text(&mut self, directory: &Handle, name: &[u8], text: &str) -> Outcome<()> {
+    fn make_text(&mut self, directory: &Handle, name: &[u8], text: &str) -> NfsResult<()> {
         let file = self.make_own_file(directory, name)?;
         let padded = padded(text, 0);
         self.write_text(&file, &padded)?;
@@ -82,7 +82,7 @@ impl Nfs {
     }
 
     /// What a marker says; `None` if what is there cannot be one.
-    fn marker_text(&mut self, directory: &Handle, name: &[u8]) -> Outcome<Option<String>> {
+    fn marker_text(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Option<String>> {
         let Some(Object { handle, attributes }) = self.find_object(directory, name)? else {
             return Ok(None);
         };
@@ -96,7 +96,7 @@ impl Nfs {
 
     /// Writes a text over that of a marker. No byte that was there stays, and none is added to a
     /// file that is long enough. A symbolic link is replaced by another one.
-    fn rewrite(&mut self, directory: &Handle, name: &[u8], text: &str) -> Outcome<()> {
+    fn rewrite(&mut self, directory: &Handle, name: &[u8], text: &str) -> NfsResult<()> {
         let found = self.find_object(directory, name)?;
         let Object { handle, attributes } = found.ok_or(Failure::from(Status::NOENT))?;
         if attributes.file_type == FileType::Symlink {
@@ -106,7 +106,7 @@ impl Nfs {
     }
 
     /// The first name in a directory that is not `known`.
-    fn first_name(&mut self, directory: &Handle, known: &[&str]) -> Outcome<Option<Box<[u8]>>> {
+    fn first_name(&mut self, directory: &Handle, known: &[&str]) -> NfsResult<Option<Box<[u8]>>> {
         let mut first = None;
         self.find_name(directory, PAGE, |name| {
             let is_known = known.iter().any(|known| known.as_bytes() == name);
@@ -118,7 +118,7 @@ impl Nfs {
         Ok(first)
     }
 
-    fn replace_link(&mut self, directory: &Handle, name: &[u8], text: &str) -> Outcome<()> {
+    fn replace_link(&mut self, directory: &Handle, name: &[u8], text: &str) -> NfsResult<()> {
         let next = [name, b".link"].concat();
         gone(self.remove(directory, &next))?;
         self.symlink(directory, &next, text.as_bytes())?;
@@ -129,7 +129,7 @@ impl Nfs {
     ///
     /// A server may take a part of it (RFC 1813, section 3.3.7), and is sent the rest; that it
     /// took nothing is an error of the call already, so this comes to an end.
-    fn write_text(&mut self, file: &Handle, text: &str) -> Outcome<()> {
+    fn write_text(&mut self, file: &Handle, text: &str) -> NfsResult<()> {
         let mut rest = text.as_bytes();
         let mut offset = 0;
         while !rest.is_empty() {
@@ -142,7 +142,7 @@ impl Nfs {
 }
 
 /// "It is there already" as nothing made.
-fn unless_there<T>(made: Outcome<T>) -> Outcome<Option<T>> {
+fn unless_there<T>(made: NfsResult<T>) -> NfsResult<Option<T>> {
     match made {
         Err(failure) if failure.is(Status::EXIST) => Ok(None),
         made => made.map(Some),

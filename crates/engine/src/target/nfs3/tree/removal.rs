@@ -6,7 +6,7 @@
 //! links are removed and never followed, and what is mounted from another file
 //! system is left alone.
 
-use crate::target::nfs3::calls::{Nfs, Outcome};
+use crate::target::nfs3::calls::{Nfs, NfsResult};
 use crate::workspace::emptying::Emptying;
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 
@@ -51,7 +51,7 @@ type Batch = Vec<(Vec<u8>, Option<FileType>)>;
 
 impl Nfs {
     /// Removes all that is in `directory` but the entry `keep`.
-    pub fn empty_but(&mut self, directory: &Handle, keep: &[u8]) -> Outcome<()> {
+    pub fn empty_but(&mut self, directory: &Handle, keep: &[u8]) -> NfsResult<()> {
         let mut emptying = Emptying::default();
         loop {
             let batch = self.batch(directory, keep)?;
@@ -73,7 +73,7 @@ impl Nfs {
     }
 
     /// The first names in a directory but `keep`: as many as are removed at once.
-    fn batch(&mut self, directory: &Handle, keep: &[u8]) -> Outcome<Batch> {
+    fn batch(&mut self, directory: &Handle, keep: &[u8]) -> NfsResult<Batch> {
         let mut batch = Batch::new();
         let mut bytes = 0;
         self.each_entry(directory, PAGE, |name, file_type| {
@@ -92,7 +92,7 @@ impl Nfs {
 
     /// Removes `name` in `parent` and everything below it; well done too if there
     /// is nothing of that name.
-    pub fn remove_tree(&mut self, parent: &Handle, name: &[u8]) -> Outcome<()> {
+    pub fn remove_tree(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<()> {
         let mut walk = Walk {
             levels: Vec::new(),
             fsid: None,
@@ -111,7 +111,7 @@ impl Nfs {
     }
 
     /// Goes into a directory; removes what is none.
-    fn enter(&mut self, parent: &Handle, name: &[u8], walk: &mut Walk) -> Outcome<()> {
+    fn enter(&mut self, parent: &Handle, name: &[u8], walk: &mut Walk) -> NfsResult<()> {
         let Some(found) = self.find_object(parent, name)? else {
             return Ok(());
         };
@@ -136,7 +136,7 @@ impl Nfs {
     }
 
     /// Removes a batch of what is in a directory; whether there was anything.
-    fn empty(&mut self, level: &mut Level) -> Outcome<bool> {
+    fn empty(&mut self, level: &mut Level) -> NfsResult<bool> {
         let batch = self.batch(&level.handle, b"")?;
         if batch.is_empty() {
             return Ok(false);
@@ -156,7 +156,7 @@ impl Nfs {
     }
 
     /// Removes the directory that has been emptied, and goes back up.
-    fn leave(&mut self, top: &Handle, walk: &mut Walk) -> Outcome<()> {
+    fn leave(&mut self, top: &Handle, walk: &mut Walk) -> NfsResult<()> {
         let Some(done) = walk.levels.pop() else {
             return Ok(());
         };
@@ -175,7 +175,7 @@ fn names_of(batch: &Batch) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Whoever removed it, it is gone.
-pub fn gone(answer: Outcome<()>) -> Outcome<()> {
+pub fn gone(answer: NfsResult<()>) -> NfsResult<()> {
     match answer {
         Err(failure) if failure.is(Status::NOENT) => Ok(()),
         answer => answer,
