@@ -6,7 +6,7 @@ use super::layer::Layer;
 use super::mailbox::ReplayMailbox;
 use super::record::{Measured, ThreadEnd};
 use super::site::{Site, Trees};
-use super::watch::{Cancellations, Coordinator, buffer, clean_up_limits};
+use super::watch::{Cancellations, ReplayCoordinator, buffer, clean_up_limits};
 use crate::clock::Clock;
 use crate::control::{Observer, go_on};
 use crate::control::{cancel_clean_up_on, cancel_on};
@@ -99,7 +99,7 @@ fn measure<S: Site>(
     let mailboxes: Vec<ReplayMailbox> = (0..plan.clients).map(|_| ReplayMailbox::new()).collect();
     let per_thread = replay.clients_per_thread.max(1) as usize;
     let threads = (plan.clients as usize).div_ceil(per_thread);
-    let mut coordinator = Coordinator::new(plan, per_thread, &mailboxes, &shared);
+    let mut coordinator = ReplayCoordinator::new(plan, per_thread, &mailboxes, &shared);
     observer.preparing("running");
     let (done, all_done) = sync_channel::<ThreadEnd>(threads);
     let mut layers = layers.into_iter();

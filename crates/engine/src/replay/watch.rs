@@ -79,7 +79,7 @@ impl Watch<'_> {
 }
 
 /// Watches the clients and takes what they measure.
-pub(super) struct Coordinator<'run> {
+pub(super) struct ReplayCoordinator<'run> {
     plan: &'run Plan,
     clients_per_thread: usize,
     mailboxes: &'run [ReplayMailbox],
@@ -103,7 +103,7 @@ pub(super) struct Coordinator<'run> {
     all_done_at: Option<Moment>,
 }
 
-impl<'run> Coordinator<'run> {
+impl<'run> ReplayCoordinator<'run> {
     pub(super) fn new(
         plan: &'run Plan,
         clients_per_thread: usize,

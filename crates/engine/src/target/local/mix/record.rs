@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::client::ClientEnd;
 use super::clients::ClientGroup;
-use super::watch::Coordinator;
+use super::watch::MixCoordinator;
 use crate::clock::Clock;
 use crate::run::RunHeader;
 use filestone_model::measure::mix_record::{
@@ -80,7 +80,7 @@ struct Together {
 }
 
 impl Together {
-    fn of(coordinator: &Coordinator<'_>) -> Self {
+    fn of(coordinator: &MixCoordinator<'_>) -> Self {
         let mut together = Self {
             asked: Calls::default(),
             seen: None,
@@ -124,7 +124,7 @@ impl Together {
 
 impl Measured {
     pub fn new(
-        mut coordinator: Coordinator<'_>,
+        mut coordinator: MixCoordinator<'_>,
         ends: Vec<(ClientEnd, Caller)>,
         timing: Timing,
     ) -> Self {

@@ -12,7 +12,7 @@ use super::pacer::Pacer;
 use super::populate::{Populated, settle};
 use super::record::{Measured, NotLeft, Timing, record};
 use super::removal;
-use super::watch::Coordinator;
+use super::watch::MixCoordinator;
 use crate::clock::Clock;
 use crate::control::Observer;
 use crate::driver::connect::allow_open_files;
@@ -246,7 +246,7 @@ impl<T: Time> Task<'_, T> {
         };
         let (started_at, meter) = (SystemTime::now(), Meter::start());
         let shared = Shared::of(plan, self.mix, self.stop);
-        let mut coordinator = Coordinator::new(plan, self.mix, clients, &shared)?;
+        let mut coordinator = MixCoordinator::new(plan, self.mix, clients, &shared)?;
         let (done, ends) = sync_channel::<(ClientEnd, Caller)>(mailboxes.len().max(1));
         let ends = std::thread::scope(|scope| {
             let each = clients.groups_of_clients().zip(&mailboxes);

@@ -7,7 +7,7 @@ use super::clients::{ClientGroup, Clients, MixMailbox};
 use super::kernel::Kernel;
 use super::mounted::Mounted;
 use super::pacer::Pacer;
-use super::watch::Coordinator;
+use super::watch::MixCoordinator;
 use crate::control::Unobserved;
 use crate::processors::ThreadMark;
 use crate::time::{Time, VirtualTime};
@@ -242,7 +242,7 @@ fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Playe
         })
         .collect();
     let mut coordinator =
-        Coordinator::new(plan, mix, clients, &shared).expect("counters can be read");
+        MixCoordinator::new(plan, mix, clients, &shared).expect("counters can be read");
     let mut ends = Vec::new();
     let (mut now, mut written) = (Moment::ZERO, Moment::ZERO);
     while let Some(first) = (0..going.len()).min_by_key(|index| going[*index].time.now()) {

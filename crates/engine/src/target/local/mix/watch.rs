@@ -30,7 +30,7 @@ fn buffer(plan: &Plan) -> Box<IntervalBuffer> {
 }
 
 /// Watches the clients of all mounts.
-pub(super) struct Coordinator<'run> {
+pub(super) struct MixCoordinator<'run> {
     plan: &'run Plan,
     pub clients: Clients<'run>,
     shared: &'run Shared<'run>,
@@ -49,7 +49,7 @@ pub(super) struct Coordinator<'run> {
     pub failed: Option<String>,
 }
 
-impl<'run> Coordinator<'run> {
+impl<'run> MixCoordinator<'run> {
     pub fn new(
         plan: &'run Plan,
         mix: &MixPlan,
