@@ -2,6 +2,7 @@
 
 pub use crate::mix::feedback::record::{CorrectionRecord, CountedAsRecord, WireLimitRecord};
 
+use crate::file_set::Layout;
 use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,22 @@ pub struct FileSetRecord {
     pub prepared_ns: u64,
     /// Whether it was removed at the end.
     pub removed: bool,
+}
+
+impl FileSetRecord {
+    /// A set of this layout in these directories, before anything is looked for or made.
+    pub fn of(layout: &Layout, kinds: &[OpKind], paths: Vec<String>) -> Self {
+        let totals = layout.totals();
+        Self {
+            paths,
+            files: totals.files,
+            bytes: totals.bytes,
+            working_files: totals.working_files,
+            working_bytes: totals.working_bytes,
+            other_objects: layout.other_objects(kinds),
+            ..Self::default()
+        }
+    }
 }
 
 /// One third of the window.

@@ -22,20 +22,9 @@ impl<T: Time> Task<'_, T> {
     /// Makes and checks the files of all clients.
     pub fn populate(&self) -> Result<(Vec<Caller>, FileSetRecord), RunError> {
         let began = self.time.now();
-        let totals = self.layout.totals();
-        let mut record = FileSetRecord {
-            files: totals.files,
-            bytes: totals.bytes,
-            working_files: totals.working_files,
-            working_bytes: totals.working_bytes,
-            other_objects: self.layout.other_objects(&self.kinds),
-            paths: self
-                .claims
-                .iter()
-                .map(|claim| claim.directory.path.clone())
-                .collect(),
-            ..FileSetRecord::default()
-        };
+        let paths = self.claims.iter();
+        let paths = paths.map(|claim| claim.directory.path.clone()).collect();
+        let mut record = FileSetRecord::of(&self.layout, &self.kinds, paths);
         let callers = (0..self.plan.clients).map(|client| self.populate_one(client, &mut record));
         let callers = callers.collect::<Result<_, _>>()?;
         record.prepared_ns = self.time.now().nanos_since(began);

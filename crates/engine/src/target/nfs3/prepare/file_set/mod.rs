@@ -223,22 +223,12 @@ fn complete(
         steps_files_done: 0,
     };
     builder.build()?;
-    let totals = order.layout.totals();
+    let paths = claims.homes.iter();
+    let paths = paths.map(|home| home.directory.path.clone()).collect();
     let record = FileSetRecord {
-        paths: claims
-            .homes
-            .iter()
-            .map(|home| home.directory.path.clone())
-            .collect(),
-        files: totals.files,
-        bytes: totals.bytes,
-        working_files: totals.working_files,
-        working_bytes: totals.working_bytes,
-        other_objects: order.layout.other_objects(order.kinds),
         found: builder.findings.found,
         made: builder.made,
-        prepared_ns: 0,
-        removed: false,
+        ..FileSetRecord::of(order.layout, order.kinds, paths)
     };
     let (entries, clients) = builder.places.finish();
     let mut files = FoundFiles::default();
