@@ -45,6 +45,24 @@ pub(super) struct Done {
     pub data_bytes: u64,
 }
 
+/// What one client does to its files.
+pub(super) trait SystemCalls {
+    /// What has to be done first, so that an operation of this kind can be.
+    fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation>;
+
+    /// Carries out an operation of this kind.
+    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno>;
+
+    /// What has to be done afterwards.
+    fn after(&self) -> Option<UnmeasuredOperation>;
+
+    /// Carries out an operation that keeps the set in its proportions.
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno>;
+
+    /// Why no operation can succeed any more, after one has failed.
+    fn lost(&self) -> Option<String>;
+}
+
 impl Done {
     pub fn calls(kind: OpKind, calls: u64) -> Self {
         Self {
@@ -202,9 +220,10 @@ impl Caller {
     pub fn set(&self) -> &OpenedSet {
         &self.set
     }
+}
 
-    /// What has to be done first, so that an operation of this kind can be.
-    pub fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
+impl SystemCalls for Caller {
+    fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
         let is_empty = |changing| self.names(changing).is_empty();
         match kind {
             OpKind::RmDir if is_empty(Changing::Directories) => Some(UnmeasuredOperation {
@@ -219,9 +238,8 @@ impl Caller {
         }
     }
 
-    /// What has to be done afterwards: a file for one that REMOVE took, or the oldest of too
-    /// many names gone.
-    pub fn after(&self) -> Option<UnmeasuredOperation> {
+    /// A file for one that REMOVE took, or the oldest of too many names gone.
+    fn after(&self) -> Option<UnmeasuredOperation> {
         if self.names(Changing::Created).is_short() {
             return Some(UnmeasuredOperation {
                 kind: OpKind::Create,
@@ -241,8 +259,7 @@ impl Caller {
         })
     }
 
-    /// Carries out an operation that keeps the set in its proportions.
-    pub fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
         let UnmeasuredOperation { kind, changing } = unmeasured;
         match kind {
             OpKind::Create | OpKind::MkDir => self.make(changing)?,
@@ -255,8 +272,7 @@ impl Caller {
         Ok(Done::calls(kind, 1))
     }
 
-    /// Carries out an operation of this kind.
-    pub fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno> {
+    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno> {
         if !matches!(kind, OpKind::Create | OpKind::Remove) {
             self.advance();
         }
@@ -294,6 +310,12 @@ impl Caller {
         }
     }
 
+    fn lost(&self) -> Option<String> {
+        self.set.lost()
+    }
+}
+
+impl Caller {
     /// Goes on to another file.
     fn advance(&mut self) {
         self.current = match &self.chooser {

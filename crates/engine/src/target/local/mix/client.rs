@@ -3,8 +3,8 @@
 //! A client has one operation in flight. What comes due meanwhile waits, and its response time
 //! counts from when it was due.
 
-use super::caller::{Caller, Done, UnmeasuredOperation};
-use super::clients::{ClientGroup, Mailbox};
+use super::caller::{Done, SystemCalls, UnmeasuredOperation};
+use super::clients::{ClientGroup, MixMailbox};
 use super::pacer::Pacer;
 use crate::time::Time;
 use filestone_model::failure::StatusSpace;
@@ -20,46 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const NAP_NANOS: u64 = 20_000_000;
 /// While the counters are awaited that say whether enough calls have been made.
 const COUNT_NAP_NANOS: u64 = 1_000_000;
-
-/// What one client does to its files.
-pub(super) trait SystemCalls {
-    /// What has to be done first, so that an operation of this kind can be.
-    fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation>;
-
-    /// Carries out an operation of this kind.
-    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno>;
-
-    /// What has to be done afterwards.
-    fn after(&self) -> Option<UnmeasuredOperation>;
-
-    /// Carries out an operation that keeps the set in its proportions.
-    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno>;
-
-    /// Why no operation can succeed any more, after one has failed.
-    fn lost(&self) -> Option<String>;
-}
-
-impl SystemCalls for Caller {
-    fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
-        Caller::before(self, kind)
-    }
-
-    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno> {
-        Caller::carry_out(self, kind)
-    }
-
-    fn after(&self) -> Option<UnmeasuredOperation> {
-        Caller::after(self)
-    }
-
-    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
-        Caller::call_unmeasured(self, unmeasured)
-    }
-
-    fn lost(&self) -> Option<String> {
-        self.set().lost()
-    }
-}
 
 /// What all clients share.
 pub(super) struct Shared<'run> {

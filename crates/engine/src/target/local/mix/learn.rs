@@ -1,7 +1,7 @@
 //! What each kind of system call becomes on the wire, before the run is measured: bursts of one
 //! kind at a time, and what the kernel has counted of them.
 
-use super::caller::{Caller, Committing};
+use super::caller::{Caller, Committing, SystemCalls};
 use super::clients::ClientGroup;
 use super::kernel::Kernel;
 use crate::control::go_on;

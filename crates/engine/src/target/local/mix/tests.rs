@@ -1,8 +1,8 @@
 //! Pacing and correcting in virtual time: system calls take as long as they are told to, and a
 //! kernel counts what it is told to.
 
-use super::caller::{Done, UnmeasuredOperation};
-use super::client::{Client, ClientEnd, Shared, Step, SystemCalls};
+use super::caller::{Done, SystemCalls, UnmeasuredOperation};
+use super::client::{Client, ClientEnd, Shared, Step};
 use super::clients::{ClientGroup, Clients, MixMailbox};
 use super::kernel::Kernel;
 use super::mounted::Mounted;
