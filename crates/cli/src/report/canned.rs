@@ -54,6 +54,27 @@ fn distribution(values: impl IntoIterator<Item = u64>) -> DistributionRecord {
     distribution.to_record()
 }
 
+/// So many operations, all well.
+fn all_ok(count: u64) -> Ledger {
+    Ledger {
+        scheduled: count,
+        ok: count,
+        ..Ledger::default()
+    }
+}
+
+/// Makes the times of all operations those of the kinds together.
+fn merge_kinds(record: &mut RunRecord) {
+    let merged = |times: fn(&KindRecord) -> &DistributionRecord| {
+        let kinds: Vec<_> = record.totals.kinds.iter().map(times).collect();
+        DistributionRecord::merged(&kinds).expect("our own histograms")
+    };
+    let response = merged(|kind| &kind.response_time_ns);
+    let service = merged(|kind| &kind.service_time_ns);
+    record.totals.response_time_ns = response;
+    record.totals.service_time_ns = service;
+}
+
 fn plan(operation: OpKind) -> Plan {
     let target = TargetPlan::Nfs3(NfsTarget {
         host: Some("server".into()),
@@ -84,11 +105,6 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
     let tick_times: Vec<Vec<u64>> = (0..seconds * 10)
         .map(|tick| times(tick, base, per_tick))
         .collect();
-    let ledger = |count: u64| Ledger {
-        scheduled: count,
-        ok: count,
-        ..Ledger::default()
-    };
     let of_interval = |second: u64, scale: u64| {
         let ticks = &tick_times[second as usize * 10..(second as usize + 1) * 10];
         distribution(ticks.iter().flatten().map(|time| time / scale))
@@ -99,7 +115,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             start_ns: second * SECOND,
             end_ns: (second + 1) * SECOND,
             phase: Phase::Measure,
-            ledger: ledger(10 * per_tick),
+            ledger: all_ok(10 * per_tick),
             bytes_sent: 10 * per_tick * 132,
             bytes_received: 10 * per_tick * 4228,
             client_cpu_ns: 50_000_000,
@@ -108,7 +124,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
                 .map(|(operation, role)| IntervalKindRecord {
                     operation: *operation,
                     role: *role,
-                    ledger: ledger(10 * per_tick),
+                    ledger: all_ok(10 * per_tick),
                     response_time_ns: of_interval(second, 1),
                     service_time_ns: of_interval(second, 2),
                 })
@@ -129,7 +145,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         })
         .collect();
     let totals = Totals {
-        ledger: ledger(ended),
+        ledger: all_ok(ended),
         offered_load_ops_per_s: plan.arrivals.offered_load(),
         achieved_load_ops_per_s: (10 * per_tick) as f64,
         response_time_ns: all(1),
@@ -141,7 +157,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             .map(|(operation, role)| KindRecord {
                 operation: *operation,
                 role: *role,
-                ledger: ledger(ended),
+                ledger: all_ok(ended),
                 response_time_ns: all(1),
                 service_time_ns: all(2),
                 calls: ended,
@@ -361,12 +377,7 @@ fn spread_over_kinds(record: &mut RunRecord) {
         kind.response_time_ns = times(&kind.response_time_ns, factor);
         kind.service_time_ns = times(&kind.service_time_ns, factor);
     }
-    let merged = |rows: Vec<&DistributionRecord>| {
-        DistributionRecord::merged(&rows).expect("our own histograms")
-    };
-    let kinds = &record.totals.kinds;
-    record.totals.response_time_ns = merged(kinds.iter().map(|k| &k.response_time_ns).collect());
-    record.totals.service_time_ns = merged(kinds.iter().map(|k| &k.service_time_ns).collect());
+    merge_kinds(record);
     for interval in &mut record.intervals {
         for (factor, kind) in (1..).zip(&mut interval.kinds) {
             third(&mut kind.ledger);

@@ -1,8 +1,8 @@
 //! A mix: nhfsstone's own at 2,000 operations per second for two seconds, on the wire.
 
-use super::{SECOND, distribution, plan, record};
+use super::{SECOND, all_ok, distribution, merge_kinds, plan, record};
 use filestone_model::measure::mix_record::{FileSetRecord, MixOperationRecord, ThirdRecord};
-use filestone_model::measure::{DistributionRecord, Ledger, MixRecord, Role, RunRecord};
+use filestone_model::measure::{DistributionRecord, MixRecord, Role, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
     Access, ArrivalsPlan, FileSetPlan, FileSizes, LocalMix, MixCount, MixPlan, Popularity,
@@ -88,11 +88,6 @@ pub fn mix() -> RunRecord {
 /// Gives every kind of the mix what it did, and the kinds that only keep the set in its
 /// proportions nothing.
 fn spread(record: &mut RunRecord) {
-    let ledger = |count| Ledger {
-        scheduled: count,
-        ok: count,
-        ..Ledger::default()
-    };
     let done = |operation: OpKind, role: Role| {
         let mut rows = (0..).zip(ASKED_AND_DONE);
         rows.find(|(_, row)| (row.0, Role::Measured) == (operation, role))
@@ -101,7 +96,7 @@ fn spread(record: &mut RunRecord) {
     for kind in &mut record.totals.kinds {
         let (place, per_second) = done(kind.operation, kind.role);
         let count = SECONDS * per_second;
-        kind.ledger = ledger(count);
+        kind.ledger = all_ok(count);
         kind.calls = count;
         (kind.bytes_sent, kind.bytes_received) = (132 * count, 4228 * count);
         kind.response_time_ns = times(place, count);
@@ -110,17 +105,12 @@ fn spread(record: &mut RunRecord) {
     for interval in &mut record.intervals {
         for kind in &mut interval.kinds {
             let (place, count) = done(kind.operation, kind.role);
-            kind.ledger = ledger(count);
+            kind.ledger = all_ok(count);
             kind.response_time_ns = times(place, count);
             kind.service_time_ns = service_times(place, count);
         }
     }
-    let kinds = &record.totals.kinds;
-    let merged = |rows: Vec<&DistributionRecord>| {
-        DistributionRecord::merged(&rows).expect("our own histograms")
-    };
-    record.totals.response_time_ns = merged(kinds.iter().map(|k| &k.response_time_ns).collect());
-    record.totals.service_time_ns = merged(kinds.iter().map(|k| &k.service_time_ns).collect());
+    merge_kinds(record);
     record.totals.in_flight_mean = in_flight(record);
 }
 
