@@ -317,7 +317,13 @@ impl Tree for NfsTree<'_> {
         name: &[u8],
         entry: Object,
     ) -> Tried<Option<NfsDirectory>> {
-        Ok(Some(parent.child(name, entry.handle)))
+        // Where another file system is mounted, nothing is ours, whatever its name.
+        let entered = match self.nfs.attributes(&parent.handle) {
+            Ok(of_parent) if of_parent.fsid != entry.attributes.fsid => Err(Status::XDEV.into()),
+            attributes => attributes.map(|_| parent.child(name, entry.handle)),
+        };
+        let failed = |failure| refused(failure, Step::Find, &parent.at(name), parent.purpose);
+        Ok(entered.map(Some).map_err(failed)?)
     }
 
     fn remove_names(&mut self, parent: &NfsDirectory, names: &[Name]) -> Tried<Option<usize>> {
@@ -360,5 +366,41 @@ fn procedure(step: Step) -> &'static str {
         Step::List => "READDIRPLUS",
         Step::RemoveFile | Step::Empty => "REMOVE",
         Step::RemoveDirectory => "RMDIR",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::nfs3::scripted::{self, reply};
+    use filestone_wire::nfs3::{FileHandle, getattr};
+    use filestone_wire::xdr::Encode;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_system_mounted_in_a_file_set_is_left_alone() {
+        let (mut nfs, _) = scripted::nfs(|call, out| {
+            let obj_attributes = scripted::attributes(FileType::Directory, 1);
+            let results = getattr::Reply::Ok(getattr::ReplyOk { obj_attributes });
+            out.write_all(&reply(call.xid, &results.to_bytes()))
+        });
+        let handle = Handle::from(FileHandle::new(&[1]).expect("a handle"));
+        let set = NfsDirectory {
+            handle,
+            path: "/export/set".into(),
+            purpose: Purpose::FileSet,
+        };
+        let mut enter = |fsid| {
+            let attributes = scripted::attributes(FileType::Directory, fsid);
+            let entered =
+                NfsTree::new(&mut nfs).enter(&set, b"client0", Object { handle, attributes });
+            entered.map(|entered| entered.is_some())
+        };
+        assert!(enter(1).expect("it is the set's"));
+        let refused = enter(2).expect_err("it is mounted").error.to_string();
+        assert_eq!(
+            refused,
+            "/export/set/client0: LOOKUP was answered with NFS3ERR_XDEV (18)"
+        );
     }
 }
