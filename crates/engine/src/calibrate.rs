@@ -315,32 +315,22 @@ fn exchange(
 }
 
 fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Duration) -> Plan {
+    let workload = WorkloadPlan::Probe(ProbePlan {
+        operation: case.operation,
+        size_bytes: case.size_bytes.max(1),
+        random: false,
+        stability: Stability::Unstable,
+        file_size_bytes: 0,
+        files_max: 1,
+    });
     Plan {
-        face: "calibrate".into(),
-        target: target.clone(),
-        workload: WorkloadPlan::Probe(ProbePlan {
-            operation: case.operation,
-            size_bytes: case.size_bytes.max(1),
-            random: false,
-            stability: Stability::Unstable,
-            file_size_bytes: 0,
-            files_max: 1,
-        }),
         arrivals,
-        clients: 1,
         in_flight: case.in_flight,
-        workers: 1,
         warm_up_ns: 20_000_000,
         duration_ns: Some(time.as_nanos() as u64),
-        count: None,
         timeout_ns: 10_000_000_000,
         reconnect_ns: 1_000_000_000,
-        interval_ns: 1_000_000_000,
-        seed: 1,
-        busy_poll: false,
-        pin: Vec::new(),
-        read_data: None,
-        steering: None,
+        ..Plan::new("calibrate", target.clone(), workload, 1)
     }
     .with_read_data(None)
 }

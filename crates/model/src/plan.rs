@@ -204,6 +204,29 @@ pub struct ReplayPlan {
     pub tcp: TcpReplay,
 }
 
+impl ReplayPlan {
+    /// A replay of these loads, from which others are made: as fast as answers come, again and
+    /// again, each client on a thread of its own.
+    pub fn new(loads: Vec<LoadName>, kinds: Vec<OpKind>) -> Self {
+        Self {
+            loads,
+            kinds,
+            more_targets: vec![],
+            clients_per_thread: 1,
+            pacing: Pacing::Closed,
+            run_once: false,
+            skip_cleanup: false,
+            left_over: LeftOverPolicy::default(),
+            trunc_io_bytes: None,
+            on_mismatch: OnMismatch::default(),
+            resolve: true,
+            local: LocalReplay::default(),
+            nfs3: Nfs3Replay::default(),
+            tcp: TcpReplay::default(),
+        }
+    }
+}
+
 /// How the local layer carries out a load; the names are dbench's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LocalReplay {
@@ -490,38 +513,36 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn example() -> Plan {
+        let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
+        let workload = WorkloadPlan::Probe(ProbePlan {
+            operation: OpKind::Null,
+            size_bytes: 4096,
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 1 << 26,
+            files_max: 10_000,
+        });
         Plan {
-            face: "probe".into(),
-            target: TargetPlan::Nfs3(NfsTarget::built_in("/export")),
-            workload: WorkloadPlan::Probe(ProbePlan {
-                operation: OpKind::Null,
-                size_bytes: 4096,
-                random: false,
-                stability: Stability::Unstable,
-                file_size_bytes: 1 << 26,
-                files_max: 10_000,
-            }),
-            arrivals: ArrivalsPlan::Closed,
-            clients: 1,
-            in_flight: 1,
-            workers: 1,
-            warm_up_ns: 0,
             duration_ns: Some(1_000_000_000),
-            count: None,
-            timeout_ns: 60_000_000_000,
-            reconnect_ns: 10_000_000_000,
-            interval_ns: 1_000_000_000,
-            seed: 1,
-            busy_poll: false,
-            pin: vec![],
-            read_data: None,
-            steering: None,
+            ..Plan::new("probe", target, workload, 1)
         }
     }
 
     pub(crate) fn example_mix() -> Plan {
-        let share = |operation, count| MixCount { operation, count };
-        let server = example();
+        let counts = MixCount::of(&[
+            (OpKind::GetAttr, 60),
+            (OpKind::ReadLink, 10),
+            (OpKind::Read, 30),
+        ]);
+        let file_set = FileSetPlan {
+            name: "set".into(),
+            files_per_client: 10,
+            sizes: FileSizes::Fixed { bytes: 4096 },
+            symbolic_links_per_client: 2,
+            spare_names_per_client: 2,
+            working_set_bytes: None,
+            popularity: Popularity::Uniform,
+        };
         Plan {
             face: "mix".into(),
             clients: 8,
@@ -530,62 +551,28 @@ pub(crate) mod tests {
                 offered_load_ops_per_s: 1000.0,
             },
             workload: WorkloadPlan::Mix(Box::new(MixPlan {
-                name: "example".into(),
-                counts: vec![
-                    share(OpKind::GetAttr, 60),
-                    share(OpKind::ReadLink, 10),
-                    share(OpKind::Read, 30),
-                ],
-                calls: None,
-                left_out: vec![],
-                more_targets: vec![],
-                file_set: FileSetPlan {
-                    name: "set".into(),
-                    files_per_client: 10,
-                    sizes: FileSizes::Fixed { bytes: 4096 },
-                    symbolic_links_per_client: 2,
-                    spare_names_per_client: 2,
-                    working_set_bytes: None,
-                    popularity: Popularity::Uniform,
-                },
                 transfer_bytes: 4096,
-                access: Access::Whole,
-                stability: Stability::Unstable,
                 listing_bytes: 4096,
-                remove_set: false,
-                local: LocalMix::default(),
+                ..MixPlan::new("example", counts, file_set)
             })),
-            ..server
+            ..example()
         }
     }
 
     pub(crate) fn example_replay() -> Plan {
+        let office = LoadName {
+            name: "office".into(),
+            operations: 1,
+            generation: Generation::Cifs,
+        };
+        let replay = ReplayPlan::new(vec![office], vec![OpKind::Read]);
         Plan {
             face: "replay".into(),
             target: TargetPlan::Local(LocalTarget {
                 directory: Some("/x".into()),
             }),
             clients: 2,
-            workload: WorkloadPlan::LoadFile(ReplayPlan {
-                loads: vec![LoadName {
-                    name: "office".into(),
-                    operations: 1,
-                    generation: Generation::Cifs,
-                }],
-                kinds: vec![OpKind::Read],
-                more_targets: vec![],
-                clients_per_thread: 1,
-                pacing: Pacing::Closed,
-                run_once: false,
-                skip_cleanup: false,
-                left_over: LeftOverPolicy::Refuse,
-                trunc_io_bytes: None,
-                on_mismatch: OnMismatch::Count,
-                resolve: true,
-                local: LocalReplay::default(),
-                nfs3: Nfs3Replay::default(),
-                tcp: TcpReplay::default(),
-            }),
+            workload: WorkloadPlan::LoadFile(replay),
             ..example()
         }
     }

@@ -18,9 +18,7 @@ use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{
     Answer, Completion, FileId, OpKind, Operation, Outcome, Stability, Ticket,
 };
-use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
-};
+use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Workload};
@@ -62,32 +60,19 @@ pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
 }
 
 fn plan(operation: OpKind, in_flight: u32) -> Plan {
+    let target = TargetPlan::Nfs3(NfsTarget::built_in("/"));
+    let workload = WorkloadPlan::Probe(ProbePlan {
+        operation,
+        size_bytes: READ_LEN,
+        random: false,
+        stability: Stability::Unstable,
+        file_size_bytes: READ_LEN.into(),
+        files_max: 1,
+    });
     Plan {
-        face: "probe".into(),
-        target: TargetPlan::Nfs3(NfsTarget::built_in("/")),
-        workload: WorkloadPlan::Probe(ProbePlan {
-            operation,
-            size_bytes: READ_LEN,
-            random: false,
-            stability: Stability::Unstable,
-            file_size_bytes: READ_LEN.into(),
-            files_max: 1,
-        }),
-        arrivals: ArrivalsPlan::Closed,
-        clients: 1,
         in_flight,
-        workers: 1,
-        warm_up_ns: 0,
-        duration_ns: None,
         count: Some(OPERATIONS),
-        timeout_ns: 60 * SECOND,
-        reconnect_ns: 10 * SECOND,
-        interval_ns: SECOND,
-        seed: 1,
-        busy_poll: false,
-        pin: vec![],
-        read_data: None,
-        steering: None,
+        ..Plan::new("probe", target, workload, 1)
     }
 }
 

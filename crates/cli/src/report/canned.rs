@@ -20,9 +20,8 @@ use filestone_model::measure::{
 };
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, LeftOverPolicy, LoadName, LocalReplay, LocalTarget, Nfs3Replay, NfsTarget,
-    OnMismatch, Pacing, Plan, ProbePlan, ReplayPlan, TICK_NANOS, TargetPlan, TcpReplay, TcpTarget,
-    WorkloadPlan,
+    ArrivalsPlan, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan, ReplayPlan,
+    TICK_NANOS, TargetPlan, TcpTarget, WorkloadPlan,
 };
 
 /// A record of each sort, but for those of several layers.
@@ -303,26 +302,13 @@ fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
     let mut plan = plan(OpKind::Null);
     plan.face = "replay".into();
     plan.target = target;
-    plan.workload = WorkloadPlan::LoadFile(ReplayPlan {
-        loads: vec![LoadName {
-            name: "office".into(),
-            operations: 3000,
-            generation: Generation::Cifs,
-        }],
-        kinds: vec![OpKind::Close, OpKind::ReadX, OpKind::QueryPathInformation],
-        more_targets: vec![],
-        clients_per_thread: 1,
-        pacing: Pacing::Closed,
-        run_once: false,
-        skip_cleanup: false,
-        left_over: LeftOverPolicy::Refuse,
-        trunc_io_bytes: None,
-        on_mismatch: OnMismatch::Count,
-        resolve: true,
-        local: LocalReplay::default(),
-        nfs3: Nfs3Replay::default(),
-        tcp: TcpReplay::default(),
-    });
+    let office = LoadName {
+        name: "office".into(),
+        operations: 3000,
+        generation: Generation::Cifs,
+    };
+    let kinds = vec![OpKind::Close, OpKind::ReadX, OpKind::QueryPathInformation];
+    plan.workload = WorkloadPlan::LoadFile(ReplayPlan::new(vec![office], kinds));
     plan.clients = 2;
     plan.in_flight = 1;
     plan.warm_up_ns = SECOND;

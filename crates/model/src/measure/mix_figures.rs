@@ -110,68 +110,47 @@ pub(in crate::measure) mod tests {
     use super::*;
     use crate::measure::run_record::{FailureCount, KindRecord};
     use crate::measure::{Distribution, DistributionRecord, Ledger};
-    use crate::operation::Stability;
     use crate::plan::{
-        Access, ArrivalsPlan, FileSetPlan, FileSizes, LocalMix, MixCount, NfsTarget, Popularity,
-        TICK_NANOS, TargetPlan, WorkloadPlan,
+        ArrivalsPlan, FileSetPlan, FileSizes, MixCount, NfsTarget, Popularity, TICK_NANOS,
+        TargetPlan, WorkloadPlan,
     };
 
     const SECOND: u64 = 1_000_000_000;
 
     /// 30 s of GETATTR, READ and CREATE in the proportion 70 : 29 : 1.
     pub(in crate::measure) fn plan() -> Plan {
-        let count = |(operation, count)| MixCount { operation, count };
-        let counts = [
+        let counts = MixCount::of(&[
             (OpKind::Read, 29),
             (OpKind::GetAttr, 70),
             (OpKind::Create, 1),
-        ];
-        let mix = MixPlan {
-            calls: None,
-            name: "made by hand".into(),
-            counts: counts.into_iter().map(count).collect(),
-            left_out: vec![],
-            more_targets: vec![],
-            file_set: FileSetPlan {
-                name: "set".into(),
-                files_per_client: 40,
-                sizes: FileSizes::Nhfsstone,
-                symbolic_links_per_client: 1,
-                spare_names_per_client: 20,
-                working_set_bytes: None,
-                popularity: Popularity::Uniform,
-            },
-            transfer_bytes: 8192,
-            access: Access::Whole,
-            stability: Stability::Unstable,
-            listing_bytes: 4096,
-            remove_set: false,
-            local: LocalMix::default(),
+        ]);
+        let file_set = FileSetPlan {
+            name: "set".into(),
+            files_per_client: 40,
+            sizes: FileSizes::Nhfsstone,
+            symbolic_links_per_client: 1,
+            spare_names_per_client: 20,
+            working_set_bytes: None,
+            popularity: Popularity::Uniform,
         };
+        let mix = MixPlan {
+            listing_bytes: 4096,
+            ..MixPlan::new("made by hand", counts, file_set)
+        };
+        let target = TargetPlan::Nfs3(NfsTarget {
+            host: Some("server".into()),
+            ..NfsTarget::built_in("/export")
+        });
         Plan {
-            face: "mix".into(),
-            target: TargetPlan::Nfs3(NfsTarget {
-                host: Some("server".into()),
-                ..NfsTarget::built_in("/export")
-            }),
-            workload: WorkloadPlan::Mix(Box::new(mix)),
             arrivals: ArrivalsPlan::Poisson {
                 offered_load_ops_per_s: 1000.0,
             },
             clients: 2,
             in_flight: 8,
-            workers: 1,
-            warm_up_ns: 0,
             duration_ns: Some(30 * SECOND),
-            count: None,
             timeout_ns: SECOND,
             reconnect_ns: SECOND,
-            interval_ns: SECOND,
-            seed: 1,
-            busy_poll: false,
-            pin: vec![],
-            read_data: None,
-            steering: None,
+            ..Plan::new("mix", target, WorkloadPlan::Mix(Box::new(mix)), 1)
         }
     }
 

@@ -192,14 +192,10 @@ pub fn built_in(name: &str) -> Option<&'static BuiltInMix> {
 impl BuiltInMix {
     /// The mix: percentages.
     pub fn mix(&self) -> Mix {
-        let count = |(operation, count): &(OpKind, u64)| MixCount {
-            operation: *operation,
-            count: *count,
-        };
         Mix {
             calls: None,
             name: self.name.to_owned(),
-            counts: self.percent.iter().map(count).collect(),
+            counts: MixCount::of(self.percent),
             left_out: Vec::new(),
             notes: vec![self.about.to_owned(), format!("source: {}", self.source)],
         }

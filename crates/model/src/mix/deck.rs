@@ -150,17 +150,9 @@ impl Deck {
 mod tests {
     use super::*;
 
-    fn mix(counts: &[(OpKind, u64)]) -> Vec<MixCount> {
-        let count = |(operation, count): &(OpKind, u64)| MixCount {
-            operation: *operation,
-            count: *count,
-        };
-        counts.iter().map(count).collect()
-    }
-
     /// nhfsstone's mix of 1989, in percent.
     fn nhfsstone() -> Vec<MixCount> {
-        mix(&[
+        MixCount::of(&[
             (OpKind::GetAttr, 13),
             (OpKind::SetAttr, 1),
             (OpKind::Lookup, 34),
@@ -178,7 +170,7 @@ mod tests {
     fn uneven() -> Vec<MixCount> {
         let shares = [3, 7, 0, 11, 1, 1, 1, 5000, 13, 17, 1, 0, 2, 999, 1, 23, 1];
         let kinds = OpKind::STATELESS.iter().copied();
-        mix(&kinds.zip(shares).collect::<Vec<_>>())
+        MixCount::of(&kinds.zip(shares).collect::<Vec<_>>())
     }
 
     /// How often each kind is among the next `number` cards.
@@ -228,7 +220,7 @@ mod tests {
 
     #[test]
     fn an_operation_of_a_hundredth_of_a_percent_comes_once_in_ten_thousand() {
-        let counts = mix(&[(OpKind::Read, 9_999), (OpKind::MkNod, 1)]);
+        let counts = MixCount::of(&[(OpKind::Read, 9_999), (OpKind::MkNod, 1)]);
         let mut deck = Deck::new(&counts, 0, 1);
         for _ in 0..20 {
             assert_eq!(count(&mut deck, 10_000)[OpKind::MkNod.index()], 1);
@@ -260,13 +252,13 @@ mod tests {
         assert_eq!(first(&mut long), first(&mut own));
         let mut none = Deck::counted(&nhfsstone(), 9, 10, 3, 5);
         assert_eq!(first(&mut none).len(), 40);
-        let empty = Deck::counted(&mix(&[]), 0, 1, 3, 5).draw();
+        let empty = Deck::counted(&MixCount::of(&[]), 0, 1, 3, 5).draw();
         assert_eq!(empty, None);
     }
 
     #[test]
     fn kinds_that_are_not_in_the_mix_are_never_drawn() {
-        let counts = mix(&[(OpKind::Read, 0), (OpKind::Write, 2), (OpKind::Null, 1)]);
+        let counts = MixCount::of(&[(OpKind::Read, 0), (OpKind::Write, 2), (OpKind::Null, 1)]);
         let drawn = count(&mut Deck::new(&counts, 3, 1), 3000);
         assert_eq!(drawn.iter().sum::<u64>(), 3000);
         assert_eq!(drawn[OpKind::Read.index()], 0);
@@ -275,15 +267,18 @@ mod tests {
     #[test]
     fn a_mix_of_one_kind_is_that_kind_and_an_empty_one_nothing() {
         for kind in OpKind::STATELESS {
-            let drawn = count(&mut Deck::new(&mix(&[(*kind, 5)]), 9, 1), 250);
+            let drawn = count(&mut Deck::new(&MixCount::of(&[(*kind, 5)]), 9, 1), 250);
             assert_eq!(drawn[kind.index()], 250);
         }
-        assert_eq!(Deck::new(&mix(&[(OpKind::Read, 0)]), 9, 1).draw(), None);
+        assert_eq!(
+            Deck::new(&MixCount::of(&[(OpKind::Read, 0)]), 9, 1).draw(),
+            None
+        );
     }
 
     #[test]
     fn counts_as_large_as_they_can_be_do_not_overflow() {
-        let counts = mix(&[(OpKind::Read, u64::MAX), (OpKind::Write, u64::MAX)]);
+        let counts = MixCount::of(&[(OpKind::Read, u64::MAX), (OpKind::Write, u64::MAX)]);
         let drawn = count(&mut Deck::new(&counts, 0, 1), 1000);
         assert_eq!(drawn[OpKind::Read.index()], 500);
     }

@@ -43,6 +43,25 @@ pub struct MixPlan {
 }
 
 impl MixPlan {
+    /// A mix of these counts on this file set, from which others are made: whole files, 8 KiB at
+    /// a time, with nothing left out.
+    pub fn new(name: &str, counts: Vec<MixCount>, file_set: FileSetPlan) -> Self {
+        Self {
+            name: name.into(),
+            counts,
+            calls: None,
+            left_out: vec![],
+            more_targets: vec![],
+            file_set,
+            transfer_bytes: 8192,
+            access: Access::default(),
+            stability: Stability::default(),
+            listing_bytes: 8192,
+            remove_set: false,
+            local: LocalMix::default(),
+        }
+    }
+
     /// The kinds of operation that a run of this mix produces, and their roles: those of
     /// the mix, and what keeps the file set in its proportions.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
@@ -111,6 +130,15 @@ pub struct MixCount {
     pub operation: OpKind,
     /// How often, relative to the others.
     pub count: u64,
+}
+
+impl MixCount {
+    /// The counts of a table.
+    pub fn of(table: &[(OpKind, u64)]) -> Vec<Self> {
+        let rows = table.iter().copied();
+        rows.map(|(operation, count)| Self { operation, count })
+            .collect()
+    }
 }
 
 /// An operation of the mix's source that is not asked.

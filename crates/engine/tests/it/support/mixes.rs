@@ -1,9 +1,8 @@
 //! Plans of mixes.
 
-use filestone_model::operation::{OpKind, Stability};
+use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    Access, ArrivalsPlan, FileSetPlan, FileSizes, LocalMix, MixCount, MixPlan, Plan, Popularity,
-    WorkloadPlan,
+    ArrivalsPlan, FileSetPlan, FileSizes, MixCount, MixPlan, Plan, Popularity, WorkloadPlan,
 };
 
 /// Every procedure, some of them seldom.
@@ -35,32 +34,17 @@ pub const ALL_22: &[(OpKind, u64)] = &[
 /// A mix of these counts, at this arrival process, of so many operations.
 pub fn mix(counts: &[(OpKind, u64)], arrivals: ArrivalsPlan, count: u64) -> Plan {
     let mut plan = super::plan(arrivals, 16, 1);
-    let counts = counts.iter().map(|(operation, count)| MixCount {
-        operation: *operation,
-        count: *count,
-    });
-    plan.workload = WorkloadPlan::Mix(Box::new(MixPlan {
-        calls: None,
-        name: "test".into(),
-        counts: counts.collect(),
-        left_out: vec![],
-        more_targets: vec![],
-        file_set: FileSetPlan {
-            name: "set".into(),
-            files_per_client: 40,
-            sizes: FileSizes::Nhfsstone,
-            symbolic_links_per_client: 5,
-            spare_names_per_client: 64,
-            working_set_bytes: None,
-            popularity: Popularity::Uniform,
-        },
-        transfer_bytes: 8192,
-        access: Access::Whole,
-        stability: Stability::Unstable,
-        listing_bytes: 8192,
-        remove_set: false,
-        local: LocalMix::default(),
-    }));
+    let file_set = FileSetPlan {
+        name: "set".into(),
+        files_per_client: 40,
+        sizes: FileSizes::Nhfsstone,
+        symbolic_links_per_client: 5,
+        spare_names_per_client: 64,
+        working_set_bytes: None,
+        popularity: Popularity::Uniform,
+    };
+    let mix = MixPlan::new("test", MixCount::of(counts), file_set);
+    plan.workload = WorkloadPlan::Mix(Box::new(mix));
     plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
     plan.duration_ns = None;
     plan.count = Some(count);

@@ -25,32 +25,20 @@ pub mod scratch;
 pub const SECOND: u64 = 1_000_000_000;
 
 pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
+    let target = TargetPlan::Nfs3(NfsTarget::built_in("/"));
+    let workload = WorkloadPlan::Probe(ProbePlan {
+        operation: OpKind::Null,
+        size_bytes: 4096,
+        random: false,
+        stability: Stability::Unstable,
+        file_size_bytes: 0,
+        files_max: 0,
+    });
     Plan {
-        face: "test".into(),
-        target: TargetPlan::Nfs3(NfsTarget::built_in("/")),
-        workload: WorkloadPlan::Probe(ProbePlan {
-            operation: OpKind::Null,
-            size_bytes: 4096,
-            random: false,
-            stability: Stability::Unstable,
-            file_size_bytes: 0,
-            files_max: 0,
-        }),
         arrivals,
-        clients: 1,
         in_flight,
-        workers: 1,
-        warm_up_ns: 0,
         duration_ns: Some(seconds * SECOND),
-        count: None,
-        timeout_ns: 60 * SECOND,
-        reconnect_ns: 10 * SECOND,
-        interval_ns: SECOND,
-        seed: 1,
-        busy_poll: false,
-        pin: vec![],
-        read_data: None,
-        steering: None,
+        ..Plan::new("test", target, workload, 1)
     }
 }
 

@@ -5,8 +5,7 @@ use filestone_model::failure::StatusSpace;
 use filestone_model::load::Load;
 use filestone_model::load::Status;
 use filestone_model::plan::{
-    ArrivalsPlan, LeftOverPolicy, LoadName, LocalReplay, Nfs3Replay, OnMismatch, Pacing, Plan,
-    ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
+    ArrivalsPlan, LoadName, Plan, ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
 };
 use std::sync::Arc;
 
@@ -21,28 +20,18 @@ pub fn plan(target: TargetPlan, load: &Load, clients: u32) -> Plan {
     plan.target = target;
     plan.clients = clients;
     plan.duration_ns = None;
+    let name = LoadName {
+        name: load.name().into(),
+        operations: load.operations(),
+        generation: load.generation(),
+    };
     plan.workload = WorkloadPlan::LoadFile(ReplayPlan {
-        loads: vec![LoadName {
-            name: load.name().into(),
-            operations: load.operations(),
-            generation: load.generation(),
-        }],
-        kinds: load.kinds(),
-        more_targets: vec![],
-        clients_per_thread: 1,
-        pacing: Pacing::Closed,
         run_once: true,
-        skip_cleanup: false,
-        left_over: LeftOverPolicy::Refuse,
-        trunc_io_bytes: None,
-        on_mismatch: OnMismatch::Count,
-        resolve: true,
-        local: LocalReplay::default(),
-        nfs3: Nfs3Replay::default(),
         tcp: TcpReplay {
             prefix: ".".into(),
             socket_options: String::new(),
         },
+        ..ReplayPlan::new(vec![name], load.kinds())
     });
     plan
 }

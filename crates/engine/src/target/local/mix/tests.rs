@@ -14,10 +14,10 @@ use crate::time::{Time, VirtualTime};
 use filestone_model::measure::Sample;
 use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::mix::feedback::{Calls, Goal, Group};
-use filestone_model::operation::{OpKind, Stability};
+use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    Access, ArrivalsPlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget,
-    MixCount, MixPlan, Plan, Popularity, TargetPlan, WorkloadPlan,
+    ArrivalsPlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount,
+    MixPlan, Plan, Popularity, TargetPlan, WorkloadPlan,
 };
 use filestone_model::time::Moment;
 use rustix::io::Errno;
@@ -134,55 +134,29 @@ impl SystemCalls for Fixed<'_> {
 }
 
 fn plan(counts: &[(OpKind, u64)], arrivals: ArrivalsPlan) -> Plan {
-    let count = |(operation, count): &(OpKind, u64)| MixCount {
-        operation: *operation,
-        count: *count,
+    let file_set = FileSetPlan {
+        name: "set".into(),
+        files_per_client: 10,
+        sizes: FileSizes::Fixed { bytes: 5000 },
+        symbolic_links_per_client: 3,
+        spare_names_per_client: 4,
+        working_set_bytes: None,
+        popularity: Popularity::Uniform,
     };
+    let mix = MixPlan {
+        local: LocalMix {
+            proc_root: None,
+            feedback: true,
+            arithmetic: FeedbackArithmetic::Exact,
+            background_max_calls_per_s: 10,
+        },
+        ..MixPlan::new("test", MixCount::of(counts), file_set)
+    };
+    let target = TargetPlan::Local(LocalTarget { directory: None });
     Plan {
-        face: "test".into(),
-        target: TargetPlan::Local(LocalTarget { directory: None }),
-        workload: WorkloadPlan::Mix(Box::new(MixPlan {
-            calls: None,
-            name: "test".into(),
-            counts: counts.iter().map(count).collect(),
-            left_out: vec![],
-            more_targets: vec![],
-            file_set: FileSetPlan {
-                name: "set".into(),
-                files_per_client: 10,
-                sizes: FileSizes::Fixed { bytes: 5000 },
-                symbolic_links_per_client: 3,
-                spare_names_per_client: 4,
-                working_set_bytes: None,
-                popularity: Popularity::Uniform,
-            },
-            transfer_bytes: 8192,
-            access: Access::Whole,
-            stability: Stability::Unstable,
-            listing_bytes: 8192,
-            remove_set: false,
-            local: LocalMix {
-                proc_root: None,
-                feedback: true,
-                arithmetic: FeedbackArithmetic::Exact,
-                background_max_calls_per_s: 10,
-            },
-        })),
         arrivals,
-        clients: 1,
-        in_flight: 1,
-        workers: 1,
-        warm_up_ns: 0,
         duration_ns: Some(SECOND),
-        count: None,
-        timeout_ns: 60 * SECOND,
-        reconnect_ns: 10 * SECOND,
-        interval_ns: SECOND,
-        seed: 1,
-        busy_poll: false,
-        pin: vec![],
-        read_data: None,
-        steering: None,
+        ..Plan::new("test", target, WorkloadPlan::Mix(Box::new(mix)), 1)
     }
 }
 

@@ -12,8 +12,7 @@ use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::plan::{
-    ArrivalsPlan, LeftOverPolicy, LoadName, LocalReplay, LocalTarget, Nfs3Replay, OnMismatch,
-    Pacing, Plan, ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
+    LoadName, LocalTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
 use rustix::fd::AsFd;
 use rustix::fs::AtFlags;
@@ -38,49 +37,25 @@ QUERY_PATH_INFORMATION "\clients\client1" 1004 NT_STATUS_OBJECT_NAME_NOT_FOUND
 
 fn run(mount: &NfsMount, clients: u32, clients_per_thread: u32) -> RunRecord {
     let load = read_text("test.load", LOAD).expect("the load is right");
+    let name = LoadName {
+        name: load.name().into(),
+        operations: load.operations(),
+        generation: load.generation(),
+    };
+    let replay = ReplayPlan {
+        clients_per_thread,
+        run_once: true,
+        on_mismatch: OnMismatch::Stop,
+        ..ReplayPlan::new(vec![name], load.kinds())
+    };
+    let target = TargetPlan::Local(LocalTarget {
+        directory: Some(mount.path().to_string_lossy().into_owned()),
+    });
     let plan = Plan {
-        face: "replay".into(),
-        target: TargetPlan::Local(LocalTarget {
-            directory: Some(mount.path().to_string_lossy().into_owned()),
-        }),
-        workload: WorkloadPlan::LoadFile(ReplayPlan {
-            loads: vec![LoadName {
-                name: load.name().into(),
-                operations: load.operations(),
-                generation: load.generation(),
-            }],
-            kinds: load.kinds(),
-            more_targets: vec![],
-            clients_per_thread,
-            pacing: Pacing::Closed,
-            run_once: true,
-            skip_cleanup: false,
-            left_over: LeftOverPolicy::Refuse,
-            trunc_io_bytes: None,
-            on_mismatch: OnMismatch::Stop,
-            resolve: true,
-            local: LocalReplay::default(),
-            nfs3: Nfs3Replay::default(),
-            tcp: TcpReplay {
-                prefix: ".".into(),
-                socket_options: String::new(),
-            },
-        }),
-        arrivals: ArrivalsPlan::Closed,
         clients,
-        in_flight: 1,
-        workers: 1,
-        warm_up_ns: 0,
-        duration_ns: None,
-        count: None,
         timeout_ns: 10_000_000_000,
         reconnect_ns: 1_000_000_000,
-        interval_ns: 1_000_000_000,
-        seed: 1,
-        busy_poll: false,
-        pin: vec![],
-        read_data: None,
-        steering: None,
+        ..Plan::new("replay", target, WorkloadPlan::LoadFile(replay), 1)
     };
     let stop = AtomicBool::new(false);
     let loads = [Arc::new(load)];
