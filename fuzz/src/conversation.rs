@@ -4,7 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use filestone_model::client::handles::Handles;
-use filestone_model::client::nfs3::{Credentials, Reading, Shared, Templates, Verify};
+use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
+use filestone_model::session::rpc::Credentials;
 use filestone_model::client::{Client, Nfs3Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::operation::{
