@@ -14,7 +14,12 @@ fuzz_target!(|input: &[u8]| {
         Err(error) => assert!(!error.what.is_empty() && error.to_string().starts_with("fuzz:")),
     }
     if let Ok(counters) = counters::of_rpc_nfs(&text) {
-        assert!(counters.calls.iter().all(|(_, calls)| *calls <= counters.total));
+        assert!(
+            counters
+                .calls
+                .iter()
+                .all(|(_, calls)| *calls <= counters.total)
+        );
         assert_eq!(counters.since(&counters).total, 0);
     }
     for mount in counters::mounts(&text).unwrap_or_default() {

@@ -5,13 +5,13 @@ use std::sync::{Arc, LazyLock};
 
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
-use filestone_model::session::rpc::Credentials;
 use filestone_model::client::{Client, Nfs3Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, Stability, Ticket,
 };
 use filestone_model::plan::TransportKind;
+use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;

@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use filestone_fuzz::conversation::{READ_REPLY, REPLY};
 use filestone_fuzz::list::{Kind, Message, messages};
-use filestone_fuzz::{mount, nlm, nfs3_call, nfs3_reply, portmap};
+use filestone_fuzz::{mount, nfs3_call, nfs3_reply, nlm, portmap};
 use filestone_wire::nfs3;
 use filestone_wire::record::RecordMark;
 
