@@ -93,6 +93,24 @@ pub enum Cause {
     Other,
 }
 
+impl Cause {
+    /// What reports call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::NotFound => "not found",
+            Cause::Exists => "exists already",
+            Cause::Denied => "not allowed",
+            Cause::NotDirectory => "not a directory",
+            Cause::IsDirectory => "is a directory",
+            Cause::NotEmpty => "not empty",
+            Cause::NoSpace => "no space left",
+            Cause::Locked => "locked by another client",
+            Cause::UnknownHandle => "a handle that is not open",
+            Cause::Other => "failure",
+        }
+    }
+}
+
 /// A protocol's own status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProtocolStatus {

@@ -1,7 +1,7 @@
 //! Results other than the load file expects: counted by kind, with the first
 //! lines where each was seen.
 
-use filestone_model::load::{Cause, Expected, Line, Mismatch, Status};
+use filestone_model::load::{Expected, Line, Mismatch, Status};
 use filestone_model::measure::replay_record::MismatchRecord;
 use filestone_model::operation::OpKind;
 use std::collections::BTreeMap;
@@ -123,7 +123,7 @@ fn wording(expected: Expected, status: Status) -> Wording {
         (_, Status::WrongLength { expected, .. }) => format!("{expected} bytes"),
         (_, Status::WrongAccess { expected, .. }) => format!("access {expected:#x}"),
         (Expected::Success, _) => "success".into(),
-        (Expected::Failure(cause), _) => cause_name(cause).into(),
+        (Expected::Failure(cause), _) => cause.name().into(),
         (Expected::Number(number), status) => Expected::number_name(number, &status),
         (Expected::Anything, _) => "anything".into(),
     };
@@ -132,24 +132,9 @@ fn wording(expected: Expected, status: Status) -> Wording {
         Status::WrongLength { got, .. } => format!("{got} bytes"),
         Status::WrongAccess { got, .. } => format!("access {got:#x}"),
         Status::Failed(status) => status.to_string(),
-        Status::Refused(cause) => cause_name(cause).into(),
+        Status::Refused(cause) => cause.name().into(),
     };
     (wanted, got)
-}
-
-fn cause_name(cause: Cause) -> &'static str {
-    match cause {
-        Cause::NotFound => "not found",
-        Cause::Exists => "exists already",
-        Cause::Denied => "not allowed",
-        Cause::NotDirectory => "not a directory",
-        Cause::IsDirectory => "is a directory",
-        Cause::NotEmpty => "not empty",
-        Cause::NoSpace => "no space left",
-        Cause::Locked => "locked by somebody else",
-        Cause::UnknownHandle => "a handle that is not open",
-        Cause::Other => "failure",
-    }
 }
 
 #[cfg(test)]

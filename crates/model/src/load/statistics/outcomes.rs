@@ -35,26 +35,12 @@ impl Outcome {
 
     fn name(self) -> String {
         match self {
-            Outcome::Cause(cause) => cause_name(cause).into(),
+            Outcome::Cause(Cause::Other) => "any failure".into(),
+            Outcome::Cause(cause) => cause.name().into(),
             Outcome::Nt(name) => format!("NT_STATUS_{name}"),
             Outcome::Nfs(number) => StatusSpace::Nfs3.name(number),
             Outcome::Nlm(number) => StatusSpace::Nlm.name(number),
         }
-    }
-}
-
-const fn cause_name(cause: Cause) -> &'static str {
-    match cause {
-        Cause::NotFound => "not found",
-        Cause::Exists => "exists already",
-        Cause::Denied => "not allowed",
-        Cause::NotDirectory => "not a directory",
-        Cause::IsDirectory => "is a directory",
-        Cause::NotEmpty => "not empty",
-        Cause::NoSpace => "no space left",
-        Cause::Locked => "locked",
-        Cause::UnknownHandle => "unknown handle",
-        Cause::Other => "any failure",
     }
 }
 
