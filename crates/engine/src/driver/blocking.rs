@@ -8,15 +8,15 @@
 //! connection again. A call that was cut off goes out once more as it was, transaction ID and
 //! all; the time that it takes is the call's.
 
-use super::call::{CallError, CallFailed, Program, RpcProcedure, UNASKED_CALL};
+use super::call::{CallError, CallFailed, UNASKED_CALL};
 use super::endpoint::Endpoint;
 use super::retry::Backoff;
-use super::traffic::{Repeats, Traffic};
 use super::{Dial, first_xid};
 use crate::control::Cancellation;
 use filestone_model::plan::TransportKind;
 use filestone_model::session::rpc::{
-    MARK_LEN, NotRpc, RecordBuffer, Retransmission, RpcEvent, RpcOptions, RpcSession,
+    MARK_LEN, NotRpc, RecordBuffer, Repeats, Retransmission, RpcEvent, RpcOptions, RpcProcedure,
+    RpcSession, Traffic,
 };
 use filestone_model::time::{Moment, nanos_of};
 use filestone_wire::xdr::{Decode, Encode, Writer};
@@ -35,8 +35,6 @@ const RETRANSMISSION: Retransmission = Retransmission {
     max_nanos: 500_000_000,
 };
 
-/// What errors name between two calls.
-const BETWEEN_CALLS: RpcProcedure = Program::ANY.procedure(0, "");
 /// A connection for one call at a time, of any program.
 #[derive(Debug)]
 pub struct RpcConnection {
@@ -146,7 +144,7 @@ impl RpcConnection {
         if self.endpoint.retry.cancellation.pause(pause) {
             Ok(())
         } else {
-            Err(self.failed(BETWEEN_CALLS, CallError::Stopped))
+            Err(self.failed(RpcProcedure::NONE, CallError::Stopped))
         }
     }
 

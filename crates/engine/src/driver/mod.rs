@@ -6,7 +6,6 @@
 //! | `retry` | pauses: after a loss, and while a server is not ready |
 //! | `call` | what is called, and how a call fails |
 //! | `endpoint` | a server, and what all calls to it have in common |
-//! | `traffic` | what was exchanged, and done more than once |
 //! | `blocking` | one call at a time |
 //! | `window` | many in flight |
 //! | `xid` | where a connection's transaction ids begin |
@@ -18,14 +17,13 @@ pub mod call;
 pub mod connect;
 pub mod endpoint;
 pub mod retry;
-pub mod traffic;
 pub mod window;
 mod xid;
 
 pub use blocking::RpcConnection;
-pub use call::{CallError, CallFailed, Program, RpcProcedure};
+pub use call::{CallError, CallFailed};
 pub use connect::{Dial, Pending, allow_open_files};
 pub use endpoint::Endpoint;
+pub use filestone_model::session::rpc::{Program, Repeats, RpcProcedure, Traffic};
 pub use retry::{Backoff, Retry};
-pub use traffic::{Repeats, Traffic};
 pub use xid::first_xid;

@@ -12,44 +12,8 @@
 
 use super::call::CallError;
 use crate::control::Cancellation;
+use filestone_model::session::pauses::Pauses;
 use std::time::{Duration, Instant};
-
-/// Pauses that double up to a bound.
-#[derive(Debug, Clone, Copy)]
-pub struct Pauses {
-    first: Duration,
-    max: Duration,
-    /// Whether the first attempt comes without a pause.
-    is_at_once: bool,
-}
-
-impl Pauses {
-    /// After an answer that says to come again.
-    const BUSY: Self = Self {
-        first: Duration::from_millis(100),
-        max: Duration::from_secs(1),
-        is_at_once: false,
-    };
-    /// Before a lock is asked for again.
-    const LOCK: Self = Self {
-        first: Duration::from_millis(1),
-        ..Self::BUSY
-    };
-    /// Before attempts to connect again, here and in `backend`.
-    pub const RECONNECTION: Self = Self {
-        first: Duration::from_millis(10),
-        max: Duration::from_millis(500),
-        is_at_once: true,
-    };
-
-    /// The pause before an attempt, counted from 0.
-    pub fn before(&self, attempt: u32) -> Duration {
-        match attempt.checked_sub(u32::from(self.is_at_once)) {
-            None => Duration::ZERO,
-            Some(doubled) => self.max.min(self.first * (1 << doubled.min(10))),
-        }
-    }
-}
 
 /// Pauses for a limited time.
 #[derive(Debug, Clone, Copy)]

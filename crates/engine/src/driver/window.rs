@@ -5,12 +5,13 @@
 //! After the loss of the connection, all calls without an answer go out again over another
 //! one, as they were. So a call may be executed twice, and its `Work` is told.
 
-use super::call::{CallError, CallFailed, RpcProcedure, UNASKED_CALL};
+use super::call::{CallError, CallFailed, UNASKED_CALL};
 use super::endpoint::Endpoint;
 use super::first_xid;
 use super::retry::Backoff;
 use crate::control::LOOK_EVERY;
 use filestone_model::plan::TransportKind;
+use filestone_model::session::rpc::RpcProcedure;
 use filestone_model::session::rpc::{
     Retransmission, RpcEvent, RpcExchange, RpcOptions, RpcSession,
 };

@@ -8,12 +8,10 @@
 //! | `test_directory` | `clients`: claimed, given up, removed |
 //! | `set_directory` | the directory of a file set, likewise, and taken over from another run |
 //! | `set_removal` | what is in a file set, removed |
-//! | `emptying` | an end to directories that never become empty |
 //! | `error` | why not |
 //!
 //! Why it is so: docs/design/workspace.md.
 
-pub(crate) mod emptying;
 pub(crate) mod error;
 pub(crate) mod marker;
 pub(crate) mod set_directory;

@@ -3,9 +3,9 @@
 //! What has another name stays, and so do the directories that it is in. Links are removed and
 //! never followed, and what is mounted from another file system is left alone.
 
-use super::emptying::Emptying;
 use super::error::{ClaimError, Purpose};
 use super::tree::{DirectoryOf, Found, Name, Tree, Tried};
+use filestone_model::emptying::Emptying;
 use filestone_model::file_set::{Part, client_of};
 
 /// Names kept in memory before they are removed.

@@ -20,13 +20,17 @@
 mod calls;
 mod credentials;
 mod message;
+mod program;
 mod record_buffer;
 #[cfg(test)]
 mod tests;
+mod traffic;
 
 pub use calls::{RpcCall, RpcExchange};
 pub use credentials::Credentials;
+pub use program::{Program, RpcProcedure};
 pub use record_buffer::RecordBuffer;
+pub use traffic::{Repeats, Traffic};
 
 use crate::plan::TransportKind;
 use crate::time::Moment;

@@ -7,7 +7,7 @@
 //! system is left alone.
 
 use crate::target::nfs3::calls::{Nfs, NfsResult};
-use crate::workspace::emptying::Emptying;
+use filestone_model::emptying::Emptying;
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 
 /// Directories within each other at most.

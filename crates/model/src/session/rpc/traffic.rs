@@ -1,6 +1,6 @@
 //! What a connection exchanged, and what it did more than once.
 
-use filestone_model::session::rpc::RpcExchange;
+use super::RpcExchange;
 use std::time::Duration;
 
 /// Exchanges and bytes, record marks included.
@@ -24,7 +24,8 @@ impl Traffic {
         }
     }
 
-    pub(super) fn add(&mut self, exchange: &RpcExchange<()>) {
+    /// One exchange more.
+    pub fn add<T>(&mut self, exchange: &RpcExchange<T>) {
         *self = self.and(Self {
             calls: exchange.retransmissions.saturating_add(1),
             bytes_sent: exchange.bytes_sent,
