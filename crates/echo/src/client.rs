@@ -7,6 +7,7 @@ use crate::wire::{self, Kind, Request, Verb, Welcome};
 use filestone_model::client::handles::Handles;
 use filestone_model::client::{Client, Output, ProtocolError, Unsupported};
 use filestone_model::failure::{Failure, ReplyFault, StatusSpace};
+use filestone_model::language::Operations;
 use filestone_model::operation::{Answer, Completion, FileId, OpKind, Operation, Outcome, Ticket};
 use filestone_model::{Completions, Moment};
 use std::sync::Arc;
@@ -315,6 +316,8 @@ pub fn data_at(pattern: &[u8], offset: u64, len: u32) -> &[u8] {
 }
 
 impl Client for EchoClient {
+    type Language = Operations;
+
     fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) {
         self.index = ticket.client;
         let index = ticket.slot as usize;

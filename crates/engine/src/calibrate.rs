@@ -12,14 +12,15 @@ use crate::error::RunError;
 use crate::processors::{Meter, ThreadMark};
 pub use crate::target::Rate;
 use crate::target::{BuiltIn, Job, Protocols, run};
-use crate::worker::{IntervalSink, Signals, Worker};
+use crate::worker::{IntervalSink, Member, Signals, Worker, own_books};
 use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::{Distribution, IntervalBuffer};
-use filestone_model::operation::{Completion, OpKind, Operation, Stability};
+use filestone_model::operation::{OpKind, Operation, Stability};
 use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use filestone_model::steering::TimeLeft;
-use filestone_model::workload::Workload;
+use filestone_model::time::Moment;
+use filestone_model::workload::{Next, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -339,12 +340,8 @@ fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Dura
 struct Nulls;
 
 impl Workload for Nulls {
-    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
-        None
-    }
-
-    fn next(&mut self, _slot: u32) -> Option<Operation> {
-        Some(Operation::Null)
+    fn next(&mut self, _slot: u32, _now: Moment) -> Next<Operation> {
+        Next::Measured(Operation::Null)
     }
 }
 
@@ -392,7 +389,9 @@ fn measure_lateness(
         halt: &halt,
         offer: None,
     };
-    let mut worker = Worker::new(&plan, 0, backend, sink, signals, |_| Box::new(Nulls));
+    let members = Member::of_worker(&plan, 0, |_| Nulls);
+    let books = own_books(&plan, sink);
+    let mut worker = Worker::new(&plan, 0, members, backend, books, signals);
     // Setting the worker up took time that is not lateness.
     *worker.backend_mut() = Null::sleeping(Clock::start(), 1024);
     worker.run();

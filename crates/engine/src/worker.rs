@@ -9,20 +9,25 @@
 //! Nothing between a due moment and its completion allocates, locks, formats or
 //! logs (`tests/allocations.rs`).
 
+mod books;
 mod client;
 mod offer;
 
+pub use books::{Books, IntervalSink, OwnBooks};
+pub use client::Member;
 pub use offer::Offer;
 
 use crate::backend::{Backend, BackendError};
-use client::ClientState;
+use client::{ClientState, Slots};
 use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{Completions, for_slot};
+use filestone_model::language::{Language, Work};
+use filestone_model::measure::interval::StretchCounts;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
-use filestone_model::operation::{Completion, OpKind, Operation, Outcome, Ticket};
+use filestone_model::operation::{Completion, OpKind, Outcome, Ticket};
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
-use filestone_model::workload::Workload;
+use filestone_model::workload::{Next, Workload};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,15 +97,6 @@ impl Schedule {
     }
 }
 
-/// Where full interval buffers go and empty ones come from.
-pub trait IntervalSink {
-    /// Takes a full buffer and gives an empty one, or gives `None` and takes
-    /// nothing if none is free: then the worker goes on with the one it has.
-    fn empty(&mut self) -> Option<Box<IntervalBuffer>>;
-    /// Takes a full buffer.
-    fn full(&mut self, buffer: Box<IntervalBuffer>);
-}
-
 /// How a worker's run ended.
 #[derive(Debug)]
 pub struct WorkerEnd {
@@ -118,17 +114,15 @@ pub struct WorkerEnd {
 }
 
 /// One thread's share of a run.
-pub struct Worker<'run, B, S> {
-    backend: B,
-    sink: S,
+pub struct Worker<'run, B, W, K> {
+    line: Line<B, K>,
     schedule: Schedule,
-    clients: Vec<ClientState>,
-    /// Open-loop clients by when their next operation is due.
+    clients: Vec<ClientState<W>>,
+    /// Clients that wait for a moment: those of open loops for when their next operation is
+    /// due, and those whose workload has nothing for them before.
     due: BinaryHeap<Reverse<(Moment, u32)>>,
-    recorder: Recorder,
     /// What open loops count as skipped when they cannot start it.
     measured_kind: OpKind,
-    busy: u64,
     /// Which runs of the completions at hand were repeated.
     repeated: Vec<bool>,
     next_boundary: Moment,
@@ -143,11 +137,73 @@ pub struct Worker<'run, B, S> {
     /// last buffer was handed over.
     in_flight_mark: Moment,
     in_flight_nanos: u128,
-    /// Which worker this is, and of how many clients of the run each of its own is.
+    /// Which worker this is.
     index: u32,
-    workers: u32,
     all_clients: u32,
     signals: Signals<'run>,
+}
+
+/// What every operation goes through on its way out.
+struct Line<B, K> {
+    backend: B,
+    books: K,
+    /// Slots with something under way.
+    busy: u64,
+}
+
+/// An operation that is to begin.
+struct Start<T> {
+    work: T,
+    role: Role,
+    due: Moment,
+    ready: Moment,
+}
+
+impl<B: Backend, K: Books> Line<B, K> {
+    /// Hands one operation to the backend.
+    #[inline]
+    fn start(
+        &mut self,
+        slots: &mut Slots,
+        ticket: Ticket,
+        start: Start<<B::Language as Language>::Work<'_>>,
+        now: Moment,
+    ) {
+        let Start {
+            work,
+            role,
+            due,
+            ready,
+        } = start;
+        let kind = work.kind();
+        if self.books.is_measured(due) {
+            slots.remaining -= u64::from(role == Role::Measured);
+            self.books.schedule(kind, role, 1);
+        }
+        slots.due[ticket.slot as usize] = due;
+        let slot = &mut slots.slots[ticket.slot as usize];
+        slot.ready = ready;
+        slot.kind = kind;
+        slot.role = role;
+        slot.is_busy = true;
+        self.busy += 1;
+        self.backend.submit(ticket, work, now);
+    }
+
+    /// Hands over something that is neither counted nor timed.
+    fn start_aside(
+        &mut self,
+        slots: &mut Slots,
+        ticket: Ticket,
+        work: <B::Language as Language>::Work<'_>,
+        now: Moment,
+    ) {
+        let slot = &mut slots.slots[ticket.slot as usize];
+        slot.is_busy = true;
+        slot.is_aside = true;
+        self.busy += 1;
+        self.backend.submit(ticket, work, now);
+    }
 }
 
 /// What reaches a worker from outside while it runs.
@@ -162,37 +218,37 @@ pub struct Signals<'run> {
     pub offer: Option<&'run Offer>,
 }
 
-impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
-    /// Worker `index` of `plan`; `workload` makes the workload of a client.
+impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K> {
+    /// Worker `index` of `plan`, which has these clients.
     pub fn new(
         plan: &Plan,
         index: u32,
+        members: Vec<Member<W>>,
         backend: B,
-        mut sink: S,
+        books: K,
         signals: Signals<'run>,
-        mut workload: impl FnMut(u32) -> Box<dyn Workload>,
     ) -> Self {
         let schedule = Schedule::of(plan);
         let counts = counts_of_clients(plan);
         let count = |client: u32| counts.as_ref()?.get(client as usize).copied();
-        let clients: Vec<ClientState> = plan
-            .clients_of_worker(index)
-            .map(|client| ClientState::new(plan, client, count(client), workload(client)))
+        let clients: Vec<ClientState<W>> = members
+            .into_iter()
+            .map(|member| {
+                let count = count(member.number);
+                ClientState::new(plan, count, member)
+            })
             .collect();
-        let first = sink.empty().unwrap_or_else(|| Box::new(new_buffer(plan)));
-        let recorder = Recorder::new(first, schedule.window_start, schedule.window_end);
         Self {
             due: BinaryHeap::with_capacity(clients.len() + 1),
+            repeated: Vec::with_capacity(plan.in_flight as usize * clients.len()),
             clients,
-            backend,
-            sink,
+            line: Line {
+                backend,
+                books,
+                busy: 0,
+            },
             schedule,
-            recorder,
             measured_kind: plan.measured_kind(),
-            busy: 0,
-            repeated: Vec::with_capacity(
-                plan.in_flight as usize * plan.clients_of_worker(index).count(),
-            ),
             next_boundary: schedule.boundary_after(schedule.window_start),
             end: None,
             last_done: schedule.window_start,
@@ -204,7 +260,6 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             in_flight_mark: schedule.window_start,
             in_flight_nanos: 0,
             index,
-            workers: plan.workers.max(1),
             all_clients: plan.clients,
             signals,
         }
@@ -212,14 +267,14 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
 
     /// The backend, before the run.
     pub fn backend_mut(&mut self) -> &mut B {
-        &mut self.backend
+        &mut self.line.backend
     }
 
     /// Runs to the end: by time, by count, by interruption, or by loss of the server.
     pub fn run(mut self) -> WorkerEnd {
-        let slots = self.clients.iter().map(|client| client.slots.len()).sum();
-        let mut completed = Completions::with_capacity(slots);
-        let mut now = self.backend.now();
+        let slots = self.clients.iter().map(|client| client.slots.slots.len());
+        let mut completed = Completions::with_capacity(slots.sum());
+        let mut now = self.line.backend.now();
         let mut lost = None;
         self.open_window(now);
         self.begin(now);
@@ -227,10 +282,10 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             self.follow_offer(now);
             self.start_due(now);
             let until = self.wake_up_at(now);
-            if let Err(error) = self.backend.wait(until, &mut completed) {
+            if let Err(error) = self.line.backend.wait(until, &mut completed) {
                 lost = Some(error);
             }
-            now = self.backend.recent();
+            now = self.line.backend.recent();
             self.count_in_flight(now);
             // What ended after a boundary is no part of the interval before it.
             if now > self.next_boundary && completed.run_count() > 0 {
@@ -250,13 +305,13 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     /// Puts every slot to work: closed loops at once, open loops by their schedule.
     fn begin(&mut self, now: Moment) {
         for client in 0..self.clients.len() as u32 {
-            let state = &mut self.clients[client as usize];
-            if let Some(due) = state.arrivals.next_due() {
-                state.next_due = due;
+            let slots = &mut self.clients[client as usize].slots;
+            if let Some(due) = slots.arrivals.next_due() {
+                slots.next_due = due;
                 self.due.push(Reverse((due, client)));
             }
-            for slot in 0..state.slots.len() as u32 {
-                self.clients[client as usize].slots[slot as usize].free_at = now;
+            for slot in 0..slots.slots.len() as u32 {
+                self.clients[client as usize].slots.slots[slot as usize].free_at = now;
                 self.advance(Ticket { client, slot }, None, now);
             }
         }
@@ -270,62 +325,71 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
                 return;
             }
             self.due.pop();
-            let state = &mut self.clients[client as usize];
-            match state.free.pop_front() {
+            let slots = &mut self.clients[client as usize].slots;
+            if let Some(slot) = slots.parked.take() {
+                self.ask(Ticket { client, slot }, now);
+                continue;
+            }
+            match slots.free.pop_front() {
                 Some(slot) => self.start_scheduled(Ticket { client, slot }, now),
-                None => state.is_starved = true,
+                None => slots.is_starved = true,
             }
         }
     }
 
     /// Starts the operation that is due next for this open-loop client.
     fn start_scheduled(&mut self, ticket: Ticket, now: Moment) {
-        let state = &mut self.clients[ticket.client as usize];
-        let due = state.next_due;
-        state.is_starved = false;
-        if self.end.is_some() || due >= self.schedule.window_end || state.remaining == 0 {
-            state.free.push_back(ticket.slot);
+        let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
+        let due = slots.next_due;
+        slots.is_starved = false;
+        if self.end.is_some() || due >= self.schedule.window_end || slots.remaining == 0 {
+            slots.free.push_back(ticket.slot);
             return;
         }
-        let ready = due.max(state.slots[ticket.slot as usize].free_at);
-        state.next_due = state.arrivals.next_due().unwrap_or(Moment::NEVER);
-        let next_due = state.next_due;
-        if let Some(operation) = state.workload.next(ticket.slot) {
-            self.start(ticket, operation, Role::Measured, due, ready, now);
+        let ready = due.max(slots.slots[ticket.slot as usize].free_at);
+        slots.next_due = slots.arrivals.next_due().unwrap_or(Moment::NEVER);
+        if let Some(work) = workload.next(ticket.slot, now).measured() {
+            let start = Start {
+                work,
+                role: Role::Measured,
+                due,
+                ready,
+            };
+            self.line.start(slots, ticket, start, now);
         }
-        let state = &mut self.clients[ticket.client as usize];
-        if next_due <= now && state.free.is_empty() {
-            state.is_starved = true;
+        if slots.next_due <= now && slots.free.is_empty() {
+            slots.is_starved = true;
         } else {
-            self.due.push(Reverse((next_due, ticket.client)));
+            self.due.push(Reverse((slots.next_due, ticket.client)));
         }
     }
 
-    /// Hands one operation to the backend.
+    /// Has the workload of a closed loop say what a free slot does next.
     #[inline]
-    fn start(
-        &mut self,
-        ticket: Ticket,
-        operation: Operation,
-        role: Role,
-        due: Moment,
-        ready: Moment,
-        now: Moment,
-    ) {
-        let state = &mut self.clients[ticket.client as usize];
-        let kind = operation.kind();
-        if self.recorder.is_measured(due) {
-            state.remaining -= u64::from(role == Role::Measured);
-            self.recorder.schedule(kind, role, 1);
-        }
-        let slot = &mut state.slots[ticket.slot as usize];
-        state.due[ticket.slot as usize] = due;
-        slot.ready = ready;
-        slot.kind = kind;
-        slot.role = role;
-        slot.is_busy = true;
-        self.busy += 1;
-        self.backend.submit(ticket, operation, now);
+    fn ask(&mut self, ticket: Ticket, now: Moment) {
+        let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
+        let (due, ready, work) = match workload.next(ticket.slot, now) {
+            Next::Measured(work) => (now, now, work),
+            Next::Due(due, work) => {
+                let free_at = slots.slots[ticket.slot as usize].free_at;
+                (due, due.max(free_at), work)
+            }
+            Next::Aside(work) => return self.line.start_aside(slots, ticket, work, now),
+            Next::NotBefore(moment) => {
+                slots.parked = Some(ticket.slot);
+                let later = moment.max(now.after_nanos(1));
+                self.due.push(Reverse((later, ticket.client)));
+                return;
+            }
+            Next::Nothing => return,
+        };
+        let start = Start {
+            work,
+            role: Role::Measured,
+            due,
+            ready,
+        };
+        self.line.start(slots, ticket, start, now);
     }
 
     /// Deals with completions run by run. What can be repeated is on its way to
@@ -339,7 +403,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             self.repeated.push(is_repeated);
         }
         if self.repeated.contains(&true) {
-            self.backend.send();
+            self.line.backend.send();
         }
         for index in 0..completed.run_count() {
             let Some((completion, slots)) = completed.run(index) else {
@@ -365,17 +429,17 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         };
         // A failure is worth the long way, and so is the end.
         let is_going_on = self.end.is_none() && now <= self.schedule.window_end;
-        if !client.is_constant
+        if !client.slots.is_constant
             || !is_going_on
-            || client.remaining < count
+            || client.slots.remaining < count
             || completion.outcome != Outcome::Ok
         {
             return false;
         }
-        if self.recorder.is_measured(now) {
-            client.remaining -= count;
+        if self.line.books.is_measured(now) {
+            client.slots.remaining -= count;
         }
-        self.backend.repeat(completion.ticket.client, slots);
+        self.line.backend.repeat(completion.ticket.client, slots);
         true
     }
 
@@ -395,19 +459,19 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         };
         let mut run_len = 0;
         for slot in slots {
-            let due = std::mem::replace(&mut client.due[*slot as usize], now);
+            let due = std::mem::replace(&mut client.slots.due[*slot as usize], now);
             if due != sample.due {
-                self.recorder.record(&sample, run_len);
+                self.line.books.record(&sample, run_len);
                 run_len = 0;
                 sample.due = due;
                 sample.ready = due.max(completion.usable);
             }
             run_len += 1;
         }
-        self.recorder.record(&sample, run_len);
-        if self.recorder.is_measured(now) {
-            self.recorder
-                .schedule(self.measured_kind, Role::Measured, count);
+        self.line.books.record(&sample, run_len);
+        if self.line.books.is_measured(now) {
+            let books = &mut self.line.books;
+            books.schedule(self.measured_kind, Role::Measured, count);
         }
         self.last_done = self.last_done.max(now);
     }
@@ -423,10 +487,17 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     #[inline]
     fn end_operation(&mut self, completion: &Completion) {
         let ticket = completion.ticket;
-        let client = &mut self.clients[ticket.client as usize];
-        let due = client.due[ticket.slot as usize];
-        let slot = &mut client.slots[ticket.slot as usize];
-        let ready = if client.is_constant { due } else { slot.ready };
+        let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
+        let due = slots.due[ticket.slot as usize];
+        let slot = &mut slots.slots[ticket.slot as usize];
+        slot.is_busy = false;
+        slot.free_at = completion.done;
+        self.line.busy -= 1;
+        self.last_done = self.last_done.max(completion.done);
+        if std::mem::take(&mut slot.is_aside) {
+            return;
+        }
+        let ready = if slots.is_constant { due } else { slot.ready };
         let sample = Sample {
             kind: slot.kind,
             role: slot.role,
@@ -434,11 +505,10 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             ready: ready.max(completion.usable),
             completion: *completion,
         };
-        slot.is_busy = false;
-        slot.free_at = completion.done;
-        self.busy -= 1;
-        self.last_done = self.last_done.max(completion.done);
-        self.recorder.record(&sample, 1);
+        if slots.keeps_books {
+            workload.ended(&sample);
+        }
+        self.line.books.record(&sample, 1);
     }
 
     /// What a slot does that has just come free.
@@ -447,21 +517,25 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         if self.end.is_some() {
             return;
         }
-        let state = &mut self.clients[ticket.client as usize];
-        if state.restores
-            && let Some(operation) = state.workload.restore(ticket.slot, after)
+        let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
+        if slots.restores
+            && let Some(work) = workload.restore(ticket.slot, after)
         {
-            self.start(ticket, operation, Role::Unmeasured, now, now, now);
-        } else if state.is_starved {
+            let start = Start {
+                work,
+                role: Role::Unmeasured,
+                due: now,
+                ready: now,
+            };
+            self.line.start(slots, ticket, start, now);
+        } else if slots.is_starved {
             self.start_scheduled(ticket, now);
-        } else if state.arrivals.is_open() {
-            state.free.push_back(ticket.slot);
-        } else if self.end.is_none() && now <= self.schedule.window_end && state.remaining > 0 {
+        } else if slots.arrivals.is_open() {
+            slots.free.push_back(ticket.slot);
+        } else if now <= self.schedule.window_end && slots.remaining > 0 {
             // A closed loop has no schedule: whoever is free at the very end
             // still begins, but not after somebody stopped the run.
-            if let Some(operation) = state.workload.next(ticket.slot) {
-                self.start(ticket, operation, Role::Measured, now, now, now);
-            }
+            self.ask(ticket, now);
         }
     }
 
@@ -470,8 +544,8 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     fn open_window(&mut self, now: Moment) {
         if !self.is_window_open && now >= self.schedule.window_start {
             self.is_window_open = true;
-            self.cpu_mark = self.backend.processor_nanos();
-            self.late_mark = self.backend.late_replies();
+            self.cpu_mark = self.line.backend.processor_nanos();
+            self.late_mark = self.line.backend.late_replies();
         }
     }
 
@@ -486,7 +560,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             // Another worker has lost the server, or the run has its answer: there is
             // nothing left to measure.
             let at = now.min(self.schedule.window_end);
-            self.recorder.close_window(at);
+            self.line.books.close_window(at);
             self.close(at);
         }
         if self.end.is_none() {
@@ -494,7 +568,7 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
                 // What came due while the worker slept towards the end still begins.
                 self.start_due(self.schedule.window_end);
                 self.close(self.schedule.window_end);
-            } else if self.busy == 0 && self.is_exhausted() {
+            } else if self.line.busy == 0 && self.is_exhausted() {
                 self.close(self.last_done);
             }
         }
@@ -506,13 +580,13 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     /// Somebody stopped the run: closes the window if it is open, and waits but
     /// shortly for what is in flight, in a drain that has begun already, too.
     fn interrupt(&mut self, now: Moment) {
-        let is_over = self.end.is_some() && self.busy == 0;
+        let is_over = self.end.is_some() && self.line.busy == 0;
         if self.is_interrupted || is_over {
             return;
         }
         self.is_interrupted = true;
         let at = now.min(self.schedule.window_end);
-        self.recorder.close_window(at);
+        self.line.books.close_window(at);
         self.close(at);
         let since_end = now.nanos_since(self.end.unwrap_or(at));
         let drain_nanos = since_end.saturating_add(INTERRUPTED_DRAIN_NANOS);
@@ -521,7 +595,9 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
 
     /// Whether no client may begin another operation.
     fn is_exhausted(&self) -> bool {
-        self.clients.iter().all(|client| client.remaining == 0)
+        self.clients
+            .iter()
+            .all(|client| client.slots.remaining == 0)
     }
 
     /// Ends the measured window. What was due and never started is skipped.
@@ -537,11 +613,11 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     /// Counts as skipped what was due before `end` and never started.
     fn skip_due(&mut self, end: Moment) {
         let opened = self.schedule.window_start;
-        let buffer = self.recorder.buffer();
+        let books = &mut self.line.books;
         for client in &mut self.clients {
             client.skip_due(opened, end, |kind, times| {
                 let kind = kind.unwrap_or(self.measured_kind);
-                buffer.skip(kind, Role::Measured, times);
+                books.skip(kind, Role::Measured, times);
             });
         }
     }
@@ -567,14 +643,13 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         self.start_due(now);
         self.skip_due(now);
         self.due.clear();
-        for place in 0..self.clients.len() as u32 {
-            let client = self.index + place * self.workers;
-            let state = &mut self.clients[place as usize];
-            if !state.arrivals.is_open() {
+        for (place, client) in (0..).zip(&mut self.clients) {
+            let slots = &mut client.slots;
+            if !slots.arrivals.is_open() {
                 continue;
             }
-            state.change_load(load, client, self.all_clients, now);
-            self.due.push(Reverse((state.next_due, place)));
+            slots.change_load(load, self.all_clients, now);
+            self.due.push(Reverse((slots.next_due, place)));
         }
     }
 
@@ -586,12 +661,13 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
             .min(self.end.unwrap_or(now));
         let nanos = to.nanos_since(self.in_flight_mark);
         self.in_flight_mark = self.in_flight_mark.max(to);
-        self.in_flight_nanos += u128::from(self.busy) * u128::from(nanos);
+        self.in_flight_nanos += u128::from(self.line.busy) * u128::from(nanos);
     }
 
     fn is_over(&self, now: Moment) -> bool {
-        self.end
-            .is_some_and(|end| self.busy == 0 || now > end.after_nanos(self.schedule.drain_nanos))
+        self.end.is_some_and(|end| {
+            self.line.busy == 0 || now > end.after_nanos(self.schedule.drain_nanos)
+        })
     }
 
     /// When the loop must look at the clock again.
@@ -613,11 +689,8 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
     fn hand_over(&mut self, now: Moment) {
         let boundary = self.schedule.boundary_before(now);
         self.next_boundary = self.schedule.boundary_after(boundary);
-        if let Some(empty) = self.sink.empty() {
-            self.note_costs();
-            let full = self.recorder.hand_over(empty, boundary);
-            self.sink.full(full);
-        }
+        self.note_costs();
+        self.line.books.hand_over(boundary);
     }
 
     /// Enters what the stretch cost into its buffer.
@@ -625,49 +698,60 @@ impl<'run, B: Backend, S: IntervalSink> Worker<'run, B, S> {
         if !self.is_window_open {
             return;
         }
-        let late = self.backend.late_replies();
-        let buffer = self.recorder.buffer();
-        buffer.counts.in_flight_nanos += std::mem::take(&mut self.in_flight_nanos);
-        buffer.counts.late_replies += late - self.late_mark;
+        let late = self.line.backend.late_replies();
+        let mut costs = StretchCounts {
+            in_flight_nanos: std::mem::take(&mut self.in_flight_nanos),
+            late_replies: late - self.late_mark,
+            ..StretchCounts::default()
+        };
         self.late_mark = late;
         // What the drain costs is no cost of the window.
-        if self.end.is_some() {
-            return;
+        if self.end.is_none() {
+            let backend = &mut self.line.backend;
+            let (cpu, waited) = (backend.processor_nanos(), backend.waited_nanos());
+            costs.cpu_nanos = cpu - self.cpu_mark;
+            costs.waited_nanos = waited - self.waited_mark;
+            self.cpu_mark = cpu;
+            self.waited_mark = waited;
         }
-        let (cpu, waited) = (self.backend.processor_nanos(), self.backend.waited_nanos());
-        buffer.counts.cpu_nanos += cpu - self.cpu_mark;
-        buffer.counts.waited_nanos += waited - self.waited_mark;
-        self.cpu_mark = cpu;
-        self.waited_mark = waited;
+        self.line.books.add(&costs);
     }
 
     fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerEnd {
         self.note_costs();
         let mut abandoned = Completions::default();
-        self.backend.abandon(&mut abandoned);
+        self.line.backend.abandon(&mut abandoned);
         // No slot goes on from here: what it began now would never be sent.
         abandoned
             .iter()
             .for_each(|completion| self.end_operation(&completion));
-        let slots = self
-            .clients
-            .iter()
-            .flat_map(|client| client.slots.iter().zip(&client.due));
+        let slots = self.clients.iter().map(|client| &client.slots);
+        let slots = slots.flat_map(|slots| slots.slots.iter().zip(&slots.due));
         for (slot, due) in slots {
-            if slot.is_busy && self.recorder.is_measured(*due) {
-                self.recorder.buffer().leave_in_flight(slot.kind, slot.role);
+            let books = &mut self.line.books;
+            if slot.is_busy && !slot.is_aside && books.is_measured(*due) {
+                books.leave_in_flight(slot.kind, slot.role);
             }
         }
-        let (reconnections, unusable_nanos) = self.backend.reconnections();
-        self.sink.full(self.recorder.finish(now));
+        let (reconnections, unusable_nanos) = self.line.backend.reconnections();
+        let window_end = self.end.unwrap_or(now);
+        self.line.books.finish(now);
         WorkerEnd {
-            window_end: self.end.unwrap_or(now),
+            window_end,
             is_interrupted: self.is_interrupted,
             lost,
             reconnections,
             unusable_nanos,
         }
     }
+}
+
+/// Books of a worker's own for the run of `plan`.
+pub fn own_books<S: IntervalSink>(plan: &Plan, mut sink: S) -> OwnBooks<S> {
+    let schedule = Schedule::of(plan);
+    let first = sink.empty().unwrap_or_else(|| Box::new(new_buffer(plan)));
+    let recorder = Recorder::new(first, schedule.window_start, schedule.window_end);
+    OwnBooks::new(recorder, sink)
 }
 
 /// An empty interval buffer for the kinds of a plan.

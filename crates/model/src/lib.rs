@@ -15,6 +15,7 @@ pub mod emptying;
 pub mod failure;
 pub mod file_set;
 pub mod kind;
+pub mod language;
 pub mod load;
 pub mod measure;
 pub mod mix;

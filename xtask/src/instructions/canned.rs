@@ -4,6 +4,7 @@
 use filestone_engine::backend::{Backend, BackendError};
 use filestone_model::client::{Client, Nfs3Client, Output};
 use filestone_model::completions::Completions;
+use filestone_model::language::Operations;
 use filestone_model::operation::{Operation, Ticket};
 use filestone_model::time::Moment;
 
@@ -55,6 +56,8 @@ impl Canned {
 }
 
 impl Backend for Canned {
+    type Language = Operations;
+
     fn now(&mut self) -> Moment {
         self.now
     }

@@ -9,7 +9,9 @@ use canned::Canned;
 use filestone_engine::load_file::read_text;
 use filestone_engine::replay::{Layer, Site, Trees};
 use filestone_engine::target::local::replay::{LocalLayer, LocalOptions, LocalSite};
-use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
+use filestone_engine::worker::{
+    IntervalSink, Member, OwnBooks, Signals, Worker, new_buffer, own_books,
+};
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates};
@@ -21,7 +23,7 @@ use filestone_model::operation::{
 use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Workload};
+use filestone_model::workload::{self, FileEntry, FileTable, ObjectKind, Workload};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Nfstime3, Specdata3, getattr, read};
 use filestone_wire::pattern;
 use filestone_wire::record::RecordMark;
@@ -41,7 +43,7 @@ const FILE: FileId = FileId(0);
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A worker of one client that has so many calls in flight, on canned replies.
-pub type ProbeWorker = Worker<'static, Canned, Spare>;
+pub type ProbeWorker = Worker<'static, Canned, Box<dyn Workload>, OwnBooks<Spare>>;
 
 /// Sets up a probe of one operation.
 pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
@@ -54,9 +56,9 @@ pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
         offer: None,
     };
     let backend = Canned::new(client(in_flight), reply(kind));
-    Worker::new(&plan, 0, backend, sink, signals, |_| {
-        Box::new(Always(operation))
-    })
+    let always = |_| Box::new(Always(operation)) as Box<dyn Workload>;
+    let members = Member::of_worker(&plan, 0, always);
+    Worker::new(&plan, 0, members, backend, own_books(&plan, sink), signals)
 }
 
 fn plan(operation: OpKind, in_flight: u32) -> Plan {
@@ -173,12 +175,8 @@ const ATTRIBUTES: Fattr3 = Fattr3 {
 struct Always(Operation);
 
 impl Workload for Always {
-    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
-        None
-    }
-
-    fn next(&mut self, _slot: u32) -> Option<Operation> {
-        Some(self.0)
+    fn next(&mut self, _slot: u32, _now: Moment) -> workload::Next<Operation> {
+        workload::Next::Measured(self.0)
     }
 }
 

@@ -8,7 +8,8 @@ mod transmit;
 
 use crate::error::{AreaError, ErrorCategory};
 use filestone_model::completions::Completions;
-use filestone_model::operation::{Operation, Ticket};
+use filestone_model::language::Language;
+use filestone_model::operation::Ticket;
 use filestone_model::time::Moment;
 
 /// Why a backend cannot go on at all.
@@ -51,6 +52,9 @@ impl AreaError for BackendError {
 
 /// Carries operations out for all clients of one worker.
 pub trait Backend {
+    /// What its clients can be asked.
+    type Language: Language;
+
     /// The present moment.
     fn now(&mut self) -> Moment;
 
@@ -58,11 +62,12 @@ pub trait Backend {
     /// or a little before.
     fn recent(&self) -> Moment;
 
-    /// Takes one operation for a slot that has none.
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment);
+    /// Takes a piece of work for a slot that has none.
+    fn submit(&mut self, ticket: Ticket, work: <Self::Language as Language>::Work<'_>, now: Moment);
 
-    /// Submits for each of these slots of a client the operation that it had last.
-    fn repeat(&mut self, client: u32, slots: &[u32]);
+    /// Submits for each of these slots of a client the work that it had last. Only asked of
+    /// clients whose workloads are constant.
+    fn repeat(&mut self, _client: u32, _slots: &[u32]) {}
 
     /// Sends what was submitted now, if that is worth it, and not when the worker
     /// waits next. What goes wrong is told then.

@@ -5,6 +5,7 @@ use crate::backend::sockets::{SPIN_NANOS, timespec};
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
 use filestone_model::completions::Completions;
+use filestone_model::language::Operations;
 use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
 use filestone_model::time::Moment;
 
@@ -38,6 +39,8 @@ impl Null {
 }
 
 impl Backend for Null {
+    type Language = Operations;
+
     fn now(&mut self) -> Moment {
         self.clock.now()
     }

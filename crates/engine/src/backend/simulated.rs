@@ -7,6 +7,7 @@
 use crate::backend::null::completion;
 use crate::backend::{Backend, BackendError};
 use filestone_model::completions::Completions;
+use filestone_model::language::Operations;
 use filestone_model::operation::{Operation, Ticket};
 use filestone_model::queueing::{ServerAtWork, SimulatedServer};
 use filestone_model::random::{Purpose, stream};
@@ -40,6 +41,8 @@ impl Simulated {
 }
 
 impl Backend for Simulated {
+    type Language = Operations;
+
     fn now(&mut self) -> Moment {
         self.now
     }

@@ -11,7 +11,8 @@ use crate::driver::Dial;
 use crate::processors;
 use filestone_model::client::Client;
 use filestone_model::completions::Completions;
-use filestone_model::operation::{Operation, Ticket};
+use filestone_model::language::Language;
+use filestone_model::operation::Ticket;
 use filestone_model::session::pauses::Pauses;
 use filestone_model::time::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
@@ -551,6 +552,8 @@ impl<C: Client> Sockets<C> {
 }
 
 impl<C: Client> Backend for Sockets<C> {
+    type Language = C::Language;
+
     #[inline]
     fn now(&mut self) -> Moment {
         self.look()
@@ -562,12 +565,12 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     #[inline]
-    fn submit(&mut self, ticket: Ticket, operation: Operation, _now: Moment) {
+    fn submit(&mut self, ticket: Ticket, work: <C::Language as Language>::Work<'_>, _now: Moment) {
         let index = ticket.client as usize;
         let connection = &mut self.connections[index];
         connection
             .client
-            .submit(ticket, operation, &mut connection.output);
+            .submit(ticket, work, &mut connection.output);
         if !connection.is_dirty && matches!(connection.link, Link::Up(_)) {
             connection.is_dirty = true;
             self.dirty.push(ticket.client);

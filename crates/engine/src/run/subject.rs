@@ -9,9 +9,10 @@ use crate::backend::sockets::Sockets;
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
-use crate::worker::{Signals, Worker, WorkerEnd};
+use crate::worker::{Member, Signals, Worker, WorkerEnd, own_books};
 use filestone_model::client::Client;
 use filestone_model::file_set::ClientSet;
+use filestone_model::language::Operations;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::Plan;
@@ -77,21 +78,16 @@ pub struct WorkerThread<'run> {
     pub(super) started: Receiver<Clock>,
 }
 
-impl<C: Client + Send> WorkerBody for Sockets<C> {
+impl<C: Client<Language = Operations> + Send> WorkerBody for Sockets<C> {
     fn driver(&self) -> &'static str {
         Sockets::driver(self)
     }
 
     fn run(self: Box<Self>, thread: WorkerThread<'_>) -> Option<WorkerEnd> {
         let (plan, index) = (thread.plan, thread.index);
-        let mut worker = Worker::new(
-            plan,
-            index,
-            *self,
-            thread.sink,
-            thread.signals,
-            thread.workload,
-        );
+        let books = own_books(plan, thread.sink);
+        let members = Member::of_worker(plan, index, thread.workload);
+        let mut worker = Worker::new(plan, index, members, *self, books, thread.signals);
         let _ = thread.ready.send(());
         drop(thread.ready);
         let clock = thread.started.recv().ok()?;

@@ -6,6 +6,7 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::run::WorkerBody;
 use filestone_model::client::Client;
+use filestone_model::language::Operations;
 use filestone_model::plan::Plan;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One socket for each client of `plan`, and the clients that `make` gives.
-pub fn connect<C: Client + Send + 'static>(
+pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     plan: &Plan,
     options: &SocketOptions,
     clock: &Clock,

@@ -1,6 +1,7 @@
 //! One simulated client as its worker sees it: its slots, and when it is due.
 
 use filestone_model::arrivals::Arrivals;
+use filestone_model::language::Language;
 use filestone_model::measure::Role;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::Plan;
@@ -8,11 +9,40 @@ use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
 use std::collections::VecDeque;
 
-/// One simulated client as its worker sees it.
-pub(super) struct ClientState {
-    pub workload: Box<dyn Workload>,
-    /// Whether the workload wants to hear of completions at all.
+/// A client of a run, and what it asks.
+pub struct Member<W> {
+    /// Which of all clients it is.
+    pub number: u32,
+    /// What it asks.
+    pub workload: W,
+}
+
+impl<W> Member<W> {
+    /// The clients that worker `index` of `plan` has, with the workloads that `make` gives.
+    pub fn of_worker(plan: &Plan, index: u32, mut make: impl FnMut(u32) -> W) -> Vec<Self> {
+        let clients = plan.clients_of_worker(index);
+        let member = |number| Self {
+            number,
+            workload: make(number),
+        };
+        clients.map(member).collect()
+    }
+}
+
+/// One simulated client as its worker sees it. The workload stands apart, because what it hands
+/// out may borrow from it while the rest changes.
+pub(super) struct ClientState<W> {
+    pub workload: W,
+    pub slots: Slots,
+}
+
+/// A client's slots, and when it is due.
+pub(super) struct Slots {
+    number: u32,
+    /// Whether the workload wants to hear of completions before it goes on.
     pub restores: bool,
+    /// Whether the workload wants to hear of every sample.
+    pub keeps_books: bool,
     /// Whether it is a closed loop whose operations are all the same.
     pub is_constant: bool,
     pub arrivals: Arrivals,
@@ -22,6 +52,8 @@ pub(super) struct ClientState {
     pub is_starved: bool,
     /// Measured operations that it may still begin.
     pub remaining: u64,
+    /// The slot that waits for a moment which its workload named. Such workloads have one slot.
+    pub parked: Option<u32>,
     /// Slots without work, the one that was freed first in front.
     pub free: VecDeque<u32>,
     pub slots: Vec<SlotState>,
@@ -30,8 +62,7 @@ pub(super) struct ClientState {
     pub due: Vec<Moment>,
 }
 
-/// The operation in a slot. When it is due stands apart, in
-/// [`ClientState::due`].
+/// The operation in a slot. When it is due stands apart, in [`Slots::due`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SlotState {
     pub free_at: Moment,
@@ -41,47 +72,60 @@ pub(super) struct SlotState {
     pub kind: OpKind,
     pub role: Role,
     pub is_busy: bool,
+    /// What is under way is neither counted nor timed.
+    pub is_aside: bool,
 }
 
-impl ClientState {
-    /// Client `client`, which may begin `count` measured operations, if a count ends the run.
-    pub fn new(plan: &Plan, client: u32, count: Option<u64>, workload: Box<dyn Workload>) -> Self {
+impl<W> ClientState<W> {
+    /// A client that may begin `count` measured operations, if a count ends the run.
+    pub fn new<L: Language>(plan: &Plan, count: Option<u64>, member: Member<W>) -> Self
+    where
+        W: Workload<L>,
+    {
+        let Member { number, workload } = member;
         let idle = SlotState {
             free_at: Moment::ZERO,
             ready: Moment::ZERO,
             kind: plan.measured_kind(),
             role: Role::Measured,
             is_busy: false,
+            is_aside: false,
         };
-        let arrivals = Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed);
-        Self {
+        let arrivals = Arrivals::of_client(&plan.arrivals, number, plan.clients, plan.seed);
+        let slots = Slots {
+            number,
             restores: workload.restores(),
+            keeps_books: workload.keeps_books(),
             is_constant: workload.is_constant() && !arrivals.is_open(),
-            workload,
             arrivals,
             next_due: Moment::NEVER,
             is_starved: false,
             remaining: count.unwrap_or(u64::MAX),
+            parked: None,
             free: VecDeque::with_capacity(plan.in_flight as usize + 1),
             slots: vec![idle; plan.in_flight as usize],
             due: vec![Moment::ZERO; plan.in_flight as usize],
-        }
+        };
+        Self { workload, slots }
     }
 
     /// Uses up what is due from now on and before `end`, and counts, kind by kind, what
     /// of it was due in the window.
-    pub fn skip_due(
+    pub fn skip_due<L: Language>(
         &mut self,
         opened: Moment,
         end: Moment,
         mut count: impl FnMut(Option<OpKind>, u64),
-    ) {
-        if !self.arrivals.is_open() || self.next_due >= end {
+    ) where
+        W: Workload<L>,
+    {
+        let slots = &mut self.slots;
+        if !slots.arrivals.is_open() || slots.next_due >= end {
             return;
         }
-        let first = u64::from(self.next_due >= opened);
-        let due = first + self.arrivals.count_due(opened, end);
-        let skipped = due.min(self.remaining);
+        let first = u64::from(slots.next_due >= opened);
+        let due = first + slots.arrivals.count_due(opened, end);
+        let skipped = due.min(slots.remaining);
         // A mix says of each arrival what it would have been.
         let mut counted = 0;
         while counted < skipped {
@@ -90,13 +134,15 @@ impl ClientState {
             count(kind, times);
             counted += times;
         }
-        self.next_due = Moment::NEVER;
+        slots.next_due = Moment::NEVER;
     }
+}
 
+impl Slots {
     /// Goes on with another offered load of all clients together.
-    pub fn change_load(&mut self, load: f64, client: u32, clients: u32, now: Moment) {
+    pub fn change_load(&mut self, load: f64, clients: u32, now: Moment) {
         self.is_starved = false;
-        self.arrivals.change_load(load, client, clients, now);
+        self.arrivals.change_load(load, self.number, clients, now);
         self.next_due = self.arrivals.next_due().unwrap_or(Moment::NEVER);
     }
 }

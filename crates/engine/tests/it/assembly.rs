@@ -5,9 +5,10 @@
 
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError};
-use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
+use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
 use filestone_model::completions::Completions;
 use filestone_model::failure::StatusSpace;
+use filestone_model::language::Operations;
 use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target, Tool};
 use filestone_model::measure::{Assembly, IntervalBuffer, RunRecord};
 use filestone_model::operation::{OpKind, Operation, Outcome, Ticket};
@@ -33,6 +34,8 @@ struct Unreliable {
 }
 
 impl Backend for Unreliable {
+    type Language = Operations;
+
     fn now(&mut self) -> Moment {
         self.server.now()
     }
@@ -200,21 +203,17 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
             let end = Worker::new(
                 plan,
                 worker,
+                Member::of_worker(plan, worker, |client| {
+                    let probe = plan.probe().expect("a probe");
+                    let table = Arc::clone(&table);
+                    Probe::new(probe, table, client, plan.in_flight, plan.seed)
+                }),
                 backend,
-                sink,
+                own_books(plan, sink),
                 Signals {
                     stop: &stop,
                     halt: &AtomicBool::new(false),
                     offer: None,
-                },
-                |client| {
-                    Box::new(Probe::new(
-                        plan.probe().expect("a probe"),
-                        Arc::clone(&table),
-                        client,
-                        plan.in_flight,
-                        plan.seed,
-                    ))
                 },
             )
             .run();

@@ -4,8 +4,11 @@
 use crate::support::{Nulls, SECOND, plan, server};
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError};
-use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buffer};
+use filestone_engine::worker::{
+    IntervalSink, Member, Signals, Worker, WorkerEnd, new_buffer, own_books,
+};
 use filestone_model::completions::Completions;
+use filestone_model::language::Operations;
 use filestone_model::measure::{IntervalBuffer, Ledger};
 use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
@@ -36,7 +39,10 @@ impl IntervalSink for Impatient<'_> {
 
 /// Runs until ^C after the first interval; gives the end, the ledger and the
 /// moment at which the loop was left.
-fn interrupted(plan: &Plan, backend: impl Backend) -> (WorkerEnd, Ledger, Moment) {
+fn interrupted(
+    plan: &Plan,
+    backend: impl Backend<Language = Operations>,
+) -> (WorkerEnd, Ledger, Moment) {
     let stop = AtomicBool::new(false);
     let (mut ledger, mut last) = (Ledger::default(), Moment::ZERO);
     let sink = Impatient {
@@ -48,14 +54,14 @@ fn interrupted(plan: &Plan, backend: impl Backend) -> (WorkerEnd, Ledger, Moment
     let end = Worker::new(
         plan,
         0,
+        Member::of_worker(plan, 0, |_| Nulls),
         backend,
-        sink,
+        own_books(plan, sink),
         Signals {
             stop: &stop,
             halt: &AtomicBool::new(false),
             offer: None,
         },
-        |_| Box::new(Nulls),
     )
     .run();
     assert_eq!(ledger.missing(), 0, "{ledger:?}");
@@ -93,6 +99,8 @@ fn an_interruption_also_ends_the_drain() {
 struct Gone(Vec<Ticket>);
 
 impl Backend for Gone {
+    type Language = Operations;
+
     fn now(&mut self) -> Moment {
         Moment::ZERO
     }

@@ -5,9 +5,10 @@ use crate::support::live::{checked, serve};
 use crate::support::mixes::{ALL_22, mix};
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError};
-use filestone_engine::worker::{IntervalSink, Signals, Worker, new_buffer};
+use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
 use filestone_model::completions::Completions;
 use filestone_model::file_set::{ChangingDirectories, ClientSet};
+use filestone_model::language::Operations;
 use filestone_model::measure::{IntervalBuffer, Role, RunRecord};
 use filestone_model::operation::{DirectoryCursor, OpKind, Operation, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
@@ -88,6 +89,8 @@ struct Recording {
 }
 
 impl Backend for &mut Recording {
+    type Language = Operations;
+
     fn now(&mut self) -> Moment {
         self.server.now()
     }
@@ -197,10 +200,11 @@ fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
             let mix = plan.mix().expect("a mix");
             let set = sets[client as usize].clone();
             let table = Arc::clone(&table);
-            let workload = MixWorkload::new(mix, table, set, client, plan.in_flight, plan.seed);
-            Box::new(workload) as Box<_>
+            MixWorkload::new(mix, table, set, client, plan.in_flight, plan.seed)
         };
-        Worker::new(plan, worker, &mut recording, Discard(spare), signals, make).run();
+        let members = Member::of_worker(plan, worker, make);
+        let books = own_books(plan, Discard(spare));
+        Worker::new(plan, worker, members, &mut recording, books, signals).run();
         for (client, operation) in recording.asked {
             *multiset
                 .entry((client, format!("{operation:?}")))

@@ -21,7 +21,8 @@ pub use nfs3::Nfs3Client;
 pub use output::Output;
 
 use crate::completions::Completions;
-use crate::operation::{Operation, Ticket};
+use crate::language::Language;
+use crate::operation::Ticket;
 use crate::session::rpc::NotRpc;
 use crate::time::Moment;
 
@@ -43,13 +44,21 @@ pub enum ProtocolError {
 
 /// One simulated client's side of one connection.
 pub trait Client {
-    /// Takes an operation for a slot that is free, and puts its call into `out`
-    /// if the connection is up; else it waits for [`Client::connected`].
-    fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output);
+    /// What it can be asked.
+    type Language: Language;
 
-    /// Takes for each of these slots, all of them free, the operation that it had
-    /// last. The same operation for all of them.
-    fn repeat(&mut self, slots: &[u32], out: &mut Output);
+    /// Takes a piece of work for a slot that is free, and puts its call into `out`
+    /// if the connection is up; else it waits for [`Client::connected`].
+    fn submit(
+        &mut self,
+        ticket: Ticket,
+        work: <Self::Language as Language>::Work<'_>,
+        out: &mut Output,
+    );
+
+    /// Takes for each of these slots, all of them free, the work that it had
+    /// last. The same work for all of them. Only asked of clients whose workloads are constant.
+    fn repeat(&mut self, _slots: &[u32], _out: &mut Output) {}
 
     /// What was put into the output since the last time has been handed to the
     /// operating system at `now`.

@@ -23,7 +23,8 @@ use crate::only_in_loads;
 use crate::operation::{AttributeChange, Completion, FileId, Name, OpKind, Operation, Stability};
 use crate::plan::{Access, MixPlan};
 use crate::random::{Generator, Purpose, stream};
-use crate::workload::{FileTable, Workload};
+use crate::time::Moment;
+use crate::workload::{FileTable, Next, Workload};
 use changing::{Change, ChangingNames};
 use listing::{Listings, Page};
 use std::sync::Arc;
@@ -335,13 +336,15 @@ impl Workload for MixWorkload {
         self.restores
     }
 
-    fn next(&mut self, slot: u32) -> Option<Operation> {
-        let kind = self.deck.draw()?;
-        let (operation, pending) = self.operation(kind)?;
+    fn next(&mut self, slot: u32, _now: Moment) -> Next<Operation> {
+        let drawn = self.deck.draw().and_then(|kind| self.operation(kind));
+        let Some((operation, pending)) = drawn else {
+            return Next::Nothing;
+        };
         if self.restores {
             self.remember(slot, pending);
         }
-        Some(operation)
+        Next::Measured(operation)
     }
 
     /// The arrival's card is drawn and lost: what comes after it is what it would have been.

@@ -9,23 +9,28 @@ pub use mix::MixWorkload;
 pub use probe::Probe;
 
 use crate::file_set::ClientSet;
+use crate::language::{Language, Operations};
+use crate::measure::Sample;
 use crate::operation::{Completion, OpKind, Operation};
 use crate::plan::{Plan, WorkloadPlan};
+use crate::time::Moment;
 use std::sync::Arc;
 
 /// Says what a client asks next.
 ///
 /// A slot carries one operation at a time, so what a workload keeps per slot (a
 /// name that exists, a place in a directory) is never used by two at once.
-pub trait Workload: Send {
+pub trait Workload<L: Language = Operations>: Send {
     /// What the slot must do, uncounted, before it can take its next measured
     /// operation; `None` when it is ready. Asked at the start with `None` and
     /// after every completion of the slot.
-    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation>;
+    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<L::Work<'_>> {
+        None
+    }
 
     /// Whether [`Workload::restore`] ever has anything to do; asked once.
     fn restores(&self) -> bool {
-        true
+        false
     }
 
     /// Whether every operation is the same as every other, and none needs
@@ -34,13 +39,83 @@ pub trait Workload: Send {
         false
     }
 
-    /// The next measured operation of this slot; `None` ends the client.
-    fn next(&mut self, slot: u32) -> Option<Operation>;
+    /// What this slot, which is free, does next; `now` is when it came free, or when it was to
+    /// be asked again.
+    fn next(&mut self, slot: u32, now: Moment) -> Next<L::Work<'_>>;
+
+    /// Whether [`Workload::ended`] wants to hear anything; asked once.
+    fn keeps_books(&self) -> bool {
+        false
+    }
+
+    /// An operation of this client has ended.
+    fn ended(&mut self, _sample: &Sample) {}
 
     /// The kind of the next measured operation, which was due and can no longer be started;
     /// `None` for the kind that the run is about.
     fn skip(&mut self) -> Option<OpKind> {
         None
+    }
+}
+
+/// What a slot does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next<T> {
+    /// A measured operation, due now or when the arrivals of its client say.
+    Measured(T),
+    /// One that was due at this moment by a schedule of the workload's own.
+    Due(Moment, T),
+    /// Something that is neither counted nor timed.
+    Aside(T),
+    /// Nothing before this moment; then it is asked again.
+    NotBefore(Moment),
+    /// Nothing ever again.
+    Nothing,
+}
+
+impl<T> Next<T> {
+    /// A measured operation; none is the end.
+    #[inline]
+    pub fn or_nothing(operation: Option<T>) -> Self {
+        operation.map_or(Next::Nothing, Next::Measured)
+    }
+
+    /// The measured operation, if it is one without a schedule.
+    pub fn measured(self) -> Option<T> {
+        match self {
+            Next::Measured(operation) => Some(operation),
+            Next::Due(..) | Next::Aside(_) | Next::NotBefore(_) | Next::Nothing => None,
+        }
+    }
+}
+
+impl<L: Language, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
+    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<L::Work<'_>> {
+        (**self).restore(slot, after)
+    }
+
+    fn restores(&self) -> bool {
+        (**self).restores()
+    }
+
+    fn is_constant(&self) -> bool {
+        (**self).is_constant()
+    }
+
+    fn next(&mut self, slot: u32, now: Moment) -> Next<L::Work<'_>> {
+        (**self).next(slot, now)
+    }
+
+    fn keeps_books(&self) -> bool {
+        (**self).keeps_books()
+    }
+
+    fn ended(&mut self, sample: &Sample) {
+        (**self).ended(sample);
+    }
+
+    fn skip(&mut self) -> Option<OpKind> {
+        (**self).skip()
     }
 }
 
@@ -73,11 +148,7 @@ pub fn of_client(
 struct Nothing;
 
 impl Workload for Nothing {
-    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
-        None
-    }
-
-    fn next(&mut self, _slot: u32) -> Option<Operation> {
-        None
+    fn next(&mut self, _slot: u32, _now: Moment) -> Next<Operation> {
+        Next::Nothing
     }
 }

@@ -11,7 +11,8 @@ use crate::operation::{
 };
 use crate::plan::{ProbePlan, unmeasured_for};
 use crate::random::{Generator, Purpose, RngExt, stream};
-use crate::workload::{FileTable, Workload};
+use crate::time::Moment;
+use crate::workload::{FileTable, Next, Workload};
 use std::sync::Arc;
 
 /// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
@@ -261,6 +262,64 @@ const fn lists(operation: OpKind) -> bool {
     matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus)
 }
 
+impl Probe {
+    /// The next measured operation of a slot.
+    fn next_operation(&mut self, slot: u32) -> Option<Operation> {
+        match self.plan.operation {
+            OpKind::Null => Some(Operation::Null),
+            OpKind::GetAttr => self.next_subject().map(|file| Operation::GetAttr { file }),
+            OpKind::SetAttr => {
+                let file = self.table.own_file(self.client)?;
+                Some(Operation::SetAttr {
+                    file,
+                    change: AttributeChange::Touch,
+                })
+            }
+            OpKind::Lookup => {
+                let name = Name::Listed(self.next_visit()?);
+                Some(Operation::Lookup {
+                    directory: self.table.directory?,
+                    name,
+                })
+            }
+            OpKind::Access => self.next_subject().map(|file| Operation::Access {
+                file,
+                wanted: ACCESS_ALL,
+            }),
+            OpKind::ReadLink => self.next_subject().map(|link| Operation::ReadLink { link }),
+            OpKind::Read => self.next_read(),
+            OpKind::Write => self.write(),
+            OpKind::Create
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename
+            | OpKind::Link => self.change(slot),
+            OpKind::ReadDir | OpKind::ReadDirPlus => self.page(slot),
+            OpKind::FsStat => self
+                .next_subject()
+                .map(|file| Operation::FileSystemStatus { file }),
+            OpKind::FsInfo => self
+                .next_subject()
+                .map(|file| Operation::FileSystemInfo { file }),
+            OpKind::PathConf => self
+                .next_subject()
+                .map(|file| Operation::PathConfiguration { file }),
+            OpKind::Commit => {
+                let offset = self.slots.get(slot as usize)?.written;
+                Some(Operation::Commit {
+                    file: self.table.own_file(self.client)?,
+                    offset,
+                    len: self.plan.size_bytes,
+                })
+            }
+            only_in_loads!() => None,
+        }
+    }
+}
+
 impl Workload for Probe {
     fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
         let operation = self.plan.operation;
@@ -329,59 +388,8 @@ impl Workload for Probe {
         }
     }
 
-    fn next(&mut self, slot: u32) -> Option<Operation> {
-        match self.plan.operation {
-            OpKind::Null => Some(Operation::Null),
-            OpKind::GetAttr => self.next_subject().map(|file| Operation::GetAttr { file }),
-            OpKind::SetAttr => {
-                let file = self.table.own_file(self.client)?;
-                Some(Operation::SetAttr {
-                    file,
-                    change: AttributeChange::Touch,
-                })
-            }
-            OpKind::Lookup => {
-                let name = Name::Listed(self.next_visit()?);
-                Some(Operation::Lookup {
-                    directory: self.table.directory?,
-                    name,
-                })
-            }
-            OpKind::Access => self.next_subject().map(|file| Operation::Access {
-                file,
-                wanted: ACCESS_ALL,
-            }),
-            OpKind::ReadLink => self.next_subject().map(|link| Operation::ReadLink { link }),
-            OpKind::Read => self.next_read(),
-            OpKind::Write => self.write(),
-            OpKind::Create
-            | OpKind::MkDir
-            | OpKind::SymLink
-            | OpKind::MkNod
-            | OpKind::Remove
-            | OpKind::RmDir
-            | OpKind::Rename
-            | OpKind::Link => self.change(slot),
-            OpKind::ReadDir | OpKind::ReadDirPlus => self.page(slot),
-            OpKind::FsStat => self
-                .next_subject()
-                .map(|file| Operation::FileSystemStatus { file }),
-            OpKind::FsInfo => self
-                .next_subject()
-                .map(|file| Operation::FileSystemInfo { file }),
-            OpKind::PathConf => self
-                .next_subject()
-                .map(|file| Operation::PathConfiguration { file }),
-            OpKind::Commit => {
-                let offset = self.slots.get(slot as usize)?.written;
-                Some(Operation::Commit {
-                    file: self.table.own_file(self.client)?,
-                    offset,
-                    len: self.plan.size_bytes,
-                })
-            }
-            only_in_loads!() => None,
-        }
+    fn next(&mut self, slot: u32, _now: Moment) -> Next<Operation> {
+        Next::or_nothing(self.next_operation(slot))
     }
 }
 

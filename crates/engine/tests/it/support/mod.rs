@@ -2,14 +2,17 @@
 
 use filestone_engine::backend::Backend;
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::worker::{IntervalSink, Signals, Worker, WorkerEnd, new_buffer};
+use filestone_engine::worker::{
+    IntervalSink, Member, Signals, Worker, WorkerEnd, new_buffer, own_books,
+};
+use filestone_model::language::Operations;
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
 use filestone_model::measure::{Assembly, IntervalBuffer};
-use filestone_model::operation::{Completion, OpKind, Operation, Stability};
+use filestone_model::operation::{OpKind, Operation, Stability};
 use filestone_model::plan::{ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use filestone_model::queueing::{Service, SimulatedServer};
 use filestone_model::time::Moment;
-use filestone_model::workload::Workload;
+use filestone_model::workload::{Next, Workload};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -53,11 +56,8 @@ pub fn server(service: Service, servers: Option<u32>) -> SimulatedServer {
 pub struct Nulls;
 
 impl Workload for Nulls {
-    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<Operation> {
-        None
-    }
-    fn next(&mut self, _slot: u32) -> Option<Operation> {
-        Some(Operation::Null)
+    fn next(&mut self, _slot: u32, _now: Moment) -> Next<Operation> {
+        Next::Measured(Operation::Null)
     }
 }
 
@@ -96,7 +96,7 @@ pub fn run(plan: &Plan, server: SimulatedServer) -> Run {
     run_on(plan, Simulated::new(server, 1))
 }
 
-pub fn run_on(plan: &Plan, backend: impl Backend) -> Run {
+pub fn run_on(plan: &Plan, backend: impl Backend<Language = Operations>) -> Run {
     let assembly = Rc::new(RefCell::new(Assembly::new(plan)));
     let stop = AtomicBool::new(false);
     let sink = Direct {
@@ -107,14 +107,14 @@ pub fn run_on(plan: &Plan, backend: impl Backend) -> Run {
     let end = Worker::new(
         plan,
         0,
+        Member::of_worker(plan, 0, |_| Nulls),
         backend,
-        sink,
+        own_books(plan, sink),
         Signals {
             stop: &stop,
             halt: &AtomicBool::new(false),
             offer: None,
         },
-        |_| Box::new(Nulls),
     )
     .run();
     let Ok(assembly) = Rc::try_unwrap(assembly) else {

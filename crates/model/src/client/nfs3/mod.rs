@@ -17,6 +17,7 @@ pub use verify::Verify;
 use crate::client::handles::Handles;
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
+use crate::language::Operations;
 use crate::operation::{
     Answer, Completion, Failure, OpKind, Operation, Outcome, ReplyFault, Ticket,
 };
@@ -135,6 +136,8 @@ impl Nfs3Client {
 }
 
 impl Client for Nfs3Client {
+    type Language = Operations;
+
     #[inline]
     fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) {
         let Some(place) = self.asked.operations.get_mut(ticket.slot as usize) else {

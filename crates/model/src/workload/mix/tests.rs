@@ -179,7 +179,11 @@ impl Simulation {
             None if self.remaining == 0 => return,
             None => {
                 self.remaining -= 1;
-                let next = self.workload.next(slot).expect("a mix for ever");
+                let next = self
+                    .workload
+                    .next(slot, Moment::ZERO)
+                    .measured()
+                    .expect("a mix for ever");
                 saw(&next, Role::Measured);
                 next
             }
@@ -365,14 +369,16 @@ fn clients_that_take_turns_ask_what_they_ask_one_after_the_other() {
     let apart: Vec<Vec<_>> = (0..3)
         .map(|number| {
             let mut client = client(number);
-            (0..100).map_while(|_| client.next(0)).collect()
+            (0..100)
+                .map_while(|_| client.next(0, Moment::ZERO).measured())
+                .collect()
         })
         .collect();
     let mut clients: Vec<_> = (0..3).map(client).collect();
     let mut turns: Vec<Vec<Operation>> = vec![vec![]; 3];
     for turn in 0..300 {
         let number = turn * 2 % 3;
-        turns[number].extend(clients[number].next(0));
+        turns[number].extend(clients[number].next(0, Moment::ZERO).measured());
     }
     assert_eq!(apart, turns);
     assert_ne!(apart[0], apart[1]);
@@ -402,11 +408,16 @@ fn an_arrival_that_cannot_start_loses_its_card() {
     let client = || MixWorkload::new(&plan, table.clone(), sets[0].clone(), 0, SLOTS, 1);
     let (mut all, mut some) = (client(), client());
     for turn in 0..1000 {
-        let kind = all.next(0).map(|operation| operation.kind());
+        let kind = all
+            .next(0, Moment::ZERO)
+            .measured()
+            .map(|operation| operation.kind());
         let other = if turn % 3 == 0 {
             some.skip()
         } else {
-            some.next(0).map(|operation| operation.kind())
+            some.next(0, Moment::ZERO)
+                .measured()
+                .map(|operation| operation.kind())
         };
         assert_eq!(kind, other);
     }
@@ -496,7 +507,10 @@ fn a_listing_goes_on_where_its_last_page_ended_and_starts_over_after_a_failure()
     let mut tree = Tree::new(table, sets[0].clone());
     let mut pages = Vec::new();
     for turn in 0..10 {
-        let page = workload.next(0).expect("a mix for ever");
+        let page = workload
+            .next(0, Moment::ZERO)
+            .measured()
+            .expect("a mix for ever");
         if let Operation::ReadDirectory {
             directory, cursor, ..
         } = page

@@ -80,7 +80,13 @@ fn drive(
         let place = &mut last[slot as usize];
         let (operation, is_unmeasured) = match probe.restore(slot, place.as_ref()) {
             Some(unmeasured) => (unmeasured, true),
-            None => (probe.next(slot).expect("a workload for ever"), false),
+            None => (
+                probe
+                    .next(slot, Moment::ZERO)
+                    .measured()
+                    .expect("a workload for ever"),
+                false,
+            ),
         };
         let (outcome, said) = answer(slot, &operation, is_unmeasured);
         *place = Some(completion(slot, outcome, said));
@@ -129,7 +135,9 @@ fn the_same_seed_asks_the_same_at_random_and_another_does_not() {
     let ask = |seed| {
         let table = Arc::new(table(&[1 << 30; 9]));
         let mut probe = Probe::new(&plan, table, 0, 1, seed);
-        (0..20).map(|_| probe.next(0)).collect::<Vec<_>>()
+        (0..20)
+            .map(|_| probe.next(0, Moment::ZERO).measured())
+            .collect::<Vec<_>>()
     };
     assert_eq!(ask(5), ask(5));
     assert_ne!(ask(5), ask(6));
@@ -478,7 +486,7 @@ fn without_anything_to_work_on_a_workload_ends() {
         let mut probe = Probe::new(&plan(*kind), Arc::new(FileTable::default()), 3, 1, 1);
         assert_eq!(probe.restore(0, None), None);
         assert_eq!(
-            probe.next(0).is_some(),
+            probe.next(0, Moment::ZERO).measured().is_some(),
             *kind == OpKind::Null,
             "{}",
             kind.name()

@@ -1,0 +1,95 @@
+//! Where a worker enters what it has measured.
+
+use filestone_model::measure::interval::StretchCounts;
+use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
+use filestone_model::operation::OpKind;
+use filestone_model::time::Moment;
+
+/// Where full interval buffers go and empty ones come from.
+pub trait IntervalSink {
+    /// Takes a full buffer and gives an empty one, or gives `None` and takes
+    /// nothing if none is free: then the worker goes on with the one it has.
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>>;
+    /// Takes a full buffer.
+    fn full(&mut self, buffer: Box<IntervalBuffer>);
+}
+
+/// What a worker enters its samples into.
+pub trait Books {
+    /// Whether an operation due at `due` belongs to the measured window.
+    fn is_measured(&self, due: Moment) -> bool;
+    /// Counts the birth of `times` operations.
+    fn schedule(&mut self, kind: OpKind, role: Role, times: u64);
+    /// Counts the end of `times` operations that differ in their slot at most.
+    fn record(&mut self, sample: &Sample, times: u32);
+    /// Counts operations that were due and never sent.
+    fn skip(&mut self, kind: OpKind, role: Role, times: u64);
+    /// Counts an operation that is still unanswered at the end.
+    fn leave_in_flight(&mut self, kind: OpKind, role: Role);
+    /// Closes the measured window early, when a run is interrupted.
+    fn close_window(&mut self, at: Moment);
+    /// Counts what the stretch cost.
+    fn add(&mut self, costs: &StretchCounts);
+    /// An interval has ended at `boundary`.
+    fn hand_over(&mut self, boundary: Moment);
+    /// Nothing more comes.
+    fn finish(self, now: Moment);
+}
+
+/// Books of one worker's own: nothing in them is shared, and full buffers are handed over whole.
+#[derive(Debug)]
+pub struct OwnBooks<S> {
+    recorder: Recorder,
+    sink: S,
+}
+
+impl<S> OwnBooks<S> {
+    /// Books that `recorder` keeps, whose buffers go to `sink`.
+    pub fn new(recorder: Recorder, sink: S) -> Self {
+        Self { recorder, sink }
+    }
+}
+
+impl<S: IntervalSink> Books for OwnBooks<S> {
+    #[inline]
+    fn is_measured(&self, due: Moment) -> bool {
+        self.recorder.is_measured(due)
+    }
+
+    #[inline]
+    fn schedule(&mut self, kind: OpKind, role: Role, times: u64) {
+        self.recorder.schedule(kind, role, times);
+    }
+
+    #[inline]
+    fn record(&mut self, sample: &Sample, times: u32) {
+        self.recorder.record(sample, times);
+    }
+
+    fn skip(&mut self, kind: OpKind, role: Role, times: u64) {
+        self.recorder.buffer().skip(kind, role, times);
+    }
+
+    fn leave_in_flight(&mut self, kind: OpKind, role: Role) {
+        self.recorder.buffer().leave_in_flight(kind, role);
+    }
+
+    fn close_window(&mut self, at: Moment) {
+        self.recorder.close_window(at);
+    }
+
+    fn add(&mut self, costs: &StretchCounts) {
+        self.recorder.buffer().counts.add(costs);
+    }
+
+    fn hand_over(&mut self, boundary: Moment) {
+        if let Some(empty) = self.sink.empty() {
+            let full = self.recorder.hand_over(empty, boundary);
+            self.sink.full(full);
+        }
+    }
+
+    fn finish(mut self, now: Moment) {
+        self.sink.full(self.recorder.finish(now));
+    }
+}
