@@ -6,7 +6,7 @@ use filestone_engine::backend::sockets::SocketOptions;
 use filestone_engine::clock::Clock;
 use filestone_engine::control::Context;
 use filestone_engine::driver::Dial;
-use filestone_engine::run::{OpenTarget, WorkerBody};
+use filestone_engine::run::{ConnectedClients, OpenTarget};
 use filestone_engine::target::{BuiltIn, TargetError, clients};
 use filestone_engine::{Protocol, RunError};
 use filestone_model::client::Unsupported;
@@ -214,7 +214,7 @@ impl OpenTarget for OpenEcho<'_> {
         &mut self,
         clock: &Clock,
         context: &mut Context<'_>,
-    ) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
+    ) -> Result<ConnectedClients, RunError> {
         let shared = Shared {
             files: Arc::clone(&self.files),
             pattern: Arc::clone(&self.options.pattern),

@@ -12,7 +12,7 @@ mod subject;
 pub use crate::control::{Observer, Unobserved};
 pub(crate) use environment::check_pin;
 pub(crate) use header::RunHeader;
-pub use subject::{OpenTarget, WorkerBody, WorkerThread};
+pub use subject::{ConnectedClients, OpenTarget, WorkerBody, WorkerThread};
 
 use crate::clock::Clock;
 use crate::control::Context;
@@ -140,12 +140,12 @@ fn measure(
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
     let clock = Clock::start();
-    let bodies = target.connect(&clock, context)?;
-    let driver = bodies.first().map_or("none", |body| body.driver());
+    let clients = target.connect(&clock, context)?;
+    let driver = clients.driver();
     context.preparing("running");
     let (table, sets) = (target.table(), target.client_sets());
     let workload = &|client| of_client(plan, &table, sets, client);
-    let workers = bodies.len();
+    let workers = clients.workers.len();
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let mut coordinator = Coordinator::new(plan);
     let halt = &AtomicBool::new(false);
@@ -162,7 +162,7 @@ fn measure(
         // others must not wait for ever.
         let (ready, all_ready) = sync_channel(workers);
         let mut starts = Vec::with_capacity(workers);
-        for (index, body) in bodies.into_iter().enumerate() {
+        for (index, body) in clients.workers.into_iter().enumerate() {
             let (start, started) = sync_channel::<Clock>(1);
             starts.push(start);
             let thread = WorkerThread {
@@ -195,6 +195,7 @@ fn measure(
     let facts = RunFacts {
         target: target.describe(),
         driver,
+        connections: clients.record,
         file_set: target.file_set(),
         used,
         clock: &clock,

@@ -1,6 +1,7 @@
 //! Everything decided before a run: a [`Plan`] can be printed, stored and run again.
 
 mod check;
+mod connections;
 mod field;
 pub mod limits;
 mod mix;
@@ -10,9 +11,10 @@ mod target;
 
 pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
 pub use check::{
-    FieldName, MixPlanError, PlanError, ReplayPlanError, SharedKind, SharingError,
-    SteeringPlanError,
+    ConnectionPlanError, FieldName, MixPlanError, PlanError, ReplayPlanError, SharedKind,
+    SharingError, SteeringPlanError,
 };
+pub use connections::ConnectionPlan;
 pub use field::Field;
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, LeftOut, LocalMix, MixCount, MixPlan, Objective,
@@ -308,6 +310,9 @@ pub struct Plan {
     pub timeout_ns: u64,
     /// How long a lost connection is tried again before the run ends.
     pub reconnect_ns: u64,
+    /// How the clients are connected.
+    #[serde(default, skip_serializing_if = "ConnectionPlan::is_usual")]
+    pub connections: ConnectionPlan,
     /// Length of one interval: a row of the live report.
     pub interval_ns: u64,
     /// Where all randomness comes from.
@@ -346,6 +351,7 @@ impl Plan {
             // The Linux client's default for TCP mounts (`timeo=600`).
             timeout_ns: 60 * SECOND,
             reconnect_ns: 10 * SECOND,
+            connections: ConnectionPlan::default(),
             interval_ns: SECOND,
             seed,
             busy_poll: false,

@@ -1,9 +1,9 @@
 //! The load generator itself.
 
-use super::values::{Processors, processors, seed};
+use super::values::{Processors, connect_rate, processors, seed};
 use crate::quantity;
 use clap::Args;
-use filestone_model::plan::Plan;
+use filestone_model::plan::{ConnectionPlan, Plan};
 
 /// How the load generator behaves, whatever is asked.
 #[derive(Debug, Clone, Default, Args)]
@@ -15,6 +15,10 @@ pub struct GeneratorOptions {
     /// How long to try to get a lost connection back before giving up [default: 10 s]
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = quantity::duration)]
     pub reconnect: Option<u64>,
+    /// Connect so many clients per second before the run [default: as fast as the server takes
+    /// them]
+    #[arg(hide_short_help = true, long, value_name = "RATE", value_parser = connect_rate)]
+    pub connect_rate: Option<f64>,
     /// Where all randomness comes from; the same seed asks the same [default: a new one, recorded]
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
@@ -32,6 +36,9 @@ impl GeneratorOptions {
         Plan {
             timeout_ns: self.timeout.unwrap_or(plan.timeout_ns),
             reconnect_ns: self.reconnect.unwrap_or(plan.reconnect_ns),
+            connections: ConnectionPlan {
+                connections_per_s: self.connect_rate,
+            },
             seed: self.seed.unwrap_or(plan.seed),
             busy_poll: self.busy_poll,
             pin: self.pin.clone().map_or(plan.pin, |list| list.0),

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::TICK_NANOS;
 use filestone_model::plan::limits::{
-    CLIENTS_OF_REPLAY_MAX, INTERVAL_MAX_NANOS, SIZE_MAX, SPEED_RANGE,
+    CLIENTS_OF_REPLAY_MAX, CONNECT_RATE_MAX, INTERVAL_MAX_NANOS, SIZE_MAX, SPEED_RANGE,
 };
 
 /// A list of processors. A type of its own, since clap takes a `Vec` for a repeated option.
@@ -72,6 +72,15 @@ pub fn seed(text: &str) -> Result<u64, String> {
 pub fn address(text: &str) -> Result<std::net::IpAddr, String> {
     text.parse()
         .map_err(|_| "expected an IP address such as 0.0.0.0, 10.0.0.5 or ::1".into())
+}
+
+/// Connections per second.
+pub fn connect_rate(text: &str) -> Result<f64, String> {
+    let rate = quantity::rate(text).ok();
+    let rate = rate.filter(|rate| *rate <= CONNECT_RATE_MAX);
+    rate.ok_or_else(|| {
+        "expected connections per second such as 500, 1k or 1000/s, at most 1M".into()
+    })
 }
 
 /// Length of a file.

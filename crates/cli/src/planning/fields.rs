@@ -10,6 +10,7 @@ fn option_of(field: Field) -> String {
         Field::BytesPerSecond => "--rate",
         Field::Clients => "--clients",
         Field::ClientsPerThread => "--clients-per-thread",
+        Field::ConnectRate => "--connect-rate",
         Field::Count => "--count",
         Field::Counts => "--mix",
         Field::Curve => "--curve",

@@ -204,6 +204,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             ..run_record::Target::default()
         },
         headroom: None,
+        connections: None,
         processors: None,
         end: RunEnd::Finished,
         window_ns: seconds * SECOND,

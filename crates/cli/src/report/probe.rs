@@ -164,6 +164,7 @@ fn cost(record: &RunRecord) -> Vec<Fact> {
         facts::read_data(&record.plan),
         record.measured().map(|_| facts::wire_bytes(record)),
         Some(facts::client_cpu(record)),
+        facts::connections(record),
         headroom,
     ];
     facts.into_iter().flatten().collect()

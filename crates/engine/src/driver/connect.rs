@@ -5,7 +5,7 @@ use filestone_model::plan::TransportKind;
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Ports that servers take for a sign of root (RFC 1813, section 4.4), tried from
@@ -155,6 +155,12 @@ fn bind_reserved(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
         }
     }
     Err(last)
+}
+
+impl AsFd for Pending {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
 }
 
 impl Pending {

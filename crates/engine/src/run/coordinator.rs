@@ -11,7 +11,7 @@ use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::verdict::caveats;
-use filestone_model::measure::{Assembly, IntervalBuffer};
+use filestone_model::measure::{Assembly, ConnectionsRecord, IntervalBuffer};
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +51,8 @@ pub struct RunFacts<'run> {
     pub target: &'run Target,
     /// What waited for completions.
     pub driver: &'run str,
+    /// How the clients were connected.
+    pub connections: Option<ConnectionsRecord>,
     /// The file set of a mix.
     pub file_set: Option<FileSetRecord>,
     /// Processor time while the workers ran.
@@ -185,6 +187,7 @@ impl Coordinator {
         let threads = totals.workers.iter().map(|worker| worker.time(window_ns));
         let threads: Vec<ThreadTime> = threads.collect();
         let mut record = RunRecord {
+            connections: facts.connections,
             mix,
             processors: ProcessorsRecord::of(facts.used, window_ns, &threads),
             ..header.record(intervals, ticks, totals)

@@ -41,6 +41,7 @@ impl RunHeader<'_> {
             host: host::describe(self.clock, self.driver),
             target: self.target,
             headroom: None,
+            connections: None,
             processors: None,
             end: self.end,
             window_ns: self.window_ns,

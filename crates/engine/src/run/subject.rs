@@ -13,6 +13,7 @@ use crate::worker::{Member, Signals, Worker, WorkerEnd, own_books};
 use filestone_model::client::Client;
 use filestone_model::file_set::ClientSet;
 use filestone_model::language::Operations;
+use filestone_model::measure::ConnectionsRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::Plan;
@@ -48,11 +49,26 @@ pub trait OpenTarget {
         &mut self,
         clock: &Clock,
         context: &mut Context<'_>,
-    ) -> Result<Vec<Box<dyn WorkerBody>>, RunError>;
+    ) -> Result<ConnectedClients, RunError>;
 
     /// Takes away what was prepared.
     fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
         Ok(())
+    }
+}
+
+/// The clients of a run, connected.
+pub struct ConnectedClients {
+    /// Those of each worker.
+    pub workers: Vec<Box<dyn WorkerBody>>,
+    /// How they were connected, where that was this program's to do.
+    pub record: Option<ConnectionsRecord>,
+}
+
+impl ConnectedClients {
+    /// What waits for completions in the first worker.
+    pub(super) fn driver(&self) -> &'static str {
+        self.workers.first().map_or("none", |body| body.driver())
     }
 }
 

@@ -1,10 +1,13 @@
-//! The clients of all workers, connected one after the other.
+//! The clients of all workers, connected.
+
+mod connecting;
 
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
-use crate::run::WorkerBody;
+use crate::run::{ConnectedClients, WorkerBody};
+use connecting::{Wanted, connect_many};
 use filestone_model::client::Client;
 use filestone_model::language::Operations;
 use filestone_model::plan::Plan;
@@ -20,25 +23,25 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     clock: &Clock,
     context: &mut Context<'_>,
     make: impl Fn() -> C,
-) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
-    if plan.clients > 1 {
-        context.preparing(&format!("connecting {} clients", plan.clients));
-    }
-    let dial = options.dial;
-    let connect = |_| {
-        context.go_on()?;
-        let socket = dial.connect(CONNECT_TIMEOUT);
-        let socket = socket.map_err(|source| RunError::Connect {
-            address: dial.address,
-            source,
-        })?;
-        Ok((make(), socket))
+) -> Result<ConnectedClients, RunError> {
+    let wanted = Wanted {
+        count: plan.clients,
+        per_s: plan.connections.connections_per_s,
+        timeout: CONNECT_TIMEOUT,
     };
-    let of_worker = |worker| -> Result<Box<dyn WorkerBody>, RunError> {
-        let clients: Result<Vec<_>, RunError> =
-            plan.clients_of_worker(worker).map(connect).collect();
-        let sockets = Sockets::new(clock.clone(), options.clone(), clients?)?;
+    let connected = connect_many(&wanted, |_| options.dial, context)?;
+    let workers = plan.workers.max(1) as usize;
+    let mut of_workers: Vec<_> = (0..workers).map(|_| Vec::new()).collect();
+    // Client by client in turn, as the plan deals them.
+    for (client, socket) in connected.sockets.into_iter().enumerate() {
+        of_workers[client % workers].push((make(), socket));
+    }
+    let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
+        let sockets = Sockets::new(clock.clone(), options.clone(), clients)?;
         Ok(Box::new(sockets))
     };
-    (0..plan.workers).map(of_worker).collect()
+    Ok(ConnectedClients {
+        workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
+        record: Some(connected.record),
+    })
 }

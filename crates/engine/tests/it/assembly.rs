@@ -259,6 +259,7 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         host: Host::default(),
         target: Target::default(),
         headroom: None,
+        connections: None,
         processors: None,
         end: RunEnd::Finished,
         window_ns: window_end.nanos_since(window_start),

@@ -38,6 +38,7 @@ fn record(plan: Plan, server: SimulatedServer) -> RunRecord {
         host: Host::default(),
         target: Target::default(),
         headroom: None,
+        connections: None,
         end: RunEnd::Finished,
         replay: None,
         processors: None,

@@ -4,6 +4,7 @@
 pub mod assembly;
 pub mod batch_means;
 pub mod caveat;
+pub mod connections_record;
 pub mod curve_doubts;
 pub mod curve_record;
 pub mod distribution;
@@ -25,6 +26,7 @@ pub mod warm_up;
 
 pub use assembly::Assembly;
 pub use caveat::Caveat;
+pub use connections_record::ConnectionsRecord;
 pub use curve_record::{CurveRecord, ObjectiveRecord};
 pub use distribution::{Digits, Distribution, DistributionRecord};
 pub use interval::{IntervalBuffer, TickCounts};

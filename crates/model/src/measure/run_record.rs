@@ -1,6 +1,7 @@
 //! The run record: one JSON document from which every report is made.
 
 use crate::measure::caveat::Caveat;
+use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::interval::TickCounts;
@@ -42,6 +43,9 @@ pub struct RunRecord {
     /// Who had this host's processors, if that was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorsRecord>,
+    /// How its clients were connected, if that was the load generator's to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<ConnectionsRecord>,
     /// How the run ended.
     pub end: RunEnd,
     /// Length of the measured window in nanoseconds, as it was.

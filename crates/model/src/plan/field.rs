@@ -24,6 +24,7 @@ fields! {
     BytesPerSecond = "bytes_per_s";
     Clients = "clients";
     ClientsPerThread = "clients_per_thread";
+    ConnectRate = "connections_per_s";
     Count = "count";
     Counts = "counts";
     Curve = "steering";

@@ -13,6 +13,8 @@ pub const IN_FLIGHT_MAX: u32 = 1 << 16;
 pub const SLOTS_MAX: u64 = 16 << 20;
 /// Operations offered per second: one per nanosecond.
 pub const OFFERED_MAX: f64 = 1e9;
+/// Connections begun per second.
+pub const CONNECT_RATE_MAX: f64 = 1e6;
 /// File data per second of a client.
 pub const RATE_MAX: f64 = 1e18;
 /// Bytes per call: those that have a pattern to be compared with.

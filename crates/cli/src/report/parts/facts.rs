@@ -3,10 +3,13 @@
 use super::kinds::measured;
 use super::page::Fact;
 use super::units::{bytes_per_second, counted, operations_per_second};
-use crate::quantity::bytes_text;
+use crate::quantity::{bytes_text, grouped, time_text};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::KindRecord;
 use filestone_model::plan::{Plan, ReadData, WorkloadPlan};
+
+/// So many clients are worth a word about their connections.
+const MANY_CLIENTS: u64 = 100;
 
 /// What ended well in the window per second of it, and what makes that another number than
 /// the operations that were due in it.
@@ -78,10 +81,31 @@ pub fn wire_bytes(record: &RunRecord) -> Fact {
     ("wire bytes", bytes)
 }
 
+/// How the clients were connected, where they were so many that it may have taken a while.
+pub fn connections(record: &RunRecord) -> Option<Fact> {
+    let made = record.connections.as_ref();
+    let made = made.filter(|connections| connections.made >= MANY_CLIENTS)?;
+    let time = |nanos: u64| time_text(nanos as f64);
+    let refused = match made.refused_attempts {
+        0 => String::new(),
+        refused => format!("; {} refused at first", counted(refused, "attempt")),
+    };
+    let text = format!(
+        "{} in {}; of each p50 {}, p99 {}, max {}{refused}",
+        grouped(made.made),
+        time(made.took_ns),
+        time(made.connect_time_p50_ns),
+        time(made.connect_time_p99_ns),
+        time(made.connect_time_max_ns),
+    );
+    Some(("connecting", text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::canned;
+    use filestone_model::measure::ConnectionsRecord;
 
     #[test]
     fn what_makes_rate_and_count_differ_is_said() {
@@ -98,6 +122,30 @@ mod tests {
         assert_eq!(
             of(968.0),
             "484.0 operations/s, without 32 operations that ended after the window"
+        );
+    }
+
+    #[test]
+    fn how_many_clients_were_connected_is_said() {
+        let mut record = canned::plain();
+        let mut connections = ConnectionsRecord {
+            made: 99,
+            took_ns: 1_234_567_890,
+            connect_time_p50_ns: 31_234,
+            connect_time_p99_ns: 87_345,
+            connect_time_max_ns: 12_345_678,
+            refused_attempts: 0,
+        };
+        record.connections = Some(connections.clone());
+        assert_eq!(super::connections(&record), None, "few");
+        (connections.made, connections.refused_attempts) = (10_000, 2);
+        record.connections = Some(connections);
+        let (name, text) = super::connections(&record).expect("many");
+        assert_eq!(name, "connecting");
+        assert_eq!(
+            text,
+            "10,000 in 1.23 s; of each p50 31.2 µs, p99 87.3 µs, max 12.3 ms; 2 attempts refused at \
+             first"
         );
     }
 

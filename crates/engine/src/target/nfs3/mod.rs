@@ -37,7 +37,7 @@ use super::{BuiltIn, Job, Protocol, Rate, TargetError, clients};
 use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_on};
 use crate::error::RunError;
-use crate::run::{OpenTarget, WorkerBody};
+use crate::run::{ConnectedClients, OpenTarget};
 use factory::ClientFactory;
 use filestone_model::client::Unsupported;
 use filestone_model::client::handles::Handles;
@@ -156,7 +156,7 @@ impl OpenTarget for OpenNfs3<'_> {
         &mut self,
         clock: &Clock,
         context: &mut Context<'_>,
-    ) -> Result<Vec<Box<dyn WorkerBody>>, RunError> {
+    ) -> Result<ConnectedClients, RunError> {
         let (plan, dial) = (self.plan, self.prepared.dial);
         let factory = ClientFactory::new(plan, self.target, &self.table, &self.handles, dial);
         clients::connect(plan, &factory.options, clock, context, || {

@@ -203,6 +203,8 @@ fn a_thousand_connections_share_two_workers() {
         .map(|worker| worker.clients)
         .sum();
     assert_eq!(clients, 1000);
+    let made = record.connections.map(|connections| connections.made);
+    assert_eq!(made, Some(1000));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Why a plan cannot be followed.
 
-use super::{MixPlanError, ReplayPlanError, SharingError, SteeringPlanError};
+use super::{ConnectionPlanError, MixPlanError, ReplayPlanError, SharingError, SteeringPlanError};
 use crate::plan::limits::{DATAGRAM_SIZE_MAX, SLOTS_MAX};
 use crate::plan::{Field, ReadData, ReadDataError};
 use std::fmt;
@@ -77,6 +77,8 @@ pub enum PlanError {
     Mix(MixPlanError),
     /// Nothing that could be steered.
     Steering(SteeringPlanError),
+    /// Clients that cannot be connected like that.
+    Connections(ConnectionPlanError),
 }
 
 /// What a field is called.
@@ -186,6 +188,7 @@ impl PlanError {
             PlanError::Replay(error) => error.explanation(name),
             PlanError::Mix(error) => error.explanation(name),
             PlanError::Steering(error) => error.explanation(name),
+            PlanError::Connections(error) => error.explanation(name),
         }
     }
 }

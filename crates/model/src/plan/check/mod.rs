@@ -1,12 +1,14 @@
 //! Every rule of a plan that needs nothing but the plan: for a stored one and one from a command
 //! line the same, in the same words.
 
+mod connections;
 mod error;
 mod mix;
 mod replay;
 mod sharing;
 mod steering;
 
+pub use connections::ConnectionPlanError;
 pub use error::{FieldName, PlanError};
 pub use mix::MixPlanError;
 pub use replay::ReplayPlanError;
@@ -32,6 +34,7 @@ impl Plan {
             WorkloadPlan::Mix(mix) => mix::check(self, mix)?,
         }
         steering::check(self)?;
+        connections::check(self)?;
         self.check_read_data()
     }
 

@@ -71,6 +71,8 @@ fn what_every_plan_must_be() {
             |plan| plan.read_data = Some(ReadData::Discard),
             on_a_mount,
             |plan| plan.steering = Some(curve()),
+            |plan| plan.connections.connections_per_s = Some(0.0),
+            |plan| plan.connections.connections_per_s = Some(2e6),
         ],
     );
     insta::assert_snapshot!(text);
@@ -112,6 +114,7 @@ fn what_a_replay_must_be() {
             |plan| plan.duration_ns = None,
             |plan| plan.count = Some(1),
             |plan| plan.workers = 2,
+            |plan| plan.connections.connections_per_s = Some(10.0),
         ],
     );
     insta::assert_snapshot!(text);

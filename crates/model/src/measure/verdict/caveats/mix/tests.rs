@@ -31,6 +31,7 @@ pub(in crate::measure::verdict::caveats) fn record(
         host: Host::default(),
         target: Target::default(),
         headroom: None,
+        connections: None,
         processors: None,
         end: RunEnd::Finished,
         window_ns,
