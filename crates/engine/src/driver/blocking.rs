@@ -134,6 +134,11 @@ impl RpcConnection {
         std::mem::take(&mut self.traffic)
     }
 
+    /// Whether what waits for the server is to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.endpoint.retry.cancellation.is_cancelled()
+    }
+
     /// Asked between two calls of one action: whether it is to be broken off.
     pub fn go_on(&self) -> Result<(), CallFailed> {
         self.wait(Duration::ZERO)
@@ -163,17 +168,7 @@ impl RpcConnection {
         procedure: RpcProcedure,
         arguments: &impl Encode,
     ) -> Result<R, CallFailed> {
-        self.call_with_data(procedure, arguments, &[])
-    }
-
-    /// The same, with file data after the arguments, which end with their length.
-    pub fn call_with_data<'c, R: Decode<'c>>(
-        &'c mut self,
-        procedure: RpcProcedure,
-        arguments: &impl Encode,
-        data: &[u8],
-    ) -> Result<R, CallFailed> {
-        let results = self.call_until_done(procedure, arguments, data);
+        let results = self.call_until_done(procedure, arguments, &[]);
         let results = results.map_err(|error| self.failed(procedure, error))?;
         R::from_bytes(self.incoming.bytes(results))
             .map_err(|error| self.failed(procedure, CallError::Decode(error)))
@@ -185,7 +180,17 @@ impl RpcConnection {
         procedure: RpcProcedure,
         arguments: &impl Encode,
     ) -> Result<&[u8], CallFailed> {
-        let results = self.call_until_done(procedure, arguments, &[]);
+        self.call_with_data(procedure, arguments, &[])
+    }
+
+    /// The same, with file data after the arguments, which end with their length.
+    pub fn call_with_data(
+        &mut self,
+        procedure: RpcProcedure,
+        arguments: &impl Encode,
+        data: &[u8],
+    ) -> Result<&[u8], CallFailed> {
+        let results = self.call_until_done(procedure, arguments, data);
         let results = results.map_err(|error| self.failed(procedure, error))?;
         Ok(self.incoming.bytes(results))
     }

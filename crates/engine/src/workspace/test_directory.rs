@@ -7,12 +7,9 @@
 use super::error::ClaimError;
 use super::marker::{Liveness, Marker, Owner};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
+pub use filestone_model::load::{CLIENTS, MARKER};
 use filestone_model::plan::LeftOverPolicy;
 
-/// The directory in the directory under test that belongs to the run.
-pub const CLIENTS: &str = "clients";
-/// The file in it that says so.
-pub const MARKER: &str = ".filestone";
 /// The directory in the directory under test in which a run makes its own `clients` where
 /// there is one of another program's.
 pub const BESIDE: &str = "filestone";

@@ -331,6 +331,52 @@ impl Disposition {
 /// Bit of CreateOptions that wants a directory (FILE_DIRECTORY_FILE).
 pub const OPTION_DIRECTORY: u64 = 0x1;
 
+impl<'a> Action<'a> {
+    /// The same with other names, each made of the one that it stands for, in order.
+    #[rustfmt::skip]
+    pub fn map_names<'n>(self, mut name: impl FnMut(&'a [u8]) -> &'n [u8]) -> Action<'n> {
+        match self {
+            Action::NtCreateX { path, options, disposition, handle } => Action::NtCreateX { path: name(path), options, disposition, handle },
+            Action::OpenX { path, len, handle } => Action::OpenX { path: name(path), len, handle },
+            Action::Close { handle } => Action::Close { handle },
+            Action::ReadX { handle, offset, len, expected_len } => Action::ReadX { handle, offset, len, expected_len },
+            Action::WriteX { handle, offset, len, expected_len } => Action::WriteX { handle, offset, len, expected_len },
+            Action::Flush { handle } => Action::Flush { handle },
+            Action::LockX { handle, offset, len } => Action::LockX { handle, offset, len },
+            Action::UnlockX { handle, offset, len } => Action::UnlockX { handle, offset, len },
+            Action::Unlink { path } => Action::Unlink { path: name(path) },
+            Action::Mkdir { path } => Action::Mkdir { path: name(path) },
+            Action::Rmdir { path } => Action::Rmdir { path: name(path) },
+            Action::Rename { from, to } => Action::Rename { from: name(from), to: name(to) },
+            Action::Deltree { path } => Action::Deltree { path: name(path) },
+            Action::FindFirst { pattern, level, max, expected } => Action::FindFirst { pattern: name(pattern), level, max, expected },
+            Action::QueryPathInformation { path, level } => Action::QueryPathInformation { path: name(path), level },
+            Action::QueryFileInformation { handle, level } => Action::QueryFileInformation { handle, level },
+            Action::SetFileInformation { handle, level } => Action::SetFileInformation { handle, level },
+            Action::QueryFsInformation { level } => Action::QueryFsInformation { level },
+            Action::GetAttr { path } => Action::GetAttr { path: name(path) },
+            Action::SetAttr { path } => Action::SetAttr { path: name(path) },
+            Action::Lookup { path } => Action::Lookup { path: name(path) },
+            Action::Access { path, wanted, granted } => Action::Access { path: name(path), wanted, granted },
+            Action::ReadLink { path } => Action::ReadLink { path: name(path) },
+            Action::Read { path, offset, len } => Action::Read { path: name(path), offset, len },
+            Action::Write { path, offset, len, stability } => Action::Write { path: name(path), offset, len, stability },
+            Action::Create { path } => Action::Create { path: name(path) },
+            Action::Symlink { path, target } => Action::Symlink { path: name(path), target: name(target) },
+            Action::Link { path, existing } => Action::Link { path: name(path), existing: name(existing) },
+            Action::Remove { path } => Action::Remove { path: name(path) },
+            Action::ReadDirectoryPlus { path } => Action::ReadDirectoryPlus { path: name(path) },
+            Action::FileSystemStatus => Action::FileSystemStatus,
+            Action::FileSystemInfo => Action::FileSystemInfo,
+            Action::PathConfiguration { path } => Action::PathConfiguration { path: name(path) },
+            Action::Commit { path } => Action::Commit { path: name(path) },
+            Action::Lock4 { path, offset, len } => Action::Lock4 { path: name(path), offset, len },
+            Action::Unlock4 { path, offset, len } => Action::Unlock4 { path: name(path), offset, len },
+            Action::Test4 { path, offset, len } => Action::Test4 { path: name(path), offset, len },
+        }
+    }
+}
+
 impl Action<'_> {
     /// The same with reads and writes of at most `limit` bytes (--trunc-io).
     pub fn truncated(self, limit: u64) -> Self {

@@ -34,6 +34,7 @@ pub use compiled::{Load, StepView, Steps};
 pub use diagnostic::{ERRORS_KEPT, LoadError, LoadErrors};
 pub use expected::{Cause, Expected, Mismatch, Status};
 pub use generation::Generation;
+pub use names::{CLIENTS, MARKER};
 pub use parse::{Compiler, LONGEST_LINE};
-pub use script::{Line, Next, Script, ScriptError};
+pub use script::{Line, Next, Script, ScriptError, is_incompressible};
 pub use synthetic::SyntheticLoad;

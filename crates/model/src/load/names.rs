@@ -195,19 +195,19 @@ pub(super) enum Place {
 }
 
 /// The directory that belongs to the run.
-pub(super) const CLIENTS: &[u8] = b"clients";
+pub const CLIENTS: &str = "clients";
 /// The file by which the run knows it again.
-const MARKER: &[u8] = b".filestone";
+pub const MARKER: &str = ".filestone";
 
 /// Where a name in its relative form is.
 pub(super) fn place(name: &[u8]) -> Place {
     let mut components = name.split(|byte| *byte == b'/');
-    if components.next() != Some(CLIENTS) {
+    if components.next() != Some(CLIENTS.as_bytes()) {
         return Place::Outside;
     }
     match components.next() {
         None => Place::Clients,
-        Some(second) if second.eq_ignore_ascii_case(MARKER) => Place::Marker,
+        Some(second) if second.eq_ignore_ascii_case(MARKER.as_bytes()) => Place::Marker,
         Some(_) => Place::Inside,
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn is_moved(text: &[u8], moved_slots: u16) -> bool {
 /// the directory under test and mean their own.
 pub(super) fn moved(relative: Vec<u8>) -> Vec<u8> {
     if names::place(&relative) == Place::Outside {
-        [names::CLIENTS, b"/", &relative].concat()
+        [names::CLIENTS.as_bytes(), b"/", &relative].concat()
     } else {
         relative
     }

@@ -79,6 +79,11 @@ fn incompressible() -> &'static [u8] {
     })
 }
 
+/// Whether these data are the usual ones: a whole period of `wire::pattern`, from its begin.
+pub fn is_incompressible(data: &[u8]) -> bool {
+    std::ptr::eq(data, incompressible())
+}
+
 /// A loop that is being run.
 #[derive(Debug, Clone, Copy)]
 struct Running {

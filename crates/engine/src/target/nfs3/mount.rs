@@ -3,7 +3,6 @@
 //! Some servers mount only exports themselves and only directories. So the path
 //! is tried as it is, then the longest parent that works, and the rest is walked.
 
-use super::calls::{NFS, NLM};
 use super::mount_service::{MOUNT, MountService};
 use super::portmapper::{self, Unknown, Wanted};
 use super::session::Session;
@@ -12,6 +11,8 @@ use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection};
 use crate::error::RunError;
 use crate::target::addresses::resolve;
 use crate::target::nfs3::Nfs3Error;
+use filestone_model::client::nfs3::load::NLM;
+use filestone_model::client::nfs3::sequence::NFS;
 use filestone_model::plan::{NfsTarget, Plan, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_wire::mount::MountStatus;

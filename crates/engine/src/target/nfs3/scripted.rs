@@ -29,7 +29,7 @@ pub fn nfs(
     answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
 ) -> (Nfs, JoinHandle<Vec<u32>>) {
     let (connection, server) = connection(answer);
-    (Nfs(connection), server)
+    (Nfs::over(connection), server)
 }
 
 /// The same of a connection to any program.

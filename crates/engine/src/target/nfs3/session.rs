@@ -38,13 +38,13 @@ impl Session {
 
     /// The server, and how it is called.
     pub fn endpoint(&self) -> &Endpoint {
-        self.0.0.endpoint()
+        self.0.connection.endpoint()
     }
 
     /// Whether the last call was sent more than once: then "it is there already" may be the
     /// answer to what it did itself, and so may "it is not there".
     pub fn was_resent(&self) -> bool {
-        self.0.0.was_resent()
+        self.0.connection.was_resent()
     }
 
     /// For how long a lost connection is made again, and what ends that.
@@ -54,17 +54,17 @@ impl Session {
 
     /// From now on, a lost connection is made again for so long.
     pub fn reconnect_for(&mut self, reconnect: Duration) {
-        self.0.0.reconnect_for(reconnect);
+        self.0.connection.reconnect_for(reconnect);
     }
 
     /// From now on, this cancellation ends what waits for the server.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
-        self.0.0.cancel_with(cancellation);
+        self.0.connection.cancel_with(cancellation);
     }
 
     /// Whether the server is on this host.
     pub fn is_local(&self) -> bool {
-        self.0.0.is_local()
+        self.0.connection.is_local()
     }
 
     /// Whose calls these are.
@@ -89,7 +89,7 @@ impl Session {
         about: &str,
         args: &impl Encode,
     ) -> Result<Vec<u8>, RunError> {
-        let results = self.0.0.call_raw(called(procedure), args);
+        let results = self.0.connection.call_raw(called(procedure), args);
         results
             .map(<[u8]>::to_vec)
             .map_err(|failed| without_results(failed, about))
@@ -99,7 +99,7 @@ impl Session {
     pub fn undecodable(&self, procedure: Procedure, about: &str, source: DecodeError) -> RunError {
         let failed = self
             .0
-            .0
+            .connection
             .failed(called(procedure), CallError::Decode(source));
         without_results(failed, about)
     }

@@ -6,9 +6,11 @@
 pub mod amounts;
 mod calls;
 mod checksum;
+pub mod load;
 pub mod procedures;
 mod receive;
 mod replies;
+pub mod sequence;
 mod verify;
 
 pub use calls::Templates;

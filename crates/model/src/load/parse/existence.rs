@@ -66,7 +66,7 @@ impl Existence {
         let components = name.split(|byte| *byte == b'/');
         for (depth, component) in components.enumerate() {
             is_own &= match depth {
-                0 => component == CLIENTS,
+                0 => component == CLIENTS.as_bytes(),
                 1 => component == OWN,
                 _ => true,
             };

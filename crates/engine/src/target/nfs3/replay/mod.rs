@@ -4,23 +4,14 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `site` | the place on the server: claimed, left as it was found |
-//! | `layer` | which verb becomes what; paths to handles |
-//! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
-//! | `transfer` | file data in pieces of the server's size |
-//! | `names`, `open_files` | what a client remembers |
-//! | `locks` | NLM |
+//! | `layer` | a client with its connections |
 //!
+//! What a client does is the model's (`filestone_model::client::nfs3::load`).
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
 mod layer;
-mod locks;
-mod lowering;
-mod names;
-mod open_files;
 mod options;
 mod site;
-mod transfer;
-mod verbs;
 
 pub use layer::Nfs3Layer;
 pub use options::Nfs3Options;

@@ -3,6 +3,7 @@
 use crate::control::Cancellation;
 use crate::driver::retry::Retry;
 use crate::workspace::Beside;
+use filestone_model::client::nfs3::load::LoadOptions;
 use filestone_model::load::Generation;
 use std::time::Duration;
 
@@ -54,26 +55,15 @@ impl Nfs3Options {
     }
 
     /// What applies to one client.
-    pub(super) fn of_client(&self, client: u32) -> ClientOptions {
+    pub(super) fn of_client(&self, client: u32) -> LoadOptions {
         let loads = self.generations.len().max(1);
         let generation = self.generations.get(client as usize % loads);
         let has_nfs_verbs = generation == Some(&Generation::Nfs);
-        ClientOptions {
+        LoadOptions {
             has_nfs_verbs,
             // Case counts in the names of NFS.
             ignores_case: self.resolve && !has_nfs_verbs,
             stable: self.stable,
         }
     }
-}
-
-/// What one client goes by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ClientOptions {
-    /// Whether the load's verbs are those of NFS.
-    pub has_nfs_verbs: bool,
-    /// Whether names may be spelt in another case.
-    pub ignores_case: bool,
-    /// Whether writes are FILE_SYNC.
-    pub stable: bool,
 }

@@ -1,7 +1,6 @@
 //! A directory on an NFS server as the place of a replay.
 
-use super::layer::{Nfs3Layer, RunDirectories, Transfers};
-use super::locks::Locks;
+use super::layer::Nfs3Layer;
 use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
 use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
@@ -9,13 +8,15 @@ use crate::error::RunError;
 use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::target::nfs3::Nfs3Error;
-use crate::target::nfs3::calls::{Failure, Nfs, answer};
+use crate::target::nfs3::calls::{Failure, Nfs};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::tree::NfsTree;
 use crate::workspace::error::NEVER_EMPTY;
 use crate::workspace::test_directory::{self, CLIENTS, TestDirectory};
 use crate::workspace::tree::{Directory, Step};
 use crate::workspace::{Owner, Purpose};
+use filestone_model::client::nfs3::load::{RunDirectories, Transfers};
+use filestone_model::client::nfs3::sequence::answer;
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
@@ -86,7 +87,7 @@ fn reach(
         timeout,
         retry: retry.clone(),
     });
-    let nfs = nfs.map(Nfs)?;
+    let nfs = nfs.map(Nfs::over)?;
     Ok(Reached {
         dial,
         mounted,
@@ -275,24 +276,25 @@ impl Site for Nfs3Site {
 
     fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
         let endpoint = self.endpoint(format!("filestone-{client}"), &self.cancellation);
-        let locks = match self.lock_manager {
-            None => None,
-            Some(dial) => {
-                let lock_manager = open(Endpoint {
-                    dial,
-                    ..endpoint.clone()
-                })?;
-                Some(Locks::new(lock_manager, client))
-            }
-        };
-        let nfs = open(endpoint).map(Nfs)?;
-        let options = self.options.of_client(client);
+        let locks = self.lock_manager.map(|dial| {
+            open(Endpoint {
+                dial,
+                ..endpoint.clone()
+            })
+        });
+        let (locks, nfs) = (locks.transpose()?, open(endpoint)?);
         let directories = RunDirectories {
             root: self.claim.root.handle,
             clients: self.claim.clients.handle,
             transfers: self.transfers,
         };
-        Ok(Nfs3Layer::new(client, nfs, locks, directories, options))
+        Ok(Nfs3Layer::new(
+            client,
+            nfs,
+            locks,
+            directories,
+            &self.options,
+        ))
     }
 
     fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {
@@ -303,23 +305,23 @@ impl Site for Nfs3Site {
     fn clean_up(&self, client: u32, layer: &mut Nfs3Layer) -> Result<(), LayerLost> {
         layer.cancel_with(&self.clean_up_cancellation);
         layer.end_pass()?;
-        layer.remove_own_tree().map_err(|failure| match failure {
-            Failure::Lost(lost) => lost.into(),
-            Failure::Answered(status) => LayerLost {
+        match layer.remove_own_tree()? {
+            None => Ok(()),
+            Some(status) => Err(LayerLost {
                 what: format!(
                     "{}:{}/{CLIENTS}/client{client}: {}",
                     self.dial.address,
                     self.claim.root.path.trim_end_matches('/'),
                     in_words(status)
                 ),
-            },
-        })
+            }),
+        }
     }
 
     fn release(mut self, trees: Trees) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
         let host = self.credentials.machine_name.clone();
-        let mut nfs = open(self.endpoint(host, &self.clean_up_cancellation)).map(Nfs)?;
+        let mut nfs = open(self.endpoint(host, &self.clean_up_cancellation)).map(Nfs::over)?;
         let tree = &mut NfsTree::new(&mut nfs);
         match trees {
             Trees::Remove => Ok(self.claim.remove(tree)?),

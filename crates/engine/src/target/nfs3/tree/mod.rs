@@ -12,9 +12,7 @@
 //! there already" is the answer to the second sending, and is believed where nothing else can
 //! have made it.
 
-pub(crate) mod listing;
 mod names;
-mod removal;
 
 use crate::driver::window::{Window, Work};
 use crate::error::RunError;
@@ -26,12 +24,11 @@ use crate::workspace::tree::{
     DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind,
     Refused, Step, Tree, Tried,
 };
+use filestone_model::client::nfs3::sequence::KnownObject as Object;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Status};
-use listing::Object;
 use names::Removal;
-use removal::gone;
 use std::time::Duration;
 
 /// Bytes of a page of a directory that should have next to nothing in it.
@@ -44,7 +41,7 @@ impl Nfs {
             Ok(Some(handle)) => Ok(handle),
             // The server may leave the handle out (RFC 1813, section 3.3.9).
             Ok(None) => Ok(self.lookup(parent, name)?.handle),
-            Err(failure) if failure.is(Status::EXIST) && self.0.was_resent() => {
+            Err(failure) if failure.is(Status::EXIST) && self.connection.was_resent() => {
                 let found = self.lookup(parent, name)?.handle;
                 match self.first_name(&found, &[])? {
                     None => Ok(found),
@@ -59,7 +56,7 @@ impl Nfs {
     pub(crate) fn make_own_file(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Handle> {
         let how = CreateHow::Guarded(permissions(FILE_MODE));
         let made = match self.create(directory, name, how) {
-            Err(failure) if failure.is(Status::EXIST) && self.0.was_resent() => None,
+            Err(failure) if failure.is(Status::EXIST) && self.connection.was_resent() => None,
             made => made?,
         };
         match made {
@@ -138,6 +135,14 @@ impl Nfs {
             rest = rest.get(written.count as usize..).unwrap_or_default();
         }
         Ok(())
+    }
+}
+
+/// Whoever removed it, it is gone.
+fn gone(answer: NfsResult<()>) -> NfsResult<()> {
+    match answer {
+        Err(failure) if failure.is(Status::NOENT) => Ok(()),
+        answer => answer,
     }
 }
 
@@ -272,7 +277,9 @@ impl Tree for NfsTree<'_> {
         );
         match self.nfs.rename(old, new) {
             // Sent twice, and done the first time.
-            Err(failure) if failure.is(Status::NOENT) && self.nfs.0.was_resent() => Ok(true),
+            Err(failure) if failure.is(Status::NOENT) && self.nfs.connection.was_resent() => {
+                Ok(true)
+            }
             renamed => renamed
                 .map(|()| true)
                 .map_err(at.failed_with(Step::ReplaceMarker, from)),
@@ -301,7 +308,10 @@ impl Tree for NfsTree<'_> {
         each: &mut dyn FnMut(&[u8], Object) -> bool,
     ) -> Tried<()> {
         let failed = at.failed(Step::List);
-        self.nfs.0.go_on().map_err(|lost| failed(lost.into()))?;
+        self.nfs
+            .connection
+            .go_on()
+            .map_err(|lost| failed(lost.into()))?;
         self.nfs
             .each_object(&at.handle, is_wanted, |name, object| each(name, *object))
             .map_err(failed)
@@ -333,7 +343,7 @@ impl Tree for NfsTree<'_> {
     }
 
     fn pause(&mut self, pause: Duration) -> Tried<()> {
-        let waited = self.nfs.0.wait(pause);
+        let waited = self.nfs.connection.wait(pause);
         let failed = |lost| refused(lost, Step::RewriteMarker, "", Purpose::FileSet);
         Ok(waited.map_err(|lost| failed(Failure::Lost(lost)))?)
     }
@@ -370,37 +380,4 @@ fn procedure(step: Step) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::target::nfs3::scripted::{self, reply};
-    use filestone_wire::nfs3::{FileHandle, getattr};
-    use filestone_wire::xdr::Encode;
-    use std::io::Write;
-
-    #[test]
-    fn a_file_system_mounted_in_a_file_set_is_left_alone() {
-        let (mut nfs, _) = scripted::nfs(|call, out| {
-            let obj_attributes = scripted::attributes(FileType::Directory, 1);
-            let results = getattr::Reply::Ok(getattr::ReplyOk { obj_attributes });
-            out.write_all(&reply(call.xid, &results.to_bytes()))
-        });
-        let handle = Handle::from(FileHandle::new(&[1]).expect("a handle"));
-        let set = NfsDirectory {
-            handle,
-            path: "/export/set".into(),
-            purpose: Purpose::FileSet,
-        };
-        let mut enter = |fsid| {
-            let attributes = scripted::attributes(FileType::Directory, fsid);
-            let entered =
-                NfsTree::new(&mut nfs).enter(&set, b"client0", Object { handle, attributes });
-            entered.map(|entered| entered.is_some())
-        };
-        assert!(enter(1).expect("it is the set's"));
-        let refused = enter(2).expect_err("it is mounted").error.to_string();
-        assert_eq!(
-            refused,
-            "/export/set/client0: LOOKUP was answered with NFS3ERR_XDEV (18)"
-        );
-    }
-}
+mod tests;

@@ -4,9 +4,9 @@ use super::places::{Part, Places};
 use crate::error::RunError;
 use crate::target::nfs3::prepare::PrepareError;
 use crate::target::nfs3::tree::NfsTree;
-use crate::target::nfs3::tree::listing::Object;
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
+use filestone_model::client::nfs3::sequence::KnownObject as Object;
 use filestone_model::file_set::{
     Changing, FILES_PER_DIRECTORY, client_of, file_of, files_directory_of, link_of,
 };

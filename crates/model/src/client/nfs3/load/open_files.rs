@@ -1,14 +1,14 @@
 //! What a load file's open handles stand for on an NFS server, which knows none.
 
-use crate::target::nfs3::calls::{Failure, NfsResult, Written};
-use filestone_model::load::Cause;
+use crate::client::nfs3::sequence::{Failure, NfsResult, Written};
+use crate::load::Cause;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{Handle, Verifier};
 use std::collections::HashMap;
 
 /// A file or directory that a load file has open.
 #[derive(Debug, Clone, Copy)]
-pub struct OpenFile {
+pub(super) struct OpenFile {
     /// Its file handle.
     pub handle: Handle,
     /// Whether it is the run's own, so that it may be changed.
@@ -58,7 +58,7 @@ impl OpenFile {
 
 /// Open files by the numbers that the load file has for them.
 #[derive(Debug, Default)]
-pub struct OpenFiles(HashMap<u64, OpenFile>);
+pub(super) struct OpenFiles(HashMap<u64, OpenFile>);
 
 impl OpenFiles {
     /// The load file calls it so from now on. What it called so before is

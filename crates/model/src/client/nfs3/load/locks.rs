@@ -3,24 +3,30 @@
 //! Locks are exclusive and do not offer to wait. The lock manager has a connection of
 //! its own, because it may listen elsewhere.
 
-use crate::control::Cancellation;
-use crate::driver::{Backoff, Repeats, RpcConnection, RpcProcedure, Traffic};
-use crate::target::nfs3::calls::{Failure, NLM, NfsResult};
-use filestone_model::failure::StatusSpace;
-use filestone_model::load::Status;
+use crate::client::nfs3::sequence::{Failure, Link, NfsResult};
+use crate::failure::StatusSpace;
+use crate::load::Status;
+use crate::session::pauses::{Pauses, PausesUntil};
+use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
     self, CallerName, LockRange, NetObject, Procedure, StatusReply, cancel, lock, test, unlock,
 };
+use filestone_wire::xdr::{Decode, Encode};
 use std::collections::BTreeSet;
+
+/// NLM version 4.
+pub const NLM: Program = Program::new(nlm::PROGRAM, nlm::VERSION);
 
 /// Whom a lock belongs to, together with the number of the client.
 const OWNER: &[u8] = b"filestone";
 
 /// One client's locks.
 #[derive(Debug)]
-pub struct Locks {
-    connection: RpcConnection,
+pub(super) struct Locks {
+    link: Link,
+    /// How long a call may stay unanswered.
+    timeout_nanos: u64,
     client: i32,
     cookie: u32,
     /// Files on which a lock may be held.
@@ -52,29 +58,15 @@ fn granted(stat: nlm::Status) -> NfsResult<()> {
 }
 
 impl Locks {
-    /// Locks of client `client` over a connection to NLM.
-    pub fn new(connection: RpcConnection, client: u32) -> Self {
+    /// Locks of client `client`.
+    pub fn new(link: Link, timeout_nanos: u64, client: u32) -> Self {
         Self {
-            connection,
+            link,
+            timeout_nanos,
             client: client as i32,
             cookie: 0,
             held: BTreeSet::new(),
         }
-    }
-
-    /// What was exchanged since this was asked last.
-    pub fn take_traffic(&mut self) -> Traffic {
-        self.connection.take_traffic()
-    }
-
-    /// From now on, this cancellation ends what waits for the lock manager.
-    pub fn cancel_with(&mut self, cancellation: &Cancellation) {
-        self.connection.cancel_with(cancellation);
-    }
-
-    /// What was done more than once since this was asked last.
-    pub fn take_repeats(&mut self) -> Repeats {
-        self.connection.take_repeats()
     }
 
     fn next_cookie(&mut self) -> [u8; 4] {
@@ -98,21 +90,23 @@ impl Locks {
     /// It does not offer to wait. A server that lets it wait all the same would call GRANTED at
     /// the lock manager of this host, which is not ours; so it is asked again, for as long as a
     /// call may take.
-    pub fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
-        let mut backoff = Backoff::lock(self.connection.endpoint().timeout);
+    pub async fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
+        let mut pauses: Option<PausesUntil> = None;
         loop {
-            match self.ask(file, offset, len)? {
+            match self.ask(file, offset, len).await? {
                 nlm::Status::BLOCKED => {}
                 stat => return self.locked(file, stat),
             }
-            match backoff.next_pause() {
-                Some(pause) => self.connection.wait(pause)?,
+            let (now, limit) = (self.link.now(), self.timeout_nanos);
+            let pauses = pauses.get_or_insert_with(|| PausesUntil::new(Pauses::LOCK, now, limit));
+            match pauses.next_nanos(now) {
+                Some(nanos) => self.link.pause(nanos).await?,
                 None => break,
             }
         }
         // It may have been granted since; then it is freed with the file.
         self.held.insert(*file);
-        self.cancel(file, offset, len)?;
+        self.cancel(file, offset, len).await?;
         granted(nlm::Status::BLOCKED)
     }
 
@@ -122,7 +116,7 @@ impl Locks {
         Ok(())
     }
 
-    fn ask(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<nlm::Status> {
+    async fn ask(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<nlm::Status> {
         let cookie = self.next_cookie();
         let arguments = lock::Args {
             cookie: NetObject(&cookie),
@@ -132,12 +126,22 @@ impl Locks {
             reclaim: false,
             state: 0,
         };
-        let reply: StatusReply<'_> = self.connection.call(called(Procedure::Lock), &arguments)?;
-        Ok(reply.stat)
+        self.status(Procedure::Lock, &arguments).await
+    }
+
+    /// A call that is answered with a status and no more.
+    fn status(
+        &self,
+        procedure: Procedure,
+        arguments: &impl Encode,
+    ) -> impl Future<Output = NfsResult<nlm::Status>> {
+        self.link.call(called(procedure), arguments, |results| {
+            Ok(Ok(StatusReply::from_bytes(results.bytes)?.stat))
+        })
     }
 
     /// NLMPROC4_CANCEL, whatever the server says to it.
-    fn cancel(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
+    async fn cancel(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = cancel::Args {
             cookie: NetObject(&cookie),
@@ -145,52 +149,51 @@ impl Locks {
             exclusive: true,
             alock: self.range(file, offset, len),
         };
-        let _: StatusReply<'_> = self
-            .connection
-            .call(called(Procedure::Cancel), &arguments)?;
-        Ok(())
+        self.status(Procedure::Cancel, &arguments).await.map(drop)
     }
 
     /// NLMPROC4_UNLOCK.
-    pub fn unlock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
+    pub async fn unlock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = unlock::Args {
             cookie: NetObject(&cookie),
             alock: self.range(file, offset, len),
         };
-        let reply: StatusReply<'_> = self
-            .connection
-            .call(called(Procedure::Unlock), &arguments)?;
-        granted(reply.stat)
+        granted(self.status(Procedure::Unlock, &arguments).await?)
     }
 
     /// NLMPROC4_TEST.
-    pub fn test(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
+    pub async fn test(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
         let cookie = self.next_cookie();
         let arguments = test::Args {
             cookie: NetObject(&cookie),
             exclusive: true,
             alock: self.range(file, offset, len),
         };
-        let reply: test::Reply<'_> = self.connection.call(called(Procedure::Test), &arguments)?;
-        granted(reply.outcome.status())
+        let call = self
+            .link
+            .call(called(Procedure::Test), &arguments, |results| {
+                let reply = test::Reply::from_bytes(results.bytes)?;
+                Ok(Ok(reply.outcome.status()))
+            });
+        granted(call.await?)
     }
 
     /// Frees what is held on a file that is closed: all of it, as closing a file
     /// does on every system.
-    pub fn close(&mut self, file: &Handle) -> NfsResult<()> {
+    pub async fn close(&mut self, file: &Handle) -> NfsResult<()> {
         if !self.held.remove(file) {
             return Ok(());
         }
-        self.unlock(file, 0, 0)
+        self.unlock(file, 0, 0).await
     }
 
     /// Frees everything, whatever the server says to it.
-    pub fn close_all(&mut self) -> NfsResult<()> {
+    pub async fn close_all(&mut self) -> NfsResult<()> {
         while let Some(file) = self.held.pop_first() {
-            self.connection.go_on()?;
-            if let Err(Failure::Lost(lost)) = self.unlock(&file, 0, 0) {
-                return Err(lost.into());
+            self.link.go_on()?;
+            if let Err(Failure::Lost) = self.unlock(&file, 0, 0).await {
+                return Err(Failure::Lost);
             }
         }
         Ok(())
@@ -200,25 +203,45 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::nfs3::scripted::{self, reply};
-    use filestone_wire::nfs3::FileHandle;
-    use std::io::Write;
+    use crate::client::nfs3::sequence::{Results, Wanted};
+    use crate::time::Moment;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
 
-    /// A lock that a server answers with these, the last again and again; what became of it, and
-    /// which procedures were called.
-    fn answered(stats: &'static [nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
-        let mut next = 0;
-        let (connection, server) = scripted::connection(move |call, out| {
-            let stat = stats.get(next).or(stats.last()).expect("an answer");
-            next += 1;
-            let results = [&[0; 4][..], &stat.0.to_be_bytes()].concat();
-            out.write_all(&reply(call.xid, &results))
-        });
-        let mut locks = Locks::new(connection, 0);
-        let file = Handle::from(FileHandle::new(&[1]).expect("a handle"));
-        let outcome = locks.lock(&file, 0, 1);
-        drop(locks);
-        (outcome, server.join().expect("the server ended"))
+    const TIMEOUT_NANOS: u64 = 200_000_000;
+
+    /// A lock that a server answers with these, the last again and again; what became of it,
+    /// and which procedures were called.
+    fn answered(stats: &[nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
+        let link = Link::default();
+        let mut locks = Locks::new(link.clone(), TIMEOUT_NANOS, 0);
+        let file = Handle::new(&[1]).expect("a handle");
+        let mut locking = pin!(locks.lock(&file, 0, 1));
+        let (mut now, mut called) = (Moment::ZERO, Vec::new());
+        loop {
+            link.look(now);
+            let polled = locking
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(outcome) = polled {
+                assert!(now.nanos() <= TIMEOUT_NANOS);
+                return (outcome, called);
+            }
+            match link.wanted() {
+                Wanted::Call => {
+                    let stat = stats.get(called.len()).or(stats.last());
+                    let stat = stat.expect("an answer").0.to_be_bytes();
+                    called.push(link.with_call(|call| call.procedure.number));
+                    let bytes = &[&[0; 4][..], &stat].concat();
+                    link.answer(Results { bytes, len: 8 });
+                }
+                Wanted::Pause(nanos) => {
+                    now = now.after_nanos(nanos);
+                    link.rested();
+                }
+                Wanted::Nothing => panic!("it waits for nothing"),
+            }
+        }
     }
 
     #[test]

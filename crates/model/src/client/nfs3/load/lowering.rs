@@ -4,16 +4,25 @@
 //! Handles of directories are remembered, as every NFS client does; the last
 //! component of a path is always asked for, because it is what the load asks.
 
-use super::layer::{Extent, Found, Nfs3Layer, check_own, is_clients};
 use super::names::split;
 use super::open_files::OpenFile;
-use crate::target::nfs3::calls::{Failure, NfsResult, Object, named, permissions, times_of_server};
-use crate::workspace::test_directory::{CLIENTS, MARKER};
-use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_model::load::{Cause, Status, wildcard};
+use super::paths::{Extent, Found, Verbs, check_own, is_clients};
+use crate::client::nfs3::sequence::{
+    Failure, NfsResult, Object, named, permissions, times_of_server,
+};
+use crate::load::action::{Disposition, OPTION_DIRECTORY};
+use crate::load::{CLIENTS, Cause, MARKER, Status, wildcard};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle, Sattr3};
+use std::borrow::Cow;
+
+/// A name, and the directory it is in.
+#[derive(PartialEq, Eq)]
+struct Place<'n> {
+    directory: Handle,
+    name: Cow<'n, [u8]>,
+}
 
 /// Bytes of a page of READDIRPLUS for FIND_FIRST.
 const PAGE: u32 = 32 << 10;
@@ -38,38 +47,38 @@ const fn empties(disposition: Disposition) -> bool {
     }
 }
 
-impl Nfs3Layer {
+impl Verbs {
     /// What a path is, and where: the directory it is in. The directory under test
     /// and `clients` are known.
-    fn find(&mut self, path: &[u8]) -> NfsResult<(Handle, Found)> {
+    async fn find(&mut self, path: &[u8]) -> NfsResult<(Handle, Found)> {
         let known = match path {
             b"" => Some(self.directories.root),
             path if is_clients(path) => Some(self.directories.clients),
             _ => None,
         };
         if let Some(handle) = known {
-            let attributes = Some(self.nfs.attributes(&handle)?);
+            let attributes = Some(self.nfs.attributes(&handle).await?);
             let object = Object { handle, attributes };
             let spelling = None;
             return Ok((self.directories.root, Found { object, spelling }));
         }
         let (parent, name) = split(path);
-        let directory = self.walk(parent)?;
-        let found = self.look_up(&directory, name)?;
+        let directory = self.walk(parent).await?;
+        let found = self.look_up(&directory, name).await?;
         if is_directory(found.object.attributes) {
             self.learn(path, &found);
         }
         Ok((directory, found))
     }
 
-    fn attributes_of(&mut self, object: &Object) -> NfsResult<Fattr3> {
+    async fn attributes_of(&mut self, object: &Object) -> NfsResult<Fattr3> {
         match object.attributes {
             Some(attributes) => Ok(attributes),
-            None => self.nfs.attributes(&object.handle),
+            None => self.nfs.attributes(&object.handle).await,
         }
     }
 
-    pub(super) fn nt_create_x(
+    pub(super) async fn nt_create_x(
         &mut self,
         path: &[u8],
         options: u64,
@@ -78,20 +87,20 @@ impl Nfs3Layer {
     ) -> NfsResult<Status> {
         let wants_directory = options & OPTION_DIRECTORY != 0;
         let is_own = check_own(path).is_ok();
-        let handle = match self.find(path) {
+        let handle = match self.find(path).await {
             Ok((_, found)) => {
-                let attributes = self.attributes_of(&found.object)?;
+                let attributes = self.attributes_of(&found.object).await?;
                 let is_directory = attributes.file_type == FileType::Directory;
                 if wants_directory && !is_directory {
                     return Err(nfs3::Status::NOTDIR.into());
                 }
                 if empties(disposition) && !is_directory {
-                    self.set_len(path, &found.object.handle, 0)?;
+                    self.set_len(path, &found.object.handle, 0).await?;
                 }
                 found.object.handle
             }
             Err(failure) if failure.is(nfs3::Status::NOENT) && makes(disposition) => {
-                self.make(path, wants_directory)?
+                self.make(path, wants_directory).await?
             }
             Err(failure) => return Err(failure),
         };
@@ -100,20 +109,20 @@ impl Nfs3Layer {
     }
 
     /// Makes a file or directory that is not there; its handle.
-    fn make(&mut self, path: &[u8], is_directory: bool) -> NfsResult<Handle> {
+    async fn make(&mut self, path: &[u8], is_directory: bool) -> NfsResult<Handle> {
         check_own(path)?;
         let (parent, name) = split(path);
-        let directory = self.walk(parent)?;
+        let directory = self.walk(parent).await?;
         let made = if is_directory {
-            self.nfs.make_directory(&directory, name, 0o700)?
+            self.nfs.make_directory(&directory, name, 0o700).await?
         } else {
             let how = CreateHow::Unchecked(permissions(0o600));
-            self.nfs.create(&directory, name, how)?
+            self.nfs.create(&directory, name, how).await?
         };
         let handle = match made {
             Some(handle) => handle,
             // The server may leave the handle out (section 3.3.8).
-            None => self.nfs.lookup(&directory, name)?.handle,
+            None => self.nfs.lookup(&directory, name).await?.handle,
         };
         if is_directory {
             self.names.learn(path, handle);
@@ -121,38 +130,32 @@ impl Nfs3Layer {
         Ok(handle)
     }
 
-    fn set_len(&mut self, path: &[u8], file: &Handle, len: u64) -> NfsResult<()> {
+    async fn set_len(&mut self, path: &[u8], file: &Handle, len: u64) -> NfsResult<()> {
         check_own(path)?;
         let cut = Sattr3 {
             size: Some(len),
             ..Sattr3::default()
         };
-        self.nfs.set_attributes(file, cut)
+        self.nfs.set_attributes(file, cut).await
     }
 
     /// dbench 1's open: creates the file if it is not there and gives it a length,
     /// by writing what is missing.
-    pub(super) fn open_x(
-        &mut self,
-        path: &[u8],
-        len: u64,
-        number: u64,
-        data: &[u8],
-    ) -> NfsResult<Status> {
-        let (handle, size) = match self.find(path) {
+    pub(super) async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> NfsResult<Status> {
+        let (handle, size) = match self.find(path).await {
             Ok((_, found)) => {
-                let attributes = self.attributes_of(&found.object)?;
+                let attributes = self.attributes_of(&found.object).await?;
                 if attributes.file_type == FileType::Directory {
                     return Err(nfs3::Status::ISDIR.into());
                 }
                 (found.object.handle, attributes.size)
             }
-            Err(failure) if failure.is(nfs3::Status::NOENT) => (self.make(path, false)?, 0),
+            Err(failure) if failure.is(nfs3::Status::NOENT) => (self.make(path, false).await?, 0),
             Err(failure) => return Err(failure),
         };
         let mut file = OpenFile::new(handle, check_own(path).is_ok());
         if size > len {
-            self.set_len(path, &handle, len)?;
+            self.set_len(path, &handle, len).await?;
         } else if size < len {
             check_own(path)?;
             let stable = self.stable_how();
@@ -160,7 +163,8 @@ impl Nfs3Layer {
                 offset: size,
                 len: len - size,
             };
-            self.write_out(&handle, missing, data, stable, |written| file.note(written))?;
+            let written = self.write_out(&handle, missing, stable, |written| file.note(written));
+            written.await?;
         }
         self.open.insert(number, file);
         Ok(Status::Ok)
@@ -175,72 +179,78 @@ impl Nfs3Layer {
     }
 
     /// Unstable data become stable, and locks go with the file.
-    pub(super) fn close(&mut self, number: u64) -> NfsResult<Status> {
+    pub(super) async fn close(&mut self, number: u64) -> NfsResult<Status> {
         let mut file = self.open.remove(number)?;
         if let Some(locks) = &mut self.locks {
-            locks.close(&file.handle)?;
+            locks.close(&file.handle).await?;
         }
         if file.needs_commit() {
-            let verifier = self.nfs.commit(&file.handle)?;
+            let verifier = self.nfs.commit(&file.handle).await?;
             file.committed(verifier)?;
         }
         Ok(Status::Ok)
     }
 
-    pub(super) fn flush(&mut self, number: u64) -> NfsResult<Status> {
+    pub(super) async fn flush(&mut self, number: u64) -> NfsResult<Status> {
         let handle = self.open.find(number)?.handle;
-        let verifier = self.nfs.commit(&handle)?;
+        let verifier = self.nfs.commit(&handle).await?;
         self.open.find(number)?.committed(verifier)?;
         Ok(Status::Ok)
     }
 
     /// Without the lock manager locks are granted here: no other client of the run
     /// works on this client's files.
-    pub(super) fn lock_x(&mut self, number: u64, offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn lock_x(&mut self, number: u64, offset: u64, len: u64) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
-            locks.lock(&file, offset, len)?;
+            locks.lock(&file, offset, len).await?;
         }
         Ok(Status::Ok)
     }
 
-    pub(super) fn unlock_x(&mut self, number: u64, offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn unlock_x(
+        &mut self,
+        number: u64,
+        offset: u64,
+        len: u64,
+    ) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
         if let Some(locks) = &mut self.locks {
-            locks.unlock(&file, offset, len)?;
+            locks.unlock(&file, offset, len).await?;
         }
         Ok(Status::Ok)
     }
 
-    pub(super) fn query_file(&mut self, number: u64) -> NfsResult<Status> {
+    pub(super) async fn query_file(&mut self, number: u64) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
-        self.nfs.attributes(&file)?;
+        self.nfs.attributes(&file).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn set_file(&mut self, number: u64) -> NfsResult<Status> {
+    pub(super) async fn set_file(&mut self, number: u64) -> NfsResult<Status> {
         let file = self.open.find_own(number)?.handle;
-        self.nfs.set_attributes(&file, times_of_server())?;
+        self.nfs.set_attributes(&file, times_of_server()).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn query_path(&mut self, path: &[u8]) -> NfsResult<Status> {
-        let (_, found) = self.find(path)?;
-        self.attributes_of(&found.object)?;
+    pub(super) async fn query_path(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let (_, found) = self.find(path).await?;
+        self.attributes_of(&found.object).await?;
         Ok(Status::Ok)
     }
 
     /// The directory a name is in, and how it is spelt there.
-    fn find_name(&mut self, path: &[u8]) -> NfsResult<(Handle, Vec<u8>)> {
+    async fn find_name<'n>(&mut self, path: &'n [u8]) -> NfsResult<Place<'n>> {
         let (_, name) = split(path);
-        let (directory, found) = self.find(path)?;
-        Ok((directory, found.spelling.unwrap_or_else(|| name.to_vec())))
+        let (directory, found) = self.find(path).await?;
+        let name = found.spelling.map_or(Cow::Borrowed(name), Cow::Owned);
+        Ok(Place { directory, name })
     }
 
-    pub(super) fn unlink(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn unlink(&mut self, path: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
-        let (directory, name) = self.find_name(path)?;
-        self.nfs.remove(&directory, &name)?;
+        let Place { directory, name } = self.find_name(path).await?;
+        self.nfs.remove(&directory, &name).await?;
         self.names.forget(path);
         Ok(Status::Ok)
     }
@@ -249,12 +259,13 @@ impl Nfs3Layer {
     ///
     /// `clients` belongs to the run and stays. To a load that takes it away it is
     /// empty when no client has anything in it.
-    pub(super) fn remove_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn remove_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
         if is_clients(path) {
             let clients = self.directories.clients;
             let is_of_a_client =
                 |name: &[u8]| !matches!(name, b"." | b"..") && name != MARKER.as_bytes();
-            if self.nfs.find_name(&clients, PAGE, is_of_a_client)? {
+            let found = self.nfs.find_name(&clients, PAGE, is_of_a_client);
+            if found.await? {
                 return Err(nfs3::Status::NOTEMPTY.into());
             }
             return Ok(Status::Ok);
@@ -262,11 +273,11 @@ impl Nfs3Layer {
         check_own(path)?;
         if self.options.has_nfs_verbs {
             let (parent, name) = split(path);
-            let directory = self.walk(parent)?;
-            self.nfs.remove_directory(&directory, name)?;
+            let directory = self.walk(parent).await?;
+            self.nfs.remove_directory(&directory, name).await?;
         } else {
-            let (directory, name) = self.find_name(path)?;
-            self.nfs.remove_directory(&directory, &name)?;
+            let Place { directory, name } = self.find_name(path).await?;
+            self.nfs.remove_directory(&directory, &name).await?;
         }
         self.names.forget(path);
         Ok(Status::Ok)
@@ -274,47 +285,54 @@ impl Nfs3Layer {
 
     /// The Rename of CIFS, and RENAME3 as it is written. A target that is there is
     /// replaced, as rename(2) does.
-    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn rename(&mut self, from: &[u8], to: &[u8]) -> NfsResult<Status> {
         check_own(from)?;
         check_own(to)?;
         let (source, target) = if self.options.has_nfs_verbs {
-            (self.place_of(from)?, self.place_of(to)?)
+            (self.place_of(from).await?, self.place_of(to).await?)
         } else {
-            let source = self.find_name(from)?;
-            let target = match self.find_name(to) {
-                Err(failure) if failure.is(nfs3::Status::NOENT) => self.place_of(to)?,
+            let source = self.find_name(from).await?;
+            let target = match self.find_name(to).await {
+                Err(failure) if failure.is(nfs3::Status::NOENT) => self.place_of(to).await?,
                 // Only its case is to change.
-                Ok(target) if target == source => self.place_of(to)?,
+                Ok(target) if target == source => self.place_of(to).await?,
                 found => found?,
             };
             (source, target)
         };
-        self.nfs
-            .rename(named(&source.0, &source.1), named(&target.0, &target.1))?;
+        let renamed = self.nfs.rename(
+            named(&source.directory, &source.name),
+            named(&target.directory, &target.name),
+        );
+        renamed.await?;
         let moved = self.names.find(from);
         self.names.forget(from);
         self.learn_made(to, moved);
         Ok(Status::Ok)
     }
 
-    fn place_of(&mut self, path: &[u8]) -> NfsResult<(Handle, Vec<u8>)> {
+    async fn place_of<'n>(&mut self, path: &'n [u8]) -> NfsResult<Place<'n>> {
         let (parent, name) = split(path);
-        Ok((self.walk(parent)?, name.to_vec()))
+        Ok(Place {
+            directory: self.walk(parent).await?,
+            name: Cow::Borrowed(name),
+        })
     }
 
     /// Without wildcards it asks for one name; with them the directory is read to
     /// its end, or until as many match as are wanted.
-    pub(super) fn find_first(&mut self, path: &[u8], max: u64) -> NfsResult<Status> {
+    pub(super) async fn find_first(&mut self, path: &[u8], max: u64) -> NfsResult<Status> {
         let (parent, pattern) = split(path);
         if !wildcard::has_wildcards(pattern) {
-            return self.query_path(path);
+            return self.query_path(path).await;
         }
-        let directory = self.walk(parent)?;
+        let directory = self.walk(parent).await?;
         let mut matching = 0_u64;
-        self.nfs.each_entry(&directory, PAGE, |name, _| {
+        let listed = self.nfs.each_entry(&directory, PAGE, |name, _| {
             matching += u64::from(wildcard::matches(pattern, name));
             matching >= max.max(1)
-        })?;
+        });
+        listed.await?;
         match matching {
             0 => Err(Failure::refused(Cause::NotFound)),
             _ => Ok(Status::Ok),
@@ -322,14 +340,12 @@ impl Nfs3Layer {
     }
 
     /// The tree of `clients` is this client's own: the others are at work in theirs.
-    pub(super) fn remove_tree(&mut self, path: &[u8]) -> NfsResult<Status> {
-        if is_clients(path) {
-            let own = format!("{CLIENTS}/client{}", self.client);
-            return self.remove_tree(own.as_bytes());
-        }
+    pub(super) async fn remove_tree(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let own = is_clients(path).then(|| self.own_tree());
+        let path = own.as_deref().map_or(path, str::as_bytes);
         check_own(path)?;
-        match self.find_name(path) {
-            Ok((directory, name)) => self.nfs.remove_tree(&directory, &name)?,
+        match self.find_name(path).await {
+            Ok(Place { directory, name }) => self.nfs.remove_tree(&directory, &name).await?,
             Err(failure) if failure.is(nfs3::Status::NOENT) => {}
             Err(failure) => return Err(failure),
         }
@@ -337,19 +353,24 @@ impl Nfs3Layer {
         Ok(Status::Ok)
     }
 
+    fn own_tree(&self) -> String {
+        format!("{CLIENTS}/client{}", self.client)
+    }
+
     /// This client's tree, in whatever case the load has spelt it.
-    pub(super) fn remove_own_tree(&mut self) -> NfsResult<()> {
+    pub(super) async fn remove_own_tree(&mut self) -> NfsResult<()> {
         let own = format!("client{}", self.client).into_bytes();
         let clients = self.directories.clients;
         let mut names = Vec::new();
-        self.nfs.each_entry(&clients, PAGE, |name, _| {
+        let listed = self.nfs.each_entry(&clients, PAGE, |name, _| {
             if name.eq_ignore_ascii_case(&own) {
                 names.push(name.to_vec());
             }
             names.len() >= SPELLINGS_MAX
-        })?;
+        });
+        listed.await?;
         for name in &names {
-            self.nfs.remove_tree(&clients, name)?;
+            self.nfs.remove_tree(&clients, name).await?;
         }
         self.names.forget_all();
         Ok(())

@@ -3,7 +3,9 @@
 //! A server decides where a page ends and what its cookies are; a listing that
 //! leads in a circle, or does not lead anywhere, is broken off.
 
-use crate::target::nfs3::calls::{Nfs, NfsResult, PageStart};
+use super::NfsResult;
+use super::link::Link;
+use super::procedures::{PageStart, called};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure, Status, Verifier};
 
 /// Pages of one listing at most; at 8 KB a page, some hundred million names.
@@ -11,8 +13,8 @@ const PAGES_MAX: u64 = 1 << 20;
 
 /// Where a listing is.
 #[derive(Debug, Default)]
-pub(crate) struct Position {
-    pub start: PageStart,
+struct Position {
+    start: PageStart,
     pages: u64,
     /// An earlier cookie; one that comes again means a circle. It is replaced at
     /// every power of two of pages, so that a circle of any length is met.
@@ -21,7 +23,7 @@ pub(crate) struct Position {
 
 impl Position {
     /// Moves on to the next page; why not, if that leads nowhere.
-    pub fn advance(
+    fn advance(
         &mut self,
         last_cookie: Option<u64>,
         cookieverf: Verifier,
@@ -52,9 +54,9 @@ enum After {
     Page(Option<u64>, Verifier),
 }
 
-/// An object of the server.
+/// An object of the server whose attributes are known.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Object {
+pub struct KnownObject {
     /// Its handle.
     pub handle: Handle,
     /// Its attributes.
@@ -62,78 +64,85 @@ pub(crate) struct Object {
 }
 
 /// Names of a page, with what is told of the objects.
-type Named = Vec<(Box<[u8]>, Option<Object>)>;
+type Named = Vec<(Box<[u8]>, Option<KnownObject>)>;
 
 /// Bytes of a page with handles.
 const PAGE: u32 = 32 << 10;
 
-impl Nfs {
-    /// Goes through the pages of a directory.
-    fn each_page(
-        &mut self,
-        procedure: Procedure,
-        mut page: impl FnMut(&mut Self, &Position) -> NfsResult<After>,
-    ) -> NfsResult<()> {
-        let mut at = Position::default();
-        while let After::Page(last_cookie, cookieverf) = page(self, &at)? {
-            let moved = at.advance(last_cookie, cookieverf);
-            moved.map_err(|what| self.violated(procedure, what))?;
-            self.0.go_on()?;
-        }
-        Ok(())
+impl Link {
+    /// Moves on to the page after this one; whether there is any.
+    fn turn(&self, procedure: Procedure, at: &mut Position, after: After) -> NfsResult<bool> {
+        let After::Page(last_cookie, cookieverf) = after else {
+            return Ok(false);
+        };
+        let moved = at.advance(last_cookie, cookieverf);
+        moved.map_err(|what| self.violated(called(procedure), what))?;
+        self.go_on()?;
+        Ok(true)
     }
 
     /// READDIR until `wanted` says yes to a name; whether it did.
-    pub fn find_name(
-        &mut self,
+    pub async fn find_name(
+        &self,
         directory: &Handle,
         count: u32,
         mut wanted: impl FnMut(&[u8]) -> bool,
     ) -> NfsResult<bool> {
-        let mut is_found = false;
-        self.each_page(Procedure::Readdir, |nfs, at| {
-            let page = nfs.names_page(directory, at.start, count)?;
-            is_found = page.entries.iter().any(|entry| wanted(entry.name));
-            let last = page.entries.last().map(|entry| entry.cookie);
-            Ok(After::page(page.eof || is_found, last, page.cookieverf))
-        })?;
-        Ok(is_found)
+        let mut at = Position::default();
+        loop {
+            let page = self.names_page(directory, at.start, count, |page| {
+                let is_found = page.entries.iter().any(|entry| wanted(entry.name));
+                let last = page.entries.last().map(|entry| entry.cookie);
+                let after = After::page(page.eof || is_found, last, page.cookieverf);
+                (is_found, after)
+            });
+            let (is_found, after) = page.await?;
+            if is_found || !self.turn(Procedure::Readdir, &mut at, after)? {
+                return Ok(is_found);
+            }
+        }
     }
 
-    /// READDIRPLUS to the end, or until `wanted` has enough and says so.
-    pub fn each_entry(
-        &mut self,
+    /// READDIRPLUS to the end, or until `has_enough` says so.
+    pub async fn each_entry(
+        &self,
         directory: &Handle,
         count: u32,
         mut has_enough: impl FnMut(&[u8], Option<FileType>) -> bool,
     ) -> NfsResult<()> {
-        self.each_page(Procedure::Readdirplus, |nfs, at| {
-            let page = nfs.entries_page(directory, at.start, count)?;
-            let is_enough = page.entries.iter().any(|entry| {
-                let file_type = entry.name_attributes.map(|attributes| attributes.file_type);
-                has_enough(entry.name, file_type)
+        let mut at = Position::default();
+        loop {
+            let page = self.entries_page(directory, at.start, count, |page| {
+                let is_enough = page.entries.iter().any(|entry| {
+                    let file_type = entry.name_attributes.map(|attributes| attributes.file_type);
+                    has_enough(entry.name, file_type)
+                });
+                let last = page.entries.last().map(|entry| entry.cookie);
+                After::page(page.eof || is_enough, last, page.cookieverf)
             });
-            let last = page.entries.last().map(|entry| entry.cookie);
-            Ok(After::page(page.eof || is_enough, last, page.cookieverf))
-        })
+            let after = page.await?;
+            if !self.turn(Procedure::Readdirplus, &mut at, after)? {
+                return Ok(());
+            }
+        }
     }
 
     /// An object with its attributes; `None` if there is none.
-    pub(crate) fn find_object(
-        &mut self,
+    pub async fn find_object(
+        &self,
         directory: &Handle,
         name: &[u8],
-    ) -> NfsResult<Option<Object>> {
-        let found = match self.lookup(directory, name) {
+    ) -> NfsResult<Option<KnownObject>> {
+        let found = match self.lookup(directory, name).await {
             Err(failure) if failure.is(Status::NOENT) => return Ok(None),
             found => found?,
         };
         let handle = found.handle;
         let attributes = match found.attributes {
             Some(attributes) => attributes,
-            None => self.attributes(&handle)?,
+            None => self.attributes(&handle).await?,
         };
-        Ok(Some(Object { handle, attributes }))
+        Ok(Some(KnownObject { handle, attributes }))
     }
 
     /// Shows the objects in a directory whose names are wanted, until `each` has seen enough and
@@ -141,67 +150,72 @@ impl Nfs {
     ///
     /// A server may leave out what READDIRPLUS asks for, or not know that procedure (RFC 1813,
     /// section 3.3.17): then each wanted name is looked up.
-    pub(crate) fn each_object(
-        &mut self,
+    pub async fn each_object(
+        &self,
         directory: &Handle,
         is_wanted: impl Fn(&[u8]) -> bool,
-        mut each: impl FnMut(&[u8], &Object) -> bool,
+        mut each: impl FnMut(&[u8], &KnownObject) -> bool,
     ) -> NfsResult<()> {
-        self.each_page(Procedure::Readdirplus, |nfs, at| {
-            let (page, after) = match nfs.plus_page(directory, at, &is_wanted) {
+        let mut at = Position::default();
+        loop {
+            let (page, after) = match self.plus_page(directory, &at, &is_wanted).await {
                 Err(failure) if failure.is(Status::NOTSUPP) => {
-                    nfs.plain_page(directory, at, &is_wanted)?
+                    self.plain_page(directory, &at, &is_wanted).await?
                 }
                 page => page?,
             };
             for (name, object) in page {
-                nfs.0.go_on()?;
+                self.go_on()?;
                 let object = match object {
                     Some(object) => Some(object),
-                    None => nfs.find_object(directory, &name)?,
+                    None => self.find_object(directory, &name).await?,
                 };
                 if object.is_some_and(|object| each(&name, &object)) {
-                    return Ok(After::End);
+                    return Ok(());
                 }
             }
-            Ok(after)
-        })
+            if !self.turn(Procedure::Readdirplus, &mut at, after)? {
+                return Ok(());
+            }
+        }
     }
 
-    fn plus_page(
-        &mut self,
+    async fn plus_page(
+        &self,
         directory: &Handle,
         at: &Position,
         is_wanted: &impl Fn(&[u8]) -> bool,
     ) -> NfsResult<(Named, After)> {
-        let page = self.entries_page(directory, at.start, PAGE)?;
-        let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
-        let names = wanted.map(|entry| {
-            let told = entry.name_handle.zip(entry.name_attributes);
-            let object = told.map(|(handle, attributes)| Object {
-                handle: handle.into(),
-                attributes,
+        let page = self.entries_page(directory, at.start, PAGE, |page| {
+            let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
+            let names = wanted.map(|entry| {
+                let told = entry.name_handle.zip(entry.name_attributes);
+                let object = told.map(|(handle, attributes)| KnownObject {
+                    handle: handle.into(),
+                    attributes,
+                });
+                (entry.name.into(), object)
             });
-            (entry.name.into(), object)
+            let last = page.entries.last().map(|entry| entry.cookie);
+            let after = After::page(page.eof, last, page.cookieverf);
+            (names.collect(), after)
         });
-        let last = page.entries.last().map(|entry| entry.cookie);
-        Ok((
-            names.collect(),
-            After::page(page.eof, last, page.cookieverf),
-        ))
+        page.await
     }
 
-    fn plain_page(
-        &mut self,
+    async fn plain_page(
+        &self,
         directory: &Handle,
         at: &Position,
         is_wanted: &impl Fn(&[u8]) -> bool,
     ) -> NfsResult<(Named, After)> {
-        let page = self.names_page(directory, at.start, PAGE)?;
-        let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
-        let names = wanted.map(|entry| (entry.name.into(), None)).collect();
-        let last = page.entries.last().map(|entry| entry.cookie);
-        Ok((names, After::page(page.eof, last, page.cookieverf)))
+        let page = self.names_page(directory, at.start, PAGE, |page| {
+            let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
+            let names = wanted.map(|entry| (entry.name.into(), None)).collect();
+            let last = page.entries.last().map(|entry| entry.cookie);
+            (names, After::page(page.eof, last, page.cookieverf))
+        });
+        page.await
     }
 }
 

@@ -13,7 +13,7 @@ const NAMES_MAX: usize = 65_536;
 
 /// Handles by path below the directory under test.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(super) struct Names {
     handles: BTreeMap<Box<[u8]>, Handle>,
     /// Whether a name is in it that was found by ignoring case: then a path is not
     /// the only one of its object.
@@ -28,6 +28,10 @@ impl Names {
 
     /// A path has this handle.
     pub fn learn(&mut self, path: &[u8], handle: Handle) {
+        if let Some(known) = self.handles.get_mut(path) {
+            *known = handle;
+            return;
+        }
         if self.handles.len() >= NAMES_MAX {
             self.forget_all();
         }
@@ -70,7 +74,7 @@ impl Names {
 
 /// A path's parent and its last component. The parent of a name in the directory
 /// under test is the empty path.
-pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (
             path.get(..at).unwrap_or_default(),

@@ -1,8 +1,8 @@
 //! File data in pieces of the size that the server takes.
 
-use super::layer::{Extent, Nfs3Layer};
-use crate::target::nfs3::calls::{Failure, NfsResult, Written};
-use filestone_model::load::{Cause, Status};
+use super::paths::{Extent, Verbs};
+use crate::client::nfs3::sequence::{Failure, NfsResult, Stretch, Written};
+use crate::load::{Cause, Status};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
 
@@ -27,14 +27,9 @@ fn piece(len: u64, done: u64, most: u32) -> u32 {
     u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
 }
 
-impl Nfs3Layer {
-    /// Asked between two pieces of a transfer.
-    fn go_on(&self) -> NfsResult<()> {
-        Ok(self.nfs.0.go_on()?)
-    }
-
+impl Verbs {
     /// ReadX of a CIFS load.
-    pub(super) fn read_x(
+    pub(super) async fn read_x(
         &mut self,
         number: u64,
         offset: u64,
@@ -42,25 +37,23 @@ impl Nfs3Layer {
         expected: u64,
     ) -> NfsResult<Status> {
         let file = self.open.find(number)?.handle;
-        let got = self.read_in(&file, Extent { offset, len })?;
+        let got = self.read_in(&file, Extent { offset, len }).await?;
         Ok(length(expected, got))
     }
 
     /// WriteX of a CIFS load.
-    pub(super) fn write_x(
+    pub(super) async fn write_x(
         &mut self,
         number: u64,
         extent: Extent,
         expected: u64,
-        data: &[u8],
     ) -> NfsResult<Status> {
         // A copy, put back when it has taken notice of what was answered, even of
         // the pieces before one that failed.
         let mut file = *self.open.find_own(number)?;
         let (handle, stable) = (file.handle, self.stable_how());
-        let done = self.write_out(&handle, extent, data, stable, |written| {
-            file.note(written);
-        });
+        let written = self.write_out(&handle, extent, stable, |written| file.note(written));
+        let done = written.await;
         self.open.insert(number, file);
         done?;
         Ok(length(expected, extent.len))
@@ -68,13 +61,13 @@ impl Nfs3Layer {
 
     /// Reads until there is no more; how many bytes came. A length of 0 is a call
     /// too.
-    pub(super) fn read_in(&mut self, file: &Handle, extent: Extent) -> NfsResult<u64> {
+    pub(super) async fn read_in(&mut self, file: &Handle, extent: Extent) -> NfsResult<u64> {
         let Extent { offset, len } = extent;
         check_range(extent)?;
         let mut done = 0;
         loop {
             let asked = piece(len, done, self.directories.transfers.read);
-            let back = self.nfs.read(file, offset + done, asked)?;
+            let back = self.nfs.read(file, offset + done, asked).await?;
             done += u64::from(back.count);
             self.moved += u64::from(back.count);
             // A short READ that is not at the end is asked for the rest (section 3.3.6).
@@ -82,16 +75,15 @@ impl Nfs3Layer {
             if done >= len || back.eof {
                 return Ok(done);
             }
-            self.go_on()?;
+            self.nfs.go_on()?;
         }
     }
 
     /// Writes all of it, telling `note` of each answer. A length of 0 is a call too.
-    pub(super) fn write_out(
+    pub(super) async fn write_out(
         &mut self,
         file: &Handle,
         extent: Extent,
-        data: &[u8],
         stable: StableHow,
         mut note: impl FnMut(Written),
     ) -> NfsResult<()> {
@@ -99,9 +91,11 @@ impl Nfs3Layer {
         check_range(extent)?;
         let mut done = 0;
         loop {
-            let asked = piece(len, done, self.directories.transfers.write) as usize;
-            let bytes = repeated(&mut self.filled, data, done, asked);
-            let written = self.nfs.write(file, offset + done, bytes, stable)?;
+            let piece = Stretch {
+                at: done,
+                len: piece(len, done, self.directories.transfers.write),
+            };
+            let written = self.nfs.write(file, offset + done, piece, stable).await?;
             note(written);
             // A server may take less than it was sent (section 3.3.7).
             done += u64::from(written.count);
@@ -109,42 +103,14 @@ impl Nfs3Layer {
             if done >= len {
                 return Ok(());
             }
-            self.go_on()?;
+            self.nfs.go_on()?;
         }
     }
-}
-
-/// `len` bytes of `data` over and over, from `at` on; from where they lie if they
-/// lie in one piece.
-fn repeated<'d>(filled: &'d mut Vec<u8>, data: &'d [u8], at: u64, len: usize) -> &'d [u8] {
-    let period = data.len().max(1) as u64;
-    let start = (at % period) as usize;
-    if let Some(bytes) = data.get(start..start.saturating_add(len)) {
-        return bytes;
-    }
-    filled.clear();
-    filled.extend_from_slice(data.get(start..).unwrap_or_default());
-    while filled.len() < len && !data.is_empty() {
-        let missing = len - filled.len();
-        filled.extend_from_slice(data.get(..missing).unwrap_or(data));
-    }
-    // Only a caller without data comes to that; zeros are as good.
-    filled.resize(len, 0);
-    filled
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn data_go_on_in_the_next_piece_where_they_ended_in_the_last() {
-        let mut filled = Vec::new();
-        assert_eq!(repeated(&mut filled, b"abc", 0, 3), b"abc");
-        assert_eq!(repeated(&mut filled, b"abc", 4, 2), b"bc");
-        assert_eq!(repeated(&mut filled, b"abc", 5, 8), b"cabcabca");
-        assert_eq!(repeated(&mut filled, b"", 0, 2), [0, 0]);
-    }
 
     #[test]
     fn a_piece_is_no_longer_than_the_server_takes_nor_than_what_is_left() {

@@ -1,12 +1,12 @@
 //! The verbs of NFS loads, as they are written: one call each, besides the
 //! LOOKUPs of a path whose handle is not known (docs/reference/lowering.md).
 
-use super::layer::{Extent, Nfs3Layer, check_own, is_clients};
 use super::locks::Locks;
 use super::names::split;
-use crate::target::nfs3::calls::{Failure, NfsResult, Object, permissions};
-use filestone_model::load::{Cause, Status};
-use filestone_model::operation::Stability;
+use super::paths::{Extent, Verbs, check_own, is_clients};
+use crate::client::nfs3::sequence::{Failure, NfsResult, Object, permissions};
+use crate::load::{Cause, Status};
+use crate::operation::Stability;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Handle, SetTime, access};
@@ -22,36 +22,36 @@ pub(super) const fn stable_how(stability: Stability) -> StableHow {
     }
 }
 
-impl Nfs3Layer {
-    pub(super) fn attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
-        let object = self.walk(path)?;
-        self.nfs.attributes(&object)?;
+impl Verbs {
+    pub(super) async fn attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let object = self.walk(path).await?;
+        self.nfs.attributes(&object).await?;
         Ok(Status::Ok)
     }
 
     /// The modification time becomes the server's.
-    pub(super) fn set_attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn set_attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
         // The clients' directory is shared by all clients, and it is the run's.
         if !is_clients(path) {
             check_own(path)?;
         }
-        let object = self.walk(path)?;
+        let object = self.walk(path).await?;
         let touched = nfs3::Sattr3 {
             mtime: SetTime::ServerTime,
             ..nfs3::Sattr3::default()
         };
-        self.nfs.set_attributes(&object, touched)?;
+        self.nfs.set_attributes(&object, touched).await?;
         Ok(Status::Ok)
     }
 
     /// The last component is always asked for, known or not.
-    pub(super) fn look_up_path(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn look_up_path(&mut self, path: &[u8]) -> NfsResult<Status> {
         let (parent, name) = split(path);
         if name.is_empty() {
-            return self.attributes(path);
+            return self.attributes(path).await;
         }
-        let directory = self.walk(parent)?;
-        match self.nfs.lookup(&directory, name) {
+        let directory = self.walk(parent).await?;
+        match self.nfs.lookup(&directory, name).await {
             Ok(Object { handle, .. }) => {
                 self.names.learn(path, handle);
                 Ok(Status::Ok)
@@ -67,13 +67,18 @@ impl Nfs3Layer {
 
     /// A load that names no permissions (dbench looks at neither of its two
     /// numbers) asks for all of them and takes any answer.
-    pub(super) fn access(&mut self, path: &[u8], wanted: u64, granted: u64) -> NfsResult<Status> {
-        let object = self.walk(path)?;
+    pub(super) async fn access(
+        &mut self,
+        path: &[u8],
+        wanted: u64,
+        granted: u64,
+    ) -> NfsResult<Status> {
+        let object = self.walk(path).await?;
         let asked = match wanted {
             0 => access::ALL,
             wanted => u32::try_from(wanted).unwrap_or(u32::MAX),
         };
-        let got = u64::from(self.nfs.access(&object, asked)?);
+        let got = u64::from(self.nfs.access(&object, asked).await?);
         Ok(match wanted {
             0 => Status::Ok,
             _ if got == granted => Status::Ok,
@@ -84,49 +89,48 @@ impl Nfs3Layer {
         })
     }
 
-    pub(super) fn read_link(&mut self, path: &[u8]) -> NfsResult<Status> {
-        let link = self.walk(path)?;
-        self.nfs.read_link(&link)?;
+    pub(super) async fn read_link(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let link = self.walk(path).await?;
+        self.nfs.read_link(&link).await?;
         Ok(Status::Ok)
     }
 
     /// Fewer bytes than asked for are no failure: the load does not say how long
     /// the file is.
-    pub(super) fn read(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
-        let file = self.walk(path)?;
-        self.read_in(&file, Extent { offset, len })?;
+    pub(super) async fn read(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+        let file = self.walk(path).await?;
+        self.read_in(&file, Extent { offset, len }).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn write(
+    pub(super) async fn write(
         &mut self,
         path: &[u8],
         extent: Extent,
         stability: Stability,
-        data: &[u8],
     ) -> NfsResult<Status> {
         check_own(path)?;
-        let file = self.walk(path)?;
+        let file = self.walk(path).await?;
         let stable = stable_how(stability);
-        self.write_out(&file, extent, data, stable, |_| {})?;
+        self.write_out(&file, extent, stable, |_| {}).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn create(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn create(&mut self, path: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
-        let directory = self.walk(parent)?;
+        let directory = self.walk(parent).await?;
         let how = CreateHow::Unchecked(permissions(0o666));
-        let made = self.nfs.create(&directory, name, how)?;
+        let made = self.nfs.create(&directory, name, how).await?;
         self.learn_made(path, made);
         Ok(Status::Ok)
     }
 
-    pub(super) fn symlink(&mut self, path: &[u8], target: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn symlink(&mut self, path: &[u8], target: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
-        let directory = self.walk(parent)?;
-        let made = self.nfs.symlink(&directory, name, target)?;
+        let directory = self.walk(parent).await?;
+        let made = self.nfs.symlink(&directory, name, target).await?;
         self.learn_made(path, made);
         Ok(Status::Ok)
     }
@@ -142,71 +146,71 @@ impl Nfs3Layer {
 
     /// The file that gets another name must be the run's own too, since a link
     /// counts in it.
-    pub(super) fn link(&mut self, path: &[u8], existing: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn link(&mut self, path: &[u8], existing: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         check_own(existing)?;
-        let file = self.walk(existing)?;
+        let file = self.walk(existing).await?;
         let (parent, name) = split(path);
-        let directory = self.walk(parent)?;
-        self.nfs.link(&file, &directory, name)?;
+        let directory = self.walk(parent).await?;
+        self.nfs.link(&file, &directory, name).await?;
         self.learn_made(path, Some(file));
         Ok(Status::Ok)
     }
 
-    pub(super) fn remove(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn remove(&mut self, path: &[u8]) -> NfsResult<Status> {
         check_own(path)?;
         let (parent, name) = split(path);
-        let directory = self.walk(parent)?;
-        self.nfs.remove(&directory, name)?;
+        let directory = self.walk(parent).await?;
+        self.nfs.remove(&directory, name).await?;
         self.names.forget(path);
         Ok(Status::Ok)
     }
 
     /// MKDIR3 and the Mkdir of CIFS. `clients` was made when the run began, so
     /// that it exists is what the load wants.
-    pub(super) fn make_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
+    pub(super) async fn make_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
         if is_clients(path) {
             let root = self.directories.root;
-            return match self.nfs.make_directory(&root, path, 0o777) {
+            return match self.nfs.make_directory(&root, path, 0o777).await {
                 Err(failure) if !failure.is(nfs3::Status::EXIST) => Err(failure),
                 _ => Ok(Status::Ok),
             };
         }
         check_own(path)?;
         let (parent, name) = split(path);
-        let directory = self.walk(parent)?;
-        let made = self.nfs.make_directory(&directory, name, 0o777)?;
+        let directory = self.walk(parent).await?;
+        let made = self.nfs.make_directory(&directory, name, 0o777).await?;
         self.learn_made(path, made);
         Ok(Status::Ok)
     }
 
-    pub(super) fn read_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
-        let directory = self.walk(path)?;
-        self.nfs.each_entry(&directory, PAGE, |_, _| false)?;
+    pub(super) async fn read_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let directory = self.walk(path).await?;
+        self.nfs.each_entry(&directory, PAGE, |_, _| false).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn file_system_status(&mut self) -> NfsResult<Status> {
+    pub(super) async fn file_system_status(&mut self) -> NfsResult<Status> {
         let root = self.directories.root;
-        self.nfs.file_system_status(&root)?;
+        self.nfs.file_system_status(&root).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn file_system_info(&mut self) -> NfsResult<Status> {
+    pub(super) async fn file_system_info(&mut self) -> NfsResult<Status> {
         let root = self.directories.root;
-        self.nfs.file_system_info(&root)?;
+        self.nfs.file_system_info(&root).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn path_configuration(&mut self, path: &[u8]) -> NfsResult<Status> {
-        let object = self.walk(path)?;
-        self.nfs.path_configuration(&object)?;
+    pub(super) async fn path_configuration(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let object = self.walk(path).await?;
+        self.nfs.path_configuration(&object).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn commit(&mut self, path: &[u8]) -> NfsResult<Status> {
-        let file = self.walk(path)?;
-        self.nfs.commit(&file)?;
+    pub(super) async fn commit(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let file = self.walk(path).await?;
+        self.nfs.commit(&file).await?;
         Ok(Status::Ok)
     }
 
@@ -216,24 +220,29 @@ impl Nfs3Layer {
             .ok_or_else(|| Failure::refused(Cause::Other))
     }
 
-    pub(super) fn lock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn lock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
         self.lock_manager()?;
-        let file = self.walk(path)?;
-        self.lock_manager()?.lock(&file, offset, len)?;
+        let file = self.walk(path).await?;
+        self.lock_manager()?.lock(&file, offset, len).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn unlock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn unlock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
         self.lock_manager()?;
-        let file = self.walk(path)?;
-        self.lock_manager()?.unlock(&file, offset, len)?;
+        let file = self.walk(path).await?;
+        self.lock_manager()?.unlock(&file, offset, len).await?;
         Ok(Status::Ok)
     }
 
-    pub(super) fn test_lock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+    pub(super) async fn test_lock(
+        &mut self,
+        path: &[u8],
+        offset: u64,
+        len: u64,
+    ) -> NfsResult<Status> {
         self.lock_manager()?;
-        let file = self.walk(path)?;
-        self.lock_manager()?.test(&file, offset, len)?;
+        let file = self.walk(path).await?;
+        self.lock_manager()?.test(&file, offset, len).await?;
         Ok(Status::Ok)
     }
 }

@@ -1,0 +1,28 @@
+//! A client of a load on an NFSv3 server: NFS verbs as they are written, CIFS verbs lowered to
+//! the calls that Samba would need of such a server.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `actor` | the client as a future: what it is to do, one task after the other |
+//! | `paths` | which verb becomes what; paths to handles |
+//! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
+//! | `transfer` | file data in pieces of the server's size |
+//! | `names`, `open_files` | what a client remembers |
+//! | `locks` | NLM |
+//! | `line` | an action, kept while it is carried out |
+//!
+//! docs/reference/lowering.md has the table of what each verb becomes.
+
+mod actor;
+mod line;
+mod locks;
+mod lowering;
+mod names;
+mod open_files;
+mod paths;
+mod transfer;
+mod verbs;
+
+pub use actor::{Actor, ActorOptions, Progress, Task, TaskEnd};
+pub use locks::NLM;
+pub use paths::{LoadOptions, RunDirectories, Transfers};

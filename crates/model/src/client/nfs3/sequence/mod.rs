@@ -1,0 +1,78 @@
+//! Calls one after the other, without I/O: what asks is a future, what exchanges is a driver.
+//!
+//! ```text
+//!   future ──arguments──▶ [Link] ──call──▶ driver ──▶ server
+//!     ▲                     │                │
+//!     └──────results────────┘◀───results─────┘
+//! ```
+//!
+//! A future calls a procedure of its [`Link`], which encodes the call at once, and is pending
+//! until a driver has answered. The driver polls it, makes the exchange that is wanted then, in
+//! whatever way it waits for servers, and polls again. No waker is used: the driver knows whose
+//! reply it has.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `link` | what is between the two |
+//! | `procedures` | NFSv3 as functions: arguments in, what a client needs of the results out |
+//! | `listing` | directories, page by page |
+//! | `removal` | trees taken away |
+
+pub mod link;
+mod listing;
+mod procedures;
+mod removal;
+
+pub use link::{Call, Fault, Link, Lost, Reply, Results, Stretch, Wanted, Why};
+pub use listing::KnownObject;
+pub use procedures::{
+    NFS, PageStart, ReadBack, Written, called, named, permissions, times_of_server,
+};
+
+use crate::failure::StatusSpace;
+use crate::load::{Cause, Status};
+use filestone_wire::nfs3::{self, Fattr3, Handle};
+
+/// Why an action is not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The server, or the caller in its place, says no.
+    Answered(Status),
+    /// The client cannot go on: [`Link::take_lost`], or the driver, knows why.
+    Lost,
+}
+
+impl Failure {
+    /// Refused before anything is sent.
+    pub const fn refused(cause: Cause) -> Self {
+        Failure::Answered(Status::Refused(cause))
+    }
+
+    /// Whether the server answered with this status.
+    pub fn is(&self, status: nfs3::Status) -> bool {
+        matches!(self, Failure::Answered(answered) if *answered == answer(status))
+    }
+}
+
+impl From<nfs3::Status> for Failure {
+    fn from(status: nfs3::Status) -> Self {
+        Failure::Answered(answer(status))
+    }
+}
+
+/// The answer of a procedure that did not do what it was to do.
+pub const fn answer(status: nfs3::Status) -> Status {
+    Status::Failed(StatusSpace::Nfs3.status(status.0))
+}
+
+/// What comes of a step.
+pub type NfsResult<T> = Result<T, Failure>;
+
+/// An object, and its attributes if the server gave them.
+#[derive(Debug, Clone, Copy)]
+pub struct Object {
+    /// Its handle.
+    pub handle: Handle,
+    /// As LOOKUP gave them.
+    pub attributes: Option<Fattr3>,
+}
