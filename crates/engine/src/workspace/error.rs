@@ -15,7 +15,8 @@ pub enum Purpose {
     Probe,
 }
 
-/// Why a directory cannot be claimed, populated or removed. All of it is for the user to mend.
+/// Why a directory cannot be claimed, populated or removed. All of it is for the user to mend,
+/// but for a server that is gone.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// Its owner runs.
@@ -241,7 +242,10 @@ impl ClaimError {
 
 impl AreaError for ClaimError {
     fn category(&self) -> ErrorCategory {
-        ErrorCategory::Usage
+        match self {
+            Self::Lost { .. } => ErrorCategory::Target,
+            _ => ErrorCategory::Usage,
+        }
     }
 
     fn help(&self) -> Option<String> {
@@ -299,6 +303,15 @@ mod tests {
             assert!(said.starts_with("/srv/test: the file system"), "{said}");
             assert!(error.help().contains(option));
         }
+    }
+
+    #[test]
+    fn a_server_that_is_gone_is_no_mistake_of_the_user() {
+        let what = "WRITE: no answer within 1s".into();
+        assert_eq!(ClaimError::Lost { what }.category(), ErrorCategory::Target);
+        let path = "/srv/test".into();
+        let error = ClaimError::OtherRecipe { path };
+        assert_eq!(error.category(), ErrorCategory::Usage);
     }
 
     #[test]
