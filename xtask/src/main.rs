@@ -6,6 +6,7 @@
 mod bench;
 mod beside;
 mod exchange;
+mod faults;
 mod fuzz;
 mod instructions;
 mod interop;
@@ -43,6 +44,8 @@ enum Chore {
     Instructions(instructions::Instructions),
     /// Run all 22 procedures, and some mishaps, against servers that are not ours.
     Interop(interop::Interop),
+    /// Run probe, mix and replay against servers that stand still, die, are full or slow.
+    Faults(faults::Faults),
     /// Run every fuzz target briefly, where the toolchain allows.
     Fuzz(fuzz::Fuzz),
     /// Write the man pages anew from the options' definitions.
@@ -77,6 +80,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Beside(options) => beside::run(options),
         Chore::Instructions(options) => instructions::run(options),
         Chore::Interop(options) => interop::run(options),
+        Chore::Faults(options) => faults::run(options),
         Chore::Fuzz(options) => fuzz::run(options),
         Chore::Man(options) => man::run(options),
         Chore::Loads(options) => loads::run(options),

@@ -2,6 +2,7 @@
 
 use crate::processors;
 use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -38,11 +39,13 @@ impl Running {
 
     /// Sends it what ^C does.
     pub fn interrupt(&self) -> Result<()> {
+        self.signal(Signal::INT)
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
         let id = rustix::process::Pid::from_child(&self.child);
-        Ok(rustix::process::kill_process(
-            id,
-            rustix::process::Signal::INT,
-        )?)
+        Ok(rustix::process::kill_process(id, signal)?)
     }
 
     /// Waits until it ends, but not past `limit`.

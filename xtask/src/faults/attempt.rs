@@ -1,0 +1,301 @@
+//! One run that meets its fault: how the fault is brought about, and what was seen.
+
+use super::cell::{Cell, Fault, Phase};
+use super::command::{self, Line, REMOVALS, WARM_UP, WINDOW};
+use super::relay::{Call, Choice, Relay};
+use super::server::{Server, free_port};
+use crate::process::{Folder, Running};
+use anyhow::{Context, Result};
+use std::fs::File;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+/// No run takes longer, whatever its server does: its phases, a fault, and a time-out and a
+/// reconnection in each of them.
+pub const RUN_LIMIT: Duration = Duration::from_secs(20);
+/// How long calls wait as a rule.
+const DELAY: Duration = Duration::from_millis(5);
+/// How long they wait when the window ends and calls are to be in flight.
+const DRAIN_DELAY: Duration = Duration::from_millis(400);
+/// How long before the end of the window that begins.
+const DRAIN_LEAD: Duration = Duration::from_millis(150);
+/// How far into its phase a fault begins.
+const INTO_WARM_UP: Duration = Duration::from_millis(300);
+const INTO_WINDOW: Duration = Duration::from_millis(500);
+const INTO_DRAIN: Duration = Duration::from_millis(80);
+/// Calls of the clean-up before the one that the fault meets.
+const REMOVALS_BEFORE: usize = 2;
+/// How long slow calls wait.
+const SLOW: Duration = Duration::from_millis(700);
+const TOO_SLOW: Duration = Duration::from_millis(1600);
+const LOOK_EVERY: Duration = Duration::from_millis(3);
+
+/// What was seen of a run.
+pub struct Seen {
+    /// `None` if it did not end.
+    pub status: Option<ExitStatus>,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+    /// When the fault began; `None` if the run was over before.
+    pub fault_at: Option<Instant>,
+    /// From when the fault began to the end of the run.
+    pub went_on: Duration,
+    pub calls: Vec<Call>,
+    /// One moment on both clocks.
+    pub started_at: SystemTime,
+    pub started: Instant,
+    /// What is left in the export, now that the server is as it should be.
+    pub left: Vec<String>,
+    /// How the run that takes it away ended, and what is left then.
+    pub removal: Option<Removal>,
+}
+
+/// What came of taking away what was left.
+pub struct Removal {
+    pub status: ExitStatus,
+    pub said: String,
+    pub left: Vec<String>,
+}
+
+/// A server, what stands before it, and the run.
+struct Attempt {
+    cell: Cell,
+    server: Server,
+    relay: Relay,
+    run: Running,
+    started: Instant,
+}
+
+/// Makes the run of `cell`, with its own server and files of its own.
+pub fn attempt(filestone: &Path, cell: Cell) -> Result<Seen> {
+    let folder = Folder::new("faults")?;
+    command::make_files(&folder.path)?;
+    let server = Server::start(filestone)?;
+    let relay = Relay::start(free_port()?, server.address, DELAY)?;
+    let line = Line {
+        filestone,
+        folder: &folder.path,
+        face: cell.face,
+        port: relay.address.port(),
+    };
+    let (out, err) = (folder.path.join("stdout"), folder.path.join("stderr"));
+    let (started_at, started) = (SystemTime::now(), Instant::now());
+    let mut command = line.run();
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?);
+    let mut attempt = Attempt {
+        cell,
+        run: Running::start(&mut command, &[])?,
+        server,
+        relay,
+        started,
+    };
+    let fault_at = attempt.bring_about().context("the fault")?;
+    let status = attempt.wait(fault_at)?;
+    let ended = Instant::now();
+    attempt.end_fault().context("the end of the fault")?;
+    let (stdout, stderr) = (std::fs::read(&out)?, std::fs::read(&err)?);
+    let calls = attempt.relay.calls();
+    let left = attempt.server.left().context("a look at the export")?;
+    let direct = Line {
+        port: attempt.server.address.port(),
+        ..line
+    };
+    let removal = if left.is_empty() || status.is_none() {
+        None
+    } else {
+        attempt.remove(&direct)?
+    };
+    Ok(Seen {
+        status,
+        stdout,
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        fault_at,
+        went_on: fault_at.map_or(Duration::ZERO, |at| ended - at),
+        calls,
+        started_at,
+        started,
+        left,
+        removal,
+    })
+}
+
+impl Attempt {
+    /// Waits for the phase and lets the fault begin; when it began.
+    fn bring_about(&mut self) -> Result<Option<Instant>> {
+        match self.cell.phase {
+            Phase::Prepare => {
+                let wanted = command::prepare_call(self.cell.face);
+                let mut before = 0;
+                self.begin_at_call(Box::new(move |call| {
+                    let is_one = call.is_any(&[wanted.procedure]);
+                    before += usize::from(is_one);
+                    is_one && before > wanted.before
+                }))
+            }
+            Phase::WarmUp => self.begin_at(INTO_WARM_UP),
+            Phase::Measure => self.begin_at(WARM_UP + INTO_WINDOW),
+            Phase::Drain => {
+                let end = WARM_UP + WINDOW;
+                if self.wait_for_moment(end - DRAIN_LEAD)? {
+                    self.relay.delay(DRAIN_DELAY);
+                }
+                self.begin_at(end + INTO_DRAIN)
+            }
+            Phase::CleanUp => self.begin_in_clean_up(),
+        }
+    }
+
+    fn begin_in_clean_up(&mut self) -> Result<Option<Instant>> {
+        let Some(begun) = self.begun()? else {
+            return Ok(None);
+        };
+        let window_end = begun + WARM_UP + WINDOW;
+        let mut before = 0;
+        self.begin_at_call(Box::new(move |call| {
+            let is_one = call.at > window_end && call.is_any(REMOVALS);
+            before += usize::from(is_one);
+            is_one && before > REMOVALS_BEFORE
+        }))
+    }
+
+    /// Lets the fault begin when this call has come, before it goes to the server.
+    fn begin_at_call(&mut self, choice: Choice) -> Result<Option<Instant>> {
+        let held = self.relay.hold(choice);
+        loop {
+            let reached = held.reached(LOOK_EVERY);
+            if reached.is_some() {
+                self.begin_fault()?;
+                return Ok(reached);
+            }
+            if self.is_over()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Lets the fault begin so long after what is measured has begun.
+    fn begin_at(&mut self, after: Duration) -> Result<Option<Instant>> {
+        if !self.wait_for_moment(after)? {
+            return Ok(None);
+        }
+        let now = Instant::now();
+        self.begin_fault()?;
+        Ok(Some(now))
+    }
+
+    /// Whether the run is still there so long after what is measured has begun.
+    fn wait_for_moment(&mut self, after: Duration) -> Result<bool> {
+        let Some(begun) = self.begun()? else {
+            return Ok(false);
+        };
+        while begun.elapsed() < after {
+            if self.is_over()? {
+                return Ok(false);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(true)
+    }
+
+    /// When what is measured began.
+    fn begun(&mut self) -> Result<Option<Instant>> {
+        loop {
+            let calls = self.relay.calls();
+            let is_first = |call: &&Call| command::shows_begin(self.cell.face, call);
+            if let Some(first) = calls.iter().find(is_first) {
+                return Ok(Some(first.at));
+            }
+            if self.is_over()? {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn is_over(&mut self) -> Result<bool> {
+        Ok(self.run.ended()?.is_some() || self.started.elapsed() > RUN_LIMIT)
+    }
+
+    fn begin_fault(&mut self) -> Result<()> {
+        match self.cell.fault {
+            Fault::Paused | Fault::Frozen => self.server.freeze(),
+            Fault::Restarted | Fault::Gone => {
+                self.relay.set_up(false);
+                self.server.kill();
+                Ok(())
+            }
+            Fault::Full => self.server.fill(),
+            Fault::Slow => {
+                self.relay.delay(SLOW);
+                Ok(())
+            }
+            Fault::TooSlow => {
+                self.relay.delay(TOO_SLOW);
+                Ok(())
+            }
+        }
+    }
+
+    /// The server is as it should be.
+    fn end_fault(&mut self) -> Result<()> {
+        self.relay.delay(DELAY);
+        self.server.thaw()?;
+        self.server.start_again()?;
+        self.relay.set_up(true);
+        self.server.make_room()
+    }
+
+    /// Waits for the end of the run, and ends the fault when it is time.
+    fn wait(&mut self, fault_at: Option<Instant>) -> Result<Option<ExitStatus>> {
+        let duration = self.cell.fault.duration();
+        let mut fault_end = fault_at.and_then(|at| Some(at + duration?));
+        // Of a fault that is no delay, what was made to wait for it need not wait any longer.
+        let is_delay = matches!(self.cell.fault, Fault::Slow | Fault::TooSlow);
+        let mut drain_end = fault_at.filter(|_| !is_delay).map(|at| at + DRAIN_DELAY);
+        while self.started.elapsed() < RUN_LIMIT {
+            if let Some(status) = self.run.ended()? {
+                return Ok(Some(status));
+            }
+            let now = Instant::now();
+            if drain_end.take_if(|end| now >= *end).is_some() {
+                self.relay.delay(DELAY);
+            }
+            if fault_end.take_if(|end| now >= *end).is_some() {
+                self.end_fault()?;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(None)
+    }
+
+    fn remove(&self, line: &Line<'_>) -> Result<Option<Removal>> {
+        let Some(mut command) = line.removal() else {
+            return Ok(None);
+        };
+        let output = crate::process::run(&mut command, &[], line.folder, RUN_LIMIT)?;
+        Ok(Some(Removal {
+            status: output.status,
+            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            left: self.server.left()?,
+        }))
+    }
+}
+
+impl Seen {
+    /// When what is measured began.
+    pub fn begun(&self, cell: Cell) -> Option<Instant> {
+        let is_first = |call: &&Call| command::shows_begin(cell.face, call);
+        Some(self.calls.iter().find(is_first)?.at)
+    }
+
+    /// The calls that were on their way at that moment.
+    pub fn in_flight(&self, moment: Instant) -> impl Iterator<Item = &Call> {
+        let is_answered = move |call: &Call| call.answer.is_some_and(|answer| answer.at <= moment);
+        let calls = self.calls.iter();
+        calls.filter(move |call| call.at <= moment && !is_answered(call))
+    }
+}

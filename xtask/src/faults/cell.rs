@@ -1,0 +1,133 @@
+//! What the cells of the matrix are.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What the server does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is stopped, and goes on within the time-out.
+    Paused,
+    /// It is stopped, and goes on when the run has given up or ended.
+    Frozen,
+    /// It is killed, and a new one is there in a moment, which knows nothing.
+    Restarted,
+    /// It is killed, and is not there again before the run has ended.
+    Gone,
+    /// It has no room left.
+    Full,
+    /// Calls take long, but less than the time-out.
+    Slow,
+    /// Calls take longer than the time-out.
+    TooSlow,
+}
+
+/// A part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Prepare,
+    WarmUp,
+    Measure,
+    Drain,
+    CleanUp,
+}
+
+/// What is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Face {
+    Probe,
+    Mix,
+    Replay,
+}
+
+/// One run of the matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    pub fault: Fault,
+    pub phase: Phase,
+    pub face: Face,
+}
+
+impl Fault {
+    pub const ALL: [Self; 7] = [
+        Self::Paused,
+        Self::Frozen,
+        Self::Restarted,
+        Self::Gone,
+        Self::Full,
+        Self::Slow,
+        Self::TooSlow,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paused => "paused",
+            Self::Frozen => "frozen",
+            Self::Restarted => "restarted",
+            Self::Gone => "gone",
+            Self::Full => "full",
+            Self::Slow => "slow",
+            Self::TooSlow => "too slow",
+        }
+    }
+
+    /// How long it lasts; `None` until the run has ended.
+    pub const fn duration(self) -> Option<Duration> {
+        match self {
+            Self::Paused => Some(Duration::from_millis(500)),
+            Self::Restarted => Some(Duration::from_millis(300)),
+            Self::Slow | Self::TooSlow => Some(Duration::from_millis(2500)),
+            Self::Frozen | Self::Gone | Self::Full => None,
+        }
+    }
+}
+
+impl Phase {
+    pub const ALL: [Self; 5] = [
+        Self::Prepare,
+        Self::WarmUp,
+        Self::Measure,
+        Self::Drain,
+        Self::CleanUp,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Prepare => "prepare",
+            Self::WarmUp => "warm-up",
+            Self::Measure => "measure",
+            Self::Drain => "drain",
+            Self::CleanUp => "clean-up",
+        }
+    }
+}
+
+impl Face {
+    pub const ALL: [Self; 3] = [Self::Probe, Self::Mix, Self::Replay];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Probe => "probe",
+            Self::Mix => "mix",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+impl Cell {
+    /// All of them, row by row.
+    pub fn all() -> Vec<Self> {
+        let rows = Fault::ALL
+            .into_iter()
+            .flat_map(|fault| Phase::ALL.map(|phase| (fault, phase)));
+        rows.flat_map(|(fault, phase)| Face::ALL.map(|face| Self { fault, phase, face }))
+            .collect()
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (fault, phase, face) = (self.fault.name(), self.phase.name(), self.face.name());
+        write!(f, "{fault} {phase} {face}")
+    }
+}

@@ -1,0 +1,156 @@
+//! The commands that are run, and by which of their calls their phases are known.
+
+use super::cell::Face;
+use super::relay::Call;
+use anyhow::Result;
+use filestone_wire::nfs3::Procedure;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// What comes before the window.
+pub const WARM_UP: Duration = Duration::from_millis(1000);
+/// The window.
+pub const WINDOW: Duration = Duration::from_millis(1500);
+/// How long a call may stay unanswered.
+pub const TIMEOUT: Duration = Duration::from_millis(1000);
+/// How long a lost connection is tried again.
+pub const RECONNECT: Duration = Duration::from_millis(1500);
+
+/// Bytes of a WRITE of the probe, and above which one is not that of a marker.
+const PROBE_SIZE: &str = "16K";
+const MARKER_MAX: usize = 8 << 10;
+/// What the mix asks: FSSTAT stands in it because nothing else asks that.
+const MIX: &str = "fsstat 20\nread 20\nwrite 20\nlookup 15\ngetattr 15\ncreate 10\n";
+/// Files that a client of the replay makes at most.
+const LOAD_FILES: u32 = 400;
+
+/// Files for the commands, in `folder`.
+pub fn make_files(folder: &Path) -> Result<()> {
+    std::fs::write(folder.join("faults.mix"), MIX)?;
+    // It begins with what nothing else asks, removes nothing and is longer than the run, so
+    // that each phase is known by its calls.
+    let mut load = String::from(
+        "QUERY_FS_INFORMATION 259 NT_STATUS_OK\n\
+         NTCreateX \"\\clients\\client1\" 0x1 0x2 9999 NT_STATUS_OK\n\
+         Close 9999 NT_STATUS_OK\n",
+    );
+    for number in 0..LOAD_FILES {
+        let handle = 10_000 + number;
+        writeln!(load, "QUERY_FS_INFORMATION 259 NT_STATUS_OK")?;
+        let name = format!("\\clients\\client1\\f{number}");
+        writeln!(load, "NTCreateX \"{name}\" 0x40 0x2 {handle} NT_STATUS_OK")?;
+        writeln!(load, "WriteX {handle} 0 16384 16384 NT_STATUS_OK")?;
+        writeln!(load, "ReadX {handle} 0 4096 4096 NT_STATUS_OK")?;
+        writeln!(load, "Close {handle} NT_STATUS_OK")?;
+    }
+    std::fs::write(folder.join("faults.load"), load)?;
+    Ok(())
+}
+
+fn millis(duration: Duration) -> String {
+    format!("{}ms", duration.as_millis())
+}
+
+/// What `face` is called with.
+pub struct Line<'a> {
+    pub filestone: &'a Path,
+    pub folder: &'a Path,
+    pub face: Face,
+    /// Where the server, or the relay before it, listens.
+    pub port: u16,
+}
+
+impl Line<'_> {
+    /// The run that meets the fault.
+    pub fn run(&self) -> Command {
+        let mut command = self.start();
+        command
+            .args(["--warm-up", &millis(WARM_UP)])
+            .args(["--duration", &millis(WINDOW)])
+            .args(["--reconnect", &millis(RECONNECT)]);
+        command
+    }
+
+    /// The run that takes away what the one before it has left, if there is such a run.
+    pub fn removal(&self) -> Option<Command> {
+        let option = match self.face {
+            Face::Probe => return None,
+            // That it removes its set is said to each run of the mix.
+            Face::Mix => None,
+            Face::Replay => Some("--remove-leftover"),
+        };
+        let mut command = self.start();
+        command
+            .args(["--warm-up", "0ms", "--duration", "100ms"])
+            .args(option);
+        Some(command)
+    }
+
+    fn start(&self) -> Command {
+        let target = format!("nfs://127.0.0.1:{}/export", self.port);
+        let file = |name: &str| self.folder.join(name).display().to_string();
+        let mut command = Command::new(self.filestone);
+        match self.face {
+            Face::Probe => command
+                .args(["probe", "write", &target, "--no-calibrate"])
+                .args(["--clients", "2", "--in-flight", "2", "--size", PROBE_SIZE]),
+            Face::Mix => command
+                .args(["mix", &target, "--no-calibrate", "--mix"])
+                .arg(file("faults.mix"))
+                .args(["--offered", "200", "--clients", "2", "--remove-set"])
+                .args(["--files", "10", "--file-size", "16K"]),
+            Face::Replay => command.arg("replay").arg(file("faults.load")).args([
+                "--on",
+                &target,
+                "--clients",
+                "2",
+            ]),
+        };
+        command
+            .args(["--as", "json", "--mark", "0"])
+            .args(["--timeout", &millis(TIMEOUT)]);
+        command
+    }
+}
+
+/// Whether this call shows that the run has begun to do what it measures.
+pub fn shows_begin(face: Face, call: &Call) -> bool {
+    match face {
+        Face::Probe => call.is_any(&[Procedure::Write]) && call.len > MARKER_MAX,
+        Face::Mix | Face::Replay => call.is_any(&[Procedure::Fsstat]),
+    }
+}
+
+/// The calls of preparing that a fault is to meet: which procedure, and how many come before.
+pub const fn prepare_call(face: Face) -> PrepareCall {
+    match face {
+        // The marker, and the file of the first client.
+        Face::Probe => PrepareCall::new(Procedure::Create, 2),
+        Face::Mix => PrepareCall::new(Procedure::Create, 8),
+        Face::Replay => PrepareCall::new(Procedure::Write, 0),
+    }
+}
+
+/// A call of preparing.
+pub struct PrepareCall {
+    pub procedure: Procedure,
+    pub before: usize,
+}
+
+impl PrepareCall {
+    const fn new(procedure: Procedure, before: usize) -> Self {
+        Self { procedure, before }
+    }
+}
+
+/// What a clean-up calls, and nothing else after the window.
+pub const REMOVALS: &[Procedure] = &[Procedure::Remove, Procedure::Rmdir];
+/// What a clean-up does not call.
+pub const MEASURED: &[Procedure] = &[
+    Procedure::Write,
+    Procedure::Read,
+    Procedure::Create,
+    Procedure::Fsstat,
+];

@@ -1,0 +1,146 @@
+//! Runs whose server does not behave: it stands still, dies, has no room or is slow, in each
+//! phase of a run.
+//!
+//! Each cell of the matrix is one run of the program as it is, against a server of the built-in
+//! kind, both processes of their own. A run must end by itself, with the exit code that the
+//! documents give to that end and a ledger that balances, and leave nothing on the server that
+//! it does not name.
+
+mod attempt;
+mod cell;
+mod command;
+mod ends;
+mod relay;
+mod server;
+mod verdict;
+
+use crate::{process, table};
+use anyhow::Result;
+use cell::{Cell, Face, Fault, Phase};
+use clap::Args;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+use verdict::{Verdict, VerdictKind};
+
+/// How often a run is repeated whose fault did not meet its phase.
+const ATTEMPTS: u32 = 4;
+
+/// Options of `cargo xtask faults`.
+#[derive(Debug, Clone, Args)]
+pub struct Faults {
+    /// Only the cells whose names hold all of these words, such as "frozen drain mix"
+    #[arg(long)]
+    pub only: Option<String>,
+    /// Runs at the same time; they mostly wait
+    #[arg(long, default_value_t = 8)]
+    pub jobs: usize,
+    /// How often the whole matrix is run
+    #[arg(long, default_value_t = 1)]
+    pub rounds: u32,
+    /// Print how each run ended, not only those that did not end well
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// The filestone to test [default: built for release]
+    #[arg(long)]
+    pub filestone: Option<PathBuf>,
+}
+
+/// What came of a cell.
+struct Judged {
+    cell: Cell,
+    verdict: Verdict,
+}
+
+/// Runs the matrix; whether all went well.
+pub fn run(options: &Faults) -> Result<bool> {
+    let start = Instant::now();
+    let filestone = match &options.filestone {
+        Some(filestone) => filestone.clone(),
+        None => process::build_filestone()?,
+    };
+    let mut is_good = true;
+    for _ in 0..options.rounds {
+        let judged = all(&filestone, cells(options.only.as_deref()), options.jobs);
+        print(&judged, options.verbose);
+        is_good &= judged
+            .iter()
+            .all(|one| one.verdict.kind == VerdictKind::Good);
+    }
+    println!("faults: {:.1} s", start.elapsed().as_secs_f64());
+    Ok(is_good)
+}
+
+fn cells(only: Option<&str>) -> VecDeque<Cell> {
+    let words: Vec<&str> = only.unwrap_or_default().split_whitespace().collect();
+    let is_wanted = |cell: &Cell| {
+        let name = cell.to_string();
+        words.iter().all(|word| name.contains(word))
+    };
+    Cell::all().into_iter().filter(is_wanted).collect()
+}
+
+/// The runs of all these cells, several at a time.
+fn all(filestone: &Path, cells: VecDeque<Cell>, jobs: usize) -> Vec<Judged> {
+    let waiting = Mutex::new(cells);
+    let judged = Mutex::new(Vec::new());
+    let next = || {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.pop_front()
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(cell) = next() {
+                    let verdict = one(filestone, cell);
+                    eprintln!("{cell}: {}", verdict.word);
+                    let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
+                    judged.push(Judged { cell, verdict });
+                }
+            });
+        }
+    });
+    judged.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The run of a cell, repeated while its fault does not meet its phase.
+fn one(filestone: &Path, cell: Cell) -> Verdict {
+    let mut last = Verdict::bad("ERROR", "was not tried");
+    for _ in 0..ATTEMPTS {
+        last = match attempt::attempt(filestone, cell) {
+            Ok(seen) => verdict::judge(cell, &seen),
+            Err(error) => Verdict::bad("ERROR", format!("{error:#}")),
+        };
+        if last.kind != VerdictKind::Missed {
+            break;
+        }
+    }
+    last
+}
+
+fn print(judged: &[Judged], is_verbose: bool) {
+    let of = |cell: Cell| judged.iter().find(|one| one.cell == cell);
+    let mut rows = Vec::new();
+    for fault in Fault::ALL {
+        for phase in Phase::ALL {
+            let words: Vec<&str> = Face::ALL
+                .iter()
+                .map(|&face| of(Cell { fault, phase, face }).map_or("", |one| one.verdict.word))
+                .collect();
+            if words.iter().any(|word| !word.is_empty()) {
+                let names = [fault.name(), phase.name()];
+                rows.push(names.into_iter().chain(words).map(String::from).collect());
+            }
+        }
+    }
+    let head = ["server", "in"].into_iter();
+    let head: Vec<&str> = head.chain(Face::ALL.map(Face::name)).collect();
+    print!("{}", table::lay_out(&head, &rows, false));
+    for cell in Cell::all() {
+        let told = of(cell).filter(|one| is_verbose || one.verdict.kind != VerdictKind::Good);
+        if let Some(Judged { verdict, .. }) = told {
+            println!("\n{cell}: {}: {}", verdict.word, verdict.detail);
+        }
+    }
+}

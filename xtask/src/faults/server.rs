@@ -1,0 +1,252 @@
+//! A server of the built-in kind, in a process of its own, that can be stopped, killed, started
+//! again and filled.
+
+use crate::exchange::{self, Procedure};
+use crate::process::Running;
+use anyhow::{Result, bail};
+use filestone_wire::nfs3::attributes::SetTime;
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{
+    DirOpArgs, Handle, Procedure as Nfs, Sattr3, Status, create, readdir, remove, write,
+};
+use filestone_wire::xdr::{Decode, Encode};
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+/// How long it takes to start at most.
+const START_LIMIT: Duration = Duration::from_secs(10);
+/// How long a look into it may take.
+const LOOK_LIMIT: Duration = Duration::from_secs(5);
+/// What it has for data and names.
+const MEMORY: &str = "64M";
+/// What is there from the start.
+const FIXED: &[&str] = &["file", "files", "link"];
+/// Files that take the room of others.
+const FILLERS: &str = "filler";
+
+/// A port that nobody listens on, below those that the system gives to clients: it is still
+/// free when a server is started again.
+pub fn free_port() -> Result<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(21_000);
+    loop {
+        let port = NEXT.fetch_add(1, Ordering::Relaxed);
+        if port > 32_000 {
+            bail!("no free port from 21000 to 32000");
+        }
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+}
+
+/// A server.
+pub struct Server {
+    filestone: PathBuf,
+    pub address: SocketAddr,
+    process: Option<Running>,
+    fillers: BTreeSet<String>,
+}
+
+impl Server {
+    /// Starts it on a port of its own.
+    pub fn start(filestone: &Path) -> Result<Self> {
+        let mut server = Self {
+            filestone: filestone.to_owned(),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)),
+            process: None,
+            fillers: BTreeSet::new(),
+        };
+        server.start_again()?;
+        Ok(server)
+    }
+
+    /// Starts it anew on the same port, if it does not run.
+    pub fn start_again(&mut self) -> Result<()> {
+        if self.process.is_some() {
+            return Ok(());
+        }
+        let mut command = Command::new(&self.filestone);
+        command
+            .args(["serve", "--bind", "127.0.0.1", "--threads", "1"])
+            .args(["--memory", MEMORY, "--files", "10", "--port"])
+            .arg(self.address.port().to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut process = Running::start(&mut command, &[])?;
+        process.wait_for(self.address, START_LIMIT)?;
+        self.process = Some(process);
+        self.fillers.clear();
+        Ok(())
+    }
+
+    /// Kills it: it forgets everything.
+    pub fn kill(&mut self) {
+        self.process = None;
+    }
+
+    /// Stops it where it is.
+    pub fn freeze(&self) -> Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&self) -> Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        self.process
+            .as_ref()
+            .map_or(Ok(()), |process| process.signal(signal))
+    }
+
+    fn look(&self) -> Result<Look> {
+        let stream = TcpStream::connect_timeout(&self.address, LOOK_LIMIT)?;
+        stream.set_read_timeout(Some(LOOK_LIMIT))?;
+        stream.set_write_timeout(Some(LOOK_LIMIT))?;
+        stream.set_nodelay(true)?;
+        let mut look = Look {
+            stream,
+            root: Handle::EMPTY,
+        };
+        look.root = exchange::handle_of(&mut look.stream, "/export", &[])?;
+        Ok(look)
+    }
+
+    /// Takes all the room that is left, for data and then for names.
+    pub fn fill(&mut self) -> Result<()> {
+        let mut look = self.look()?;
+        self.fillers.insert(FILLERS.to_owned());
+        let Some(file) = look.create(FILLERS)? else {
+            bail!("the server was full before");
+        };
+        let mut offset = 0;
+        for len in [1 << 20, 64 << 10, 4 << 10] {
+            while look.write(&file, offset, len)? {
+                offset += len as u64;
+            }
+        }
+        for number in 0.. {
+            let name = format!("{FILLERS}{number}");
+            if look.create(&name)?.is_none() {
+                return Ok(());
+            }
+            self.fillers.insert(name);
+        }
+        Ok(())
+    }
+
+    /// Gives the room back.
+    pub fn make_room(&mut self) -> Result<()> {
+        let mut look = self.look()?;
+        for name in std::mem::take(&mut self.fillers) {
+            look.remove(&name)?;
+        }
+        Ok(())
+    }
+
+    /// What runs have left in the export.
+    pub fn left(&self) -> Result<Vec<String>> {
+        let mut names = self.look()?.names()?;
+        names.retain(|name| !FIXED.contains(&name.as_str()) && !self.fillers.contains(name));
+        Ok(names)
+    }
+}
+
+/// A connection to look at the export, and to change it.
+struct Look {
+    stream: TcpStream,
+    root: Handle,
+}
+
+fn entry<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
+    DirOpArgs {
+        dir: directory.borrow(),
+        name: name.as_bytes(),
+    }
+}
+
+impl Look {
+    fn call(&mut self, procedure: Nfs, arguments: &impl Encode) -> Result<Vec<u8>> {
+        let call = exchange::call(Procedure::nfs(procedure), 1, arguments);
+        exchange::exchange(&mut self.stream, &call)
+    }
+
+    /// Makes a file; `None` if there is no room.
+    fn create(&mut self, name: &str) -> Result<Option<Handle>> {
+        let attributes = Sattr3 {
+            mode: Some(0o600),
+            uid: None,
+            gid: None,
+            size: None,
+            atime: SetTime::DontChange,
+            mtime: SetTime::DontChange,
+        };
+        let root = self.root;
+        let arguments = create::Args {
+            where_: entry(&root, name),
+            how: CreateHow::Unchecked(attributes),
+        };
+        let reply = self.call(Nfs::Create, &arguments)?;
+        match create::Reply::decode(&mut exchange::results(&reply)?)? {
+            Ok(ok) => Ok(ok.obj.map(Handle::from)),
+            Err(fail) if fail.status == Status::NOSPC => Ok(None),
+            Err(fail) => bail!("{name}: CREATE answered {}", fail.status),
+        }
+    }
+
+    /// Whether there was room for it.
+    fn write(&mut self, file: &Handle, offset: u64, len: usize) -> Result<bool> {
+        let arguments = write::Args {
+            file: file.borrow(),
+            offset,
+            count: len as u32,
+            stable: StableHow::Unstable,
+            data: &vec![7; len],
+        };
+        let reply = self.call(Nfs::Write, &arguments)?;
+        match write::Reply::decode(&mut exchange::results(&reply)?)? {
+            Ok(_) => Ok(true),
+            Err(fail) if fail.status == Status::NOSPC => Ok(false),
+            Err(fail) => bail!("{FILLERS}: WRITE answered {}", fail.status),
+        }
+    }
+
+    fn remove(&mut self, name: &str) -> Result<()> {
+        let root = self.root;
+        let arguments = remove::Args {
+            object: entry(&root, name),
+        };
+        let reply = self.call(Nfs::Remove, &arguments)?;
+        match remove::Reply::decode(&mut exchange::results(&reply)?)? {
+            Ok(_) => Ok(()),
+            Err(fail) => bail!("{name}: REMOVE answered {}", fail.status),
+        }
+    }
+
+    /// The names in the export, which fit into one reply.
+    fn names(&mut self) -> Result<Vec<String>> {
+        let root = self.root;
+        let arguments = readdir::Args {
+            dir: root.borrow(),
+            cookie: 0,
+            cookieverf: [0; 8],
+            count: 32 << 10,
+        };
+        let reply = self.call(Nfs::Readdir, &arguments)?;
+        let listed = match readdir::Reply::decode(&mut exchange::results(&reply)?)? {
+            Ok(listed) => listed,
+            Err(fail) => bail!("/export: READDIR answered {}", fail.status),
+        };
+        let names = listed.entries.iter();
+        let names = names.map(|entry| String::from_utf8_lossy(entry.name).into_owned());
+        Ok(names.filter(|name| name != "." && name != "..").collect())
+    }
+}
