@@ -399,10 +399,24 @@ impl<C: Client> Sockets<C> {
                 if connection.client.answer(&mut connection.output) {
                     self.mark_dirty(index);
                 }
+                self.hand_over(index);
                 Ok(())
             }
             Ok(None) => Ok(()),
             Err(loss) => self.lose(index, loss, completed),
+        }
+    }
+
+    /// Has the other connection of a client send what it has to.
+    #[inline]
+    fn hand_over(&mut self, index: usize) {
+        let Some(other) = self.connections[index].client.hands_over() else {
+            return;
+        };
+        if let Some(connection) = self.connections.get_mut(other as usize)
+            && connection.client.answer(&mut connection.output)
+        {
+            self.mark_dirty(other as usize);
         }
     }
 
@@ -487,6 +501,7 @@ impl<C: Client> Sockets<C> {
                 if !connection.output.is_empty() {
                     self.mark_dirty(index);
                 }
+                self.hand_over(index);
             }
         }
         let mut down = std::mem::take(&mut self.down);
@@ -565,16 +580,18 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     #[inline]
-    fn submit(&mut self, ticket: Ticket, work: <C::Language as Language>::Work<'_>, _now: Moment) {
+    fn submit(&mut self, ticket: Ticket, work: <C::Language as Language>::Work<'_>, now: Moment) {
         let index = ticket.client as usize;
         let connection = &mut self.connections[index];
         connection
             .client
             .submit(ticket, work, &mut connection.output);
+        connection.client.end_at_once(now, &mut self.early);
         if !connection.is_dirty && matches!(connection.link, Link::Up(_)) {
             connection.is_dirty = true;
             self.dirty.push(ticket.client);
         }
+        self.hand_over(index);
     }
 
     #[inline]

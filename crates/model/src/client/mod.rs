@@ -56,6 +56,11 @@ pub trait Client {
         out: &mut Output,
     );
 
+    /// Ends what was submitted and needs no call: nothing will ever come in for it. Asked
+    /// after [`Client::submit`].
+    #[inline]
+    fn end_at_once(&mut self, _now: Moment, _completed: &mut Completions) {}
+
     /// Takes for each of these slots, all of them free, the work that it had
     /// last. The same work for all of them. Only asked of clients whose workloads are constant.
     fn repeat(&mut self, _slots: &[u32], _out: &mut Output) {}
@@ -76,6 +81,13 @@ pub trait Client {
     /// unasked, and calls that waited for the server's word. Says whether there was any.
     fn answer(&mut self, _out: &mut Output) -> bool {
         false
+    }
+
+    /// Which other connection of the worker has something to send now: a client may have
+    /// two. Asked after all that may let one go on.
+    #[inline]
+    fn hands_over(&mut self) -> Option<u32> {
+        None
     }
 
     /// How many of the next bytes need not be looked at: file data of a READ

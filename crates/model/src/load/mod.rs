@@ -28,6 +28,7 @@ mod status;
 pub mod synthetic;
 pub mod verb;
 pub mod wildcard;
+mod work;
 
 pub use action::Action;
 pub use compiled::{Load, StepView, Steps};
@@ -38,3 +39,4 @@ pub use names::{CLIENTS, MARKER};
 pub use parse::{Compiler, LONGEST_LINE};
 pub use script::{Line, Next, Script, ScriptError, is_incompressible};
 pub use synthetic::SyntheticLoad;
+pub use work::{Lines, LoadWork};

@@ -3,6 +3,8 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `client` | the client as an event loop drives it: one connection of it |
+//! | `conversation`, `outgoing` | what it is doing, whichever connection carries it; its calls as bytes |
 //! | `actor` | the client as a future: what it is to do, one task after the other |
 //! | `paths` | which verb becomes what; paths to handles |
 //! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
@@ -14,15 +16,22 @@
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
 mod actor;
+mod client;
+mod conversation;
 mod line;
 mod locks;
 mod lowering;
 mod names;
 mod open_files;
+mod outgoing;
 mod paths;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod verbs;
 
 pub use actor::{Actor, ActorOptions, Progress, Task, TaskEnd};
+pub use client::{LoadClient, LoadClientOptions};
+pub use conversation::LineEnd;
 pub use locks::NLM;
 pub use paths::{LoadOptions, RunDirectories, Transfers};

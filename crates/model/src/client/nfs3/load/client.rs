@@ -1,0 +1,375 @@
+//! One client of a load over NFS, for an event loop: its future, and the session that carries
+//! the calls.
+//!
+//! With a lock manager a client has two connections, of which each is a [`LoadClient`] to the
+//! loop. Both have the same [`Conversation`]; whichever is answered lets it go on, and says when
+//! it is the other that has something to send.
+
+use super::actor::{Actor, ActorOptions};
+use super::conversation::{Conversation, LineEnd, READ_HEAD_MAX};
+use super::locks::NLM;
+use super::outgoing::Outgoing;
+use crate::client::nfs3::sequence::{Lost, NFS, Why};
+use crate::client::{Client, Output, ProtocolError};
+use crate::completions::Completions;
+use crate::load::{Lines, LoadWork};
+use crate::operation::Ticket;
+use crate::plan::TransportKind;
+use crate::session::rpc::{
+    Credentials, MARK_LEN, NotRpc, Program, Repeats, Retransmission, RpcCall, RpcEvent, RpcOptions,
+    RpcSession,
+};
+use crate::time::Moment;
+use filestone_wire::xdr::DecodeError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The only slot.
+const SLOT: u32 = 0;
+/// The largest reply taken: a READ of a mebibyte, or a page of a directory.
+const RECORD_MAX: usize = (1 << 20) + (64 << 10);
+/// What is received at a time: the reply to a READ of 64 KiB, in memory that stays in the
+/// processor's caches.
+const RECEIVED_AT_A_TIME: usize = 72 << 10;
+/// Record mark and RPC header of a reply, and how the results of a READ begin.
+const HEAD_LEN: usize = MARK_LEN + 24 + READ_HEAD_MAX;
+/// How much of what is no RPC an error shows.
+const SHOWN: usize = 64;
+/// A server of NFSv3 has nothing to call: no reply has a message type of 0.
+const UNASKED_CALL: NotRpc = NotRpc::Reply(DecodeError::BadDiscriminant {
+    field: "msg_type",
+    value: 0,
+});
+
+/// What a client is made of.
+#[derive(Debug, Clone)]
+pub struct LoadClientOptions {
+    /// What it does.
+    pub actor: ActorOptions,
+    /// Whose calls these are.
+    pub credentials: Credentials,
+    /// Stream or datagrams.
+    pub transport: TransportKind,
+    /// Two periods of the pattern that file data consist of.
+    pub pattern: Arc<[u8]>,
+    /// Its calls are numbered from about here on.
+    pub first_xid: u32,
+}
+
+/// One connection of a client of a load.
+#[derive(Debug)]
+pub struct LoadClient {
+    session: RpcSession<()>,
+    transport: TransportKind,
+    /// What is called over it.
+    program: Program,
+    outgoing: Outgoing,
+    conversation: Arc<Mutex<Conversation>>,
+    /// Whether the slot is in use.
+    is_calling: bool,
+    /// Whether what was submitted last took no call.
+    ends_at_once: bool,
+    /// When the conversation wants to go on by itself.
+    alarm: Moment,
+    /// Since when there has been no connection.
+    down_since: Option<Moment>,
+    /// The other connection of this client, if that has something to send, among those of the
+    /// worker.
+    other: Option<u32>,
+    hands_over: bool,
+}
+
+impl LoadClient {
+    /// A client that is not connected yet.
+    pub fn new(options: &LoadClientOptions) -> Self {
+        let actor = Actor::new(&options.actor);
+        let pattern = Arc::clone(&options.pattern);
+        let conversation = Conversation::new(actor, pattern, options.actor.timeout_nanos);
+        Self::end(options, NFS, Arc::new(Mutex::new(conversation)))
+    }
+
+    /// Its connection to the lock manager, which is number `own` among those of the worker, while
+    /// this one is number `other`.
+    pub fn lock_manager(&mut self, options: &LoadClientOptions, other: u32, own: u32) -> Self {
+        self.other = Some(own);
+        let mut locks = Self::end(options, NLM, Arc::clone(&self.conversation));
+        locks.other = Some(other);
+        locks
+    }
+
+    fn end(
+        options: &LoadClientOptions,
+        program: Program,
+        conversation: Arc<Mutex<Conversation>>,
+    ) -> Self {
+        let transport = options.transport;
+        let session = RpcOptions {
+            transport,
+            slots: 1,
+            first_xid: options.first_xid,
+            timeout_nanos: options.actor.timeout_nanos,
+            retransmission: Retransmission::LINUX,
+            record_max: RECORD_MAX,
+            streamed_min: Some(HEAD_LEN),
+            head_len: HEAD_LEN,
+        };
+        Self {
+            session: RpcSession::new(&session, ()),
+            transport,
+            program,
+            outgoing: Outgoing::new(program, &options.credentials, transport),
+            conversation,
+            is_calling: false,
+            ends_at_once: false,
+            alarm: Moment::NEVER,
+            down_since: None,
+            other: None,
+            hands_over: false,
+        }
+    }
+
+    /// Bytes that it takes besides itself, but for buffers and caches.
+    pub fn shared_len(&self) -> usize {
+        size_of::<Conversation>() + lock(&self.conversation).future_len()
+    }
+
+    /// How its last line ended.
+    pub fn line_end(&self) -> Option<LineEnd> {
+        lock(&self.conversation).line_end
+    }
+
+    /// Why it cannot go on, if it cannot.
+    pub fn take_lost(&mut self) -> Option<Lost> {
+        lock(&self.conversation).lost.take()
+    }
+
+    /// What was done more than once since this was asked last.
+    pub fn take_repeats(&mut self) -> Repeats {
+        std::mem::take(&mut lock(&self.conversation).repeats)
+    }
+
+    /// Breaks off what it is doing: the run is to end, or the connection is given up.
+    pub fn break_off(&mut self, why: Why, now: Moment, completed: &mut Completions) {
+        let conversation = &mut *lock(&self.conversation);
+        self.session.cancel(SLOT);
+        self.is_calling = false;
+        self.alarm = Moment::NEVER;
+        conversation.cut(why, now, completed);
+    }
+
+    /// Takes notice of what the conversation wants next.
+    fn settle(&mut self) {
+        let conversation = &*lock(&self.conversation);
+        self.alarm = conversation.alarm();
+        self.hands_over = conversation.wants_call_of_other(self.program);
+    }
+
+    /// Puts the call out that is wanted, if it is one over this connection.
+    fn put_out(&mut self, out: &mut Output) -> bool {
+        let conversation = &mut *lock(&self.conversation);
+        if !conversation.take_wanted(self.program) {
+            return false;
+        }
+        if self.is_calling {
+            self.session.cancel(SLOT);
+        }
+        self.is_calling = true;
+        let Some(xid) = self.session.begin(SLOT, ()) else {
+            return false;
+        };
+        let len = conversation.put(&self.outgoing, xid, out);
+        self.session.enqueued(SLOT, len);
+        true
+    }
+
+    fn receive_stream(
+        &mut self,
+        bytes: &[u8],
+        now: Moment,
+        completed: &mut Completions,
+    ) -> Result<(), NotRpc> {
+        let conversation = &mut *lock(&self.conversation);
+        let mut input = bytes;
+        loop {
+            if let Some((exchange, results)) = self.session.next_plain(&mut input) {
+                self.is_calling = false;
+                conversation.answered(&exchange, Ok(results), now, completed);
+                continue;
+            }
+            let Some(event) = self.session.next(&mut input)? else {
+                return Ok(());
+            };
+            match event {
+                RpcEvent::Reply { exchange, results } => {
+                    self.is_calling = false;
+                    conversation.answered(&exchange, results, now, completed);
+                }
+                RpcEvent::Head {
+                    results,
+                    results_len,
+                    ..
+                } => match conversation.begin_data(results, results_len) {
+                    Some(head_len) => self.session.stream(head_len, &mut input),
+                    None => self.session.collect(),
+                },
+                RpcEvent::Data { end: None, .. } | RpcEvent::Late => {}
+                RpcEvent::Data { end: Some(end), .. } => {
+                    if let Some(exchange) = end.exchange {
+                        self.is_calling = false;
+                        conversation.end_data(&exchange, now, completed);
+                    }
+                }
+                RpcEvent::Call(_) => return Err(UNASKED_CALL),
+            }
+        }
+    }
+
+    /// One datagram. What is no reply is dropped, as a stray datagram deserves.
+    fn receive_datagram(&mut self, bytes: &[u8], now: Moment, completed: &mut Completions) {
+        match self.session.take_datagram(bytes) {
+            Ok(RpcEvent::Reply { exchange, results }) => {
+                self.is_calling = false;
+                lock(&self.conversation).answered(&exchange, results, now, completed);
+            }
+            Ok(RpcEvent::Head { .. } | RpcEvent::Data { .. } | RpcEvent::Late) => {}
+            Ok(RpcEvent::Call(_)) | Err(_) => self.session.count_late(),
+        }
+    }
+}
+
+fn lock(conversation: &Mutex<Conversation>) -> MutexGuard<'_, Conversation> {
+    // Both ends are on one thread, and nothing can panic while it is held.
+    conversation.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Client for LoadClient {
+    type Language = Lines;
+
+    #[inline]
+    fn submit(&mut self, ticket: Ticket, work: LoadWork<'_>, out: &mut Output) {
+        let is_calling = lock(&self.conversation).begin(ticket, &work);
+        self.ends_at_once = !is_calling;
+        if is_calling {
+            self.put_out(out);
+            self.settle();
+        }
+    }
+
+    #[inline]
+    fn end_at_once(&mut self, now: Moment, completed: &mut Completions) {
+        if std::mem::take(&mut self.ends_at_once) {
+            lock(&self.conversation).end_at_once(now, completed);
+        }
+    }
+
+    #[inline]
+    fn transmitted(&mut self, now: Moment) {
+        self.session.transmitted(now);
+        if self.is_calling {
+            lock(&self.conversation).transmitted(now);
+        }
+    }
+
+    fn handle_input(
+        &mut self,
+        bytes: &[u8],
+        now: Moment,
+        completed: &mut Completions,
+    ) -> Result<(), ProtocolError> {
+        let received = match self.transport {
+            TransportKind::Tcp => self.receive_stream(bytes, now, completed),
+            TransportKind::Udp => {
+                self.receive_datagram(bytes, now, completed);
+                Ok(())
+            }
+        };
+        if let Err(error) = received {
+            let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
+            self.break_off(Why::NotRpc(error.clone(), start), now, completed);
+            return Err(error.into());
+        }
+        self.settle();
+        Ok(())
+    }
+
+    #[inline]
+    fn answer(&mut self, out: &mut Output) -> bool {
+        self.put_out(out)
+    }
+
+    fn hands_over(&mut self) -> Option<u32> {
+        if !std::mem::take(&mut self.hands_over) {
+            return None;
+        }
+        self.other
+    }
+
+    fn receive_len(&self, room: usize) -> usize {
+        room.min(RECEIVED_AT_A_TIME)
+    }
+
+    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
+        let mut is_over = false;
+        {
+            let conversation = &mut *lock(&self.conversation);
+            let resend = |call: RpcCall<()>| {
+                conversation.note_retransmission();
+                conversation.put(&self.outgoing, call.xid, out)
+            };
+            self.session.handle_timeout(now, |_| is_over = true, resend);
+            if now >= self.alarm {
+                conversation.rested(now, completed);
+            }
+        }
+        if is_over {
+            self.break_off(Why::TimedOut, now, completed);
+        }
+        self.put_out(out);
+        self.settle();
+    }
+
+    fn poll_timeout(&self) -> Moment {
+        self.session.poll_timeout().min(self.alarm)
+    }
+
+    fn connected(&mut self, now: Moment, out: &mut Output) {
+        {
+            let conversation = &mut *lock(&self.conversation);
+            if let Some(since) = self.down_since.take() {
+                let unusable = Duration::from_nanos(now.nanos_since(since));
+                conversation.repeats.note_reconnection(unusable);
+            }
+            self.session.connected(now, |call| {
+                conversation.note_usable(now);
+                conversation.put(&self.outgoing, call.xid, out)
+            });
+        }
+        self.put_out(out);
+    }
+
+    /// What was sent goes out again, as it was.
+    fn disconnected(&mut self, now: Moment, _: &mut Completions) {
+        self.down_since.get_or_insert(now);
+        self.session.take_back();
+    }
+
+    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
+        let conversation = &mut *lock(&self.conversation);
+        if self.program == NFS && conversation.skip(now, completed) {
+            self.session.cancel(SLOT);
+            self.is_calling = false;
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.session.in_flight()
+    }
+
+    fn replies(&self) -> u64 {
+        self.session.replies()
+    }
+
+    fn late_replies(&self) -> u64 {
+        self.session.late_replies()
+    }
+}

@@ -1,0 +1,437 @@
+//! What a client of a load is doing, whichever of its connections carries it.
+
+use super::actor::{Actor, Progress, Task, TaskEnd};
+use super::outgoing::{Outgoing, WriteData};
+use crate::client::Output;
+use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
+use crate::completions::Completions;
+use crate::load::{Expected, LoadWork, Status};
+use crate::operation::{Answer, Completion, Failure as Unexpected, Outcome, Ticket};
+use crate::session::pauses::{Pauses, PausesUntil};
+use crate::session::rpc::{Program, Repeats, RpcExchange, RpcProcedure, Traffic};
+use crate::time::Moment;
+use filestone_wire::nfs3;
+use filestone_wire::rpc::ReplyBody;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Status, attributes, count, eof and length of a READ reply.
+pub(super) const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
+
+/// How a client's last line ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineEnd {
+    /// Its number in the load file.
+    pub line: u32,
+    /// What it expects.
+    pub expected: Expected,
+    /// What came; `None` if the client was lost.
+    pub status: Option<Status>,
+}
+
+/// What is going on for a line.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    ticket: Ticket,
+    /// What it expects; `None` of what is not a line.
+    line: Option<(u32, Expected)>,
+    usable: Moment,
+    /// When its first call was handed over.
+    sent: Option<Moment>,
+    traffic: Traffic,
+    retransmissions: u32,
+}
+
+/// A pause.
+#[derive(Debug, Clone, Copy)]
+struct Pause {
+    begin: Moment,
+    end: Moment,
+    /// Whether the server asked for it: the call is made again then.
+    is_busy: bool,
+}
+
+/// How the results of a READ begin whose data are coming in.
+#[derive(Debug, Clone, Copy)]
+struct ReadHead {
+    bytes: [u8; READ_HEAD_MAX],
+    len: usize,
+    results_len: usize,
+}
+
+/// What a client is doing.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    actor: Actor,
+    timeout_nanos: u64,
+    pattern: Arc<[u8]>,
+    data: WriteData,
+    under_way: Option<UnderWay>,
+    /// Whether the call in the link is to go out.
+    is_wanted: bool,
+    pause: Option<Pause>,
+    /// The pauses of the call that the server is not ready for.
+    busy: Option<PausesUntil>,
+    read_head: Option<ReadHead>,
+    /// How what was begun ended without a call.
+    at_once: Option<TaskEnd>,
+    pub line_end: Option<LineEnd>,
+    pub lost: Option<Lost>,
+    pub repeats: Repeats,
+    /// When something came in last.
+    now: Moment,
+}
+
+impl Conversation {
+    pub fn new(actor: Actor, pattern: Arc<[u8]>, timeout_nanos: u64) -> Self {
+        Self {
+            actor,
+            timeout_nanos,
+            pattern,
+            data: WriteData::default(),
+            under_way: None,
+            is_wanted: false,
+            pause: None,
+            busy: None,
+            read_head: None,
+            at_once: None,
+            line_end: None,
+            lost: None,
+            repeats: Repeats::default(),
+            now: Moment::ZERO,
+        }
+    }
+
+    /// Begins a piece of work, as far as its first call; whether it takes any.
+    pub fn begin(&mut self, ticket: Ticket, work: &LoadWork<'_>) -> bool {
+        let line = match work {
+            LoadWork::Line(line) => {
+                self.data.keep(line.data);
+                self.actor.begin(Task::Action(&line.action));
+                Some((line.number, line.expected))
+            }
+            LoadWork::EndPass => {
+                self.actor.begin(Task::EndPass);
+                None
+            }
+            LoadWork::RemoveTree => {
+                self.actor.begin(Task::RemoveTree);
+                None
+            }
+        };
+        self.under_way = Some(UnderWay {
+            ticket,
+            line,
+            usable: Moment::ZERO,
+            sent: None,
+            traffic: Traffic::default(),
+            retransmissions: 0,
+        });
+        self.at_once = self.go_on(self.now);
+        self.at_once.is_none()
+    }
+
+    /// Ends what took no call, now that it is known when.
+    pub fn end_at_once(&mut self, now: Moment, completed: &mut Completions) {
+        if let Some(end) = self.at_once.take() {
+            self.end(end, now, completed);
+        }
+    }
+
+    /// Lets the future go on; how its task ended, if it has.
+    fn go_on(&mut self, now: Moment) -> Option<TaskEnd> {
+        self.now = now;
+        match self.actor.go_on(now) {
+            Progress::Called => self.is_wanted = true,
+            Progress::Pausing(nanos) => {
+                self.pause = Some(Pause {
+                    begin: now,
+                    end: now.after_nanos(nanos),
+                    is_busy: false,
+                });
+            }
+            Progress::Ended(end) => return Some(end),
+        }
+        None
+    }
+
+    /// Whether a call over another connection than that of `program` is to go out.
+    pub fn wants_call_of_other(&self, program: Program) -> bool {
+        self.is_wanted && self.wanted_program() != program
+    }
+
+    /// Whether a call of `program` is to go out; it is taken for put out then.
+    pub fn take_wanted(&mut self, program: Program) -> bool {
+        let is_ours = self.is_wanted && self.wanted_program() == program;
+        if is_ours {
+            self.is_wanted = false;
+        }
+        is_ours
+    }
+
+    fn wanted_program(&self) -> Program {
+        self.actor.link().with_call(|call| call.procedure.program)
+    }
+
+    /// Puts the call in the link out.
+    pub fn put(&self, outgoing: &Outgoing, xid: u32, out: &mut Output) -> u32 {
+        self.actor
+            .link()
+            .with_call(|call| outgoing.put(call, xid, &self.data, &self.pattern, out))
+    }
+
+    pub fn future_len(&self) -> usize {
+        self.actor.future_len()
+    }
+
+    /// When it goes on by itself.
+    pub fn alarm(&self) -> Moment {
+        self.pause.map_or(Moment::NEVER, |pause| pause.end)
+    }
+
+    pub fn transmitted(&mut self, now: Moment) {
+        if let Some(under_way) = &mut self.under_way {
+            under_way.sent.get_or_insert(now);
+        }
+    }
+
+    pub fn note_retransmission(&mut self) {
+        self.repeats.retransmissions += 1;
+        if let Some(under_way) = &mut self.under_way {
+            under_way.retransmissions += 1;
+        }
+    }
+
+    /// The connection is there that a call waited for: one that was sent before goes out again.
+    pub fn note_usable(&mut self, now: Moment) {
+        match &mut self.under_way {
+            Some(under_way) if under_way.sent.is_none() => under_way.usable = now,
+            _ => self.note_retransmission(),
+        }
+    }
+
+    /// The call was answered.
+    pub fn answered(
+        &mut self,
+        exchange: &RpcExchange<()>,
+        results: Result<&[u8], ReplyBody>,
+        now: Moment,
+        completed: &mut Completions,
+    ) {
+        match results {
+            Ok(bytes) => {
+                let len = bytes.len();
+                self.take_results(exchange, Results { bytes, len }, now, completed);
+            }
+            Err(refusal) => {
+                self.note(exchange);
+                self.cut(Why::Refused(refusal), now, completed);
+            }
+        }
+    }
+
+    fn note(&mut self, exchange: &RpcExchange<()>) {
+        if let Some(under_way) = &mut self.under_way {
+            under_way.traffic.add(exchange);
+        }
+    }
+
+    fn take_results(
+        &mut self,
+        exchange: &RpcExchange<()>,
+        results: Results<'_>,
+        now: Moment,
+        completed: &mut Completions,
+    ) {
+        self.note(exchange);
+        let link = self.actor.link();
+        if link.with_call(|call| call.procedure.is_busy(results.bytes)) && self.rest(now) {
+            return;
+        }
+        self.busy = None;
+        self.actor.link().answer(results);
+        if let Some(end) = self.go_on(now) {
+            self.end(end, now, completed);
+        }
+    }
+
+    /// The server is not ready: pauses before the call is made again, if there is time for it.
+    fn rest(&mut self, now: Moment) -> bool {
+        let limit = self.timeout_nanos;
+        let begin = || PausesUntil::new(Pauses::BUSY, now, limit);
+        let Some(nanos) = self.busy.get_or_insert_with(begin).next_nanos(now) else {
+            return false;
+        };
+        self.now = now;
+        self.pause = Some(Pause {
+            begin: now,
+            end: now.after_nanos(nanos),
+            is_busy: true,
+        });
+        true
+    }
+
+    /// The pause is over.
+    pub fn rested(&mut self, now: Moment, completed: &mut Completions) {
+        let Some(pause) = self.pause.take_if(|pause| pause.end <= now) else {
+            return;
+        };
+        if pause.is_busy {
+            self.note_busy(pause, now);
+            self.is_wanted = true;
+            return;
+        }
+        self.actor.link().rested();
+        if let Some(end) = self.go_on(now) {
+            self.end(end, now, completed);
+        }
+    }
+
+    fn note_busy(&mut self, pause: Pause, now: Moment) {
+        let nanos = now.nanos_since(pause.begin);
+        self.repeats.note_busy(Duration::from_nanos(nanos));
+    }
+
+    /// Looks at how the results of a READ begin; how much of them is not data, if these need not
+    /// be collected.
+    pub fn begin_data(&mut self, results: &[u8], results_len: usize) -> Option<usize> {
+        let link = self.actor.link();
+        let is_read = link.with_call(|call| call.kept_max == READ_HEAD_MAX);
+        let (status, rest) = results.split_first_chunk::<4>()?;
+        if !is_read || *status != nfs3::Status::OK.0.to_be_bytes() {
+            return None;
+        }
+        let len = match rest.first_chunk::<4>()? {
+            [0, 0, 0, 0] => READ_HEAD_MAX - 84,
+            _ => READ_HEAD_MAX,
+        };
+        let mut bytes = [0; READ_HEAD_MAX];
+        bytes.get_mut(..len)?.copy_from_slice(results.get(..len)?);
+        self.read_head = Some(ReadHead {
+            bytes,
+            len,
+            results_len,
+        });
+        Some(len)
+    }
+
+    /// The data of a READ are here.
+    pub fn end_data(
+        &mut self,
+        exchange: &RpcExchange<()>,
+        now: Moment,
+        completed: &mut Completions,
+    ) {
+        if let Some(head) = self.read_head.take() {
+            let results = Results {
+                bytes: &head.bytes[..head.len],
+                len: head.results_len,
+            };
+            self.take_results(exchange, results, now, completed);
+        }
+    }
+
+    /// What is waited for will not come: the task ends there.
+    pub fn cut(&mut self, why: Why, now: Moment, completed: &mut Completions) {
+        if let Some(pause) = self.pause.take()
+            && pause.is_busy
+        {
+            self.note_busy(pause, now);
+        }
+        (self.busy, self.read_head, self.is_wanted) = (None, None, false);
+        if self.under_way.is_none() {
+            return;
+        }
+        if self.at_once.is_some() {
+            return self.end_at_once(now, completed);
+        }
+        let link = self.actor.link();
+        let procedure = link.with_call(|call| call.procedure);
+        self.lost = Some(Lost {
+            procedure: match why {
+                Why::Stopped => RpcProcedure::NONE,
+                _ => procedure,
+            },
+            why,
+        });
+        loop {
+            self.actor.link().cut();
+            if let Progress::Ended(end) = self.actor.go_on(now) {
+                return self.end(end, now, completed);
+            }
+        }
+    }
+
+    /// Gives back what was never sent; whether there was something.
+    pub fn skip(&mut self, now: Moment, completed: &mut Completions) -> bool {
+        let is_unsent = self
+            .under_way
+            .is_some_and(|under_way| under_way.sent.is_none());
+        if is_unsent && self.at_once.is_none() {
+            self.cut(Why::Stopped, now, completed);
+        }
+        is_unsent
+    }
+
+    fn end(&mut self, end: TaskEnd, now: Moment, completed: &mut Completions) {
+        let Some(under_way) = self.under_way.take() else {
+            return;
+        };
+        let is_lost = end.answer == Err(Failure::Lost);
+        if is_lost && let Some(lost) = self.actor.link().take_lost() {
+            self.lost = Some(lost);
+        }
+        let status = match end.answer {
+            Ok(status) | Err(Failure::Answered(status)) => Some(status),
+            Err(Failure::Lost) => None,
+        };
+        if let Some((line, expected)) = under_way.line {
+            self.line_end = Some(LineEnd {
+                line,
+                expected,
+                status,
+            });
+        }
+        let traffic = if is_lost {
+            Traffic::default()
+        } else {
+            under_way.traffic
+        };
+        completed.push(Completion {
+            ticket: under_way.ticket,
+            outcome: self.outcome(&under_way, end),
+            answer: Answer::Plain,
+            usable: under_way.usable,
+            sent: under_way.sent.unwrap_or(now),
+            done: now,
+            calls: traffic.calls,
+            retransmissions: under_way.retransmissions,
+            bytes_sent: traffic.bytes_sent,
+            bytes_received: traffic.bytes_received,
+            data_bytes: if is_lost {
+                0
+            } else {
+                u32::try_from(end.moved).unwrap_or(u32::MAX)
+            },
+        });
+    }
+
+    fn outcome(&self, under_way: &UnderWay, end: TaskEnd) -> Outcome {
+        let status = match end.answer {
+            Ok(status) | Err(Failure::Answered(status)) => status,
+            Err(Failure::Lost) => {
+                return match self.lost.as_ref().map(|lost| &lost.why) {
+                    Some(Why::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
+                    Some(Why::Stopped) => Outcome::TimedOut,
+                    _ => Outcome::Disconnected,
+                };
+            }
+        };
+        let mismatch = under_way
+            .line
+            .and_then(|(_, expected)| expected.mismatch(&status));
+        mismatch.map_or(Outcome::Ok, |mismatch| {
+            Outcome::Failed(Unexpected::Unexpected(mismatch))
+        })
+    }
+}
