@@ -105,6 +105,7 @@ impl<'plan> OpenEcho<'plan> {
             address,
             transport: TransportKind::Tcp,
             reserved_port: false,
+            source: plan.connections.sources.of_client(0),
         };
         Self {
             plan,

@@ -1,7 +1,7 @@
 //! Why a run could not be made, sorted by whose fault it is.
 
 use crate::control::Interrupted;
-use crate::driver::CallError;
+use crate::driver::{CallError, SourceRefused};
 use filestone_model::file_set::FileSetError;
 use filestone_model::plan::{Field, PlanError};
 use std::net::SocketAddr;
@@ -167,7 +167,9 @@ impl RunError {
     pub fn category(&self) -> ErrorCategory {
         match self {
             RunError::Area(error) => error.category(),
-            RunError::Connect { source, .. } if is_of_this_host(source) => {
+            RunError::Connect { source, .. }
+                if is_of_this_host(source) || is_source_refused(source) =>
+            {
                 ErrorCategory::Environment
             }
             RunError::Resolve { .. } | RunError::Connect { .. } | RunError::Call { .. } => {
@@ -197,6 +199,9 @@ impl RunError {
             {
                 Some("ports below 1024 (--reserved-port) need privileges: root or CAP_NET_BIND_SERVICE".into())
             }
+            RunError::Connect { source, .. } if is_source_refused(source) => {
+                Some(SOURCES_OF_THIS_HOST.into())
+            }
             RunError::Connect { source, .. } if is_of_this_host(source) => Some(NO_MORE_SOCKETS.into()),
             RunError::Connect { .. } => Some(
                 "is the host up, and does a firewall stand between? (--port, --mount-port)".into(),
@@ -219,6 +224,16 @@ fn and(help: Option<String>, more: &str) -> String {
 /// What to do when this host has no socket left.
 pub(crate) const NO_MORE_SOCKETS: &str =
     "this host has no free port or file left for it; use fewer clients (--clients)";
+
+/// What to do when this host does not let a connection come from an address.
+pub(crate) const SOURCES_OF_THIS_HOST: &str = "clients connect from addresses of this host, of the \
+    server's family (--source); `ip address add` gives it more";
+
+/// Whether it was the address to come from that this host refused.
+pub(crate) fn is_source_refused(error: &std::io::Error) -> bool {
+    let inner = error.get_ref();
+    inner.is_some_and(|inner| inner.is::<SourceRefused>())
+}
 
 /// Whether it was this host that refused a socket, and not the network.
 pub(crate) fn is_of_this_host(error: &std::io::Error) -> bool {

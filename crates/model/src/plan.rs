@@ -7,6 +7,7 @@ pub mod limits;
 mod mix;
 mod objective;
 mod read_data;
+mod sources;
 mod target;
 
 pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
@@ -22,6 +23,7 @@ pub use mix::{
 };
 pub use objective::ObjectiveError;
 pub use read_data::{ReadData, ReadDataError};
+pub use sources::SourceAddresses;
 pub use target::{
     Interface, LocalTarget, NfsTarget, OtherTarget, TargetPlan, TcpTarget, TransportKind, bracketed,
 };

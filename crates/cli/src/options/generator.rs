@@ -38,6 +38,7 @@ impl GeneratorOptions {
             reconnect_ns: self.reconnect.unwrap_or(plan.reconnect_ns),
             connections: ConnectionPlan {
                 connections_per_s: self.connect_rate,
+                ..plan.connections
             },
             seed: self.seed.unwrap_or(plan.seed),
             busy_poll: self.busy_poll,

@@ -2,7 +2,8 @@
 
 use super::values::{port, within};
 use clap::{Args, ValueEnum};
-use filestone_model::plan::TransportKind;
+use filestone_model::plan::{SourceAddresses, TransportKind};
+use std::str::FromStr;
 
 /// How an NFS server is found and spoken to.
 #[derive(Debug, Clone, Default, Args)]
@@ -16,6 +17,11 @@ pub struct NfsOptions {
     /// Connect from ports below 1024, for exports that are not "insecure"; needs privileges
     #[arg(hide_short_help = true, long)]
     pub reserved_port: bool,
+    /// Connect from these addresses of this host, clients in turn: an address, a range such as
+    /// 10.0.0.1-10.0.0.20, a network such as 10.0.0.0/24, or a list of these with commas [default:
+    /// what the host chooses]
+    #[arg(hide_short_help = true, long, value_name = "ADDRESSES", value_parser = SourceAddresses::from_str)]
+    pub source: Option<SourceAddresses>,
     /// User id that calls carry [default: the effective one]
     #[arg(hide_short_help = true, long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
     pub uid: Option<u32>,

@@ -32,6 +32,7 @@ fn option_of(field: Field) -> String {
         Field::RunOnce => "--run-once",
         Field::SearchTime => "--search-time",
         Field::SizeBytes => "--size",
+        Field::Sources => "--source",
         Field::Speed => "--speed",
         Field::Timeout => "--timeout",
         Field::TransferBytes => "--transfer",

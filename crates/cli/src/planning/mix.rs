@@ -10,8 +10,8 @@ use crate::options::mix::{
 };
 use crate::options::nfs::Transport;
 use crate::planning::{
-    DURATION_DEFAULT, Environment, call_target, first_and_rest, interval, open_loop_in_flight,
-    with_read_data, workers_of,
+    DURATION_DEFAULT, Environment, call_target, connections, first_and_rest, interval,
+    open_loop_in_flight, with_read_data, workers_of,
 };
 use filestone_model::mix::Mix;
 use filestone_model::operation::Stability;
@@ -97,6 +97,7 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, 
             (_, mark) => interval(mark),
         },
         steering,
+        connections: connections(&options.target.nfs),
         ..Plan::new("mix", target, WorkloadPlan::Mix(Box::new(mix)), here.seed)
     };
     with_read_data(load.generator.applied_to(plan), access.data, false)

@@ -11,8 +11,8 @@ use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadO
 use crate::options::target::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, NfsTarget, OtherTarget, Plan, PlanError, ProbePlan, ReadData, TargetPlan,
-    TransportKind, WorkloadPlan,
+    ArrivalsPlan, ConnectionPlan, NfsTarget, OtherTarget, Plan, PlanError, ProbePlan, ReadData,
+    TargetPlan, TransportKind, WorkloadPlan,
 };
 use std::hash::{BuildHasher, Hasher};
 
@@ -91,10 +91,19 @@ pub fn probe(options: &ProbeOptions, here: &Environment) -> Result<Plan, Error> 
         },
         count: load.count,
         interval_ns: interval(options.report.mark),
+        connections: connections(&options.target.nfs),
         ..Plan::new("probe", target, workload, here.seed)
     };
     let plan = load.generator.applied_to(plan);
     with_read_data(plan, options.workload.data, options.workload.verify)
+}
+
+/// How clients of a server are connected.
+fn connections(options: &NfsOptions) -> ConnectionPlan {
+    ConnectionPlan {
+        sources: options.source.clone().unwrap_or_default(),
+        ..ConnectionPlan::default()
+    }
 }
 
 /// The plan, with READ data dealt with as these options ask, or as usual, if it can be followed.
@@ -264,11 +273,12 @@ fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
 }
 
 /// The options of how a server is found and spoken to, and which of them are given.
-fn server_options(options: &NfsOptions) -> [(&'static str, bool); 5] {
+fn server_options(options: &NfsOptions) -> [(&'static str, bool); 6] {
     [
         ("--port", options.port.is_some()),
         ("--mount-port", options.mount_port.is_some()),
         ("--reserved-port", options.reserved_port),
+        ("--source", options.source.is_some()),
         ("--uid", options.uid.is_some()),
         ("--gid", options.gid.is_some()),
     ]
@@ -334,8 +344,8 @@ mod tests {
         insta::assert_snapshot!(plan_text(
             "read nfs://[::1]:2050/export/f -j 16 -c 8 -w 4 -d 2m --count 1000 -m 500ms \
              --offered 10k/s --arrivals poisson --warm-up 1s --seed 3 --timeout 5s --reconnect 0 \
-             --busy-poll --pin 0-2,4 --transport udp --mount-port 635 --reserved-port --uid 0 \
-             --gid 0 --size 32K --random --verify --file-size 1G --files 10 -o out --as json"
+             --connect-rate 100/s --source fd00::/126,::1 --busy-poll --pin 0-2,4 --transport udp \
+             --mount-port 635 --reserved-port --uid 0 --gid 0 --size 32K --random --verify --file-size 1G --files 10 -o out --as json"
         ));
     }
 

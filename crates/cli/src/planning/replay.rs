@@ -7,7 +7,7 @@ use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
 use crate::planning::{
-    DURATION_DEFAULT, Environment, first_and_rest, first_given, interval, nfs_target,
+    DURATION_DEFAULT, Environment, connections, first_and_rest, first_given, interval, nfs_target,
     server_options,
 };
 use filestone_model::operation::OpKind;
@@ -75,6 +75,11 @@ fn plan(
         timeout_ns: course.timeout.unwrap_or(plan.timeout_ns),
         reconnect_ns: course.reconnect.unwrap_or(plan.reconnect_ns),
         interval_ns: interval(options.report.mark),
+        // Those of other layers are not made by this program.
+        connections: match plan.target.nfs3() {
+            Some(_) => connections(&options.nfs.nfs),
+            None => plan.connections,
+        },
         pin: course.pin.clone().map_or(plan.pin, |list| list.0),
         ..plan
     }

@@ -9,6 +9,7 @@ use filestone_model::plan::TransportKind;
 use filestone_model::time::Moment;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
 /// Datagrams taken from one socket before the others have their turn.
@@ -42,6 +43,17 @@ pub enum Loss {
     Refused(std::io::Error),
 }
 
+/// A client whose connection has been made.
+#[derive(Debug)]
+pub struct ConnectedClient<C> {
+    /// The client.
+    pub client: C,
+    /// Its socket.
+    pub socket: OwnedFd,
+    /// Which address of this host it connects from, if that is not left to the host.
+    pub source: Option<IpAddr>,
+}
+
 /// One simulated client with its socket.
 #[derive(Debug)]
 pub struct ClientConnection<C> {
@@ -49,6 +61,8 @@ pub struct ClientConnection<C> {
     pub client: C,
     /// Its socket, if it is up.
     pub link: Link,
+    /// Which address of this host it connects from, if that is not left to the host.
+    pub source: Option<IpAddr>,
     /// What the client wants sent.
     pub output: Output,
     /// Bytes of the output that have been sent, spliced data included.
@@ -78,10 +92,11 @@ pub enum Waiting {
 
 impl<C: Client> ClientConnection<C> {
     /// A connection over a socket that is connected.
-    pub fn new(client: C, socket: OwnedFd) -> Self {
+    pub fn new(connected: ConnectedClient<C>) -> Self {
         Self {
-            client,
-            link: Link::Up(socket),
+            client: connected.client,
+            link: Link::Up(connected.socket),
+            source: connected.source,
             output: Output::default(),
             output_sent: 0,
             is_dirty: false,

@@ -4,7 +4,7 @@
 //! With one connection there is nothing to choose between, so the worker blocks
 //! in `recv` itself and saves a system call for each exchange.
 
-use crate::backend::connection::{ClientConnection, Link, Loss, Waiting};
+use crate::backend::connection::{ClientConnection, ConnectedClient, Link, Loss, Waiting};
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
 use crate::driver::Dial;
@@ -97,7 +97,7 @@ impl<C: Client> Sockets<C> {
     pub fn new(
         clock: Clock,
         options: SocketOptions,
-        clients: Vec<(C, OwnedFd)>,
+        clients: Vec<ConnectedClient<C>>,
     ) -> Result<Self, BackendError> {
         let epoll = match clients.len() {
             0 | 1 => None,
@@ -111,10 +111,7 @@ impl<C: Client> Sockets<C> {
             options,
             dirty: Vec::with_capacity(clients.len()),
             down: Vec::with_capacity(clients.len()),
-            connections: clients
-                .into_iter()
-                .map(|(client, socket)| ClientConnection::new(client, socket))
-                .collect(),
+            connections: clients.into_iter().map(ClientConnection::new).collect(),
             epoll,
             lacks_pwait2: false,
             buffer: vec![0; BUFFER_LEN].into_boxed_slice(),
@@ -538,7 +535,11 @@ impl<C: Client> Sockets<C> {
             }
             Link::Down(_) => {
                 connection.attempts += 1;
-                self.options.dial.begin().map(Err)
+                let dial = Dial {
+                    source: connection.source,
+                    ..self.options.dial
+                };
+                dial.begin().map(Err)
             }
         };
         match result {

@@ -2,6 +2,7 @@
 
 use crate::control::Cancellation;
 use filestone_model::plan::TransportKind;
+use nix::sys::socket::sockopt::IpBindAddressNoPort;
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,6 +22,16 @@ pub struct Dial {
     pub transport: TransportKind,
     /// Whether to come from a port below 1024.
     pub reserved_port: bool,
+    /// Which address of this host to come from; `None` leaves it to the host.
+    pub source: Option<IpAddr>,
+}
+
+/// This host does not let connections come from an address.
+#[derive(Debug, thiserror::Error)]
+#[error("from {address}: {error}")]
+pub struct SourceRefused {
+    address: IpAddr,
+    error: io::Error,
 }
 
 /// How long is slept at a time while a connection is being made.
@@ -77,6 +88,7 @@ impl Dial {
     fn begin_from(&self, local: &SockAddr) -> io::Result<Pending> {
         let any = Self {
             reserved_port: false,
+            source: None,
             ..*self
         };
         let socket = any.socket()?;
@@ -113,10 +125,25 @@ impl Dial {
                 let _ = socket.set_send_buffer_size(4 << 20);
             }
         }
-        if self.reserved_port {
-            bind_reserved(&socket, self.address)?;
+        match self.source {
+            Some(source) => {
+                let bound = self.bind_to(&socket, source);
+                bound.map_err(|error| refused(source, error))?;
+            }
+            None if self.reserved_port => bind_reserved(&socket, any_like(self.address))?,
+            None => {}
         }
         Ok(socket)
+    }
+
+    fn bind_to(&self, socket: &Socket, source: IpAddr) -> io::Result<()> {
+        if self.reserved_port {
+            return bind_reserved(socket, source);
+        }
+        // The port is chosen with the server's address in mind: those of other connections will
+        // do. Without it, all servers together had one range of ports for each address.
+        nix::sys::socket::setsockopt(socket, IpBindAddressNoPort, &true)?;
+        socket.bind(&SockAddr::from(SocketAddr::new(source, 0)))
     }
 }
 
@@ -141,14 +168,23 @@ fn is_taken(error: &io::Error) -> bool {
     taken.contains(&error.kind())
 }
 
-fn bind_reserved(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
-    let any: IpAddr = match peer {
+/// "Any address" of the family of `peer`.
+fn any_like(peer: SocketAddr) -> IpAddr {
+    match peer {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
+    }
+}
+
+/// The same error, which names the address.
+fn refused(address: IpAddr, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), SourceRefused { address, error })
+}
+
+fn bind_reserved(socket: &Socket, address: IpAddr) -> io::Result<()> {
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for port in RESERVED_PORTS.rev() {
-        match socket.bind(&SockAddr::from(SocketAddr::new(any, port))) {
+        match socket.bind(&SockAddr::from(SocketAddr::new(address, port))) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
             Err(error) => return Err(error),

@@ -2,9 +2,11 @@
 
 mod connecting;
 
+use crate::backend::connection::ConnectedClient;
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::control::Context;
+use crate::driver::Dial;
 use crate::error::RunError;
 use crate::run::{ConnectedClients, WorkerBody};
 use connecting::{Wanted, connect_many};
@@ -29,12 +31,21 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
         per_s: plan.connections.connections_per_s,
         timeout: CONNECT_TIMEOUT,
     };
-    let connected = connect_many(&wanted, |_| options.dial, context)?;
+    let source = |client| plan.connections.sources.of_client(client);
+    let dial = |client| Dial {
+        source: source(client),
+        ..options.dial
+    };
+    let connected = connect_many(&wanted, dial, context)?;
     let workers = plan.workers.max(1) as usize;
     let mut of_workers: Vec<_> = (0..workers).map(|_| Vec::new()).collect();
     // Client by client in turn, as the plan deals them.
-    for (client, socket) in connected.sockets.into_iter().enumerate() {
-        of_workers[client % workers].push((make(), socket));
+    for (number, socket) in (0..).zip(connected.sockets) {
+        of_workers[number as usize % workers].push(ConnectedClient {
+            client: make(),
+            socket,
+            source: source(number),
+        });
     }
     let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
         let sockets = Sockets::new(clock.clone(), options.clone(), clients)?;

@@ -1,5 +1,6 @@
 //! How the connections of a run's clients are made.
 
+use super::SourceAddresses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,9 @@ pub struct ConnectionPlan {
     /// Connections that are begun per second before the run; `None` for as many as can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections_per_s: Option<f64>,
+    /// Where clients connect from; none leaves it to the host.
+    #[serde(default, skip_serializing_if = "SourceAddresses::is_empty")]
+    pub sources: SourceAddresses,
 }
 
 impl ConnectionPlan {

@@ -49,6 +49,7 @@ fields! {
     RunOnce = "run_once";
     SearchTime = "search_max_ns";
     SizeBytes = "size_bytes";
+    Sources = "sources";
     Speed = "speed";
     SymbolicLinks = "symbolic_links_per_client";
     Target = "target";

@@ -7,7 +7,10 @@
 
 use crate::control::{Context, LOOK_EVERY};
 use crate::driver::{Dial, Pending};
-use crate::error::{AreaError, ErrorCategory, NO_MORE_SOCKETS, RunError, is_of_this_host};
+use crate::error::{
+    AreaError, ErrorCategory, NO_MORE_SOCKETS, RunError, SOURCES_OF_THIS_HOST, is_of_this_host,
+    is_source_refused,
+};
 use filestone_model::measure::ConnectionsRecord;
 use filestone_model::session::pauses::Pauses;
 use filestone_model::text::thousands;
@@ -59,7 +62,7 @@ pub struct NotAllConnected {
 
 impl AreaError for NotAllConnected {
     fn category(&self) -> ErrorCategory {
-        if is_of_this_host(&self.source) {
+        if is_of_this_host(&self.source) || is_source_refused(&self.source) {
             ErrorCategory::Environment
         } else {
             ErrorCategory::Target
@@ -67,7 +70,9 @@ impl AreaError for NotAllConnected {
     }
 
     fn help(&self) -> Option<String> {
-        Some(if is_of_this_host(&self.source) {
+        Some(if is_source_refused(&self.source) {
+            SOURCES_OF_THIS_HOST.into()
+        } else if is_of_this_host(&self.source) {
             NO_MORE_SOCKETS.into()
         } else {
             "the server takes no more connections, or not as fast (--clients, --connect-rate)"
@@ -310,7 +315,7 @@ fn is_busy(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use crate::control::Unobserved;
-    use filestone_model::plan::TransportKind;
+    use filestone_model::plan::{SourceAddresses, TransportKind};
     use std::cell::Cell;
     use std::net::TcpListener;
     use std::sync::atomic::AtomicBool;
@@ -331,6 +336,7 @@ mod tests {
             address,
             transport: TransportKind::Tcp,
             reserved_port: false,
+            source: None,
         }
     }
 
@@ -360,6 +366,44 @@ mod tests {
         for (client, socket) in connected.sockets.into_iter().enumerate() {
             let peer = std::net::TcpStream::from(socket).peer_addr();
             assert_eq!(peer.expect("it is connected"), servers[client % 3].1);
+        }
+    }
+
+    #[test]
+    fn clients_come_from_the_addresses_that_are_asked_for() {
+        let (listener, address) = listener();
+        let sources: SourceAddresses = "127.3.0.7-127.3.0.9".parse().expect("a range");
+        let stop = AtomicBool::new(false);
+        let mut observer = Unobserved;
+        let context = &mut Context::new(&stop, &mut observer);
+        let dial = |client| Dial {
+            source: sources.of_client(client),
+            ..dial(address)
+        };
+        let connected = connect_many(&wanted(4), dial, context).expect("it listens");
+        for source in ["127.3.0.7", "127.3.0.8", "127.3.0.9", "127.3.0.7"] {
+            let (_, peer) = listener.accept().expect("they are connected");
+            assert_eq!(peer.ip().to_string(), source);
+        }
+        assert_eq!(connected.record.made, 4);
+    }
+
+    #[test]
+    fn an_address_of_another_host_or_family_is_named() {
+        let (_listener, address) = listener();
+        for source in ["192.0.2.1", "::1"] {
+            let stop = AtomicBool::new(false);
+            let mut observer = Unobserved;
+            let context = &mut Context::new(&stop, &mut observer);
+            let dial = |_| Dial {
+                source: source.parse().ok(),
+                ..dial(address)
+            };
+            let error = connect_many(&wanted(2), dial, context).expect_err("it is not ours");
+            let text = error.to_string();
+            assert!(text.contains(&format!("from {source}: ")), "{text}");
+            assert!(error.help().is_some_and(|help| help.contains("--source")));
+            assert_eq!(error.category(), ErrorCategory::Environment);
         }
     }
 

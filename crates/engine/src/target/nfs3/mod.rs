@@ -182,6 +182,7 @@ fn open(
         nlm_port: replay.nfs3.nlm_port,
         timeout: Duration::from_nanos(plan.timeout_ns),
         reconnect: Duration::from_nanos(plan.reconnect_ns),
+        sources: plan.connections.sources.clone(),
         beside: beside(replay.left_over),
         ..Nfs3Options::new(vec![opening.generation])
     };

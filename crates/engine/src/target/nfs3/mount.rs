@@ -19,7 +19,7 @@ use filestone_wire::mount::MountStatus;
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle};
 use filestone_wire::nlm;
 use filestone_wire::portmap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// How long one call may take before and after the run, at most.
@@ -50,6 +50,8 @@ pub struct Caller<'plan> {
     pub seed: u64,
     /// Whether a symbolic link at the path is wanted itself, and not what it leads to.
     pub wants_link: bool,
+    /// Which address of this host to call from.
+    pub source: Option<IpAddr>,
 }
 
 impl<'plan> Caller<'plan> {
@@ -60,6 +62,8 @@ impl<'plan> Caller<'plan> {
             timeout_ns: plan.timeout_ns,
             seed: plan.seed,
             wants_link: false,
+            // As the first client: exports may be for these addresses only.
+            source: plan.connections.sources.of_client(0),
         }
     }
 }
@@ -104,6 +108,7 @@ pub fn mount_until(
         host,
         built_in,
         wants_link: caller.wants_link,
+        source: caller.source,
         portmapper: portmap::PORT,
         cancellation,
     };
@@ -135,6 +140,7 @@ pub fn find_lock_manager(
         host: caller.target.host.as_deref().unwrap_or("built-in"),
         built_in: None,
         wants_link: false,
+        source: caller.source,
         portmapper: portmap::PORT,
         cancellation,
     };
@@ -156,6 +162,7 @@ struct Finder<'p> {
     host: &'p str,
     built_in: Option<SocketAddr>,
     wants_link: bool,
+    source: Option<IpAddr>,
     /// The port of the port mapper.
     portmapper: u16,
     cancellation: &'p Cancellation,
@@ -174,6 +181,7 @@ impl Finder<'_> {
             address,
             transport: self.target.transport,
             reserved_port: self.target.reserved_port,
+            source: self.source,
         }
     }
 
@@ -267,6 +275,7 @@ impl Finder<'_> {
             address: SocketAddr::new(server.ip(), self.portmapper),
             transport: TransportKind::Tcp,
             reserved_port: false,
+            source: self.source,
         };
         let timeout = self.timeout.min(Duration::from_secs(3));
         let connected = self.connect(dial, timeout);
@@ -467,6 +476,7 @@ mod tests {
             timeout_ns: 10_000_000_000,
             seed: 1,
             wants_link: false,
+            source: None,
         };
         let finder = Finder {
             target: &target,
@@ -475,6 +485,7 @@ mod tests {
             host: "127.0.0.1",
             built_in: None,
             wants_link: false,
+            source: None,
             portmapper,
             cancellation: &Cancellation::default(),
         };

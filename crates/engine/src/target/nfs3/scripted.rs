@@ -41,6 +41,7 @@ pub fn connection(
         address: listener.local_addr().expect("it listens"),
         transport: TransportKind::Tcp,
         reserved_port: false,
+        source: None,
     };
     let server = std::thread::spawn(move || {
         let (stream, _) = listener.accept().expect("the client connects");

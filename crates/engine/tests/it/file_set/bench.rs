@@ -56,6 +56,7 @@ impl Bench {
             timeout_ns: seconds * 1_000_000_000,
             seed: 1,
             wants_link: false,
+            source: None,
         };
         let (session, mounted) = mount::mount(&caller, None).expect("it can be mounted");
         Self {

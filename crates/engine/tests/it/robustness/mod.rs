@@ -8,6 +8,7 @@ mod full;
 mod impostors;
 mod replays;
 mod restarts;
+mod sources;
 mod targets;
 
 use filestone_engine::RunError;

@@ -7,7 +7,7 @@ use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, Reply
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 /// A call, as far as tests ask.
@@ -51,6 +51,8 @@ struct State {
     /// The calls of all, in the order of their replies.
     answered: Vec<Seen>,
     open: Vec<TcpStream>,
+    /// Where each connection came from.
+    peers: Vec<IpAddr>,
     refuse: u32,
 }
 
@@ -87,6 +89,7 @@ impl Relay {
             connections: Vec::new(),
             answered: Vec::new(),
             open: Vec::new(),
+            peers: Vec::new(),
             refuse: 0,
         };
         let relay = Self {
@@ -121,6 +124,11 @@ impl Relay {
         self.state.lock().expect("nobody panics").answered.clone()
     }
 
+    /// Where each connection so far came from.
+    pub fn peers(&self) -> Vec<IpAddr> {
+        self.state.lock().expect("nobody panics").peers.clone()
+    }
+
     fn take(&self, client: TcpStream) {
         let mut state = self.state.lock().expect("nobody panics");
         if state.refuse > 0 {
@@ -135,6 +143,8 @@ impl Relay {
         let copy = |stream: &TcpStream| stream.try_clone().expect("a descriptor");
         state.open.extend([copy(&client), copy(&server)]);
         state.connections.push(Vec::new());
+        let peer = client.peer_addr().expect("it is connected");
+        state.peers.push(peer.ip());
         let number = state.connections.len() - 1;
         let calls = Arc::new(Mutex::new(HashMap::new()));
         let (noting, asked) = (self.clone(), Arc::clone(&calls));

@@ -10,6 +10,10 @@ use crate::plan::{Field, Interface, Plan};
 pub enum ConnectionPlanError {
     /// The connections are not made before the run, all together.
     NotPaced,
+    /// Others make the connections: the kernel, or the options of sockets.
+    NoSources,
+    /// Addresses of two families: one of them cannot reach the server.
+    MixedSources,
 }
 
 impl ConnectionPlanError {
@@ -19,17 +23,43 @@ impl ConnectionPlanError {
                 "{}: only the connections of probes and mixes to a server are made at a pace",
                 name(Field::ConnectRate)
             )),
+            ConnectionPlanError::NoSources => wrong(format!(
+                "{}: only connections to NFS servers can be made from given addresses",
+                name(Field::Sources)
+            )),
+            ConnectionPlanError::MixedSources => wrong(format!(
+                "{}: IPv4 and IPv6 addresses do not reach the same server",
+                name(Field::Sources)
+            ))
+            .with_help("name addresses of the server's family"),
         }
     }
 }
 
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
+    check_pace(plan)?;
+    let sources = &plan.connections.sources;
+    if sources.is_empty() {
+        return Ok(());
+    }
+    let are_calls = plan.target.interface() == Interface::Calls;
+    ensure(are_calls, || wrong_with(ConnectionPlanError::NoSources))?;
+    ensure(!sources.are_mixed(), || {
+        wrong_with(ConnectionPlanError::MixedSources)
+    })
+}
+
+fn wrong_with(error: ConnectionPlanError) -> PlanError {
+    PlanError::Connections(error)
+}
+
+fn check_pace(plan: &Plan) -> Result<(), PlanError> {
     let Some(rate) = plan.connections.connections_per_s else {
         return Ok(());
     };
     positive(Field::ConnectRate, rate, CONNECT_RATE_MAX)?;
     let is_called = plan.target.interface() == Interface::Calls;
     ensure(is_called && plan.replay().is_none(), || {
-        PlanError::Connections(ConnectionPlanError::NotPaced)
+        wrong_with(ConnectionPlanError::NotPaced)
     })
 }

@@ -73,6 +73,7 @@ fn what_every_plan_must_be() {
             |plan| plan.steering = Some(curve()),
             |plan| plan.connections.connections_per_s = Some(0.0),
             |plan| plan.connections.connections_per_s = Some(2e6),
+            |plan| plan.connections.sources = "10.0.0.1,::1".parse().expect("addresses"),
         ],
     );
     insta::assert_snapshot!(text);
@@ -115,6 +116,7 @@ fn what_a_replay_must_be() {
             |plan| plan.count = Some(1),
             |plan| plan.workers = 2,
             |plan| plan.connections.connections_per_s = Some(10.0),
+            |plan| plan.connections.sources = "::1".parse().expect("an address"),
         ],
     );
     insta::assert_snapshot!(text);

@@ -5,6 +5,7 @@ use crate::driver::retry::Retry;
 use crate::workspace::Beside;
 use filestone_model::client::nfs3::load::LoadOptions;
 use filestone_model::load::Generation;
+use filestone_model::plan::SourceAddresses;
 use std::time::Duration;
 
 /// What a caller decides.
@@ -27,6 +28,8 @@ pub struct Nfs3Options {
     pub timeout: Duration,
     /// How long a lost connection is tried again.
     pub reconnect: Duration,
+    /// Where its clients connect from.
+    pub sources: SourceAddresses,
     /// When the run works beside a `clients` that filestone has not made.
     pub beside: Beside,
 }
@@ -42,6 +45,7 @@ impl Nfs3Options {
             nlm_port: None,
             timeout: Duration::from_secs(30),
             reconnect: Duration::from_secs(10),
+            sources: SourceAddresses::default(),
             beside: Beside::IfEmpty,
         }
     }

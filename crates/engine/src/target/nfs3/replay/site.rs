@@ -61,7 +61,7 @@ struct Reached {
 fn reach(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
-    timeout: Duration,
+    options: &Nfs3Options,
     retry: &Retry,
 ) -> Result<Reached, RunError> {
     if target.transport != TransportKind::Tcp {
@@ -70,7 +70,7 @@ fn reach(
         }
         .into());
     }
-    let caller = caller(target, timeout);
+    let caller = caller(target, options);
     let credentials = mount::credentials(&caller);
     let (session, mounted) = mount::mount_until(&caller, built_in, &retry.cancellation)?;
     if mounted.attributes.file_type != FileType::Directory {
@@ -84,7 +84,7 @@ fn reach(
     let nfs = open(Endpoint {
         dial,
         credentials: credentials.clone(),
-        timeout,
+        timeout: options.timeout,
         retry: retry.clone(),
     });
     let nfs = nfs.map(Nfs::over)?;
@@ -97,12 +97,14 @@ fn reach(
     })
 }
 
-fn caller(target: &NfsTarget, timeout: Duration) -> Caller<'_> {
+fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
+    let timeout = options.timeout;
     Caller {
         target,
         timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
         seed: 0,
         wants_link: false,
+        source: options.sources.of_client(0),
     }
 }
 
@@ -144,9 +146,7 @@ fn lock_manager(
     }
     let address = match options.nlm_port {
         Some(port) => Ok(SocketAddr::new(dial.address.ip(), port)),
-        None => {
-            mount::find_lock_manager(&caller(target, options.timeout), dial.address, cancellation)
-        }
+        None => mount::find_lock_manager(&caller(target, options), dial.address, cancellation),
     };
     match address {
         Ok(address) => Ok(Some(Dial { address, ..*dial })),
@@ -196,7 +196,7 @@ impl Nfs3Site {
     ) -> Result<Self, RunError> {
         cancellation.go_on()?;
         let retry = options.retry(cancellation);
-        let mut reached = reach(target, built_in, options.timeout, &retry)?;
+        let mut reached = reach(target, built_in, &options, &retry)?;
         let lock_manager = lock_manager(target, &options, &reached.dial, cancellation)?;
         cancellation.go_on()?;
         let root = root(reached.mounted.handle, &target.path);
@@ -252,7 +252,7 @@ pub(crate) fn remove_left_over_until(
     cancellation: &Cancellation,
 ) -> Result<Option<Owner>, RunError> {
     let retry = options.retry(cancellation);
-    let mut reached = reach(target, built_in, options.timeout, &retry)?;
+    let mut reached = reach(target, built_in, options, &retry)?;
     let root = root(reached.mounted.handle, &target.path);
     let tree = &mut NfsTree::new(&mut reached.nfs);
     Ok(test_directory::remove_left_over(
@@ -275,10 +275,12 @@ impl Site for Nfs3Site {
     }
 
     fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
-        let endpoint = self.endpoint(format!("filestone-{client}"), &self.cancellation);
+        let mut endpoint = self.endpoint(format!("filestone-{client}"), &self.cancellation);
+        let source = self.options.sources.of_client(client);
+        endpoint.dial.source = source;
         let locks = self.lock_manager.map(|dial| {
             open(Endpoint {
-                dial,
+                dial: Dial { source, ..dial },
                 ..endpoint.clone()
             })
         });
