@@ -8,6 +8,7 @@ pub mod again;
 pub mod list;
 
 pub mod conversation;
+pub mod load_conversation;
 
 use filestone_wire::{mount, nfs3, nlm, portmap};
 use list::Kind;
