@@ -222,8 +222,7 @@ fn and(help: Option<String>, more: &str) -> String {
 }
 
 /// What to do when this host has no socket left.
-pub(crate) const NO_MORE_SOCKETS: &str =
-    "this host has no free port or file left for it; use fewer clients (--clients)";
+pub(crate) const NO_MORE_SOCKETS: &str = "this host has no free port or file left for it; use fewer clients (--clients), or more addresses (--source)";
 
 /// What to do when this host does not let a connection come from an address.
 pub(crate) const SOURCES_OF_THIS_HOST: &str = "clients connect from addresses of this host, of the \

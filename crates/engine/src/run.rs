@@ -10,7 +10,7 @@ mod steered;
 mod subject;
 
 pub use crate::control::{Observer, Unobserved};
-pub(crate) use environment::check_pin;
+pub(crate) use environment::check_environment;
 pub(crate) use header::RunHeader;
 pub use subject::{ConnectedClients, OpenTarget, WorkerBody, WorkerThread};
 
@@ -85,7 +85,7 @@ pub fn run_steered(
         begun.arrivals = offering(&plan.arrivals, steering.first())?;
     }
     begun.check()?;
-    environment::check_environment(&begun)?;
+    check_environment(&begun)?;
     let mut target = open(&begun, context)?;
     context.observer.prepared(target.describe());
     let measured = measure(&begun, &mut *target, context, steering);

@@ -453,6 +453,11 @@ impl Plan {
         })
     }
 
+    /// Connections of each client.
+    pub fn sockets_per_client(&self) -> u64 {
+        1 + u64::from(self.replay().is_some_and(|replay| replay.nfs3.enable_nlm))
+    }
+
     /// The layer that executes its loads.
     pub fn layer_kind(&self) -> LayerKind {
         let locks = self.replay().is_some_and(|replay| replay.nfs3.enable_nlm);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Ports that servers take for a sign of root (RFC 1813, section 4.4), tried from
 /// above, as the kernel's client does.
-const RESERVED_PORTS: std::ops::RangeInclusive<u16> = 600..=1023;
+pub const RESERVED_PORTS: std::ops::RangeInclusive<u16> = 600..=1023;
 
 /// Where and how to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

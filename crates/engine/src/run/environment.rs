@@ -1,8 +1,9 @@
 //! What a plan needs of this host.
 
-use crate::driver::allow_open_files;
+use crate::driver::{RESERVED_PORTS, allow_open_files};
 use crate::error::{AreaError, ErrorCategory, RunError};
-use filestone_model::plan::Plan;
+use filestone_model::plan::{Interface, Plan};
+use filestone_model::text::thousands;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// Files that a process has open besides its connections.
@@ -27,7 +28,7 @@ impl AreaError for NoSuchProcessor {
 }
 
 /// The processors that threads are bound to: this process must be allowed to run on each.
-pub fn check_pin(plan: &Plan) -> Result<(), RunError> {
+fn check_pin(plan: &Plan) -> Result<(), RunError> {
     if plan.pin.is_empty() {
         return Ok(());
     }
@@ -58,31 +59,229 @@ fn in_words(processors: &[u32]) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
-/// The processors and the open files that a plan's clients need.
+/// The processors, open files and ports that a plan's clients need.
 pub fn check_environment(plan: &Plan) -> Result<(), RunError> {
     check_pin(plan)?;
-    let needed = u64::from(plan.clients) + OTHER_FILES;
+    if plan.target.interface() == Interface::SystemCalls {
+        // Clients of a directory open what their operations ask for.
+        return Ok(());
+    }
+    let needed = files_needed(plan);
     let allowed = allow_open_files(needed);
     if allowed < needed {
-        return Err(RunError::System {
-            what: format!(
-                "open {} connections: this process may have {allowed} open files",
-                plan.clients
-            ),
-            source: std::io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error()),
-        });
+        return Err(TooFewFiles {
+            clients: plan.clients,
+            needed,
+            allowed,
+            is_built_in: plan.target.is_built_in(),
+        }
+        .into());
     }
-    Ok(())
+    let ports = LocalPorts::of(plan);
+    Ok(ports.map_or(Ok(()), |ports| ports.check(plan))?)
+}
+
+/// Open files of this process: the clients' sockets, at both ends if the server is in it.
+fn files_needed(plan: &Plan) -> u64 {
+    let ends = 1 + u64::from(plan.target.is_built_in());
+    u64::from(plan.clients) * plan.sockets_per_client() * ends + OTHER_FILES
+}
+
+/// This process may not open as many files as its clients need.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} clients need {} open files, {} are allowed",
+    thousands((*clients).into()), thousands(*needed), thousands(*allowed)
+)]
+pub struct TooFewFiles {
+    clients: u32,
+    needed: u64,
+    allowed: u64,
+    is_built_in: bool,
+}
+
+impl AreaError for TooFewFiles {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Environment
+    }
+
+    fn help(&self) -> Option<String> {
+        let apart = if self.is_built_in {
+            "; `filestone serve` in a process of its own needs half of them"
+        } else {
+            ""
+        };
+        Some(format!(
+            "raise the hard limit as root, `ulimit -Hn {}`, or LimitNOFILE= of a systemd unit, or \
+             nofile in /etc/security/limits.conf{apart}",
+            self.needed
+        ))
+    }
+}
+
+/// The ports that connections from one address may have.
+#[derive(Debug, Clone, Copy)]
+struct LocalPorts {
+    count: u64,
+    are_reserved: bool,
+}
+
+impl LocalPorts {
+    /// `None` if this host does not say.
+    fn of(plan: &Plan) -> Option<Self> {
+        if plan.target.wants_reserved_ports() {
+            return Some(Self {
+                count: RESERVED_PORTS.count() as u64,
+                are_reserved: true,
+            });
+        }
+        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+        let mut ends = range.split_whitespace().map(str::parse::<u64>);
+        let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+        Some(Self {
+            count: (last + 1).checked_sub(first)?,
+            are_reserved: false,
+        })
+    }
+
+    /// Each address has so many towards each server. What is refused could not work in any case;
+    /// ports that other programs have are not known.
+    fn check(self, plan: &Plan) -> Result<(), TooFewPorts> {
+        let addresses = plan.connections.sources.count().max(1);
+        let servers = plan.targets().count() as u128;
+        let needed = u128::from(plan.clients).div_ceil(addresses.saturating_mul(servers));
+        if needed <= u128::from(self.count) {
+            return Ok(());
+        }
+        let of_server = u128::from(plan.clients).div_ceil(servers);
+        Err(TooFewPorts {
+            clients: plan.clients,
+            addresses,
+            ports: self,
+            addresses_needed: of_server.div_ceil(u128::from(self.count.max(1))),
+        })
+    }
+}
+
+/// The addresses that clients connect from have too few ports.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} clients cannot connect from {addresses} address{}: each has {} ports towards a server",
+    thousands((*clients).into()),
+    if *addresses == 1 { "" } else { "es" },
+    thousands(ports.count)
+)]
+pub struct TooFewPorts {
+    clients: u32,
+    addresses: u128,
+    ports: LocalPorts,
+    addresses_needed: u128,
+}
+
+impl AreaError for TooFewPorts {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Environment
+    }
+
+    fn help(&self) -> Option<String> {
+        let wider = if self.ports.are_reserved {
+            ", or no --reserved-port"
+        } else {
+            ", or a wider range in /proc/sys/net/ipv4/ip_local_port_range"
+        };
+        Some(format!(
+            "connect from {} addresses of this host or more (--source){wider}",
+            self.addresses_needed
+        ))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filestone_model::operation::{OpKind, Stability};
+    use filestone_model::plan::{NfsTarget, ProbePlan, TargetPlan, WorkloadPlan};
 
     #[test]
     fn processors_are_named_as_the_option_takes_them() {
         assert_eq!(in_words(&[0, 1, 2, 3, 6, 8, 9]), "0-3,6,8-9");
         assert_eq!(in_words(&[5]), "5");
         assert_eq!(in_words(&[]), "");
+    }
+    fn plan(clients: u32) -> Plan {
+        let target = NfsTarget {
+            host: Some("server".into()),
+            ..NfsTarget::built_in("/export")
+        };
+        let probe = ProbePlan {
+            operation: OpKind::Null,
+            size_bytes: 4096,
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 4096,
+            files_max: 1,
+        };
+        Plan {
+            clients,
+            ..Plan::new(
+                "probe",
+                TargetPlan::Nfs3(target),
+                WorkloadPlan::Probe(probe),
+                1,
+            )
+        }
+    }
+
+    const PORTS: LocalPorts = LocalPorts {
+        count: 28_232,
+        are_reserved: false,
+    };
+
+    #[test]
+    fn every_address_has_its_ports() {
+        let mut plan = plan(100_000);
+        let error = PORTS.check(&plan).expect_err("one address");
+        assert_eq!(
+            error.to_string(),
+            "100,000 clients cannot connect from 1 address: each has 28,232 ports towards a server"
+        );
+        let help = error.help().expect("a way out");
+        assert!(help.contains("from 4 addresses"), "{help}");
+        plan.connections.sources = "10.0.0.1-10.0.0.3".parse().expect("a range");
+        let error = PORTS.check(&plan).expect_err("three addresses");
+        assert!(error.to_string().contains("from 3 addresses"), "{error}");
+        plan.connections.sources = "10.0.0.1-10.0.0.4".parse().expect("a range");
+        assert!(PORTS.check(&plan).is_ok());
+    }
+
+    #[test]
+    fn reserved_ports_are_few() {
+        let mut plan = plan(425);
+        plan.target.nfs3_mut().expect("an NFS target").reserved_port = true;
+        let error = check_environment(&plan).expect_err("424 ports");
+        let help = error.help().expect("a way out");
+        assert!(help.contains("or no --reserved-port"), "{help}");
+        plan.clients = 424;
+        check_environment(&plan).expect("as many as there are");
+    }
+
+    #[test]
+    fn a_server_in_this_process_has_the_other_ends() {
+        assert_eq!(files_needed(&plan(1000)), 1064);
+        let mut built_in = plan(1000);
+        built_in.target.nfs3_mut().expect("an NFS target").host = None;
+        assert_eq!(files_needed(&built_in), 2064);
+        let error = TooFewFiles {
+            clients: 100_000,
+            needed: 100_064,
+            allowed: 20_000,
+            is_built_in: false,
+        };
+        assert_eq!(
+            error.to_string(),
+            "100,000 clients need 100,064 open files, 20,000 are allowed"
+        );
+        let help = error.help().expect("a way out");
+        assert!(help.contains("ulimit -Hn 100064"), "{help}");
     }
 }

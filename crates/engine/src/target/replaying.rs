@@ -5,7 +5,7 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{Site, replay_on};
-use crate::run::check_pin;
+use crate::run::check_environment;
 use crate::workspace::Beside;
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
@@ -36,7 +36,7 @@ impl<'run> Opening<'run> {
             );
         };
         plan.check()?;
-        check_pin(plan)?;
+        check_environment(plan)?;
         let Some(load) = loads.first() else {
             return refused("there is no load to replay", "name a load file");
         };

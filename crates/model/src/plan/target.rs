@@ -84,6 +84,11 @@ impl TargetPlan {
         target.is_some_and(|target| target.transport == TransportKind::Udp)
     }
 
+    /// Whether its clients come from ports below 1024.
+    pub fn wants_reserved_ports(&self) -> bool {
+        self.nfs3().is_some_and(|target| target.reserved_port)
+    }
+
     /// The most file data that one of its calls may move.
     pub fn size_max(&self) -> u32 {
         if self.is_udp() {
