@@ -228,6 +228,11 @@ impl Attempt {
                 self.server.kill();
                 Ok(())
             }
+            Fault::CutOff => {
+                self.relay.set_up(false);
+                self.relay.cut();
+                Ok(())
+            }
             Fault::Full => self.server.fill(),
             Fault::Slow => {
                 self.relay.delay(SLOW);

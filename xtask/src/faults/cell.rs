@@ -14,6 +14,8 @@ pub enum Fault {
     Restarted,
     /// It is killed, and is not there again before the run has ended.
     Gone,
+    /// It remembers everything, but cannot be reached until the run has ended.
+    CutOff,
     /// It has no room left.
     Full,
     /// Calls take long, but less than the time-out.
@@ -49,11 +51,12 @@ pub struct Cell {
 }
 
 impl Fault {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Paused,
         Self::Frozen,
         Self::Restarted,
         Self::Gone,
+        Self::CutOff,
         Self::Full,
         Self::Slow,
         Self::TooSlow,
@@ -65,6 +68,7 @@ impl Fault {
             Self::Frozen => "frozen",
             Self::Restarted => "restarted",
             Self::Gone => "gone",
+            Self::CutOff => "cut off",
             Self::Full => "full",
             Self::Slow => "slow",
             Self::TooSlow => "too slow",
@@ -77,7 +81,7 @@ impl Fault {
             Self::Paused => Some(Duration::from_millis(500)),
             Self::Restarted => Some(Duration::from_millis(300)),
             Self::Slow | Self::TooSlow => Some(Duration::from_millis(2500)),
-            Self::Frozen | Self::Gone | Self::Full => None,
+            Self::Frozen | Self::Gone | Self::CutOff | Self::Full => None,
         }
     }
 }

@@ -99,7 +99,7 @@ fn in_prepare(cell: Cell) -> Expected {
             ends: &[REFUSED],
             reason: "what was prepared is forgotten, which its handles tell",
         },
-        Fault::Gone => Expected {
+        Fault::Gone | Fault::CutOff => Expected {
             ends: &[REFUSED],
             reason: "the connection could not be made again within --reconnect",
         },
@@ -139,7 +139,7 @@ fn in_the_run(cell: Cell) -> Expected {
             ends: &[NOTHING],
             reason: "all in the window was about what is forgotten",
         },
-        Fault::Gone => Expected {
+        Fault::Gone | Fault::CutOff => Expected {
             ends: &[LOST],
             reason: "the connections could not be made again within --reconnect",
         },

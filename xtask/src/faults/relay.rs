@@ -79,6 +79,8 @@ struct Shared {
     is_over: AtomicBool,
     calls: Mutex<Vec<Call>>,
     gate: Mutex<Option<Gate>>,
+    /// Both ends of all connections.
+    open: Mutex<Vec<TcpStream>>,
 }
 
 /// A relay; dropped, it takes no more connections.
@@ -103,6 +105,7 @@ impl Relay {
             is_over: AtomicBool::new(false),
             calls: Mutex::default(),
             gate: Mutex::default(),
+            open: Mutex::default(),
         });
         let listener = listen(address)?;
         let accepting = Arc::clone(&shared);
@@ -119,6 +122,14 @@ impl Relay {
     /// Whether connections are taken, or refused as on a host without a server.
     pub fn set_up(&self, is_up: bool) {
         self.shared.is_up.store(is_up, Ordering::Relaxed);
+    }
+
+    /// Ends all connections.
+    pub fn cut(&self) {
+        for stream in lock(&self.shared.open).drain(..) {
+            // One that has ended is not open any more.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     /// Holds the first call back that `choice` says.
@@ -182,6 +193,7 @@ fn relay(shared: &Arc<Shared>, client: TcpStream) {
         let _ = stream.set_nodelay(true);
         let _ = stream.set_nonblocking(false);
     }
+    lock(&shared.open).extend([client, server]);
     let asked = Arc::new(Mutex::new(HashMap::new()));
     let (queue, queued) = channel();
     let (noting, noted) = (Arc::clone(shared), Arc::clone(&asked));
