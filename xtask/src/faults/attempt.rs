@@ -1,8 +1,8 @@
 //! One run that meets its fault: how the fault is brought about, and what was seen.
 
 use super::cell::{Cell, Fault, Phase};
-use super::command::{self, Line, REMOVALS, WARM_UP, WINDOW};
-use super::relay::{Call, Choice, Relay};
+use super::command::{self, CallNumber, Line, REMOVALS, WARM_UP, WINDOW};
+use super::relay::{Call, Relay};
 use super::server::{Server, free_port};
 use crate::process::{Folder, Running};
 use anyhow::{Context, Result};
@@ -24,8 +24,8 @@ const DRAIN_LEAD: Duration = Duration::from_millis(150);
 const INTO_WARM_UP: Duration = Duration::from_millis(300);
 const INTO_WINDOW: Duration = Duration::from_millis(500);
 const INTO_DRAIN: Duration = Duration::from_millis(80);
-/// Calls of the clean-up before the one that the fault meets.
-const REMOVALS_BEFORE: usize = 2;
+/// Which call of the clean-up meets its fault.
+const REMOVAL: CallNumber = CallNumber::new(REMOVALS, 3);
 /// How long slow calls wait.
 const SLOW: Duration = Duration::from_millis(700);
 const TOO_SLOW: Duration = Duration::from_millis(1600);
@@ -68,7 +68,9 @@ struct Attempt {
 }
 
 /// Makes the run of `cell`, with its own server and files of its own.
-pub fn attempt(filestone: &Path, cell: Cell) -> Result<Seen> {
+///
+/// A fault of the preparation meets the call `prepare_call` of it, if that is given.
+pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Result<Seen> {
     let folder = Folder::new("faults")?;
     command::make_files(&folder.path)?;
     let server = Server::start(filestone)?;
@@ -93,7 +95,7 @@ pub fn attempt(filestone: &Path, cell: Cell) -> Result<Seen> {
         relay,
         started,
     };
-    let fault_at = attempt.bring_about().context("the fault")?;
+    let fault_at = attempt.bring_about(prepare_call).context("the fault")?;
     let status = attempt.wait(fault_at)?;
     let ended = Instant::now();
     attempt.end_fault().context("the end of the fault")?;
@@ -125,16 +127,14 @@ pub fn attempt(filestone: &Path, cell: Cell) -> Result<Seen> {
 
 impl Attempt {
     /// Waits for the phase and lets the fault begin; when it began.
-    fn bring_about(&mut self) -> Result<Option<Instant>> {
+    fn bring_about(&mut self, prepare_call: Option<usize>) -> Result<Option<Instant>> {
         match self.cell.phase {
             Phase::Prepare => {
-                let wanted = command::prepare_call(self.cell.face);
-                let mut before = 0;
-                self.begin_at_call(Box::new(move |call| {
-                    let is_one = call.is_any(&[wanted.procedure]);
-                    before += usize::from(is_one);
-                    is_one && before > wanted.before
-                }))
+                let wanted = match prepare_call {
+                    Some(number) => CallNumber::of_nfs(number),
+                    None => command::prepare_call(self.cell.face),
+                };
+                self.begin_at_call(wanted, Instant::now())
             }
             Phase::WarmUp => self.begin_at(INTO_WARM_UP),
             Phase::Measure => self.begin_at(WARM_UP + INTO_WINDOW),
@@ -154,17 +154,18 @@ impl Attempt {
             return Ok(None);
         };
         let window_end = begun + WARM_UP + WINDOW;
-        let mut before = 0;
-        self.begin_at_call(Box::new(move |call| {
-            let is_one = call.at > window_end && call.is_any(REMOVALS);
-            before += usize::from(is_one);
-            is_one && before > REMOVALS_BEFORE
-        }))
+        self.begin_at_call(REMOVAL, window_end)
     }
 
-    /// Lets the fault begin when this call has come, before it goes to the server.
-    fn begin_at_call(&mut self, choice: Choice) -> Result<Option<Instant>> {
-        let held = self.relay.hold(choice);
+    /// Lets the fault begin when the call of this number since then has come, before it goes to
+    /// the server.
+    fn begin_at_call(&mut self, wanted: CallNumber, since: Instant) -> Result<Option<Instant>> {
+        let mut count = 0;
+        let held = self.relay.hold(Box::new(move |call| {
+            let counts = call.at >= since && wanted.counts(call);
+            count += usize::from(counts);
+            counts && count == wanted.number
+        }));
         loop {
             let reached = held.reached(LOOK_EVERY);
             if reached.is_some() {

@@ -123,25 +123,38 @@ pub fn shows_begin(face: Face, call: &Call) -> bool {
     }
 }
 
-/// The calls of preparing that a fault is to meet: which procedure, and how many come before.
-pub const fn prepare_call(face: Face) -> PrepareCall {
+/// The call of preparing that a fault is to meet.
+pub const fn prepare_call(face: Face) -> CallNumber {
     match face {
-        // The marker, and the file of the first client.
-        Face::Probe => PrepareCall::new(Procedure::Create, 2),
-        Face::Mix => PrepareCall::new(Procedure::Create, 8),
-        Face::Replay => PrepareCall::new(Procedure::Write, 0),
+        // After the marker and the file of the first client.
+        Face::Probe => CallNumber::new(&[Procedure::Create], 3),
+        Face::Mix => CallNumber::new(&[Procedure::Create], 9),
+        Face::Replay => CallNumber::new(&[Procedure::Write], 1),
     }
 }
 
-/// A call of preparing.
-pub struct PrepareCall {
-    pub procedure: Procedure,
-    pub before: usize,
+/// One of the calls of some procedures.
+#[derive(Clone, Copy)]
+pub struct CallNumber {
+    /// Those that count.
+    procedures: &'static [Procedure],
+    /// Which of them, from 1.
+    pub number: usize,
 }
 
-impl PrepareCall {
-    const fn new(procedure: Procedure, before: usize) -> Self {
-        Self { procedure, before }
+impl CallNumber {
+    pub const fn new(procedures: &'static [Procedure], number: usize) -> Self {
+        Self { procedures, number }
+    }
+
+    /// Of all calls of NFS.
+    pub const fn of_nfs(number: usize) -> Self {
+        Self::new(&Procedure::ALL, number)
+    }
+
+    /// Whether a call is counted.
+    pub fn counts(self, call: &Call) -> bool {
+        call.is_any(self.procedures)
     }
 }
 

@@ -39,6 +39,9 @@ pub struct Faults {
     /// How often the whole matrix is run
     #[arg(long, default_value_t = 1)]
     pub rounds: u32,
+    /// Faults of "prepare" meet this call of NFS, counted from 1, and not one in its middle
+    #[arg(long)]
+    pub prepare_call: Option<usize>,
     /// Print how each run ended, not only those that did not end well
     #[arg(short, long)]
     pub verbose: bool,
@@ -62,7 +65,7 @@ pub fn run(options: &Faults) -> Result<bool> {
     };
     let mut is_good = true;
     for _ in 0..options.rounds {
-        let judged = all(&filestone, cells(options.only.as_deref()), options.jobs);
+        let judged = all(&filestone, options);
         print(&judged, options.verbose);
         is_good &= judged
             .iter()
@@ -82,18 +85,18 @@ fn cells(only: Option<&str>) -> VecDeque<Cell> {
 }
 
 /// The runs of all these cells, several at a time.
-fn all(filestone: &Path, cells: VecDeque<Cell>, jobs: usize) -> Vec<Judged> {
-    let waiting = Mutex::new(cells);
+fn all(filestone: &Path, options: &Faults) -> Vec<Judged> {
+    let waiting = Mutex::new(cells(options.only.as_deref()));
     let judged = Mutex::new(Vec::new());
     let next = || {
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.pop_front()
     };
     std::thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
+        for _ in 0..options.jobs.max(1) {
             scope.spawn(|| {
                 while let Some(cell) = next() {
-                    let verdict = one(filestone, cell);
+                    let verdict = one(filestone, cell, options.prepare_call);
                     eprintln!("{cell}: {}", verdict.word);
                     let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
                     judged.push(Judged { cell, verdict });
@@ -105,10 +108,10 @@ fn all(filestone: &Path, cells: VecDeque<Cell>, jobs: usize) -> Vec<Judged> {
 }
 
 /// The run of a cell, repeated while its fault does not meet its phase.
-fn one(filestone: &Path, cell: Cell) -> Verdict {
+fn one(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Verdict {
     let mut last = Verdict::bad("ERROR", "was not tried");
     for _ in 0..ATTEMPTS {
-        last = match attempt::attempt(filestone, cell) {
+        last = match attempt::attempt(filestone, cell, prepare_call) {
             Ok(seen) => verdict::judge(cell, &seen),
             Err(error) => Verdict::bad("ERROR", format!("{error:#}")),
         };
