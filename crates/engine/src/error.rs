@@ -94,7 +94,7 @@ pub enum RunError {
         /// How it failed.
         source: CallError,
     },
-    /// A file set could not be completed.
+    /// What the run needs could not be completed.
     #[error("{source}")]
     Unfinished {
         /// Why.
@@ -179,6 +179,14 @@ impl RunError {
             RunError::Unfinished { source, .. } => source.category(),
             RunError::Internal(_) => ErrorCategory::Internal,
             RunError::Interrupted => ErrorCategory::Interruption,
+        }
+    }
+
+    /// The same error of a run that leaves something at `path`, and why.
+    pub(crate) fn leaving(self, path: &str, reason: &RunError, advice: &str) -> Self {
+        RunError::Unfinished {
+            source: Box::new(self),
+            remains: format!("{path} could not be removed: {reason}; {advice}"),
         }
     }
 

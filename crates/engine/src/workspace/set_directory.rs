@@ -171,13 +171,21 @@ impl<H> SetDirectory<H> {
             return Err(ClaimError::Overtaken { path }.into());
         };
         let mut set = Self::new(directory, parent, name);
-        let marked = set.make_marker(tree, MARKER, recipe);
-        if marked.is_err() {
-            // It was made a moment ago, and nothing is in it but perhaps the marker.
-            tree.remove_file(&set.directory, MARKER).ok();
-            tree.remove_directory(&set.parent, name, false).ok();
-        }
-        set.lock = marked?;
+        set.lock = match set.make_marker(tree, MARKER, recipe) {
+            Ok(lock) => lock,
+            Err(refused) => {
+                // It was made a moment ago, and nothing is in it but perhaps the marker.
+                let removed = tree
+                    .remove_file(&set.directory, MARKER)
+                    .and_then(|()| tree.remove_directory(&set.parent, name, false));
+                let path = &set.directory.path;
+                return Err(refused.leaving(
+                    path,
+                    removed,
+                    "the next run makes it anew, or remove it by hand",
+                ));
+            }
+        };
         match set.lock {
             Some(_) => Ok(set),
             None => Err(overtaken(&set.directory).into()),

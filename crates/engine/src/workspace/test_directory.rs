@@ -14,6 +14,9 @@ use filestone_model::plan::LeftOverPolicy;
 /// there is one of another program's.
 pub const BESIDE: &str = "filestone";
 
+/// What to do about a `clients` that stays.
+const REMOVE_LEFTOVER: &str = "remove it with --remove-leftover, or by hand";
+
 /// When a run works beside a `clients` that filestone has not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Beside {
@@ -68,13 +71,16 @@ fn make<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Marked<T::
     let Some(clients) = tree.make_directory(root, CLIENTS)? else {
         return Ok(None);
     };
-    let marked = tree.make_marker(&clients, MARKER, &Marker::default());
-    if marked.is_err() {
-        // It was made a moment ago and has nothing in it but perhaps the marker.
-        tree.remove_file(&clients, MARKER).ok();
-        tree.remove_directory(root, CLIENTS, false).ok();
+    match tree.make_marker(&clients, MARKER, &Marker::default()) {
+        Ok(lock) => Ok(lock.map(|lock| Marked { clients, lock })),
+        Err(refused) => {
+            // It was made a moment ago and has nothing in it but perhaps the marker.
+            let removed = tree
+                .remove_file(&clients, MARKER)
+                .and_then(|()| tree.remove_directory(root, CLIENTS, false));
+            Err(refused.leaving(&clients.path, removed, REMOVE_LEFTOVER))
+        }
     }
-    Ok(marked?.map(|lock| Marked { clients, lock }))
 }
 
 /// Whose the `clients` in `root` is; `None` if there is none.
@@ -84,8 +90,17 @@ fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Occupa
         Found::Other => return Ok(Some(Occupant::Foreign(None))),
         Found::Directory(clients) => clients,
     };
-    let found = tree.read_marker(&clients, MARKER)?;
-    let known = found.and_then(|found| Some((found.owner(&clients.path)?, found)));
+    let known = match tree.read_marker(&clients, MARKER)? {
+        None => None,
+        Some(found) => match found.owner(&clients.path) {
+            Some(owner) => Some((owner, found)),
+            // A run that made the marker and could not write it, or will in a moment.
+            None if found.text.is_empty() && tree.first_name(&clients, &[MARKER])?.is_none() => {
+                Some((Owner::unknown(&clients.path), found))
+            }
+            None => None,
+        },
+    };
     Ok(Some(match known {
         None => Occupant::Foreign(Some(clients)),
         Some((owner, found)) => Occupant::Owned {

@@ -55,6 +55,18 @@ pub(crate) struct Refused {
     pub error: RunError,
 }
 
+impl Refused {
+    /// The same, where `removed` says that what was made before could not be taken away again:
+    /// what stays at `path` is named, with what to do about it.
+    pub fn leaving(self, path: &str, removed: Tried<()>, advice: &str) -> Self {
+        let Err(kept) = removed else { return self };
+        Self {
+            error: self.error.leaving(path, &kept.error, advice),
+            ..self
+        }
+    }
+}
+
 /// Refusals on which a claim or a removal decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefusalKind {

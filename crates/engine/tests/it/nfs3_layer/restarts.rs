@@ -4,10 +4,10 @@
 use super::bench::{DATA, options, target};
 use crate::support::live::serve;
 use crate::support::relay::{Relay, Seen, cut_at};
-use filestone_engine::RunError;
 use filestone_engine::replay::{Cancellation, Layer, Site, Trees};
 use filestone_engine::target::nfs3::replay::remove_left_over;
 use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site};
+use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::plan::{LeftOverPolicy, NfsTarget};
 use filestone_server::Running;
@@ -74,6 +74,40 @@ fn a_place_is_claimed_whichever_reply_is_lost() {
         site.release(Trees::Remove).expect("it can be removed");
         assert!(nothing_is_left(&server));
     }
+}
+
+#[test]
+fn a_claim_that_is_cut_off_is_named_and_can_be_removed() {
+    let is_create = |seen: Seen| seen.nfs() == Some(Procedure::Create);
+    let server = serve(|_| {});
+    // The marker is made, and can be neither written nor removed again.
+    let relay = Relay::to(server.address(), cut_at(1, u32::MAX, is_create));
+    let options = Nfs3Options {
+        reconnect: Duration::from_millis(100),
+        ..options(Generation::Nfs)
+    };
+    let stop = AtomicBool::new(false);
+    let error = Nfs3Site::claim(&through(&server, &relay), None, options, &stop);
+    let error = error.expect_err("it is cut off");
+    assert_eq!(error.category(), ErrorCategory::Target);
+    let help = error.help().unwrap_or_default();
+    assert!(
+        help.contains("/export/clients could not be removed"),
+        "{help}"
+    );
+    // Whether that run lives cannot be seen: it is removed only on request.
+    let remove = |policy| remove_left_over(&target(&server), None, TIMEOUT, policy);
+    let refusal = remove(LeftOverPolicy::RemoveIfOver).expect_err("it may be in use");
+    assert!(
+        refusal.to_string().contains("left over, or in use"),
+        "{refusal}"
+    );
+    assert!(
+        remove(LeftOverPolicy::Remove)
+            .expect("on request")
+            .is_some()
+    );
+    assert!(nothing_is_left(&server));
 }
 
 #[test]

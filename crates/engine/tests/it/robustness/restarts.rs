@@ -3,12 +3,14 @@
 use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
+use crate::support::relay::{Relay, Seen, cut_at};
 use filestone_engine::control::Observer;
 use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};
+use filestone_wire::nfs3::Procedure;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
@@ -278,4 +280,20 @@ fn one_connection_that_is_gone_for_good_does_not_leave_the_run_waiting() {
     super::check(&record);
     check_loss(&record);
     assert!(record.totals.ledger.disconnected > 0);
+}
+
+#[test]
+fn a_directory_that_a_probe_cannot_complete_and_cannot_remove_is_named() {
+    for which in 1..=3 {
+        let server = serve(|_| {});
+        let is_create = |seen: Seen| seen.nfs() == Some(Procedure::Create);
+        // The marker, and the files of two clients.
+        let relay = Relay::to(server.address(), cut_at(which, u32::MAX, is_create));
+        let mut plan = timed(OpKind::Write, 2, 1);
+        plan.reconnect_ns = 100 * MS;
+        let error = super::error_at(&plan, relay.address());
+        let help = error.help().unwrap_or_default();
+        let is_named = help.contains("/export/filestone-") && help.contains("could not be removed");
+        assert!(is_named, "{which}: {error}: {help}");
+    }
 }

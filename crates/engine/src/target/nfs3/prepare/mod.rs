@@ -24,7 +24,7 @@ use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::ProbeRun;
 use filestone_model::workload::ObjectKind;
 use filestone_wire::nfs3::{Fattr3, FileType, Handle};
-use own_directory::OwnDirectory;
+use own_directory::{OwnDirectory, REMOVE_BY_HAND};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -101,10 +101,11 @@ fn prepare_probe(
             Ok(prepared)
         }
         Err(error) => {
-            // The first error is the one to report; what cannot be removed is in
-            // a directory that says whose it is.
-            let _ = prepared.clean_up(context);
-            Err(error)
+            let path = prepared.own_path().unwrap_or_default().to_owned();
+            Err(match prepared.clean_up(context) {
+                Ok(()) => error,
+                Err(kept) => error.leaving(&path, &kept, REMOVE_BY_HAND),
+            })
         }
     }
 }

@@ -9,11 +9,13 @@ use crate::target::nfs3::session::{Session, at_path};
 use crate::target::nfs3::tree::NfsTree;
 use crate::workspace::marker::Marker;
 use crate::workspace::set_directory::MARKER;
-use crate::workspace::tree::{Directory, Found, RefusalKind, Tree, Tried};
+use crate::workspace::tree::{Directory, Found, RefusalKind, Refused, Tree, Tried};
 use crate::workspace::{ClaimError, Purpose};
 use filestone_wire::nfs3::Handle;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+/// What to do about a directory that stays.
+pub(super) const REMOVE_BY_HAND: &str = "remove it by hand";
 /// Times that a name is tried which is taken.
 const NAME_TRIES: u32 = 4;
 /// Times that the directory is emptied: calls of an interrupted run may still arrive meanwhile.
@@ -63,9 +65,8 @@ impl OwnDirectory {
                 ..
             }) => Ok(self),
             Err(error) => {
-                // The first error is the one to report.
-                let _ = self.remove_by(tree);
-                Err(error.into())
+                let removed = self.remove_by(tree);
+                Err(Refused::from(error).leaving(self.path(), removed, REMOVE_BY_HAND))
             }
         }
     }
