@@ -47,7 +47,7 @@ impl Meter {
 
 /// What the calling thread has come to in its life so far.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ThreadMark {
+pub struct ThreadMark {
     pub cpu_ns: u64,
     pub waited_ns: u64,
 }

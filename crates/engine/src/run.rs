@@ -3,6 +3,7 @@
 //! The coordinator is the calling thread. It starts the workers, merges the
 //! intervals that they hand over, and makes the record.
 
+mod attendant;
 mod coordinator;
 mod environment;
 mod header;
@@ -10,6 +11,8 @@ mod steered;
 mod subject;
 
 pub use crate::control::{Observer, Unobserved};
+pub use attendant::{Attendant, Look, Stage};
+pub use coordinator::Recording;
 pub(crate) use environment::check_environment;
 pub(crate) use header::RunHeader;
 pub use subject::{ConnectedClients, OpenTarget, WorkerBody, WorkerThread};
@@ -17,19 +20,19 @@ pub use subject::{ConnectedClients, OpenTarget, WorkerBody, WorkerThread};
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
-use crate::processors::Meter;
 use crate::threads::start_worker;
 use crate::worker::{Offer, Signals};
-use coordinator::{BUFFERS_PER_WORKER, Coordinator, FromWorker, RunFacts};
-use filestone_model::measure::Caveat;
+use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
+use filestone_model::measure::verdict::caveats;
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_model::plan::{Field, PlanError, SteeringPlanError};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
 use filestone_model::workload::of_client;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::Scope;
 use std::time::SystemTime;
 use steered::Steered;
 
@@ -86,33 +89,35 @@ pub fn run_steered(
     }
     begun.check()?;
     check_environment(&begun)?;
-    let mut target = open(&begun, context)?;
+    let target = open(&begun, context)?;
+    let mut record = run_on(&begun, target, context, steering)?;
+    record.plan = plan.clone();
+    Ok(record)
+}
+
+/// Makes the run of `plan` on a target that has been opened, and cleans up after it.
+pub fn run_on(
+    plan: &Plan,
+    mut target: Box<dyn OpenTarget + '_>,
+    context: &mut Context<'_>,
+    steering: Option<&mut dyn Steering>,
+) -> Result<RunRecord, RunError> {
     context.observer.prepared(target.describe());
-    let measured = measure(&begun, &mut *target, context, steering);
+    let measured = measure(plan, &mut *target, context, steering);
     let path = target.own_path().unwrap_or_default().to_string();
     let cleaned = target.clean_up(context);
     let mut record = measured?;
-    record.plan = plan.clone();
+    target.complete(&mut record);
+    let own = std::mem::take(&mut record.caveats);
+    record.caveats = caveats::find(&record);
+    record.caveats.extend(own);
     if let (Some(mix), Some(set)) = (&mut record.mix, target.file_set()) {
         mix.file_set.removed = set.removed;
     }
     if let Err(error) = cleaned {
-        record.caveats.push(left(plan, path, error));
+        record.caveats.push(target.left(plan, path, error));
     }
     Ok(record)
-}
-
-/// What is said of a clean-up that was not done.
-fn left(plan: &Plan, path: String, error: RunError) -> Caveat {
-    let reason = match error {
-        RunError::Interrupted => "interrupted before that was done".into(),
-        error => error.to_string(),
-    };
-    if plan.mix().is_some_and(|mix| !mix.remove_set) {
-        Caveat::FileSetStillClaimed { path, reason }
-    } else {
-        Caveat::LeftBehind { path, reason }
-    }
 }
 
 /// The same arrivals at another load.
@@ -147,7 +152,8 @@ fn measure(
     let workload = &|client| of_client(plan, &table, sets, client);
     let workers = clients.workers.len();
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
-    let mut coordinator = Coordinator::new(plan);
+    let recording = &target.recording(workers);
+    let mut coordinator = Coordinator::new(plan, recording);
     let halt = &AtomicBool::new(false);
     let load = plan.arrivals.offered_load();
     let offer = &Offer::new(load.unwrap_or_default(), plan.workers);
@@ -157,51 +163,76 @@ fn measure(
         halt,
         offer: steered.is_some().then_some(offer),
     };
-    let (started_at, used) = std::thread::scope(|scope| -> Result<_, RunError> {
-        // Channels and not a barrier: where not all threads can be started, the
-        // others must not wait for ever.
-        let (ready, all_ready) = sync_channel(workers);
-        let mut starts = Vec::with_capacity(workers);
-        for (index, body) in clients.workers.into_iter().enumerate() {
-            let (start, started) = sync_channel::<Clock>(1);
-            starts.push(start);
-            let thread = WorkerThread {
-                plan,
-                index: index as u32,
-                sink: coordinator.exchange(plan, index, full.clone()),
-                signals,
-                workload,
-                ready: ready.clone(),
-                started,
-            };
-            let full = full.clone();
-            start_worker(scope, plan, index, move || {
-                let Some(end) = body.run(thread) else { return };
-                let _ = full.send(FromWorker::Done(index, end));
-            })?;
-        }
-        drop((full, ready));
-        // Ends early only if a worker is gone, which the scope then says.
-        all_ready.iter().take(workers).for_each(drop);
+    let mut attendant = target.attendant();
+    let (started_at, clock) = std::thread::scope(|scope| -> Result<_, RunError> {
+        let thread = |index, ready, started| WorkerThread {
+            plan,
+            index: index as u32,
+            sink: coordinator.exchange(index, full.clone()),
+            recording,
+            signals,
+            workload,
+            ready,
+            started,
+        };
+        let starts = start_all(scope, plan, clients.workers, thread)?;
+        drop(full);
         let started_at = SystemTime::now();
         let clock = clock.restarted();
-        let meter = Meter::start();
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
-        let observer = &mut *context.observer;
-        coordinator.collect(&from_workers, workers, halt, steered.as_mut(), observer);
-        Ok((started_at, meter.used()))
+        let steered = steered
+            .as_mut()
+            .map(|steered| steered as &mut dyn Attendant);
+        let own = attendant
+            .as_mut()
+            .map(|own| &mut **own as &mut dyn Attendant);
+        let surveyed = Surveyed {
+            clock: &clock,
+            stop: context.stop,
+            halt,
+            attendants: steered.into_iter().chain(own).collect(),
+            observer: &mut *context.observer,
+        };
+        coordinator.collect(&from_workers, surveyed);
+        Ok((started_at, clock))
     })?;
     let facts = RunFacts {
         target: target.describe(),
         driver,
         connections: clients.record,
         file_set: target.file_set(),
-        used,
         clock: &clock,
         started_at,
     };
-    Ok(coordinator.into_record(plan, facts))
+    Ok(coordinator.into_record(facts))
+}
+
+/// Starts a thread for each worker, and waits until all are set up. They run as soon as each is
+/// given the clock.
+fn start_all<'scope, 'run: 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    plan: &'run Plan,
+    bodies: Vec<Box<dyn WorkerBody>>,
+    mut thread: impl FnMut(usize, SyncSender<()>, Receiver<Clock>) -> WorkerThread<'run>,
+) -> Result<Vec<SyncSender<Clock>>, RunError> {
+    // Channels and not a barrier: where not all threads can be started, the
+    // others must not wait for ever.
+    let workers = bodies.len();
+    let (ready, all_ready) = sync_channel(workers);
+    let mut starts = Vec::with_capacity(workers);
+    for (index, body) in bodies.into_iter().enumerate() {
+        let (start, started) = sync_channel::<Clock>(1);
+        starts.push(start);
+        let thread = thread(index, ready.clone(), started);
+        start_worker(scope, plan, index, body.first_blocking(), move || {
+            body.run(thread)
+        })?;
+    }
+    drop(ready);
+    // Ends early only if a worker is gone, which the scope then says.
+    all_ready.iter().take(workers).for_each(drop);
+    Ok(starts)
 }
 
 /// What made a record: this program.

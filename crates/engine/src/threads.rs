@@ -7,15 +7,24 @@ use std::thread::{Builder, Scope};
 /// Stack of a client's thread: buffers are on the heap.
 const CLIENT_STACK_BYTES: usize = 256 << 10;
 
-/// Starts the thread of worker `index`.
+/// Starts the thread of worker `index`. One whose clients block is called by the first of them.
 pub fn start_worker<'scope>(
     scope: &'scope Scope<'scope, '_>,
     plan: &'scope Plan,
     index: usize,
+    blocking: Option<u32>,
     body: impl FnOnce() + Send + 'scope,
 ) -> Result<(), RunError> {
-    let builder = Builder::new().name(format!("filestone-w{index}"));
-    let what = || "start a thread".into();
+    let builder = match blocking {
+        None => Builder::new().name(format!("filestone-w{index}")),
+        Some(client) => Builder::new()
+            .name(format!("filestone-c{client}"))
+            .stack_size(CLIENT_STACK_BYTES),
+    };
+    let what = move || match blocking {
+        None => "start a thread".into(),
+        Some(client) => format!("start a thread for client {client} of {}", plan.clients),
+    };
     start(scope, builder, what, move || {
         settle(plan, index);
         body();

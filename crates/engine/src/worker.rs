@@ -12,10 +12,12 @@
 mod books;
 mod client;
 mod offer;
+mod shared_books;
 
 pub use books::{Books, IntervalSink, OwnBooks};
 pub use client::Member;
 pub use offer::Offer;
+pub use shared_books::{SharedBooks, SharedRecorder};
 
 use crate::backend::{Backend, BackendError};
 use client::{ClientState, Slots};
@@ -23,6 +25,7 @@ use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{Completions, for_slot};
 use filestone_model::language::{Language, Work};
 use filestone_model::measure::interval::StretchCounts;
+use filestone_model::measure::processors::ThreadTime;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{Completion, OpKind, Outcome, Ticket};
 use filestone_model::plan::{Plan, TICK_NANOS};
@@ -111,6 +114,20 @@ pub struct WorkerEnd {
     pub reconnections: u64,
     /// Likewise, in nanoseconds.
     pub unusable_nanos: u64,
+    /// Whether its loss ends the run of the others, too.
+    pub ends_run: bool,
+    /// What its thread came to in the measured window.
+    pub time: ThreadTime,
+}
+
+/// What a worker leaves.
+pub struct Finished<B, W> {
+    /// How its run ended.
+    pub end: WorkerEnd,
+    /// Its clients' workloads, in order.
+    pub workloads: Vec<W>,
+    /// What carried them out.
+    pub backend: B,
 }
 
 /// One thread's share of a run.
@@ -129,6 +146,7 @@ pub struct Worker<'run, B, W, K> {
     end: Option<Moment>,
     last_done: Moment,
     is_interrupted: bool,
+    time: ThreadTime,
     cpu_mark: u64,
     waited_mark: u64,
     late_mark: u64,
@@ -253,6 +271,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             end: None,
             last_done: schedule.window_start,
             is_interrupted: false,
+            time: ThreadTime::default(),
             cpu_mark: 0,
             waited_mark: 0,
             late_mark: 0,
@@ -271,7 +290,12 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     }
 
     /// Runs to the end: by time, by count, by interruption, or by loss of the server.
-    pub fn run(mut self) -> WorkerEnd {
+    pub fn run(self) -> WorkerEnd {
+        self.run_and_keep().end
+    }
+
+    /// The same, and keeps what carried the operations out.
+    pub fn run_and_keep(mut self) -> Finished<B, W> {
         let slots = self.clients.iter().map(|client| client.slots.slots.len());
         let mut completed = Completions::with_capacity(slots.sum());
         let mut now = self.line.backend.now();
@@ -327,7 +351,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             self.due.pop();
             let slots = &mut self.clients[client as usize].slots;
             if let Some(slot) = slots.parked.take() {
-                self.ask(Ticket { client, slot }, now);
+                if self.end.is_none() {
+                    self.ask(Ticket { client, slot }, now);
+                }
                 continue;
             }
             match slots.free.pop_front() {
@@ -381,7 +407,10 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 self.due.push(Reverse((later, ticket.client)));
                 return;
             }
-            Next::Nothing => return,
+            Next::Nothing => {
+                slots.remaining = 0;
+                return;
+            }
         };
         let start = Start {
             work,
@@ -545,6 +574,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         if !self.is_window_open && now >= self.schedule.window_start {
             self.is_window_open = true;
             self.cpu_mark = self.line.backend.processor_nanos();
+            self.waited_mark = self.line.backend.waited_nanos();
             self.late_mark = self.line.backend.late_replies();
         }
     }
@@ -711,13 +741,15 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             let (cpu, waited) = (backend.processor_nanos(), backend.waited_nanos());
             costs.cpu_nanos = cpu - self.cpu_mark;
             costs.waited_nanos = waited - self.waited_mark;
+            self.time.cpu_ns += costs.cpu_nanos;
+            self.time.waited_ns += costs.waited_nanos;
             self.cpu_mark = cpu;
             self.waited_mark = waited;
         }
         self.line.books.add(&costs);
     }
 
-    fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerEnd {
+    fn finish(mut self, now: Moment, lost: Option<BackendError>) -> Finished<B, W> {
         self.note_costs();
         let mut abandoned = Completions::default();
         self.line.backend.abandon(&mut abandoned);
@@ -734,14 +766,27 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             }
         }
         let (reconnections, unusable_nanos) = self.line.backend.reconnections();
-        let window_end = self.end.unwrap_or(now);
         self.line.books.finish(now);
-        WorkerEnd {
-            window_end,
+        let end = WorkerEnd {
+            window_end: self.end.unwrap_or(now),
             is_interrupted: self.is_interrupted,
+            ends_run: lost.is_some(),
             lost,
             reconnections,
             unusable_nanos,
+            time: ThreadTime {
+                thread: self.index,
+                ..self.time
+            },
+        };
+        Finished {
+            end,
+            workloads: self
+                .clients
+                .into_iter()
+                .map(|client| client.workload)
+                .collect(),
+            backend: self.line.backend,
         }
     }
 }

@@ -3,6 +3,10 @@
 //! A closed loop is due whenever its slot comes free and needs no process. An
 //! open loop has a schedule that the server cannot slow down: this file.
 
+mod pace;
+
+pub use pace::Pace;
+
 use crate::plan::{ArrivalsPlan, Plan};
 use crate::random::{Generator, Purpose, exponential, stream};
 use crate::time::Moment;

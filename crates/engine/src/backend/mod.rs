@@ -1,5 +1,6 @@
 //! What carries operations out: the engine's one door to the outside world.
 
+pub mod blocking;
 pub mod connection;
 pub mod null;
 pub mod simulated;
@@ -27,6 +28,12 @@ pub enum BackendError {
         /// How many calls were unanswered.
         in_flight: u64,
     },
+    /// All clients of a worker are lost, the first of them so.
+    #[error("{what}")]
+    Clients {
+        /// What happened to it.
+        what: String,
+    },
     /// This host refused something.
     #[error("cannot {what}: {source}")]
     System {
@@ -40,7 +47,7 @@ pub enum BackendError {
 impl AreaError for BackendError {
     fn category(&self) -> ErrorCategory {
         match self {
-            BackendError::Lost { .. } => ErrorCategory::Target,
+            BackendError::Lost { .. } | BackendError::Clients { .. } => ErrorCategory::Target,
             BackendError::System { .. } => ErrorCategory::Environment,
         }
     }

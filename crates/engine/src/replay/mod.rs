@@ -1,18 +1,17 @@
-//! Replaying a load: one thread per client, one layer under each.
+//! Replaying a load: its clients, the place that they work in, and how far they are.
 
-mod client;
+mod clients;
 pub mod layer;
-mod mailbox;
-mod mismatches;
-mod pacing;
+mod progress;
 mod record;
+mod replaying;
 pub(crate) mod round_robin;
-mod run;
 pub mod site;
-mod watch;
+mod target;
+mod thread;
 
 pub use crate::control::{Progress, ProgressPhase};
 pub use crate::workspace::Beside;
 pub use layer::{Cancellation, Layer, LayerLost, Reply};
-pub use run::replay_on;
 pub use site::{Site, Trees};
+pub use target::replay_on;

@@ -9,9 +9,9 @@ use crate::error::RunError;
 use filestone_model::measure::run_record::Target;
 
 /// A place to replay in, claimed for one run.
-pub trait Site: Sync {
+pub trait Site: Send + Sync + 'static {
     /// One client's way to it.
-    type Layer: Layer + Send;
+    type Layer: Layer + Send + 'static;
 
     /// What the record says of the target.
     fn target(&self) -> Target;

@@ -1,22 +1,21 @@
 //! The calling thread's part of a run: it merges what the workers hand over, and makes
 //! the record.
 
-use super::RunHeader;
-use super::steered::Steered;
+use super::{Attendant, Look, RunHeader, Stage};
 use crate::clock::Clock;
 use crate::control::Observer;
-use crate::worker::{IntervalSink, WorkerEnd, new_buffer};
+use crate::processors::Meter;
+use crate::worker::{IntervalSink, SharedRecorder, WorkerEnd, new_buffer};
 use filestone_model::measure::mix_figures::figures;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
-use filestone_model::measure::verdict::caveats;
 use filestone_model::measure::{Assembly, ConnectionsRecord, IntervalBuffer};
-use filestone_model::plan::Plan;
+use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::SystemTime;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, SystemTime};
 
 /// Interval buffers per worker: one being filled, the others on their way.
 pub const BUFFERS_PER_WORKER: usize = 3;
@@ -35,6 +34,30 @@ pub struct Exchange {
     empty: Receiver<Box<IntervalBuffer>>,
 }
 
+impl Exchange {
+    /// What says that the worker has come to its end.
+    pub fn finisher(&self) -> Finisher {
+        Finisher {
+            worker: self.worker,
+            full: self.full.clone(),
+        }
+    }
+}
+
+/// Says that a worker has come to its end.
+pub struct Finisher {
+    worker: usize,
+    full: SyncSender<FromWorker>,
+}
+
+impl Finisher {
+    /// It has come to its end so.
+    pub fn finish(&self, end: WorkerEnd) {
+        // The coordinator outlives the workers; were it gone, nobody would want it.
+        let _ = self.full.send(FromWorker::Done(self.worker, end));
+    }
+}
+
 impl IntervalSink for Exchange {
     fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
         self.empty.try_recv().ok()
@@ -51,44 +74,76 @@ pub struct RunFacts<'run> {
     pub target: &'run Target,
     /// What waited for completions.
     pub driver: &'run str,
-    /// How the clients were connected.
+    /// How the clients' connections were made.
     pub connections: Option<ConnectionsRecord>,
     /// The file set of a mix.
     pub file_set: Option<FileSetRecord>,
-    /// Processor time while the workers ran.
-    pub used: ProcessorTime,
     pub clock: &'run Clock,
     pub started_at: SystemTime,
 }
 
+/// Where the workers of a run enter what they measure.
+pub enum Recording {
+    /// Each into books of its own.
+    Own,
+    /// All into these, because they may be stuck in a call for long.
+    Shared(SharedRecorder),
+}
+
 /// Merges what the workers hand over.
-pub struct Coordinator {
+pub struct Coordinator<'run> {
+    plan: &'run Plan,
+    recording: &'run Recording,
     assembly: Assembly,
     /// Empty buffers that each worker has, and how to give it more; `None` when it
     /// has finished.
     spares: Vec<Option<(usize, SyncSender<Box<IntervalBuffer>>)>>,
+    /// The buffer that shared books get next, and when the interval began that they are in.
+    spare: Option<Box<IntervalBuffer>>,
+    interval_start: Moment,
     ends: Vec<WorkerEnd>,
+    /// Looks at the processors since the window opened, and what was seen until it closed.
+    meter: Option<Meter>,
+    used: Option<ProcessorTime>,
 }
 
-impl Coordinator {
-    pub fn new(plan: &Plan) -> Self {
+/// What the coordinator looks at, and whom it tells.
+pub struct Surveyed<'run, 'look> {
+    pub clock: &'run Clock,
+    pub stop: &'run AtomicBool,
+    pub halt: &'run AtomicBool,
+    pub attendants: Vec<&'look mut dyn Attendant>,
+    pub observer: &'look mut dyn Observer,
+}
+
+impl<'run> Coordinator<'run> {
+    pub fn new(plan: &'run Plan, recording: &'run Recording) -> Self {
+        let mut assembly = Assembly::new(plan);
+        if let Recording::Shared(_) = recording {
+            // There is one recorder, whatever the plan says of workers.
+            (1..plan.workers as usize).for_each(|worker| assembly.finish(worker));
+        }
         Self {
-            assembly: Assembly::new(plan),
+            plan,
+            recording,
+            assembly,
             spares: Vec::new(),
+            spare: None,
+            interval_start: Moment::from_nanos(plan.warm_up_ns),
             ends: Vec::new(),
+            meter: None,
+            used: None,
         }
     }
 
     /// A worker's side of the exchange, with its first empty buffers.
-    pub fn exchange(
-        &mut self,
-        plan: &Plan,
-        worker: usize,
-        full: SyncSender<FromWorker>,
-    ) -> Exchange {
+    pub fn exchange(&mut self, worker: usize, full: SyncSender<FromWorker>) -> Exchange {
+        let plan = self.plan;
         let (give, empty) = sync_channel(plan.workers as usize * BUFFERS_PER_WORKER);
-        for _ in 0..BUFFERS_PER_WORKER {
-            let _ = give.send(Box::new(new_buffer(plan)));
+        if let Recording::Own = self.recording {
+            for _ in 0..BUFFERS_PER_WORKER {
+                let _ = give.send(Box::new(new_buffer(plan)));
+            }
         }
         self.spares.push(Some((BUFFERS_PER_WORKER, give)));
         Exchange {
@@ -98,52 +153,144 @@ impl Coordinator {
         }
     }
 
-    pub fn collect(
-        &mut self,
-        from_workers: &Receiver<FromWorker>,
-        workers: usize,
-        halt: &AtomicBool,
-        mut steered: Option<&mut Steered<'_>>,
-        observer: &mut dyn Observer,
-    ) {
-        while self.ends.len() < workers {
-            let Ok(message) = from_workers.recv() else {
-                return;
-            };
-            match message {
-                FromWorker::Interval(worker, buffer) => {
-                    if let Some(Some((spares, _))) = self.spares.get_mut(worker) {
-                        *spares = spares.saturating_sub(1);
-                    }
-                    let merged = self.assembly.take(worker, buffer);
-                    merged.into_iter().for_each(|buffer| self.give_back(buffer));
+    /// Attends to the run until all workers have left.
+    pub fn collect(&mut self, from_workers: &Receiver<FromWorker>, mut surveyed: Surveyed<'_, '_>) {
+        let mut next = Moment::ZERO;
+        loop {
+            let now = surveyed.clock.now();
+            let left = Duration::from_nanos(next.nanos_since(now));
+            let stage = match from_workers.recv_timeout(left) {
+                Ok(message) => {
+                    self.take(message, surveyed.halt);
+                    self.stage()
                 }
-                FromWorker::Done(worker, end) => {
+                Err(RecvTimeoutError::Timeout) => self.stage(),
+                Err(RecvTimeoutError::Disconnected) => Stage::Left,
+            };
+            next = self.look(stage, &mut surveyed);
+            if stage == Stage::Left {
+                return;
+            }
+        }
+    }
+
+    fn stage(&self) -> Stage {
+        if self.ends.len() < self.spares.len() {
+            Stage::Running
+        } else {
+            Stage::Done
+        }
+    }
+
+    fn take(&mut self, message: FromWorker, halt: &AtomicBool) {
+        match message {
+            FromWorker::Interval(worker, buffer) => {
+                if let Some(Some((spares, _))) = self.spares.get_mut(worker) {
+                    *spares = spares.saturating_sub(1);
+                }
+                let merged = self.assembly.take(worker, buffer);
+                merged.into_iter().for_each(|buffer| self.give_back(buffer));
+            }
+            FromWorker::Done(worker, end) => {
+                if let Recording::Own = self.recording {
                     // The others' intervals must not wait for one that has
                     // nothing more to say.
                     self.assembly.finish(worker);
-                    if let Some(spares) = self.spares.get_mut(worker) {
-                        *spares = None;
-                    }
-                    if end.lost.is_some() {
-                        halt.store(true, Ordering::Relaxed);
-                    }
-                    self.ends.push(end);
                 }
-            }
-            while let Some((record, buffer)) = self.assembly.complete() {
-                observer.interval(&record);
-                if let Some(steered) = &mut steered {
-                    steered.take(&record, halt, observer);
+                if let Some(spares) = self.spares.get_mut(worker) {
+                    *spares = None;
                 }
-                self.give_back(buffer);
+                if end.lost.is_some() && end.ends_run {
+                    halt.store(true, Ordering::Relaxed);
+                }
+                self.ends.push(end);
             }
         }
+    }
+
+    /// Does what is due, and says when to look again.
+    fn look(&mut self, stage: Stage, surveyed: &mut Surveyed<'_, '_>) -> Moment {
+        let now = surveyed.clock.now();
+        let mut next = self.look_at_processors(now, stage);
+        if let (Recording::Shared(recorder), Stage::Running) = (self.recording, stage) {
+            while now >= self.next_boundary() {
+                self.take_shared(recorder, self.next_boundary());
+            }
+            next = next.min(self.next_boundary());
+        }
+        while let Some((record, buffer)) = self.assembly.complete() {
+            surveyed.observer.interval(&record);
+            for attendant in &mut surveyed.attendants {
+                attendant.interval(&record, surveyed.halt, surveyed.observer);
+            }
+            self.give_back(buffer);
+        }
+        let look = Look {
+            now,
+            stage,
+            is_stopped: surveyed.stop.load(Ordering::Relaxed),
+            was_stopped: self.ends.iter().any(|end| end.is_interrupted),
+            halt: surveyed.halt,
+        };
+        for attendant in &mut surveyed.attendants {
+            next = next.min(attendant.look(&look, surveyed.observer));
+        }
+        next
+    }
+
+    /// Who has the processors is of interest while the window is open.
+    fn look_at_processors(&mut self, now: Moment, stage: Stage) -> Moment {
+        let opens = Moment::from_nanos(self.plan.warm_up_ns);
+        let closes = self.plan.duration_ns;
+        let closes = closes.map_or(Moment::NEVER, |duration| opens.after_nanos(duration));
+        if self.meter.is_none() {
+            if now < opens {
+                return opens;
+            }
+            self.meter = Some(Meter::start());
+        }
+        if self.used.is_none() && (now >= closes || stage != Stage::Running) {
+            self.used = self.meter.as_ref().map(Meter::used);
+        }
+        if self.used.is_some() {
+            Moment::NEVER
+        } else {
+            closes
+        }
+    }
+
+    /// Where the interval being filled ends: never inside of it is the end of the window.
+    fn next_boundary(&self) -> Moment {
+        let interval_ns = self.plan.interval_ns.max(TICK_NANOS);
+        let end = self.interval_start.after_nanos(interval_ns);
+        let opens = Moment::from_nanos(self.plan.warm_up_ns);
+        match self.plan.duration_ns {
+            Some(duration) if self.interval_start < opens.after_nanos(duration) => {
+                end.min(opens.after_nanos(duration))
+            }
+            _ => end,
+        }
+    }
+
+    /// Takes from shared books what ended before `boundary`.
+    fn take_shared(&mut self, recorder: &SharedRecorder, boundary: Moment) {
+        let next = match self.spare.take() {
+            Some(buffer) => buffer,
+            None => Box::new(new_buffer(self.plan)),
+        };
+        let full = recorder.hand_over(next, boundary);
+        self.interval_start = boundary;
+        let merged = self.assembly.take(0, full);
+        merged.into_iter().for_each(|buffer| self.give_back(buffer));
     }
 
     /// Gives an empty buffer to the worker that has the fewest.
     fn give_back(&mut self, mut buffer: Box<IntervalBuffer>) {
         buffer.reset(Moment::ZERO);
+        if let Recording::Shared(_) = self.recording {
+            self.spare = Some(buffer);
+            return;
+        }
         let running = self.spares.iter_mut().flatten();
         if let Some((spares, give)) = running.min_by_key(|(spares, _)| *spares) {
             *spares += 1;
@@ -152,25 +299,23 @@ impl Coordinator {
         }
     }
 
-    pub fn into_record(self, plan: &Plan, facts: RunFacts<'_>) -> RunRecord {
+    /// The record of the run, without what only its own kind has to tell, and without caveats.
+    pub fn into_record(mut self, facts: RunFacts<'_>) -> RunRecord {
+        let plan = self.plan;
         let window_start = Moment::from_nanos(plan.warm_up_ns);
-        let window_end = self
-            .ends
-            .iter()
-            .map(|end| end.window_end)
-            .max()
-            .unwrap_or(window_start);
+        let ends = self.ends.iter().map(|end| end.window_end);
+        let window_end = ends.max().unwrap_or(window_start).max(window_start);
+        if let Recording::Shared(recorder) = self.recording {
+            let end = window_end.max(self.interval_start);
+            self.take_shared(recorder, end);
+        }
         let (intervals, ticks, mut totals) = self.assembly.conclude(plan, window_end);
+        if let Recording::Shared(_) = self.recording {
+            // How busy threads are that wait in system calls says nothing.
+            totals.workers.clear();
+        }
         totals.reconnections = self.ends.iter().map(|end| end.reconnections).sum();
         totals.unusable_ns = self.ends.iter().map(|end| end.unusable_nanos).sum();
-        let lost = self.ends.iter().find_map(|end| end.lost.as_ref());
-        let end = match lost {
-            Some(error) => RunEnd::TargetLost {
-                message: error.to_string(),
-            },
-            None if self.ends.iter().any(|end| end.is_interrupted) => RunEnd::Interrupted,
-            None => RunEnd::Finished,
-        };
         let window_ns = window_end.nanos_since(window_start);
         let mix = facts
             .file_set
@@ -182,17 +327,29 @@ impl Coordinator {
             driver: facts.driver,
             started_at: facts.started_at,
             window_ns,
-            end,
+            end: how_it_ended(&self.ends),
         };
-        let threads = totals.workers.iter().map(|worker| worker.time(window_ns));
-        let threads: Vec<ThreadTime> = threads.collect();
-        let mut record = RunRecord {
+        let threads: Vec<ThreadTime> = self.ends.iter().map(|end| end.time).collect();
+        RunRecord {
             connections: facts.connections,
             mix,
-            processors: ProcessorsRecord::of(facts.used, window_ns, &threads),
+            processors: self
+                .used
+                .and_then(|used| ProcessorsRecord::of(used, window_ns, &threads)),
             ..header.record(intervals, ticks, totals)
-        };
-        record.caveats = caveats::find(&record);
-        record
+        }
+    }
+}
+
+/// A run is lost if a worker's loss ended it, or if no worker had anything left.
+fn how_it_ended(ends: &[WorkerEnd]) -> RunEnd {
+    let is_lost = ends.iter().any(|end| end.lost.is_some() && end.ends_run)
+        || ends.iter().all(|end| end.lost.is_some());
+    match ends.iter().find_map(|end| end.lost.as_ref()) {
+        Some(error) if is_lost => RunEnd::TargetLost {
+            message: error.to_string(),
+        },
+        _ if ends.iter().any(|end| end.is_interrupted) => RunEnd::Interrupted,
+        _ => RunEnd::Finished,
     }
 }

@@ -1,6 +1,7 @@
 //! A run whose offered load is decided on while it lasts: after every interval somebody
 //! is asked, and the workers follow.
 
+use super::Attendant;
 use crate::control::Observer;
 use crate::worker::Offer;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
@@ -27,9 +28,11 @@ impl<'run> Steered<'run> {
             is_finished: false,
         }
     }
+}
 
+impl Attendant for Steered<'_> {
     /// Decides after an interval. `halt` ends the run.
-    pub fn take(
+    fn interval(
         &mut self,
         interval: &IntervalRecord,
         halt: &AtomicBool,

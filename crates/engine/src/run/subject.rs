@@ -4,21 +4,26 @@
 //! What the clients speak is not known here, but everything between due and done is still one
 //! loop for one type of backend: only a worker's beginning and end go through a `dyn`.
 
-use super::coordinator::Exchange;
+use super::coordinator::{Exchange, Finisher};
+use super::{Attendant, Recording};
+use crate::backend::Backend;
 use crate::backend::sockets::Sockets;
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
-use crate::worker::{Member, Signals, Worker, WorkerEnd, own_books};
+use crate::time::RealTime;
+use crate::worker::{Books, Finished, Member, Signals, Worker, own_books};
 use filestone_model::client::Client;
 use filestone_model::file_set::ClientSet;
 use filestone_model::language::Operations;
+use filestone_model::measure::Caveat;
 use filestone_model::measure::ConnectionsRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::measure::run_record::Target;
+use filestone_model::measure::run_record::{RunRecord, Target};
 use filestone_model::plan::Plan;
 use filestone_model::workload::{FileTable, Workload};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 /// A target that has been found, and prepared for a run of calls.
@@ -27,7 +32,9 @@ pub trait OpenTarget {
     fn describe(&self) -> &Target;
 
     /// The files and names that operations speak of.
-    fn table(&self) -> Arc<FileTable>;
+    fn table(&self) -> Arc<FileTable> {
+        Arc::default()
+    }
 
     /// The clients' parts of a mix's file set.
     fn client_sets(&self) -> &[ClientSet] {
@@ -51,9 +58,35 @@ pub trait OpenTarget {
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError>;
 
+    /// Where its workers, so many, enter what they measure.
+    fn recording(&self, _workers: usize) -> Recording {
+        Recording::Own
+    }
+
+    /// Who attends to the run, besides the coordinator.
+    fn attendant(&self) -> Option<Box<dyn Attendant>> {
+        None
+    }
+
+    /// Adds to the record what only its kind of run has to tell, and its caveats.
+    fn complete(&mut self, _record: &mut RunRecord) {}
+
     /// Takes away what was prepared.
     fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
         Ok(())
+    }
+
+    /// What is said of a clean-up of `path` that was not done.
+    fn left(&self, plan: &Plan, path: String, error: RunError) -> Caveat {
+        let reason = match error {
+            RunError::Interrupted => "interrupted before that was done".into(),
+            error => error.to_string(),
+        };
+        if plan.mix().is_some_and(|mix| !mix.remove_set) {
+            Caveat::FileSetStillClaimed { path, reason }
+        } else {
+            Caveat::LeftBehind { path, reason }
+        }
     }
 }
 
@@ -77,8 +110,13 @@ pub trait WorkerBody: Send {
     /// What waits for completions, for the record.
     fn driver(&self) -> &'static str;
 
-    /// Runs the worker to its end; `None` if the run never began.
-    fn run(self: Box<Self>, thread: WorkerThread<'_>) -> Option<WorkerEnd>;
+    /// The first of its clients, if they block.
+    fn first_blocking(&self) -> Option<u32> {
+        None
+    }
+
+    /// Runs the worker to its end, and says so; nothing, if the run never began.
+    fn run(self: Box<Self>, thread: WorkerThread<'_>);
 }
 
 /// What a worker's thread brings to the run.
@@ -86,6 +124,7 @@ pub struct WorkerThread<'run> {
     pub(super) plan: &'run Plan,
     pub(super) index: u32,
     pub(super) sink: Exchange,
+    pub(super) recording: &'run Recording,
     pub(super) signals: Signals<'run>,
     pub(super) workload: &'run (dyn Fn(u32) -> Box<dyn Workload> + Sync),
     /// Told when the worker is set up.
@@ -94,20 +133,92 @@ pub struct WorkerThread<'run> {
     pub(super) started: Receiver<Clock>,
 }
 
+/// A thread whose worker is set up, and waits for the others.
+pub struct SetUp {
+    ready: SyncSender<()>,
+    started: Receiver<Clock>,
+    done: Finisher,
+}
+
+impl<'run> WorkerThread<'run> {
+    /// Set from outside: the run is to end.
+    pub fn stop(&self) -> &'run AtomicBool {
+        self.signals.stop
+    }
+
+    /// A time to set the worker up with; the run's comes when it starts.
+    pub fn time(&self) -> RealTime<'run> {
+        RealTime {
+            clock: Clock::start(),
+            stop: self.signals.stop,
+        }
+    }
+
+    /// Sets up a worker of these clients, on this backend, and has `run` run it.
+    pub fn run<B, W>(
+        self,
+        members: Vec<Member<W>>,
+        backend: B,
+        start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
+    ) -> Option<(Finished<B, W>, Finisher)>
+    where
+        B: Backend,
+        W: Workload<B::Language>,
+    {
+        let set_up = SetUp {
+            ready: self.ready,
+            started: self.started,
+            done: self.sink.finisher(),
+        };
+        let (plan, index, signals) = (self.plan, self.index, self.signals);
+        match self.recording {
+            Recording::Own => {
+                let books = own_books(plan, self.sink);
+                let worker = Worker::new(plan, index, members, backend, books, signals);
+                set_up.run(worker, signals.stop, start)
+            }
+            Recording::Shared(recorder) => {
+                // Nothing goes over the exchange of buffers.
+                drop(self.sink);
+                let books = recorder.books(index);
+                let worker = Worker::new(plan, index, members, backend, books, signals);
+                set_up.run(worker, signals.stop, start)
+            }
+        }
+    }
+}
+
+impl SetUp {
+    /// Waits until all are set up, and runs the worker.
+    fn run<'run, B, W, K>(
+        self,
+        mut worker: Worker<'run, B, W, K>,
+        stop: &'run AtomicBool,
+        start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
+    ) -> Option<(Finished<B, W>, Finisher)>
+    where
+        B: Backend,
+        W: Workload<B::Language>,
+        K: Books,
+    {
+        let _ = self.ready.send(());
+        drop(self.ready);
+        let clock = self.started.recv().ok()?;
+        start(worker.backend_mut(), clock, stop);
+        Some((worker.run_and_keep(), self.done))
+    }
+}
+
 impl<C: Client<Language = Operations> + Send> WorkerBody for Sockets<C> {
     fn driver(&self) -> &'static str {
         Sockets::driver(self)
     }
 
-    fn run(self: Box<Self>, thread: WorkerThread<'_>) -> Option<WorkerEnd> {
-        let (plan, index) = (thread.plan, thread.index);
-        let books = own_books(plan, thread.sink);
-        let members = Member::of_worker(plan, index, thread.workload);
-        let mut worker = Worker::new(plan, index, members, *self, books, thread.signals);
-        let _ = thread.ready.send(());
-        drop(thread.ready);
-        let clock = thread.started.recv().ok()?;
-        worker.backend_mut().start(clock);
-        Some(worker.run())
+    fn run(self: Box<Self>, thread: WorkerThread<'_>) {
+        let members = Member::of_worker(thread.plan, thread.index, thread.workload);
+        let start = |sockets: &mut Self, clock, _: &_| sockets.start(clock);
+        if let Some((finished, finisher)) = thread.run(members, *self, start) {
+            finisher.finish(finished.end);
+        }
     }
 }

@@ -71,8 +71,7 @@ impl<'run> Opening<'run> {
         let sites = targets
             .map(|target| open(target).unwrap_or_else(|| Err(TargetError::DifferentLayers.into())));
         let site = RoundRobin::claim(sites)?;
-        let (stop, observer) = (context.stop, &mut *context.observer);
-        replay_on(self.plan, self.replay, self.loads, site, stop, observer)
+        replay_on(self.plan, self.replay, self.loads, site, context)
     }
 }
 

@@ -120,7 +120,11 @@ impl<W> ClientState<W> {
         W: Workload<L>,
     {
         let slots = &mut self.slots;
-        if !slots.arrivals.is_open() || slots.next_due >= end {
+        if !slots.arrivals.is_open() {
+            let mut one = |kind| count(Some(kind), 1);
+            return self.workload.skip_due(opened, end, &mut one);
+        }
+        if slots.next_due >= end {
             return;
         }
         let first = u64::from(slots.next_due >= opened);

@@ -37,6 +37,6 @@ pub use expected::{Cause, Expected, Mismatch, Status};
 pub use generation::Generation;
 pub use names::{CLIENTS, MARKER};
 pub use parse::{Compiler, LONGEST_LINE};
-pub use script::{Line, Next, Script, ScriptError, is_incompressible};
+pub use script::{Ahead, Line, Next, Script, ScriptError, is_incompressible};
 pub use synthetic::SyntheticLoad;
 pub use work::{Lines, LoadWork};

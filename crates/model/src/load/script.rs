@@ -102,13 +102,24 @@ struct Repeating {
     is_first: bool,
 }
 
-/// What the code says next, without borrowing the script.
-enum Advance {
-    Operation(Step),
-    Sleep(u64),
-    SetPoint(u64),
-    WaitPoint(u32, u64),
-    End,
+/// What comes next, without what a line asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ahead {
+    /// A line with this stamp, which [`Script::line`] hands out.
+    Line(Option<Duration>),
+    /// See [`Next::Sleep`].
+    Sleep(Duration),
+    /// See [`Next::SetSequencePoint`].
+    SetSequencePoint(u64),
+    /// See [`Next::WaitSequencePoint`].
+    WaitSequencePoint {
+        /// Which client.
+        client: u32,
+        /// Which point.
+        point: u64,
+    },
+    /// See [`Next::EndOfPass`].
+    EndOfPass,
 }
 
 /// One client's walk through a load.
@@ -123,6 +134,8 @@ pub struct Script {
     position: Position,
     loops: Vec<Running>,
     repeating: Option<Repeating>,
+    /// The line that comes next, if it was looked at.
+    ahead: Option<Step>,
     /// Numbers of the operation before.
     previous: [u64; NUMBERS],
     slots: [Vec<u8>; SLOTS],
@@ -145,6 +158,7 @@ impl Script {
             position: Position::default(),
             loops: Vec::new(),
             repeating: None,
+            ahead: None,
             previous: [0; NUMBERS],
             slots: Default::default(),
             pattern: None,
@@ -158,32 +172,55 @@ impl Script {
     /// it goes on with the line that follows.
     #[allow(clippy::should_implement_trait)] // what it hands out borrows from it
     pub fn next(&mut self) -> Result<Next<'_>, ScriptError> {
-        Ok(match self.advance() {
-            Advance::Operation(step) => Next::Operation(self.line(&step)?),
-            Advance::Sleep(microseconds) => Next::Sleep(Duration::from_micros(microseconds)),
-            Advance::SetPoint(point) => Next::SetSequencePoint(point),
-            Advance::WaitPoint(client, point) => Next::WaitSequencePoint { client, point },
-            Advance::End => Next::EndOfPass,
+        Ok(match self.ahead() {
+            Ahead::Line(_) => match self.line()? {
+                Some(line) => Next::Operation(line),
+                None => Next::EndOfPass,
+            },
+            Ahead::Sleep(pause) => Next::Sleep(pause),
+            Ahead::SetSequencePoint(point) => Next::SetSequencePoint(point),
+            Ahead::WaitSequencePoint { client, point } => Next::WaitSequencePoint { client, point },
+            Ahead::EndOfPass => Next::EndOfPass,
         })
+    }
+
+    /// Looks at what comes next. A line stays ahead until it is asked for; all else is over with
+    /// having been looked at.
+    pub fn ahead(&mut self) -> Ahead {
+        if let Some(step) = &self.ahead {
+            return Ahead::Line(step.stamp);
+        }
+        self.advance()
+    }
+
+    /// The line that is ahead, if there is one. After an error, what follows it is next.
+    #[inline]
+    pub fn line(&mut self) -> Result<Option<Line<'_>>, ScriptError> {
+        match self.ahead.take() {
+            Some(step) => self.work_out(&step).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Goes on to the next instruction that is somebody else's business. The
     /// compiler sees to it that every turn of a loop has one.
-    fn advance(&mut self) -> Advance {
+    fn advance(&mut self) -> Ahead {
         loop {
             if let Some(step) = self.repeated() {
-                return Advance::Operation(step);
+                return self.come_to(step);
             }
             let Some(instruction) = code::read(&self.load.code, &mut self.position) else {
                 self.begin_pass();
-                return Advance::End;
+                return Ahead::EndOfPass;
             };
             match instruction {
-                Instruction::Operation(step) => return Advance::Operation(step),
-                Instruction::Sleep(microseconds) => return Advance::Sleep(microseconds),
-                Instruction::SetPoint(point) => return Advance::SetPoint(point),
+                Instruction::Operation(step) => return self.come_to(step),
+                Instruction::Sleep(microseconds) => {
+                    return Ahead::Sleep(Duration::from_micros(microseconds));
+                }
+                Instruction::SetPoint(point) => return Ahead::SetSequencePoint(point),
                 Instruction::WaitPoint { client, point } => {
-                    return Advance::WaitPoint(client, point);
+                    return Ahead::WaitSequencePoint { client, point };
                 }
                 Instruction::Draw { slot, text } => self.draw(slot, text),
                 Instruction::Pattern(index) => self.pattern = Some(index),
@@ -192,6 +229,12 @@ impl Script {
                 Instruction::EndLoop => self.end_loop(),
             }
         }
+    }
+
+    fn come_to(&mut self, step: Step) -> Ahead {
+        let stamp = step.stamp;
+        self.ahead = Some(step);
+        Ahead::Line(stamp)
     }
 
     fn begin_pass(&mut self) {
@@ -270,7 +313,7 @@ impl Script {
     }
 
     /// What a line asks, with everything worked out.
-    fn line(&mut self, step: &Step) -> Result<Line<'_>, ScriptError> {
+    fn work_out(&mut self, step: &Step) -> Result<Line<'_>, ScriptError> {
         let numbers = self.numbers(step)?;
         self.previous = numbers;
         let (names, _) = verb::operands(step.kind);

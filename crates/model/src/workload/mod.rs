@@ -1,10 +1,12 @@
 //! What a client asks next, and nothing about when.
 
 pub mod file_table;
+pub mod load_file;
 pub mod mix;
 pub mod probe;
 
 pub use file_table::{FileEntry, FileTable, ObjectKind};
+pub use load_file::LoadFile;
 pub use mix::MixWorkload;
 pub use probe::Probe;
 
@@ -50,6 +52,10 @@ pub trait Workload<L: Language = Operations>: Send {
 
     /// An operation of this client has ended.
     fn ended(&mut self, _sample: &Sample) {}
+
+    /// Counts, kind by kind, what came due in the window up to `end` by a schedule of its own, and
+    /// can no longer be started.
+    fn skip_due(&mut self, _opened: Moment, _end: Moment, _count: &mut dyn FnMut(OpKind)) {}
 
     /// The kind of the next measured operation, which was due and can no longer be started;
     /// `None` for the kind that the run is about.
@@ -112,6 +118,10 @@ impl<L: Language, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
 
     fn ended(&mut self, sample: &Sample) {
         (**self).ended(sample);
+    }
+
+    fn skip_due(&mut self, opened: Moment, end: Moment, count: &mut dyn FnMut(OpKind)) {
+        (**self).skip_due(opened, end, count);
     }
 
     fn skip(&mut self) -> Option<OpKind> {

@@ -1,13 +1,19 @@
-//! Known answers, in virtual time: a server that answers after a fixed time, and
-//! loads short enough that everything can be worked out on paper.
+//! Known answers, in virtual time through the loop of every run: a server that answers after a
+//! fixed time, and loads short enough that everything can be worked out on paper.
 
 use super::*;
+use crate::backend::blocking::Blocking;
 use crate::replay::layer::Reply;
-use crate::time::VirtualTime;
-use filestone_model::load::{Action, Cause, Compiler, Mismatch};
+use crate::time::{Time, VirtualTime};
+use crate::worker::{Finished, IntervalSink, Member, Signals, Worker, WorkerEnd, own_books};
+use filestone_model::failure::Failure;
+use filestone_model::load::{Action, Cause, Load, Mismatch, Script, Status};
 use filestone_model::measure::IntervalBuffer;
-use filestone_model::operation::Failure;
-use filestone_model::plan::TICK_NANOS;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{
+    LoadName, LocalTarget, OnMismatch, Pacing, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
+};
+use filestone_model::workload::load_file::SharedLoad;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -44,24 +50,105 @@ impl Layer for FixedServer {
     }
 }
 
-/// How a run of one client is made.
+/// How a run is made.
 struct Setting {
-    load: String,
+    /// The load of each client.
+    loads: Vec<String>,
     pacing: Pacing,
     service: u64,
-    window: (u64, u64),
+    window: (u64, Option<u64>),
     run_once: bool,
     on_mismatch: OnMismatch,
     breaks_at: Option<u64>,
 }
 
+/// Keeps the one buffer of a run.
+struct Keep<'a>(&'a mut Option<Box<IntervalBuffer>>);
+
+impl IntervalSink for Keep<'_> {
+    fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
+        None
+    }
+    fn full(&mut self, buffer: Box<IntervalBuffer>) {
+        *self.0 = Some(buffer);
+    }
+}
+
+/// What came of a run.
+struct Ran {
+    ends: Vec<ClientEnd>,
+    buffer: IntervalBuffer,
+    at: u64,
+    end: WorkerEnd,
+}
+
+fn compiled(text: &str) -> Arc<Load> {
+    Arc::new(crate::load_file::read_text("paper.load", text).expect("the load is right"))
+}
+
+fn plan_of(clients: u32, kinds: Vec<OpKind>) -> Plan {
+    let target = TargetPlan::Local(LocalTarget { directory: None });
+    let workload = WorkloadPlan::LoadFile(ReplayPlan::new(Vec::<LoadName>::new(), kinds));
+    Plan {
+        // All in one interval.
+        interval_ns: 1_000_000 * MS,
+        clients,
+        ..Plan::new("test", target, workload, 1)
+    }
+}
+
+/// Runs clients of these loads to their ends.
+fn run<L: Layer>(
+    plan: &Plan,
+    replay: &ReplayPlan,
+    loads: &[Arc<Load>],
+    layer: impl Fn() -> L,
+    time: &VirtualTime,
+    stop: &AtomicBool,
+) -> Ran {
+    let shared = Arc::new(SharedLoad::new(plan, replay));
+    let member = |number: u32| {
+        let load = Arc::clone(&loads[number as usize]);
+        let script = Script::new(load, number, plan.clients, 1);
+        Member {
+            number,
+            workload: LoadFile::new(number, script, replay.pacing, Arc::clone(&shared)),
+        }
+    };
+    let clients = (0..plan.clients).map(|_| LayerClient::new(layer(), stop));
+    let backend = Blocking::new(clients.collect(), time.clone());
+    let mut kept = None;
+    let signals = Signals {
+        stop,
+        halt: &AtomicBool::new(false),
+        offer: None,
+    };
+    let members = (0..plan.clients).map(member).collect();
+    let books = own_books(plan, Keep(&mut kept));
+    let worker = Worker::new(plan, 0, members, backend, books, signals);
+    let Finished {
+        end,
+        workloads,
+        backend,
+    } = worker.run_and_keep();
+    let clients = backend.into_clients().into_iter().zip(workloads);
+    Ran {
+        ends: clients
+            .map(|(client, workload)| client.end(workload).0)
+            .collect(),
+        buffer: *kept.expect("the worker hands it over"),
+        at: time.now().nanos(),
+        end,
+    }
+}
+
 impl Setting {
     fn of(load: &str) -> Self {
         Self {
-            load: load.into(),
+            loads: vec![load.into()],
             pacing: Pacing::Closed,
             service: 2 * MS,
-            window: (0, u64::MAX),
+            window: (0, None),
             run_once: true,
             on_mismatch: OnMismatch::Count,
             breaks_at: None,
@@ -69,52 +156,46 @@ impl Setting {
     }
 
     /// Runs it to its end.
-    fn run(&self) -> (ClientEnd, IntervalBuffer, u64) {
-        let mut compiler = Compiler::new("paper.load");
-        for line in self.load.lines() {
-            compiler.line(line.as_bytes());
-        }
-        let load = Arc::new(compiler.finish().expect("the load is right"));
-        let kinds: Vec<_> = OpKind::ALL
-            .iter()
-            .map(|kind| (*kind, Role::Measured))
-            .collect();
-        let buffer = Box::new(IntervalBuffer::new(&kinds, 100, TICK_NANOS));
-        let [start, end] = [self.window.0, self.window.1].map(Moment::from_nanos);
-        let stop = AtomicBool::new(false);
-        let shared = Shared {
-            stop: &stop,
-            recorder: Mutex::new(Recorder::new(buffer, start, end)),
-            window_start: start,
-            window_end: end,
-            points: vec![AtomicU64::new(0)],
+    fn run(&self) -> Ran {
+        let loads: Vec<_> = self.loads.iter().map(|load| compiled(load)).collect();
+        let mut kinds: Vec<OpKind> = loads.iter().flat_map(|load| load.kinds()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let mut plan = plan_of(loads.len() as u32, kinds);
+        plan.warm_up_ns = self.window.0;
+        plan.duration_ns = self.window.1.map(|end| end - self.window.0);
+        let replay = ReplayPlan {
+            pacing: self.pacing,
             run_once: self.run_once,
             on_mismatch: self.on_mismatch,
-            trunc_io_bytes: None,
+            ..plan.replay().expect("a replay").clone()
         };
         let time = VirtualTime::default();
-        let layer = FixedServer {
+        let layer = || FixedServer {
             time: time.clone(),
             service: self.service,
             missing: b"public/missing",
             breaks_at: self.breaks_at,
         };
-        let mailbox = ReplayMailbox::new();
-        let script = Script::new(load, 0, 1, 1);
-        let mut client = Client::new(
-            0,
-            script,
+        run(
+            &plan,
+            &replay,
+            &loads,
             layer,
-            self.pacing,
-            time.clone(),
-            &mailbox,
-            &shared,
-        );
-        while client.step() == Step::Going {}
-        let (end, _) = client.finish();
-        enter(&mailbox, &shared, Moment::NEVER);
-        let recorder = shared.recorder.into_inner().expect("nobody panicked");
-        (end, *recorder.finish(time.now()), time.0.get())
+            &time,
+            &AtomicBool::new(false),
+        )
+    }
+}
+
+impl Ran {
+    /// The end of the only client.
+    fn end_of_client(&self) -> &ClientEnd {
+        &self.ends[0]
+    }
+
+    fn lost(&self) -> Option<&str> {
+        self.end_of_client().ledger.record.lost.as_deref()
     }
 }
 
@@ -143,7 +224,11 @@ fn a_server_half_as_fast_as_the_stamps_lags_by_what_paper_says() {
         pacing: Pacing::Stamps { speed: 1.0 },
         ..Setting::of(&stamped(100, 0.001))
     };
-    let (_, mut buffer, ended) = setting.run();
+    let Ran {
+        mut buffer,
+        at: ended,
+        ..
+    } = setting.run();
     assert_eq!(ended, 200 * MS);
     assert_eq!(buffer.slot_wait.sum(), (0..100).sum::<u64>() * MS);
     assert_eq!(buffer.slot_wait.max(), 99 * MS);
@@ -167,15 +252,16 @@ fn a_server_half_as_fast_as_the_stamps_lags_by_what_paper_says() {
 fn lines_that_were_due_and_not_begun_are_in_the_ledger() {
     let setting = Setting {
         pacing: Pacing::Stamps { speed: 1.0 },
-        window: (0, 50 * MS),
+        window: (0, Some(50 * MS)),
         run_once: false,
         ..Setting::of(&stamped(100, 0.001))
     };
-    let (end, mut buffer, _) = setting.run();
+    let ran = setting.run();
+    let (end, mut buffer) = (&ran.ends[0], ran.buffer);
     let ledger = query(&mut buffer).ledger;
     assert_eq!((ledger.scheduled, ledger.ok, ledger.skipped), (51, 26, 25));
-    assert_eq!((end.begun, end.record.lines), (51, 26));
-    assert!(!end.was_stopped);
+    assert_eq!((end.ledger.begun, end.ledger.record.lines), (51, 26));
+    assert!(!ran.end.is_interrupted);
 }
 
 #[test]
@@ -185,7 +271,7 @@ fn a_server_that_keeps_up_has_no_lag_at_any_speed() {
             pacing: Pacing::Stamps { speed },
             ..Setting::of(&stamped(100, 0.010))
         };
-        let (_, mut buffer, at) = setting.run();
+        let Ran { mut buffer, at, .. } = setting.run();
         assert_eq!(at, ended * MS, "{speed}");
         assert_eq!(buffer.slot_wait.max(), 0, "{speed}");
         assert_eq!(query(&mut buffer).ledger.ok, 100);
@@ -200,7 +286,9 @@ fn a_line_without_a_stamp_is_due_when_the_client_is_free() {
         pacing: Pacing::Stamps { speed: 1.0 },
         ..Setting::of(load)
     };
-    let (_, buffer, ended) = setting.run();
+    let Ran {
+        buffer, at: ended, ..
+    } = setting.run();
     assert_eq!(ended, 14 * MS);
     assert_eq!(buffer.slot_wait.max(), 0);
 }
@@ -216,30 +304,32 @@ fn a_rate_makes_a_client_wait_for_the_bytes_that_it_has_moved() {
         service: 2 * MS,
         ..Setting::of(&format!("{open}{}", write.repeat(10)))
     };
-    let (end, buffer, ended) = setting.run();
+    let ran = setting.run();
+    let (end, buffer, ended) = (&ran.ends[0], ran.buffer, ran.at);
     // The open ends at 2 ms, the first write at 4. The second is due at 4 ms, the
     // tenth at 36, and ends at 38.
     assert_eq!(ended, 38 * MS);
-    assert_eq!(end.record.data_bytes, 40_000);
+    assert_eq!(end.ledger.record.data_bytes, 40_000);
     assert_eq!(buffer.slot_wait.max(), 0);
 }
 
 #[test]
 fn a_closed_loop_measures_what_was_due_in_the_window() {
     let setting = Setting {
-        window: (100 * MS, 200 * MS),
+        window: (100 * MS, Some(200 * MS)),
         run_once: false,
         ..Setting::of(&stamped(10, 1.0))
     };
-    let (end, mut buffer, _) = setting.run();
+    let ran = setting.run();
+    let (end, mut buffer) = (&ran.ends[0], ran.buffer);
     // Due at 100, 102, … 200 ms: a closed loop starts one at the very end.
     let kind = query(&mut buffer);
     assert_eq!((kind.ledger.scheduled, kind.ledger.ok), (51, 51));
     // The last one ends after the window has closed.
     assert_eq!(buffer.counts.ok_in_window, 50);
-    assert_eq!(end.begun, 51);
-    assert_eq!(end.record.lines, 101);
-    assert_eq!(end.passes, 11);
+    assert_eq!(end.ledger.begun, 51);
+    assert_eq!(end.ledger.record.lines, 101);
+    assert_eq!(end.ledger.passes, 11);
 }
 
 #[test]
@@ -249,15 +339,20 @@ fn results_other_than_expected_are_counted_with_their_lines() {
                 QUERY_PATH_INFORMATION \"/public/missing\" 1 *\n\
                 QUERY_PATH_INFORMATION \"/public/y\" 1 NT_STATUS_OBJECT_NAME_NOT_FOUND\n\
                 QUERY_PATH_INFORMATION \"/public/y\" 1 NT_STATUS_OBJECT_NAME_NOT_FOUND\n";
-    let (end, mut buffer, _) = Setting::of(load).run();
+    let ran = Setting::of(load).run();
+    let (end, mut buffer) = (&ran.ends[0], ran.buffer);
     let kind = query(&mut buffer);
     assert_eq!((kind.ledger.ok, kind.ledger.failed), (3, 2));
     assert_eq!(
         kind.failures,
         [(Failure::Unexpected(Mismatch::Succeeded), 2)]
     );
-    assert_eq!(end.record.mismatch_count, 2);
-    let records = end.mismatches.into_records();
+    assert_eq!(end.mismatches.count(), 2);
+    let mut all = Mismatches::default();
+    ran.ends
+        .into_iter()
+        .for_each(|end| all.merge(end.mismatches));
+    let records = all.into_records();
     assert_eq!(
         (records[0].count, records[0].lines.as_slice()),
         (2, &[4, 5][..])
@@ -275,9 +370,10 @@ fn a_mismatch_ends_the_client_when_that_was_asked_for() {
         on_mismatch: OnMismatch::Stop,
         ..Setting::of(&load)
     };
-    let (end, _, ended) = setting.run();
+    let ran = setting.run();
+    let (end, ended) = (&ran.ends[0], ran.at);
     assert_eq!(ended, 2 * MS);
-    let lost = end.record.lost.expect("it ended early");
+    let lost = end.ledger.record.lost.as_deref().expect("it ended early");
     assert!(
         lost.starts_with("line 1: query_path_information should have failed"),
         "{lost}"
@@ -290,14 +386,18 @@ fn a_lost_operation_stays_in_the_ledger() {
         breaks_at: Some(7 * MS),
         ..Setting::of(&stamped(10, 1.0))
     };
-    let (end, mut buffer, _) = setting.run();
+    let ran = setting.run();
+    let (end, mut buffer) = (&ran.ends[0], ran.buffer);
     let ledger = query(&mut buffer).ledger;
     assert_eq!(
         (ledger.scheduled, ledger.ok, ledger.disconnected),
         (4, 3, 1)
     );
-    assert_eq!(end.begun, 4);
-    assert_eq!(end.record.lost.as_deref(), Some("the server is gone"));
+    assert_eq!(end.ledger.begun, 4);
+    assert_eq!(
+        end.ledger.record.lost.as_deref(),
+        Some("the server is gone")
+    );
 }
 
 #[test]
@@ -308,7 +408,9 @@ fn a_pause_restarts_the_clock_of_stamps() {
         ..Setting::of(&format!("{line}SLEEP 10000\n{line}"))
     };
     // 3 + 2, a pause of 10, and 3 + 2 once more.
-    let (_, buffer, ended) = setting.run();
+    let Ran {
+        buffer, at: ended, ..
+    } = setting.run();
     assert_eq!(ended, 20 * MS);
     assert_eq!(buffer.slot_wait.max(), 0);
 }
@@ -316,53 +418,22 @@ fn a_pause_restarts_the_clock_of_stamps() {
 /// Two clients that take turns, as on one thread.
 #[test]
 fn a_client_can_wait_for_another_on_its_own_thread() {
-    let text = |line: &str| {
-        let text = format!("{line}\nQUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n");
-        Arc::new(crate::load_file::read_text("points.load", &text).expect("the load is right"))
+    let text =
+        |line: &str| format!("{line}\nQUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n");
+    let setting = Setting {
+        loads: vec![text("WAITSP 1 5"), text("SLEEP 3000\nSETSP 5")],
+        service: MS,
+        ..Setting::of("")
     };
-    let stop = AtomicBool::new(false);
-    let kinds = [(OpKind::QueryPathInformation, Role::Measured)];
-    let buffer = Box::new(IntervalBuffer::new(&kinds, 100, TICK_NANOS));
-    let shared = Shared {
-        stop: &stop,
-        recorder: Mutex::new(Recorder::new(buffer, Moment::ZERO, Moment::NEVER)),
-        window_start: Moment::ZERO,
-        window_end: Moment::NEVER,
-        points: vec![AtomicU64::new(0), AtomicU64::new(0)],
-        run_once: true,
-        on_mismatch: OnMismatch::Count,
-        trunc_io_bytes: None,
-    };
-    let time = VirtualTime::default();
-    let mailboxes = [ReplayMailbox::new(), ReplayMailbox::new()];
-    let loads = [text("WAITSP 1 5"), text("SLEEP 3000\nSETSP 5")];
-    let mut clients: Vec<_> = (0..2)
-        .zip(loads)
-        .zip(&mailboxes)
-        .map(|((number, load), mailbox)| {
-            let layer = FixedServer {
-                time: time.clone(),
-                service: MS,
-                missing: b"",
-                breaks_at: None,
-            };
-            let script = Script::new(load, number, 2, 1);
-            let (pacing, time) = (Pacing::Closed, time.clone());
-            Client::new(number, script, layer, pacing, time, mailbox, &shared)
-        })
-        .collect();
-    let mut going = [true; 2];
-    for _ in 0..20 {
-        for (client, going) in clients.iter_mut().zip(&mut going) {
-            *going = *going && client.step() == Step::Going;
-        }
+    let ran = setting.run();
+    for end in &ran.ends {
+        assert_eq!(
+            (end.ledger.record.lines, &end.ledger.record.lost),
+            (1, &None)
+        );
     }
-    assert_eq!(going, [false; 2]);
-    for (client, mailbox) in clients.into_iter().zip(&mailboxes) {
-        let (end, _) = client.finish();
-        assert_eq!((end.record.lines, end.record.lost), (1, None));
-        assert_eq!(mailbox.done_at().map(Moment::nanos), Some(time.0.get()));
-    }
+    // The second pauses until 3 ms and ends its line at 4; the first looks each millisecond.
+    assert_eq!(ran.at, 5 * MS);
 }
 
 /// Somebody stops the run while it is at its second action.
@@ -384,44 +455,32 @@ impl Layer for Interrupted<'_> {
 }
 
 #[test]
-fn an_action_that_was_broken_off_by_a_stop_counts_as_not_begun_and_loses_nobody() {
-    let text = "QUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n".repeat(3);
-    let load = crate::load_file::read_text("three.load", &text).expect("the load is right");
-    let stop = AtomicBool::new(false);
-    let kinds = [(OpKind::QueryPathInformation, Role::Measured)];
-    let buffer = Box::new(IntervalBuffer::new(&kinds, 100, TICK_NANOS));
-    let shared = Shared {
-        stop: &stop,
-        recorder: Mutex::new(Recorder::new(buffer, Moment::ZERO, Moment::NEVER)),
-        window_start: Moment::ZERO,
-        window_end: Moment::NEVER,
-        points: vec![AtomicU64::new(0)],
-        run_once: true,
-        on_mismatch: OnMismatch::Count,
-        trunc_io_bytes: None,
-    };
-    let mailbox = ReplayMailbox::new();
-    let script = Script::new(Arc::new(load), 0, 1, 1);
-    let mut client = Client::new(
-        0,
-        script,
-        Interrupted(&stop, 0),
-        Pacing::Closed,
-        VirtualTime::default(),
-        &mailbox,
-        &shared,
+fn an_action_that_was_broken_off_by_a_stop_stays_in_flight_and_loses_nobody() {
+    let load = compiled(&"QUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n".repeat(3));
+    let plan = plan_of(1, load.kinds());
+    let replay = plan.replay().expect("a replay");
+    let (stop, time) = (AtomicBool::new(false), VirtualTime::default());
+    let ran = run(
+        &plan,
+        replay,
+        &[load],
+        || Interrupted(&stop, 0),
+        &time,
+        &stop,
     );
-    while client.step() == Step::Going {}
-    let (end, _) = client.finish();
-    assert_eq!((end.record.lines, end.record.lost), (1, None));
-    assert_eq!((end.begun, end.was_stopped), (1, true));
-    assert_eq!(mailbox.worst(7), 0, "nothing is going on");
+    let end = ran.end_of_client();
+    assert_eq!((end.ledger.record.lines, end.ledger.begun), (1, 2));
+    assert_eq!(ran.lost(), None);
+    assert!(ran.end.is_interrupted);
+    let mut buffer = ran.buffer;
+    let ledger = query(&mut buffer).ledger;
+    assert_eq!((ledger.scheduled, ledger.ok, ledger.in_flight), (2, 1, 1));
 }
 
 #[test]
 fn a_client_that_waits_for_itself_would_wait_for_ever() {
-    let (end, _, _) =
-        Setting::of("WAITSP 0 5\nQUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n").run();
-    let lost = end.record.lost.expect("it ended early");
+    let load = "WAITSP 0 5\nQUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n";
+    let ran = Setting::of(load).run();
+    let lost = ran.lost().expect("it ended early");
     assert!(lost.contains("which is itself"), "{lost}");
 }

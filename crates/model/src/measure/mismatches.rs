@@ -1,9 +1,9 @@
 //! Results other than the load file expects: counted by kind, with the first
 //! lines where each was seen.
 
-use filestone_model::load::{Expected, Line, Mismatch, Status};
-use filestone_model::measure::replay_record::MismatchRecord;
-use filestone_model::operation::OpKind;
+use crate::load::{Expected, Line, Mismatch, Status};
+use crate::measure::replay_record::MismatchRecord;
+use crate::operation::OpKind;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -140,8 +140,8 @@ fn wording(expected: Expected, status: Status) -> Wording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::failure::StatusSpace;
-    use filestone_model::load::Action;
+    use crate::failure::StatusSpace;
+    use crate::load::Action;
 
     fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
         let line = Line {

@@ -1,4 +1,4 @@
-//! When a line is due.
+//! When a line of a load is due.
 //!
 //! ```text
 //!   closed   when the client is free
@@ -10,21 +10,21 @@
 //! is skipped: a line that is late is carried out at once, and its lateness
 //! against `due` is the lag.
 
-use filestone_model::plan::Pacing;
-use filestone_model::time::Moment;
+use crate::plan::Pacing;
+use crate::time::Moment;
 use std::time::Duration;
 
-/// One client's schedule.
+/// When the lines of one client are due.
 #[derive(Debug, Clone)]
-pub struct Schedule {
+pub struct Pace {
     pacing: Pacing,
     base: Moment,
     /// File data since the base.
     bytes: u64,
 }
 
-impl Schedule {
-    /// A schedule whose base is `start`.
+impl Pace {
+    /// Lines paced so, whose base is `start`.
     pub fn new(pacing: Pacing, start: Moment) -> Self {
         Self {
             pacing,
@@ -33,28 +33,29 @@ impl Schedule {
         }
     }
 
-    /// When a line with this stamp is due, for a client that is free at `free_at`.
-    pub fn due(&self, stamp: Option<Duration>, free_at: Moment) -> Moment {
+    /// When a line with this stamp is due; `None`: when its client is free.
+    pub fn due(&self, stamp: Option<Duration>) -> Option<Moment> {
         match (self.pacing, stamp) {
-            (Pacing::Closed, _) | (Pacing::Stamps { .. }, None) => free_at,
+            (Pacing::Closed, _) | (Pacing::Stamps { .. }, None) => None,
             (Pacing::Stamps { speed }, Some(stamp)) => {
-                self.base.after_nanos(nanos(stamp.as_secs_f64() / speed))
+                Some(self.base.after_nanos(nanos(stamp.as_secs_f64() / speed)))
             }
             // The first line that moves data is not delayed: nothing has been moved.
-            (Pacing::Rate { .. }, _) if self.bytes == 0 => free_at,
-            (Pacing::Rate { bytes_per_s }, _) => self
-                .base
-                .after_nanos(nanos(self.bytes as f64 / bytes_per_s)),
+            (Pacing::Rate { .. }, _) if self.bytes == 0 => None,
+            (Pacing::Rate { bytes_per_s }, _) => {
+                let nanos = nanos(self.bytes as f64 / bytes_per_s);
+                Some(self.base.after_nanos(nanos))
+            }
         }
     }
 
     /// When a line with this stamp is due, whatever the client is doing; `None` if
     /// that is not for the stamp to say.
     pub fn due_by_stamp(&self, stamp: Option<Duration>) -> Option<Moment> {
-        let (Pacing::Stamps { .. }, Some(_)) = (self.pacing, stamp) else {
-            return None;
-        };
-        Some(self.due(stamp, Moment::NEVER))
+        match self.pacing {
+            Pacing::Stamps { .. } => self.due(stamp),
+            Pacing::Closed | Pacing::Rate { .. } => None,
+        }
     }
 
     /// Counts file data that a line has moved.
@@ -89,23 +90,23 @@ mod tests {
     fn stamps_count_from_the_beginning_of_the_pass_at_any_speed() {
         let stamp = Some(Duration::from_millis(300));
         for (speed, due) in [(1.0, 310), (0.5, 610), (100.0, 13)] {
-            let schedule = Schedule::new(Pacing::Stamps { speed }, at(10 * MS));
-            assert_eq!(schedule.due(stamp, at(0)), at(due * MS), "{speed}");
+            let pace = Pace::new(Pacing::Stamps { speed }, at(10 * MS));
+            assert_eq!(pace.due(stamp), Some(at(due * MS)), "{speed}");
         }
-        let schedule = Schedule::new(Pacing::Stamps { speed: 1.0 }, at(10 * MS));
-        assert_eq!(schedule.due(Some(Duration::ZERO), at(99)), at(10 * MS));
-        assert_eq!(schedule.due(None, at(99)), at(99));
+        let pace = Pace::new(Pacing::Stamps { speed: 1.0 }, at(10 * MS));
+        assert_eq!(pace.due(Some(Duration::ZERO)), Some(at(10 * MS)));
+        assert_eq!(pace.due(None), None);
     }
 
     #[test]
     fn a_rate_spreads_the_bytes_evenly() {
-        let mut schedule = Schedule::new(Pacing::Rate { bytes_per_s: 1e6 }, at(0));
-        assert_eq!(schedule.due(None, at(7 * MS)), at(7 * MS));
+        let mut pace = Pace::new(Pacing::Rate { bytes_per_s: 1e6 }, at(0));
+        assert_eq!(pace.due(None), None);
         for line in 1..=10 {
-            schedule.moved(4000);
-            assert_eq!(schedule.due(None, at(0)), at(line * 4 * MS));
+            pace.moved(4000);
+            assert_eq!(pace.due(None), Some(at(line * 4 * MS)));
         }
-        schedule.restart(at(100 * MS));
-        assert_eq!(schedule.due(None, at(101 * MS)), at(101 * MS));
+        pace.restart(at(100 * MS));
+        assert_eq!(pace.due(None), None);
     }
 }

@@ -1,0 +1,147 @@
+//! Clients whose work blocks the thread that they are on: system calls on local files, and the
+//! exchanges of tbench, which are made as tbench makes them.
+//!
+//! What is submitted is carried out there and then; so nothing is between the call and its end,
+//! and what a workload hands out need not be kept.
+
+use crate::backend::{Backend, BackendError};
+use crate::processors;
+use crate::time::Time;
+use filestone_model::completions::Completions;
+use filestone_model::language::Language;
+use filestone_model::operation::{Answer, Completion, Outcome, Ticket};
+use filestone_model::time::Moment;
+
+/// One client that blocks.
+pub trait BlockingClient {
+    /// What it can be asked.
+    type Language: Language;
+
+    /// Carries out a piece of work. `None`: it was broken off, because the run is to end, and
+    /// will not come to an end any more.
+    fn carry_out(&mut self, work: <Self::Language as Language>::Work<'_>) -> Option<CarriedOut>;
+}
+
+/// What a piece of work came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CarriedOut {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Exchanges with a server; system calls are not counted.
+    pub calls: u32,
+    /// Those of them that were made again.
+    pub retransmissions: u32,
+    /// Bytes sent to a server, framing included.
+    pub bytes_sent: u32,
+    /// Bytes received from a server, framing included.
+    pub bytes_received: u32,
+    /// File data that came or went.
+    pub data_bytes: u64,
+}
+
+impl CarriedOut {
+    /// An end that took no exchange and moved no data.
+    pub const fn of(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            calls: 0,
+            retransmissions: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            data_bytes: 0,
+        }
+    }
+}
+
+/// The clients of one thread, which take turns.
+pub struct Blocking<C, T> {
+    clients: Vec<C>,
+    time: T,
+    ended: Completions,
+    recent: Moment,
+}
+
+impl<C: BlockingClient, T: Time> Blocking<C, T> {
+    /// These clients, in the order of tickets.
+    pub fn new(clients: Vec<C>, time: T) -> Self {
+        Self {
+            ended: Completions::with_capacity(clients.len()),
+            clients,
+            time,
+            recent: Moment::ZERO,
+        }
+    }
+
+    /// Begins the run: from now on this is the time.
+    pub fn start(&mut self, time: T) {
+        self.time = time;
+    }
+
+    /// The clients, after the run.
+    pub fn into_clients(self) -> Vec<C> {
+        self.clients
+    }
+
+    /// The clients.
+    pub fn clients(&self) -> &[C] {
+        &self.clients
+    }
+}
+
+impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
+    type Language = C::Language;
+
+    fn now(&mut self) -> Moment {
+        self.recent = self.time.now();
+        self.recent
+    }
+
+    fn recent(&self) -> Moment {
+        self.recent
+    }
+
+    #[inline]
+    fn submit(&mut self, ticket: Ticket, work: <C::Language as Language>::Work<'_>, now: Moment) {
+        let Some(client) = self.clients.get_mut(ticket.client as usize) else {
+            return;
+        };
+        let sent = self.time.now().max(now);
+        let carried_out = client.carry_out(work);
+        let done = self.time.now().max(sent);
+        self.recent = done;
+        let Some(carried_out) = carried_out else {
+            return;
+        };
+        self.ended.push(Completion {
+            ticket,
+            outcome: carried_out.outcome,
+            answer: Answer::Plain,
+            usable: Moment::ZERO,
+            sent,
+            done,
+            calls: carried_out.calls,
+            retransmissions: carried_out.retransmissions,
+            bytes_sent: carried_out.bytes_sent,
+            bytes_received: carried_out.bytes_received,
+            data_bytes: u32::try_from(carried_out.data_bytes).unwrap_or(u32::MAX),
+        });
+    }
+
+    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+        if self.ended.is_empty() {
+            self.time.wait(until);
+            self.recent = self.time.now();
+        } else {
+            std::mem::swap(&mut self.ended, completed);
+        }
+        Ok(())
+    }
+
+    fn processor_nanos(&self) -> u64 {
+        self.time.processor_nanos()
+    }
+
+    fn waited_nanos(&self) -> u64 {
+        processors::waited_nanos()
+    }
+}

@@ -1,0 +1,119 @@
+//! The clients of a load that block, each with its layer.
+
+use super::layer::{Layer, LayerLost, Repeats};
+use crate::backend::BackendError;
+use crate::backend::blocking::{BlockingClient, CarriedOut};
+use filestone_model::load::{Line, Lines, LoadWork};
+use filestone_model::measure::Mismatches;
+use filestone_model::operation::{Failure, Outcome};
+use filestone_model::workload::LoadFile;
+use filestone_model::workload::load_file::ClientLedger;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One client of a load, which carries its lines out through a layer and judges what comes of
+/// them.
+pub struct LayerClient<'run, L> {
+    pub layer: L,
+    /// Somebody stops the run.
+    stop: &'run AtomicBool,
+    mismatches: Mismatches,
+    repeats: Repeats,
+    /// Why it cannot go on.
+    lost: Option<String>,
+}
+
+/// How a client ended.
+pub struct ClientEnd {
+    /// What it counted by itself.
+    pub ledger: ClientLedger,
+    /// Its mismatches by kind.
+    pub mismatches: Mismatches,
+    /// What its server made it do more than once.
+    pub repeats: Repeats,
+}
+
+impl<'run, L: Layer> LayerClient<'run, L> {
+    pub fn new(layer: L, stop: &'run AtomicBool) -> Self {
+        Self {
+            layer,
+            stop,
+            mismatches: Mismatches::default(),
+            repeats: Repeats::default(),
+            lost: None,
+        }
+    }
+
+    /// How it ended, with what its workload counted; and the layer, for the clean-up.
+    pub fn end(self, workload: LoadFile) -> (ClientEnd, L) {
+        let end = ClientEnd {
+            ledger: workload.into_ledger(self.lost),
+            mismatches: self.mismatches,
+            repeats: self.repeats,
+        };
+        (end, self.layer)
+    }
+
+    fn carry_out_line(&mut self, line: &Line<'_>) -> Option<CarriedOut> {
+        let answer = self.layer.carry_out(&line.action, line.data);
+        let repeats = self.layer.take_repeats();
+        self.repeats = self.repeats.and(repeats);
+        let reply = match answer {
+            Ok(reply) => reply,
+            Err(lost) => return self.lose(lost),
+        };
+        let outcome = match line.expected.mismatch(&reply.status) {
+            None => Outcome::Ok,
+            Some(mismatch) => {
+                let kind = line.action.kind();
+                self.mismatches.add(kind, mismatch, line, reply.status);
+                Outcome::Failed(Failure::Unexpected(mismatch))
+            }
+        };
+        Some(CarriedOut {
+            outcome,
+            calls: reply.calls,
+            retransmissions: repeats.retransmissions,
+            bytes_sent: reply.bytes_sent,
+            bytes_received: reply.bytes_received,
+            data_bytes: reply.data_bytes,
+        })
+    }
+
+    /// What was broken off because somebody stops the run comes to no end. If nobody does, the
+    /// window has been over for as long as a call may take. All else is a loss.
+    fn lose(&mut self, lost: LayerLost) -> Option<CarriedOut> {
+        if lost.is_stop() {
+            let is_stopped = self.stop.load(Ordering::Relaxed);
+            return (!is_stopped).then(|| CarriedOut::of(Outcome::TimedOut));
+        }
+        self.lost = Some(lost.what);
+        Some(CarriedOut::of(Outcome::Disconnected))
+    }
+}
+
+impl<L: Layer> BlockingClient for LayerClient<'_, L> {
+    type Language = Lines;
+
+    fn carry_out(&mut self, work: LoadWork<'_>) -> Option<CarriedOut> {
+        match work {
+            LoadWork::Line(line) => self.carry_out_line(&line),
+            LoadWork::EndPass => match self.layer.end_pass() {
+                Ok(()) => Some(CarriedOut::of(Outcome::Ok)),
+                Err(lost) => self.lose(lost),
+            },
+            // Its thread does that when the run is over.
+            LoadWork::RemoveTree => Some(CarriedOut::of(Outcome::Skipped)),
+        }
+    }
+}
+
+/// The loss of all clients; `None` if one was not lost.
+pub fn all_lost(ends: &[ClientEnd]) -> Option<BackendError> {
+    let mut lost = ends.iter().map(|end| end.ledger.record.lost.as_ref());
+    let first = lost.next()??.clone();
+    let is_all = lost.all(|lost| lost.is_some());
+    is_all.then_some(BackendError::Clients { what: first })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! Who attends to a replay: tells once a second how far it is, and raises the cancellations at which
+//! long actions and long clean-ups break off.
+
+use super::{Progress, ProgressPhase};
+use crate::control::{Cancellation, CleanUpEnd, CleanUpLimits, LOOK_EVERY, Observer};
+use crate::run::{Attendant, Look, Stage};
+use filestone_model::plan::Plan;
+use filestone_model::time::Moment;
+use filestone_model::workload::load_file::{Gauge, SharedLoad};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A second: dbench's row.
+const ROW: u64 = 1_000_000_000;
+/// A clean-up may take so many times as long as the run, and as long as a call may besides: a
+/// server that lists new names for ever must not be cleaned for ever.
+const CLEAN_UP_LENGTHS: u32 = 3;
+
+/// What clients look at while they are busy with one action.
+#[derive(Debug, Clone, Default)]
+pub struct Cancellations {
+    /// The load is to end.
+    pub work: Cancellation,
+    /// So is taking trees away.
+    pub clean_up: Cancellation,
+}
+
+/// How long trees are taken away, of a run that has taken so long. What was made in that time is
+/// removed in a part of it.
+pub fn clean_up_limits(timeout: Duration, run: Duration) -> CleanUpLimits {
+    CleanUpLimits {
+        stopped: timeout,
+        finished: timeout + run * CLEAN_UP_LENGTHS,
+    }
+}
+
+/// Attends to a replay.
+pub struct ReplayProgress {
+    clients: u32,
+    window_start: Moment,
+    window_end: Moment,
+    timeout: Duration,
+    shared: Arc<SharedLoad>,
+    /// Clients whose trees have been taken away.
+    cleaned: Arc<AtomicU32>,
+    cancellations: Cancellations,
+    /// Known as soon as the run is stopped, or all clients are done.
+    clean_up: Option<CleanUpEnd>,
+    /// When the next row is due.
+    row: Moment,
+    is_measuring: bool,
+    /// Bytes that had been moved when the window opened.
+    bytes_before: u64,
+    /// Whether nothing more begins: dbench calls what follows the clean-up.
+    is_cleaning: bool,
+}
+
+impl ReplayProgress {
+    pub fn new(
+        plan: &Plan,
+        shared: Arc<SharedLoad>,
+        cleaned: Arc<AtomicU32>,
+        cancellations: Cancellations,
+    ) -> Self {
+        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        Self {
+            clients: plan.clients,
+            window_start,
+            window_end: plan
+                .duration_ns
+                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            timeout: Duration::from_nanos(plan.timeout_ns),
+            shared,
+            cleaned,
+            cancellations,
+            clean_up: None,
+            row: Moment::ZERO.after_nanos(ROW),
+            is_measuring: false,
+            bytes_before: 0,
+            is_cleaning: false,
+        }
+    }
+
+    fn cancel(&mut self, at: &Look<'_>) {
+        // An action of many calls is broken off when the window has been over for as long as one
+        // call may take.
+        let work_end = match self.window_end {
+            Moment::NEVER => Moment::NEVER,
+            end => end.after(self.timeout),
+        };
+        if at.is_stopped || at.now >= work_end {
+            self.cancellations.work.cancel();
+        }
+        let was_stopped = match at.stage {
+            Stage::Running if at.is_stopped => true,
+            Stage::Running => return,
+            Stage::Done | Stage::Left => at.was_stopped,
+        };
+        let limits = clean_up_limits(self.timeout, at.now.since(Moment::ZERO));
+        let end = self
+            .clean_up
+            .get_or_insert_with(|| CleanUpEnd::new(was_stopped, limits));
+        if end.is_due(at.is_stopped) {
+            self.cancellations.clean_up.cancel();
+        }
+    }
+
+    fn note_phase(&mut self, at: &Look<'_>, observer: &mut dyn Observer) {
+        if !self.is_measuring && at.now >= self.window_start {
+            self.is_measuring = true;
+            self.bytes_before = self.bytes_moved();
+        }
+        let is_over = at.now >= self.window_end || at.stage != Stage::Running;
+        if is_over && !self.is_cleaning {
+            self.is_cleaning = true;
+            // Of which some may be clean by the time that this thread comes to it.
+            observer.progress(&Progress {
+                clients: self.clients,
+                ..self.progress(at.now)
+            });
+        }
+    }
+
+    fn gauges(&self) -> impl Iterator<Item = &Gauge> {
+        self.shared.gauges().iter()
+    }
+
+    fn bytes_moved(&self) -> u64 {
+        let moved = self.gauges().map(Gauge::data_bytes);
+        moved.fold(0, u64::saturating_add)
+    }
+
+    fn progress(&self, now: Moment) -> Progress {
+        let phase = match (self.is_cleaning, self.is_measuring) {
+            (true, _) => ProgressPhase::CleanUp,
+            (false, true) => ProgressPhase::Execute,
+            (false, false) => ProgressPhase::WarmUp,
+        };
+        let since = if self.is_measuring {
+            self.window_start
+        } else {
+            Moment::ZERO
+        };
+        let seconds = now.nanos_since(since) as f64 / 1e9;
+        let (moved, cleaned) = match phase {
+            ProgressPhase::WarmUp | ProgressPhase::Execute => {
+                (self.bytes_moved().saturating_sub(self.bytes_before), 0)
+            }
+            ProgressPhase::CleanUp => (0, self.cleaned.load(Ordering::Acquire)),
+        };
+        let lines: u64 = self.gauges().map(Gauge::lines).sum();
+        let worst = self.gauges().map(|gauge| gauge.worst(now)).max();
+        Progress {
+            phase,
+            clients: self.clients.saturating_sub(cleaned),
+            line: lines / u64::from(self.clients.max(1)),
+            bytes_per_s: moved as f64 / seconds.max(1e-9),
+            seconds,
+            latency_max_ns: worst.unwrap_or(0),
+        }
+    }
+}
+
+impl Attendant for ReplayProgress {
+    fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
+        self.note_phase(at, observer);
+        self.cancel(at);
+        if at.now >= self.row || at.stage == Stage::Left {
+            observer.progress(&self.progress(at.now));
+            let rows = 1 + at.now.nanos_since(self.row) / ROW;
+            self.row = self.row.after_nanos(ROW * rows);
+        }
+        let mut next = self.row.min(at.now.after(LOOK_EVERY));
+        if !self.is_measuring {
+            next = next.min(self.window_start);
+        }
+        next
+    }
+}

@@ -1,0 +1,91 @@
+//! What the threads of a replay share: the place, and how its clients have ended.
+
+use super::clients::ClientEnd;
+use super::layer::Layer;
+use super::site::Site;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Why a clean-up that was stopped left something.
+pub const BROKEN_OFF: &str = "the clean-up was broken off: it was interrupted, or took much longer \
+     than the run; --remove-leftover goes on with it";
+
+/// What the threads of a replay share.
+pub struct Replaying<S> {
+    pub site: S,
+    /// Whether clients take their trees away.
+    removes: bool,
+    ends: Mutex<Vec<ClientEnd>>,
+    /// The first tree that could not be taken away.
+    left_behind: Mutex<Option<LeftTree>>,
+    cleaned: Arc<AtomicU32>,
+}
+
+/// A tree that could not be taken away.
+pub struct LeftTree {
+    /// Whose.
+    pub client: u32,
+    /// Why.
+    pub reason: String,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing can panic while it is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<S: Site> Replaying<S> {
+    /// On this site. `cleaned` counts the clients that have cleaned up.
+    pub fn new(site: S, removes: bool, cleaned: Arc<AtomicU32>) -> Self {
+        Self {
+            site,
+            removes,
+            ends: Mutex::default(),
+            left_behind: Mutex::default(),
+            cleaned,
+        }
+    }
+
+    /// How all clients have ended, and the first tree that could not be taken away.
+    pub fn take(&self) -> Taken {
+        Taken {
+            ends: lock(&self.ends).drain(..).collect(),
+            left_behind: lock(&self.left_behind).take(),
+        }
+    }
+
+    /// These clients have come to their ends.
+    pub fn note(&self, ends: Vec<ClientEnd>) {
+        lock(&self.ends).extend(ends);
+    }
+
+    /// Takes the trees of one thread's clients away, the first of which is `first`.
+    pub fn clean_up(&self, first: u32, mut layers: Vec<S::Layer>) {
+        if self.removes && layers.len() > 1 {
+            for layer in &mut layers {
+                // What one of them has open may be in the tree of another. A layer that is
+                // lost says so again when it is to clean up.
+                layer.end_pass().ok();
+            }
+        }
+        for (client, mut layer) in (first..).zip(layers) {
+            if self.removes
+                && let Err(lost) = self.site.clean_up(client, &mut layer)
+            {
+                let reason = if lost.is_stop() {
+                    BROKEN_OFF.into()
+                } else {
+                    lost.what
+                };
+                lock(&self.left_behind).get_or_insert(LeftTree { client, reason });
+            }
+            self.cleaned.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+/// What the threads of a replay leave.
+pub struct Taken {
+    pub ends: Vec<ClientEnd>,
+    pub left_behind: Option<LeftTree>,
+}

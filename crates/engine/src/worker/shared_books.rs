@@ -1,0 +1,135 @@
+//! Books of threads that may be stuck in a call: their samples wait in short queues, and one
+//! recorder takes them.
+//!
+//! The histograms, which are large, exist once and not per thread; and an interval holds what
+//! ended in it even while a thread is stuck, because the coordinator empties the queues.
+
+use super::{Books, new_buffer};
+use filestone_model::measure::interval::StretchCounts;
+use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::Plan;
+use filestone_model::time::Moment;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Samples that wait at most before the thread enters them itself.
+const QUEUE_LEN: usize = 128;
+
+/// The one recorder of a run's threads.
+#[derive(Debug)]
+pub struct SharedRecorder {
+    recorder: Mutex<Recorder>,
+    window_start: Moment,
+    queues: Box<[Mutex<Queue>]>,
+}
+
+/// What one thread has counted and nobody has entered yet.
+#[derive(Debug, Default)]
+struct Queue {
+    /// In the order in which they ended.
+    samples: Vec<Sample>,
+    costs: StretchCounts,
+}
+
+/// One thread's way to the recorder.
+#[derive(Debug)]
+pub struct SharedBooks<'run> {
+    recorder: &'run SharedRecorder,
+    queue: &'run Mutex<Queue>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing can panic while it is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SharedRecorder {
+    /// The recorder of so many threads of the run of `plan`.
+    pub fn new(plan: &Plan, threads: usize) -> Self {
+        let schedule = super::Schedule::of(plan);
+        let (start, end) = (schedule.window_start, schedule.window_end);
+        Self {
+            recorder: Mutex::new(Recorder::new(Box::new(new_buffer(plan)), start, end)),
+            window_start: start,
+            queues: (0..threads).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// The books of a thread.
+    pub fn books(&self, thread: u32) -> SharedBooks<'_> {
+        SharedBooks {
+            recorder: self,
+            queue: &self.queues[thread as usize],
+        }
+    }
+
+    /// Takes what ended before `boundary`, and goes on with `next`.
+    pub fn hand_over(&self, next: Box<IntervalBuffer>, boundary: Moment) -> Box<IntervalBuffer> {
+        for queue in &self.queues {
+            self.enter(queue, boundary);
+        }
+        lock(&self.recorder).hand_over(next, boundary)
+    }
+
+    /// Enters what ended before `until`.
+    fn enter(&self, queue: &Mutex<Queue>, until: Moment) {
+        let (mut recorder, mut queue) = (lock(&self.recorder), lock(queue));
+        let costs = std::mem::take(&mut queue.costs);
+        recorder.buffer().counts.add(&costs);
+        let samples = &mut queue.samples;
+        let count = samples.partition_point(|sample| sample.completion.done < until);
+        for sample in samples.drain(..count) {
+            if sample.due >= self.window_start {
+                recorder.schedule(sample.kind, sample.role, 1);
+            }
+            recorder.record_one(&sample);
+        }
+    }
+}
+
+impl Books for SharedBooks<'_> {
+    #[inline]
+    fn is_measured(&self, due: Moment) -> bool {
+        due >= self.recorder.window_start
+    }
+
+    /// Births are counted with what came of them.
+    #[inline]
+    fn schedule(&mut self, _kind: OpKind, _role: Role, _times: u64) {}
+
+    #[inline]
+    fn record(&mut self, sample: &Sample, times: u32) {
+        let mut queue = lock(self.queue);
+        (0..times).for_each(|_| queue.samples.push(*sample));
+        if queue.samples.len() >= QUEUE_LEN {
+            drop(queue);
+            self.recorder.enter(self.queue, Moment::NEVER);
+        }
+    }
+
+    fn skip(&mut self, kind: OpKind, role: Role, times: u64) {
+        let mut recorder = lock(&self.recorder.recorder);
+        recorder.buffer().skip(kind, role, times);
+    }
+
+    fn leave_in_flight(&mut self, kind: OpKind, role: Role) {
+        let mut recorder = lock(&self.recorder.recorder);
+        recorder.schedule(kind, role, 1);
+        recorder.buffer().leave_in_flight(kind, role);
+    }
+
+    fn close_window(&mut self, at: Moment) {
+        lock(&self.recorder.recorder).close_window(at);
+    }
+
+    fn add(&mut self, costs: &StretchCounts) {
+        lock(self.queue).costs.add(costs);
+    }
+
+    /// The coordinator takes it.
+    fn hand_over(&mut self, _boundary: Moment) {}
+
+    fn finish(self, _now: Moment) {
+        self.recorder.enter(self.queue, Moment::NEVER);
+    }
+}

@@ -1,0 +1,92 @@
+//! What one client of a load counts by itself.
+
+use crate::measure::Sample;
+use crate::measure::replay_record::{ClientKindRecord, ClientRecord};
+use crate::operation::OpKind;
+
+/// What one client of a load counts by itself.
+#[derive(Debug)]
+pub struct ClientLedger {
+    /// For the record. Its kinds are made at the end, its mismatches counted elsewhere.
+    pub record: ClientRecord,
+    /// Passes that it began.
+    pub passes: u64,
+    /// Operations that it began in the measured window, or should have begun.
+    pub begun: u64,
+    pub(super) is_fresh: bool,
+    kinds: Vec<KindTally>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct KindTally {
+    kind: OpKind,
+    count: u64,
+    sum: u64,
+    max: u64,
+}
+
+impl ClientLedger {
+    pub(super) fn new(client: u32) -> Self {
+        Self {
+            record: ClientRecord {
+                client,
+                ..ClientRecord::default()
+            },
+            passes: 1,
+            begun: 0,
+            is_fresh: true,
+            kinds: Vec::new(),
+        }
+    }
+
+    /// Counts a line that has ended, which was due in the window or was not.
+    #[inline]
+    pub(super) fn add(&mut self, sample: &Sample, is_measured: bool) {
+        let data_bytes = u64::from(sample.completion.data_bytes);
+        let record = &mut self.record;
+        record.lines += 1;
+        record.data_bytes = record.data_bytes.saturating_add(data_bytes);
+        if !is_measured {
+            return;
+        }
+        record.data_bytes_in_window = record.data_bytes_in_window.saturating_add(data_bytes);
+        let nanos = sample.completion.done.nanos_since(sample.completion.sent);
+        let tally = self.tally(sample.kind);
+        tally.count += 1;
+        tally.sum = tally.sum.saturating_add(nanos);
+        tally.max = tally.max.max(nanos);
+    }
+
+    /// The tally of a kind. A load has a dozen of them at most, and most lines are of two.
+    #[inline]
+    fn tally(&mut self, kind: OpKind) -> &mut KindTally {
+        let place = self.kinds.iter().position(|tally| tally.kind == kind);
+        let place = place.unwrap_or_else(|| {
+            self.kinds.push(KindTally {
+                kind,
+                count: 0,
+                sum: 0,
+                max: 0,
+            });
+            self.kinds.len() - 1
+        });
+        &mut self.kinds[place]
+    }
+
+    /// The record, with `mismatch_count` mismatches.
+    pub fn into_record(self, mismatch_count: u64) -> ClientRecord {
+        let mut kinds = self.kinds;
+        kinds.sort_by_key(|tally| tally.kind.index());
+        let kinds = kinds.iter().map(|tally| ClientKindRecord {
+            operation: tally.kind,
+            count: tally.count,
+            service_time_mean_ns: tally.sum as f64 / tally.count as f64,
+            service_time_max_ns: tally.max,
+        });
+        ClientRecord {
+            mismatch_count,
+            kinds: kinds.collect(),
+            ..self.record
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! A load file as a workload of one slot: line after line, each when it is due.
+//!
+//! A client of a load is sequential, as dbench's are: its one slot is itself. So `ready` is when it is
+//! free and the line is due, slot wait is how late the line is against its schedule (the lag), and
+//! dispatch delay is what we take between two lines.
+
+mod ledger;
+mod shared;
+
+pub use ledger::ClientLedger;
+pub use shared::{Gauge, SharedLoad};
+
+use crate::arrivals::Pace;
+use crate::load::{Ahead, Line, Lines, LoadWork, Script};
+use crate::measure::{Role, Sample};
+use crate::operation::{Completion, Failure, OpKind, Outcome};
+use crate::plan::{OnMismatch, Pacing};
+use crate::time::Moment;
+use crate::workload::{Next, Workload};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often another client's sequence point is looked at.
+const POINT_NAP: u64 = 1_000_000;
+
+/// Lines that are counted as due and not begun at most, for each client.
+const SKIPPED_MAX: u32 = 10_000_000;
+
+/// One client of a load.
+#[derive(Debug)]
+pub struct LoadFile {
+    number: u32,
+    script: Script,
+    pace: Pace,
+    is_paced: bool,
+    shared: Arc<SharedLoad>,
+    state: State,
+    /// The line that it is at.
+    line: u32,
+    ledger: ClientLedger,
+}
+
+/// What the client is doing between two lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It goes on with its script.
+    Going,
+    /// It pauses until this moment.
+    Pausing(Moment),
+    /// It waits for a sequence point of another client.
+    Waiting { client: u32, point: u64 },
+    /// Its pass is being ended.
+    EndingPass,
+    /// It has come to its end.
+    Ended,
+}
+
+impl LoadFile {
+    /// Client `number`, which walks through `script`.
+    pub fn new(number: u32, script: Script, pacing: Pacing, shared: Arc<SharedLoad>) -> Self {
+        Self {
+            number,
+            script,
+            pace: Pace::new(pacing, Moment::ZERO),
+            is_paced: pacing != Pacing::Closed,
+            shared,
+            state: State::Going,
+            line: 0,
+            ledger: ClientLedger::new(number),
+        }
+    }
+
+    /// What it has counted by itself. `lost` is why it could carry out no more, if somebody else
+    /// knows.
+    pub fn into_ledger(self, lost: Option<String>) -> ClientLedger {
+        let mut ledger = self.ledger;
+        ledger.record.lost = ledger.record.lost.or(lost);
+        ledger
+    }
+
+    /// Ends it: whoever waits for it waits no longer.
+    fn end(&mut self) {
+        self.state = State::Ended;
+        self.shared.publish(self.number, u64::MAX);
+    }
+
+    /// Ends it early.
+    fn lose(&mut self, why: String) {
+        self.ledger.record.lost = Some(why);
+        self.end();
+    }
+
+    /// From `now` on, stamps and rates count anew.
+    fn restart(&mut self, now: Moment) {
+        self.pace.restart(now);
+        self.state = State::Going;
+    }
+
+    /// Goes on to the next line, past all that is none. `None` when that line is due now or was
+    /// already; else what to say instead.
+    fn come_to_line(&mut self, now: Moment) -> Result<Option<Moment>, Next<LoadWork<'static>>> {
+        loop {
+            match self.state {
+                State::Ended => return Err(Next::Nothing),
+                State::Pausing(until) if now < until => return Err(Next::NotBefore(until)),
+                State::Pausing(_) => self.restart(now),
+                State::Waiting { client, point } => {
+                    if !self.shared.has_come(client, point) {
+                        return Err(Next::NotBefore(now.after_nanos(POINT_NAP)));
+                    }
+                    self.restart(now);
+                }
+                State::EndingPass if self.shared.run_once => self.end(),
+                State::EndingPass => {
+                    self.ledger.passes += 1;
+                    self.restart(now);
+                }
+                State::Going => match self.script.ahead() {
+                    Ahead::Line(stamp) => return self.is_due(stamp, now),
+                    Ahead::Sleep(pause) => self.state = State::Pausing(now.after(pause)),
+                    Ahead::SetSequencePoint(point) => {
+                        self.shared.publish(self.number, point);
+                        self.restart(now);
+                    }
+                    Ahead::WaitSequencePoint { client, point } => self.wait_for(client, point),
+                    Ahead::EndOfPass => {
+                        self.state = State::EndingPass;
+                        return Err(Next::Aside(LoadWork::EndPass));
+                    }
+                },
+            }
+        }
+    }
+
+    fn is_due(
+        &self,
+        stamp: Option<Duration>,
+        now: Moment,
+    ) -> Result<Option<Moment>, Next<LoadWork<'static>>> {
+        if !self.is_paced {
+            return Ok(None);
+        }
+        match self.pace.due(stamp) {
+            Some(due) if due > now => Err(Next::NotBefore(due)),
+            due => Ok(due),
+        }
+    }
+
+    /// Waits until that client has come to the point, or beyond, or to its end.
+    fn wait_for(&mut self, client: u32, point: u64) {
+        let clients = self.shared.clients();
+        if client >= clients {
+            self.lose(format!(
+                "WAITSP waits for client {client}, but there are only {clients}"
+            ));
+        } else if client == self.number && !self.shared.has_come(client, point) {
+            self.lose(format!(
+                "WAITSP waits for point {point} of client {client}, which is itself"
+            ));
+        } else {
+            self.state = State::Waiting { client, point };
+        }
+    }
+}
+
+impl Workload<Lines> for LoadFile {
+    fn next(&mut self, _slot: u32, now: Moment) -> Next<LoadWork<'_>> {
+        if self.ledger.is_fresh {
+            // A pass counts from when its client begins.
+            self.ledger.is_fresh = false;
+            self.pace.restart(now);
+        }
+        let due = match self.come_to_line(now) {
+            Ok(due) => due,
+            Err(instead) => return instead,
+        };
+        let Self {
+            script,
+            shared,
+            ledger,
+            line: number,
+            state,
+            ..
+        } = self;
+        let line = match script.line() {
+            Ok(Some(line)) => line,
+            Ok(None) => return Next::Nothing,
+            Err(error) => {
+                ledger.record.lost = Some(error.to_string());
+                *state = State::Ended;
+                shared.publish(ledger.record.client, u64::MAX);
+                return Next::Nothing;
+            }
+        };
+        *number = line.number;
+        let action = match shared.trunc_io_bytes {
+            Some(limit) => line.action.truncated(limit),
+            None => line.action,
+        };
+        let began = due.unwrap_or(now);
+        ledger.begun += u64::from(began >= shared.window_start);
+        shared.gauge(ledger.record.client).begin(began);
+        let work = LoadWork::Line(Line { action, ..line });
+        match due {
+            Some(due) => Next::Due(due, work),
+            None => Next::Measured(work),
+        }
+    }
+
+    fn keeps_books(&self) -> bool {
+        true
+    }
+
+    fn ended(&mut self, sample: &Sample) {
+        let completion = &sample.completion;
+        let data_bytes = u64::from(completion.data_bytes);
+        self.pace.moved(data_bytes);
+        let is_measured = sample.due >= self.shared.window_start && sample.role == Role::Measured;
+        self.ledger.add(sample, is_measured);
+        let gauge = self.shared.gauge(self.number);
+        gauge.end(data_bytes, completion.done.nanos_since(sample.due));
+        match completion.outcome {
+            Outcome::Failed(Failure::Unexpected(mismatch))
+                if self.shared.on_mismatch == OnMismatch::Stop =>
+            {
+                self.lose(format!(
+                    "line {}: {} {} (--on-mismatch stop)",
+                    self.line,
+                    sample.kind.name(),
+                    mismatch.name()
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    fn restores(&self) -> bool {
+        true
+    }
+
+    /// Nothing; but whoever has lost its server, in a line or at the end of a pass, is at its end.
+    fn restore(&mut self, _slot: u32, after: Option<&Completion>) -> Option<LoadWork<'_>> {
+        if after.is_some_and(|after| after.outcome == Outcome::Disconnected) {
+            self.end();
+        }
+        None
+    }
+
+    /// Counts the lines of this pass whose stamps came in the window, and that the
+    /// client did not come to: without them a server that lags behind looks better
+    /// the more it does so. Lines after a pause are due only after it.
+    fn skip_due(&mut self, opened: Moment, end: Moment, count: &mut dyn FnMut(OpKind)) {
+        if self.state != State::Going {
+            return;
+        }
+        for _ in 0..SKIPPED_MAX {
+            let Ahead::Line(stamp) = self.script.ahead() else {
+                return;
+            };
+            let Some(due) = self.pace.due_by_stamp(stamp).filter(|due| *due <= end) else {
+                return;
+            };
+            let Ok(Some(line)) = self.script.line() else {
+                return;
+            };
+            if due >= opened {
+                self.ledger.begun += 1;
+                count(line.action.kind());
+            }
+        }
+    }
+}
