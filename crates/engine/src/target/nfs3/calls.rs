@@ -5,7 +5,7 @@
 
 use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
 use filestone_model::client::nfs3::sequence::{
-    self, Call, KnownObject, Link, Lost, Object, Stretch, Wanted, Why, Written,
+    self, Call, Desk, KnownObject, Link, Lost, Object, Stretch, Wanted, Why, Written,
 };
 use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
@@ -72,14 +72,17 @@ impl Encode for Encoded<'_> {
 /// Makes the exchange that a future waits for, with these file data after its arguments.
 pub fn exchange(
     connection: &mut RpcConnection,
-    link: &Link,
-    call: &Call,
+    desk: &mut Desk,
     data: &[u8],
 ) -> Result<(), CallFailed> {
-    let arguments = Encoded(&call.arguments);
-    let bytes = connection.call_with_data(call.procedure, &arguments, data)?;
+    let Call {
+        procedure,
+        arguments,
+        ..
+    } = desk.call();
+    let bytes = connection.call_with_data(*procedure, &Encoded(arguments), data)?;
     let len = bytes.len();
-    link.answer(sequence::Results { bytes, len });
+    desk.answer(sequence::Results { bytes, len });
     Ok(())
 }
 
@@ -103,7 +106,7 @@ pub fn in_words(connection: &RpcConnection, lost: Lost) -> CallFailed {
 pub struct Nfs {
     /// Where its calls go.
     pub connection: RpcConnection,
-    link: Link,
+    desk: Desk,
 }
 
 impl Nfs {
@@ -114,71 +117,67 @@ impl Nfs {
 
     /// Calls over this connection.
     pub fn over(connection: RpcConnection) -> Self {
-        let link = Link::default();
-        Self { connection, link }
+        let desk = Desk::default();
+        Self { connection, desk }
     }
 
-    /// What comes of calls of this connection's link.
-    fn run<T>(&mut self, calls: impl Future<Output = sequence::NfsResult<T>>) -> NfsResult<T> {
+    /// What comes of the calls that `calls` makes.
+    fn run<T, F>(&mut self, calls: impl FnOnce(&'static Link) -> F) -> NfsResult<T>
+    where
+        F: Future<Output = sequence::NfsResult<T>>,
+    {
         self.run_with(&[], calls)
     }
 
     /// The same, with these file data in what is written.
-    fn run_with<T>(
+    fn run_with<T, F>(
         &mut self,
         data: &[u8],
-        calls: impl Future<Output = sequence::NfsResult<T>>,
-    ) -> NfsResult<T> {
-        let mut calls = pin!(calls);
+        calls: impl FnOnce(&'static Link) -> F,
+    ) -> NfsResult<T>
+    where
+        F: Future<Output = sequence::NfsResult<T>>,
+    {
+        let Self { connection, desk } = self;
+        let mut calls = pin!(desk.lend(|| calls(&Link)));
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            self.link.stop(self.connection.is_cancelled());
-            if let Poll::Ready(result) = calls.as_mut().poll(&mut context) {
-                return result.map_err(|failure| self.failed(failure));
+            desk.stop(connection.is_cancelled());
+            let polled = desk.lend(|| calls.as_mut().poll(&mut context));
+            if let Poll::Ready(result) = polled {
+                return result.map_err(|failure| match failure {
+                    sequence::Failure::Answered(status) => Failure::Answered(status),
+                    sequence::Failure::Lost => Failure::Lost(lost(connection, desk)),
+                });
             }
-            match self.link.wanted() {
+            match desk.wanted() {
                 Wanted::Pause(nanos) => {
-                    self.connection.wait(Duration::from_nanos(nanos))?;
-                    self.link.rested();
+                    connection.wait(Duration::from_nanos(nanos))?;
+                    desk.rested();
                 }
-                Wanted::Call | Wanted::Nothing => {
-                    let call = self.link.take_call();
-                    exchange(&mut self.connection, &self.link, &call, data)?;
-                    self.link.put_back(call);
-                }
+                Wanted::Call | Wanted::Nothing => exchange(connection, desk, data)?,
             }
-        }
-    }
-
-    fn failed(&self, failure: sequence::Failure) -> Failure {
-        match failure {
-            sequence::Failure::Answered(status) => Failure::Answered(status),
-            sequence::Failure::Lost => Failure::Lost(lost(&self.connection, &self.link)),
         }
     }
 
     /// GETATTR.
     pub fn attributes(&mut self, object: &Handle) -> NfsResult<Fattr3> {
-        let link = self.link.clone();
-        self.run(link.attributes(object))
+        self.run(|link| link.attributes(object))
     }
 
     /// LOOKUP.
     pub fn lookup(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Object> {
-        let link = self.link.clone();
-        self.run(link.lookup(directory, name))
+        self.run(|link| link.lookup(directory, name))
     }
 
     /// READLINK: where the link leads.
     pub fn link_text(&mut self, file: &Handle) -> NfsResult<Vec<u8>> {
-        let link = self.link.clone();
-        self.run(link.link_text(file))
+        self.run(|link| link.link_text(file))
     }
 
     /// The bytes of a small file, for what is said before and after a run.
     pub fn read_text(&mut self, file: &Handle, count: u32) -> NfsResult<Vec<u8>> {
-        let link = self.link.clone();
-        self.run(link.read_text(file, count))
+        self.run(|link| link.read_text(file, count))
     }
 
     /// WRITE of all of `data`.
@@ -189,10 +188,9 @@ impl Nfs {
         data: &[u8],
         stable: StableHow,
     ) -> NfsResult<Written> {
-        let link = self.link.clone();
         let len = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let stretch = Stretch { at: 0, len };
-        self.run_with(data, link.write(file, offset, stretch, stable))
+        self.run_with(data, |link| link.write(file, offset, stretch, stable))
     }
 
     /// CREATE; the handle if the server gives it.
@@ -202,8 +200,7 @@ impl Nfs {
         name: &[u8],
         how: CreateHow,
     ) -> NfsResult<Option<Handle>> {
-        let link = self.link.clone();
-        self.run(link.create(directory, name, how))
+        self.run(|link| link.create(directory, name, how))
     }
 
     /// MKDIR; the handle if the server gives it.
@@ -213,8 +210,7 @@ impl Nfs {
         name: &[u8],
         mode: u32,
     ) -> NfsResult<Option<Handle>> {
-        let link = self.link.clone();
-        self.run(link.make_directory(directory, name, mode))
+        self.run(|link| link.make_directory(directory, name, mode))
     }
 
     /// SYMLINK; the handle if the server gives it.
@@ -224,32 +220,27 @@ impl Nfs {
         name: &[u8],
         target: &[u8],
     ) -> NfsResult<Option<Handle>> {
-        let link = self.link.clone();
-        self.run(link.symlink(directory, name, target))
+        self.run(|link| link.symlink(directory, name, target))
     }
 
     /// REMOVE.
     pub fn remove(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<()> {
-        let link = self.link.clone();
-        self.run(link.remove(directory, name))
+        self.run(|link| link.remove(directory, name))
     }
 
     /// RMDIR.
     pub fn remove_directory(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<()> {
-        let link = self.link.clone();
-        self.run(link.remove_directory(directory, name))
+        self.run(|link| link.remove_directory(directory, name))
     }
 
     /// RENAME.
     pub fn rename(&mut self, from: DirOpArgs<'_>, to: DirOpArgs<'_>) -> NfsResult<()> {
-        let link = self.link.clone();
-        self.run(link.rename(from, to))
+        self.run(|link| link.rename(from, to))
     }
 
     /// FSINFO.
     pub fn file_system_info(&mut self, root: &Handle) -> NfsResult<fsinfo::ReplyOk> {
-        let link = self.link.clone();
-        self.run(link.file_system_info(root))
+        self.run(|link| link.file_system_info(root))
     }
 
     /// READDIR until `wanted` says yes to a name; whether it did.
@@ -259,8 +250,7 @@ impl Nfs {
         count: u32,
         wanted: impl FnMut(&[u8]) -> bool,
     ) -> NfsResult<bool> {
-        let link = self.link.clone();
-        self.run(link.find_name(directory, count, wanted))
+        self.run(|link| link.find_name(directory, count, wanted))
     }
 
     /// An object with its attributes; `None` if there is none.
@@ -269,8 +259,7 @@ impl Nfs {
         directory: &Handle,
         name: &[u8],
     ) -> NfsResult<Option<KnownObject>> {
-        let link = self.link.clone();
-        self.run(link.find_object(directory, name))
+        self.run(|link| link.find_object(directory, name))
     }
 
     /// Shows the objects in a directory whose names are wanted, until `each` has seen enough and
@@ -281,27 +270,24 @@ impl Nfs {
         is_wanted: impl Fn(&[u8]) -> bool,
         each: impl FnMut(&[u8], &KnownObject) -> bool,
     ) -> NfsResult<()> {
-        let link = self.link.clone();
-        self.run(link.each_object(directory, is_wanted, each))
+        self.run(|link| link.each_object(directory, is_wanted, each))
     }
 
     /// Removes all that is in `directory` but the entry `keep`.
     pub fn empty_but(&mut self, directory: &Handle, keep: &[u8]) -> NfsResult<()> {
-        let link = self.link.clone();
-        self.run(link.empty_but(directory, keep))
+        self.run(|link| link.empty_but(directory, keep))
     }
 
     /// Removes `name` in `parent` and everything below it; well done too if there is nothing of
     /// that name.
     pub fn remove_tree(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<()> {
-        let link = self.link.clone();
-        self.run(link.remove_tree(parent, name))
+        self.run(|link| link.remove_tree(parent, name))
     }
 }
 
 /// Why a future that called over this connection could not go on.
-pub fn lost(connection: &RpcConnection, link: &Link) -> CallFailed {
-    let lost = link.take_lost().unwrap_or(Lost {
+pub fn lost(connection: &RpcConnection, desk: &mut Desk) -> CallFailed {
+    let lost = desk.take_lost().unwrap_or(Lost {
         procedure: RpcProcedure::NONE,
         why: Why::Disconnected,
     });

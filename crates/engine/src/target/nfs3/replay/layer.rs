@@ -9,7 +9,7 @@ use crate::target::nfs3::calls::{self, exchange};
 use filestone_model::client::nfs3::load::{
     Actor, ActorOptions, NLM, Progress, RunDirectories, Task, TaskEnd,
 };
-use filestone_model::client::nfs3::sequence::{Call, Failure, Stretch};
+use filestone_model::client::nfs3::sequence::{Failure, Stretch};
 use filestone_model::load::{Action, Status};
 use filestone_model::time::{Moment, nanos_of};
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ impl Nfs3Layer {
     fn act(&mut self, task: Task<'_>, data: &[u8]) -> Result<TaskEnd, LayerLost> {
         self.actor.begin(task);
         loop {
-            self.actor.link().stop(self.nfs.is_cancelled());
+            self.actor.desk().stop(self.nfs.is_cancelled());
             let now = Moment::ZERO.after(self.epoch.elapsed());
             let gone_on = match self.actor.go_on(now) {
                 Progress::Ended(end) => return Ok(end),
@@ -113,9 +113,9 @@ impl Nfs3Layer {
             };
             if let Err(lost) = gone_on {
                 // It ends there, and can be told to do something else.
-                self.actor.link().cut();
+                self.actor.desk().cut();
                 while !matches!(self.actor.go_on(now), Progress::Ended(_)) {
-                    self.actor.link().cut();
+                    self.actor.desk().cut();
                 }
                 return Err(lost);
             }
@@ -123,21 +123,21 @@ impl Nfs3Layer {
     }
 
     fn exchange(&mut self, data: &[u8]) -> Result<(), LayerLost> {
-        let link = self.actor.link();
-        let call = link.take_call();
+        let desk = self.actor.desk();
+        let call = desk.call();
         let connection = match &mut self.locks {
             Some(locks) if call.procedure.program == NLM => locks,
             _ => &mut self.nfs,
         };
-        let data = stretch(&mut self.filled, data, &call);
-        exchange(connection, link, &call, data)?;
-        link.put_back(call);
+        let Stretch { at, len } = call.data;
+        let data = repeated(&mut self.filled, data, at, len as usize);
+        exchange(connection, desk, data)?;
         Ok(())
     }
 
     fn pause(&mut self, pause: Duration) -> Result<(), LayerLost> {
         self.nfs.wait(pause)?;
-        self.actor.link().rested();
+        self.actor.desk().rested();
         Ok(())
     }
 
@@ -147,15 +147,9 @@ impl Nfs3Layer {
     }
 
     /// Why the client found that it cannot go on.
-    fn lost(&self) -> LayerLost {
-        calls::lost(&self.nfs, self.actor.link()).into()
+    fn lost(&mut self) -> LayerLost {
+        calls::lost(&self.nfs, self.actor.desk()).into()
     }
-}
-
-/// The data that go with a call.
-fn stretch<'d>(filled: &'d mut Vec<u8>, data: &'d [u8], call: &Call) -> &'d [u8] {
-    let Stretch { at, len } = call.data;
-    repeated(filled, data, at, len as usize)
 }
 
 /// `len` bytes of `data` over and over, from `at` on; from where they lie if they

@@ -5,12 +5,12 @@ use super::locks::Locks;
 use super::names::Names;
 use super::open_files::OpenFiles;
 use super::paths::{LoadOptions, RunDirectories, Verbs};
-use crate::client::nfs3::sequence::{Failure, Link, NfsResult, Wanted};
+use crate::client::nfs3::sequence::{Call, Desk, Failure, Link, NfsResult, Wanted};
 use crate::load::{Action, Status};
 use crate::time::Moment;
+use std::cell::Cell;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// What a client is made of.
@@ -51,7 +51,7 @@ pub struct TaskEnd {
 /// What a task waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// The results of the call in the link.
+    /// The results of the call on the desk.
     Called,
     /// So many nanoseconds to pass.
     Pausing(u64),
@@ -76,32 +76,40 @@ struct Tray {
     end: Option<TaskEnd>,
 }
 
+thread_local! {
+    /// What is lent to the future that this thread polls, as its desk is.
+    static LENT: Cell<Option<Box<Tray>>> = const { Cell::new(None) };
+}
+
 /// One client of a load.
 pub struct Actor {
-    link: Link,
-    tray: Arc<Mutex<Tray>>,
+    desk: Desk,
+    /// What is handed to the future and back: `None` at first, and while it is lent.
+    tray: Option<Box<Tray>>,
     future: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl fmt::Debug for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Actor").field("link", &self.link).finish()
+        f.debug_struct("Actor").field("desk", &self.desk).finish()
     }
 }
 
-fn lock(tray: &Mutex<Tray>) -> MutexGuard<'_, Tray> {
-    // Nobody else holds it, and nothing can panic while it is held.
-    tray.lock().unwrap_or_else(PoisonError::into_inner)
+/// Looks at what is lent. If nothing is, there is nothing to do.
+fn lent<R>(look: impl FnOnce(&mut Tray) -> R) -> R {
+    let mut tray = LENT.take().unwrap_or_default();
+    let seen = look(&mut tray);
+    LENT.set(Some(tray));
+    seen
 }
 
 impl Actor {
     /// A client that has nothing to do yet.
     pub fn new(options: &ActorOptions) -> Self {
-        let link = Link::default();
-        let locks = || Locks::new(link.clone(), options.timeout_nanos, options.client);
+        let locks = || Locks::new(Link, options.timeout_nanos, options.client);
         let verbs = Verbs {
             client: options.client,
-            nfs: link.clone(),
+            nfs: Link,
             locks: options.has_lock_manager.then(locks),
             directories: options.directories,
             options: options.options,
@@ -109,14 +117,21 @@ impl Actor {
             open: OpenFiles::default(),
             moved: 0,
         };
-        let tray = Arc::new(Mutex::new(Tray::default()));
-        let future = Box::pin(act(verbs, Arc::clone(&tray)));
-        Self { link, tray, future }
+        Self {
+            desk: Desk::default(),
+            tray: None,
+            future: Box::pin(act(verbs)),
+        }
     }
 
     /// Where its calls are, and what they are answered.
-    pub fn link(&self) -> &Link {
-        &self.link
+    pub fn desk(&mut self) -> &mut Desk {
+        &mut self.desk
+    }
+
+    /// The call that it waits for, or made last.
+    pub fn call(&self) -> &Call {
+        self.desk.call()
     }
 
     /// Bytes that it takes, its caches and buffers apart.
@@ -125,8 +140,8 @@ impl Actor {
     }
 
     /// Tells it what to do, once it has nothing to do.
-    pub fn begin(&self, task: Task<'_>) {
-        let tray = &mut *lock(&self.tray);
+    pub fn begin(&mut self, task: Task<'_>) {
+        let tray = self.tray.get_or_insert_default();
         let mut kept = std::mem::take(&mut tray.spare);
         let kind = match task {
             Task::Action(action) => {
@@ -141,54 +156,54 @@ impl Actor {
 
     /// Lets it go on for as far as it can.
     pub fn go_on(&mut self, now: Moment) -> Progress {
-        self.link.look(now);
+        let Self { desk, tray, future } = self;
+        desk.look(now);
+        let outer = LENT.replace(Some(tray.take().unwrap_or_default()));
         let mut context = Context::from_waker(Waker::noop());
         // It never ends.
-        let _: Poll<()> = self.future.as_mut().poll(&mut context);
-        match self.link.wanted() {
+        let _: Poll<()> = desk.lend(|| future.as_mut().poll(&mut context));
+        *tray = LENT.replace(outer);
+        match desk.wanted() {
             Wanted::Call => Progress::Called,
             Wanted::Pause(nanos) => Progress::Pausing(nanos),
-            Wanted::Nothing => Progress::Ended(self.end()),
+            // It waits for nothing and has not ended only if it was told nothing.
+            Wanted::Nothing => {
+                let end = tray.as_mut().and_then(|tray| tray.end.take());
+                Progress::Ended(end.unwrap_or(TaskEnd {
+                    answer: Err(Failure::Lost),
+                    moved: 0,
+                }))
+            }
         }
-    }
-
-    fn end(&self) -> TaskEnd {
-        let end = lock(&self.tray).end.take();
-        // It waits for nothing and has not ended only if it was told nothing.
-        end.unwrap_or(TaskEnd {
-            answer: Err(Failure::Lost),
-            moved: 0,
-        })
     }
 }
 
 /// Does what it is told, for ever.
-async fn act(mut verbs: Verbs, tray: Arc<Mutex<Tray>>) {
+async fn act(mut verbs: Verbs) {
     loop {
-        let (kind, kept) = NextTask(&tray).await;
+        let (kind, kept) = NextTask.await;
         verbs.moved = 0;
         let answer = match kind {
             Kind::Action => verbs.carry_out(kept.action()).await,
             Kind::EndPass => verbs.end_pass().await.map(|()| Status::Ok),
             Kind::RemoveTree => verbs.remove_own_tree().await.map(|()| Status::Ok),
         };
-        let tray = &mut *lock(&tray);
-        tray.spare = kept;
-        tray.end = Some(TaskEnd {
-            answer,
-            moved: verbs.moved,
+        let moved = verbs.moved;
+        lent(|tray| {
+            tray.spare = kept;
+            tray.end = Some(TaskEnd { answer, moved });
         });
     }
 }
 
 /// Waits until there is something to do.
-struct NextTask<'t>(&'t Mutex<Tray>);
+struct NextTask;
 
-impl Future for NextTask<'_> {
+impl Future for NextTask {
     type Output = (Kind, KeptAction);
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<(Kind, KeptAction)> {
-        match lock(self.0).task.take() {
+        match lent(|tray| tray.task.take()) {
             Some(task) => Poll::Ready(task),
             None => Poll::Pending,
         }

@@ -170,14 +170,12 @@ impl Conversation {
     }
 
     fn wanted_program(&self) -> Program {
-        self.actor.link().with_call(|call| call.procedure.program)
+        self.actor.call().procedure.program
     }
 
     /// Puts the call in the link out.
     pub fn put(&self, outgoing: &Outgoing, xid: u32, out: &mut Output) -> u32 {
-        self.actor
-            .link()
-            .with_call(|call| outgoing.put(call, xid, &self.data, &self.pattern, out))
+        outgoing.put(self.actor.call(), xid, &self.data, &self.pattern, out)
     }
 
     pub fn future_len(&self) -> usize {
@@ -244,12 +242,11 @@ impl Conversation {
         completed: &mut Completions,
     ) {
         self.note(exchange);
-        let link = self.actor.link();
-        if link.with_call(|call| call.procedure.is_busy(results.bytes)) && self.rest(now) {
+        if self.actor.call().procedure.is_busy(results.bytes) && self.rest(now) {
             return;
         }
         self.busy = None;
-        self.actor.link().answer(results);
+        self.actor.desk().answer(results);
         if let Some(end) = self.go_on(now) {
             self.end(end, now, completed);
         }
@@ -281,7 +278,7 @@ impl Conversation {
             self.is_wanted = true;
             return;
         }
-        self.actor.link().rested();
+        self.actor.desk().rested();
         if let Some(end) = self.go_on(now) {
             self.end(end, now, completed);
         }
@@ -295,8 +292,7 @@ impl Conversation {
     /// Looks at how the results of a READ begin; how much of them is not data, if these need not
     /// be collected.
     pub fn begin_data(&mut self, results: &[u8], results_len: usize) -> Option<usize> {
-        let link = self.actor.link();
-        let is_read = link.with_call(|call| call.kept_max == READ_HEAD_MAX);
+        let is_read = self.actor.call().kept_max == READ_HEAD_MAX;
         let (status, rest) = results.split_first_chunk::<4>()?;
         if !is_read || *status != nfs3::Status::OK.0.to_be_bytes() {
             return None;
@@ -345,8 +341,7 @@ impl Conversation {
         if self.at_once.is_some() {
             return self.end_at_once(now, completed);
         }
-        let link = self.actor.link();
-        let procedure = link.with_call(|call| call.procedure);
+        let procedure = self.actor.call().procedure;
         self.lost = Some(Lost {
             procedure: match why {
                 Why::Stopped => RpcProcedure::NONE,
@@ -355,7 +350,7 @@ impl Conversation {
             why,
         });
         loop {
-            self.actor.link().cut();
+            self.actor.desk().cut();
             if let Progress::Ended(end) = self.actor.go_on(now) {
                 return self.end(end, now, completed);
             }
@@ -378,7 +373,7 @@ impl Conversation {
             return;
         };
         let is_lost = end.answer == Err(Failure::Lost);
-        if is_lost && let Some(lost) = self.actor.link().take_lost() {
+        if is_lost && let Some(lost) = self.actor.desk().take_lost() {
             self.lost = Some(lost);
         }
         let status = match end.answer {

@@ -203,7 +203,7 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::nfs3::sequence::{Results, Wanted};
+    use crate::client::nfs3::sequence::{Desk, Results, Wanted};
     use crate::time::Moment;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
@@ -213,31 +213,30 @@ mod tests {
     /// A lock that a server answers with these, the last again and again; what became of it,
     /// and which procedures were called.
     fn answered(stats: &[nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
-        let link = Link::default();
-        let mut locks = Locks::new(link.clone(), TIMEOUT_NANOS, 0);
+        let mut desk = Desk::default();
+        let mut locks = Locks::new(Link, TIMEOUT_NANOS, 0);
         let file = Handle::new(&[1]).expect("a handle");
         let mut locking = pin!(locks.lock(&file, 0, 1));
         let (mut now, mut called) = (Moment::ZERO, Vec::new());
         loop {
-            link.look(now);
-            let polled = locking
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()));
+            desk.look(now);
+            let mut context = Context::from_waker(Waker::noop());
+            let polled = desk.lend(|| locking.as_mut().poll(&mut context));
             if let Poll::Ready(outcome) = polled {
                 assert!(now.nanos() <= TIMEOUT_NANOS);
                 return (outcome, called);
             }
-            match link.wanted() {
+            match desk.wanted() {
                 Wanted::Call => {
                     let stat = stats.get(called.len()).or(stats.last());
                     let stat = stat.expect("an answer").0.to_be_bytes();
-                    called.push(link.with_call(|call| call.procedure.number));
+                    called.push(desk.call().procedure.number);
                     let bytes = &[&[0; 4][..], &stat].concat();
-                    link.answer(Results { bytes, len: 8 });
+                    desk.answer(Results { bytes, len: 8 });
                 }
                 Wanted::Pause(nanos) => {
                     now = now.after_nanos(nanos);
-                    link.rested();
+                    desk.rested();
                 }
                 Wanted::Nothing => panic!("it waits for nothing"),
             }

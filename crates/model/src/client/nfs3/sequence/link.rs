@@ -1,12 +1,16 @@
 //! What is between a future that calls and the driver that exchanges its calls.
+//!
+//! The driver owns the [`Desk`] and lends it for as long as it polls; the future finds it in the
+//! thread that polls it, which is how one may be made on one thread and run on another without a
+//! lock that nobody ever waits for (some 15 ns each time, and a call takes ten).
 
 use super::{Failure, NfsResult};
 use crate::session::rpc::{NotRpc, RpcProcedure};
 use crate::time::Moment;
 use filestone_wire::rpc::ReplyBody;
 use filestone_wire::xdr::{DecodeError, Encode, Writer};
+use std::cell::Cell;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 /// Results larger than this are not kept room for.
@@ -39,7 +43,7 @@ pub struct Call {
 pub enum Wanted {
     /// Nothing of a driver.
     Nothing,
-    /// The results of the call that [`Link::with_call`] shows.
+    /// The results of [`Desk::call`].
     Call,
     /// So many nanoseconds to pass.
     Pause(u64),
@@ -92,7 +96,7 @@ enum State {
 }
 
 #[derive(Debug)]
-struct Desk {
+struct Papers {
     state: State,
     call: Call,
     /// What is kept of the results, and how many bytes they were.
@@ -104,6 +108,39 @@ struct Desk {
     lost: Option<Lost>,
 }
 
+impl Papers {
+    const fn new() -> Self {
+        Self {
+            state: State::Idle,
+            call: Call {
+                procedure: RpcProcedure::NONE,
+                arguments: Vec::new(),
+                data: Stretch { at: 0, len: 0 },
+                kept_max: 0,
+            },
+            results: Vec::new(),
+            results_len: 0,
+            now: Moment::ZERO,
+            is_stopped: false,
+            lost: None,
+        }
+    }
+}
+
+impl Default for Papers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a desk shows on which nothing was ever laid.
+static NOTHING: Papers = Papers::new();
+
+thread_local! {
+    /// What is lent to the future that this thread polls.
+    static LENT: Cell<Option<Box<Papers>>> = const { Cell::new(None) };
+}
+
 /// The results of a call: all of them, or how they begin if no more is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Results<'r> {
@@ -113,28 +150,14 @@ pub struct Results<'r> {
     pub len: usize,
 }
 
-/// One end of the link: the future and the driver have one each.
-#[derive(Debug, Clone)]
-pub struct Link(Arc<Mutex<Desk>>);
+/// Where a driver finds the calls of a future, and puts their results.
+/// It is empty at first, and while it is lent.
+#[derive(Debug, Default)]
+pub struct Desk(Option<Box<Papers>>);
 
-impl Default for Link {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(Desk {
-            state: State::Idle,
-            call: Call {
-                procedure: RpcProcedure::NONE,
-                arguments: Vec::new(),
-                data: Stretch::default(),
-                kept_max: 0,
-            },
-            results: Vec::new(),
-            results_len: 0,
-            now: Moment::ZERO,
-            is_stopped: false,
-            lost: None,
-        })))
-    }
-}
+/// By what a future calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Link;
 
 /// For the future.
 impl Link {
@@ -144,7 +167,7 @@ impl Link {
         procedure: RpcProcedure,
         arguments: &impl Encode,
         decode: D,
-    ) -> Reply<'_, D>
+    ) -> Reply<D>
     where
         D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault>,
     {
@@ -160,128 +183,133 @@ impl Link {
         data: Stretch,
         kept_max: usize,
         decode: D,
-    ) -> Reply<'_, D>
+    ) -> Reply<D>
     where
         D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault>,
     {
-        let mut desk = self.desk();
-        let call = &mut desk.call;
-        call.procedure = procedure;
-        call.data = data;
-        call.kept_max = kept_max;
-        call.arguments.clear();
-        arguments.encode(&mut Writer::new(&mut call.arguments));
-        desk.state = State::Called;
+        Self::lent(|papers| {
+            let call = &mut papers.call;
+            call.procedure = procedure;
+            call.data = data;
+            call.kept_max = kept_max;
+            call.arguments.clear();
+            arguments.encode(&mut Writer::new(&mut call.arguments));
+            papers.state = State::Called;
+        });
         Reply {
-            link: self,
             decode: Some(decode),
+            is_new: true,
         }
     }
 
     /// Lets time pass.
     pub async fn pause(&self, nanos: u64) -> NfsResult<()> {
-        self.desk().state = State::Pausing(nanos);
-        Rest(self).await
+        Self::lent(|papers| papers.state = State::Pausing(nanos));
+        Rest.await
     }
 
-    /// When the last reply came.
+    /// When the driver polled last.
     pub fn now(&self) -> Moment {
-        self.desk().now
+        Self::lent(|papers| papers.now)
     }
 
     /// Asked between two calls of one action: whether it is to be broken off.
     pub fn go_on(&self) -> NfsResult<()> {
-        let mut desk = self.desk();
-        if !desk.is_stopped {
-            return Ok(());
-        }
-        desk.lose(RpcProcedure::NONE, Why::Stopped);
-        Err(Failure::Lost)
+        Self::lent(|papers| {
+            if !papers.is_stopped {
+                return Ok(());
+            }
+            papers.lose(RpcProcedure::NONE, Why::Stopped);
+            Err(Failure::Lost)
+        })
     }
 
     /// The server did what the standard forbids.
     pub fn violated(&self, procedure: RpcProcedure, what: &str) -> Failure {
-        self.desk().lose(procedure, Why::Violation(what.into()));
+        Self::lent(|papers| papers.lose(procedure, Why::Violation(what.into())));
         Failure::Lost
+    }
+
+    /// Looks at what is lent. If nothing is, nobody will answer.
+    fn lent<R>(look: impl FnOnce(&mut Papers) -> R) -> R {
+        let mut papers = LENT.take().unwrap_or_default();
+        let seen = look(&mut papers);
+        LENT.set(Some(papers));
+        seen
     }
 }
 
-/// For the driver.
-impl Link {
+impl Desk {
+    /// Lends it to whatever of a future runs in `work`.
+    pub fn lend<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        let outer = LENT.replace(Some(self.0.take().unwrap_or_default()));
+        let done = work();
+        self.0 = LENT.replace(outer);
+        done
+    }
+
+    fn papers(&self) -> &Papers {
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+
+    fn papers_mut(&mut self) -> &mut Papers {
+        self.0.get_or_insert_default()
+    }
+
     /// What the future waits for.
     pub fn wanted(&self) -> Wanted {
-        match self.desk().state {
+        match self.papers().state {
             State::Called => Wanted::Call,
             State::Pausing(nanos) => Wanted::Pause(nanos),
             State::Idle | State::Rested | State::Answered | State::Cut => Wanted::Nothing,
         }
     }
 
-    /// Shows the call that is wanted, or was last.
-    pub fn with_call<R>(&self, look: impl FnOnce(&Call) -> R) -> R {
-        look(&self.desk().call)
-    }
-
-    /// Takes the call for as long as a driver needs it by itself: [`Link::put_back`] follows.
-    pub fn take_call(&self) -> Call {
-        let mut desk = self.desk();
-        let arguments = std::mem::take(&mut desk.call.arguments);
-        Call {
-            arguments,
-            ..desk.call
-        }
-    }
-
-    /// Gives a call's memory back.
-    pub fn put_back(&self, call: Call) {
-        self.desk().call.arguments = call.arguments;
+    /// The call that is wanted, or was last.
+    pub fn call(&self) -> &Call {
+        &self.papers().call
     }
 
     /// The results of the call are here: these, or these and more, `len` bytes in all, that
     /// nobody looks at.
-    pub fn answer(&self, results: Results<'_>) {
-        let mut desk = self.desk();
-        if desk.state != State::Called {
+    pub fn answer(&mut self, results: Results<'_>) {
+        let papers = self.papers_mut();
+        if papers.state != State::Called {
             return;
         }
-        let kept = results.bytes.len().min(desk.call.kept_max);
-        desk.results.clear();
-        desk.results.extend_from_slice(&results.bytes[..kept]);
-        desk.results_len = results.len;
-        desk.state = State::Answered;
+        let kept = results.bytes.len().min(papers.call.kept_max);
+        papers.results.clear();
+        papers.results.extend_from_slice(&results.bytes[..kept]);
+        papers.results_len = results.len;
+        papers.state = State::Answered;
     }
 
     /// The pause is over.
-    pub fn rested(&self) {
-        let mut desk = self.desk();
-        if matches!(desk.state, State::Pausing(_)) {
-            desk.state = State::Rested;
+    pub fn rested(&mut self) {
+        let papers = self.papers_mut();
+        if matches!(papers.state, State::Pausing(_)) {
+            papers.state = State::Rested;
         }
     }
 
     /// What is waited for will not come.
-    pub fn cut(&self) {
-        self.desk().state = State::Cut;
+    pub fn cut(&mut self) {
+        self.papers_mut().state = State::Cut;
     }
 
     /// It is this late.
-    pub fn look(&self, now: Moment) {
-        self.desk().now = now;
+    pub fn look(&mut self, now: Moment) {
+        self.papers_mut().now = now;
     }
 
     /// Whether actions of several calls are to be broken off.
-    pub fn stop(&self, is_stopped: bool) {
-        self.desk().is_stopped = is_stopped;
+    pub fn stop(&mut self, is_stopped: bool) {
+        self.papers_mut().is_stopped = is_stopped;
     }
 
     /// Why the future could not go on, if it found that out by itself.
-    pub fn take_lost(&self) -> Option<Lost> {
-        self.desk().lost.take()
-    }
-
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        // Nobody else holds it, and nothing can panic while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn take_lost(&mut self) -> Option<Lost> {
+        self.papers_mut().lost.take()
     }
 }
 
@@ -303,42 +331,46 @@ impl From<DecodeError> for Fault {
 /// A call that waits for its results.
 #[derive(Debug)]
 #[must_use = "a call that is not awaited is not made"]
-pub struct Reply<'l, D> {
-    link: &'l Link,
+pub struct Reply<D> {
     decode: Option<D>,
+    /// Whether it was never polled: then the results cannot be here.
+    is_new: bool,
 }
 
 // Nothing in it is pinned.
-impl<D> Unpin for Reply<'_, D> {}
+impl<D> Unpin for Reply<D> {}
 
-impl<T, D> Future for Reply<'_, D>
+impl<T, D> Future for Reply<D>
 where
     D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault>,
 {
     type Output = NfsResult<T>;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<NfsResult<T>> {
-        let link = self.link;
-        let mut desk = link.desk();
-        match desk.state {
-            State::Answered => {}
-            State::Cut => {
-                desk.state = State::Idle;
-                return Poll::Ready(Err(Failure::Lost));
-            }
-            State::Idle | State::Called | State::Pausing(_) | State::Rested => {
-                return Poll::Pending;
-            }
+        if std::mem::take(&mut self.is_new) {
+            return Poll::Pending;
         }
-        desk.state = State::Idle;
-        match self.decode.take() {
-            Some(decode) => Poll::Ready(desk.decoded(decode)),
-            None => Poll::Pending,
-        }
+        Link::lent(|papers| {
+            match papers.state {
+                State::Answered => {}
+                State::Cut => {
+                    papers.state = State::Idle;
+                    return Poll::Ready(Err(Failure::Lost));
+                }
+                State::Idle | State::Called | State::Pausing(_) | State::Rested => {
+                    return Poll::Pending;
+                }
+            }
+            papers.state = State::Idle;
+            match self.decode.take() {
+                Some(decode) => Poll::Ready(papers.decoded(decode)),
+                None => Poll::Pending,
+            }
+        })
     }
 }
 
-impl Desk {
+impl Papers {
     fn lose(&mut self, procedure: RpcProcedure, why: Why) {
         self.lost = Some(Lost { procedure, why });
     }
@@ -367,19 +399,22 @@ impl Desk {
 }
 
 /// A pause that waits for its end.
-struct Rest<'l>(&'l Link);
+struct Rest;
 
-impl Future for Rest<'_> {
+impl Future for Rest {
     type Output = NfsResult<()>;
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<NfsResult<()>> {
-        let mut desk = self.0.desk();
-        let rested = match desk.state {
-            State::Rested => Ok(()),
-            State::Cut => Err(Failure::Lost),
-            _ => return Poll::Pending,
-        };
-        desk.state = State::Idle;
-        Poll::Ready(rested)
+        Link::lent(|papers| {
+            let rested = match papers.state {
+                State::Rested => Ok(()),
+                State::Cut => Err(Failure::Lost),
+                State::Idle | State::Called | State::Pausing(_) | State::Answered => {
+                    return Poll::Pending;
+                }
+            };
+            papers.state = State::Idle;
+            Poll::Ready(rested)
+        })
     }
 }

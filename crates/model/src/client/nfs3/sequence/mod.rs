@@ -1,7 +1,7 @@
 //! Calls one after the other, without I/O: what asks is a future, what exchanges is a driver.
 //!
 //! ```text
-//!   future ──arguments──▶ [Link] ──call──▶ driver ──▶ server
+//!   future ──arguments──▶ [Desk] ──call──▶ driver ──▶ server
 //!     ▲                     │                │
 //!     └──────results────────┘◀───results─────┘
 //! ```
@@ -23,7 +23,7 @@ mod listing;
 mod procedures;
 mod removal;
 
-pub use link::{Call, Fault, Link, Lost, Reply, Results, Stretch, Wanted, Why};
+pub use link::{Call, Desk, Fault, Link, Lost, Reply, Results, Stretch, Wanted, Why};
 pub use listing::KnownObject;
 pub use procedures::{
     NFS, PageStart, ReadBack, Written, called, named, permissions, times_of_server,
@@ -38,7 +38,7 @@ use filestone_wire::nfs3::{self, Fattr3, Handle};
 pub enum Failure {
     /// The server, or the caller in its place, says no.
     Answered(Status),
-    /// The client cannot go on: [`Link::take_lost`], or the driver, knows why.
+    /// The client cannot go on: [`Desk::take_lost`], or the driver, knows why.
     Lost,
 }
 
