@@ -51,6 +51,7 @@ impl RpcProcedure {
     pub const NONE: Self = Program::ANY.procedure(0, "");
 
     /// Whether these results say that the server is not ready and wants to be asked again.
+    #[inline]
     pub fn is_busy(&self, results: &[u8]) -> bool {
         let busy = self.program.busy;
         busy.is_some_and(|status| results.starts_with(&status.to_be_bytes()))

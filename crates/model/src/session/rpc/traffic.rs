@@ -16,6 +16,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// Both together.
+    #[inline]
     pub fn and(self, other: Self) -> Self {
         Self {
             calls: self.calls.saturating_add(other.calls),
@@ -25,6 +26,7 @@ impl Traffic {
     }
 
     /// One exchange more.
+    #[inline]
     pub fn add<T>(&mut self, exchange: &RpcExchange<T>) {
         *self = self.and(Self {
             calls: exchange.retransmissions.saturating_add(1),
@@ -64,6 +66,7 @@ impl Repeats {
     }
 
     /// Both together.
+    #[inline]
     pub fn and(self, other: Self) -> Self {
         Self {
             retransmissions: self.retransmissions.saturating_add(other.retransmissions),

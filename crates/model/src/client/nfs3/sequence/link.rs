@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Results larger than this are not kept room for.
+/// A desk keeps no more room for results than this; for larger ones a thread has one room.
 const RETAINED: usize = 4 << 10;
 
 /// A stretch of the data of an action, which lie elsewhere and are sent over and over.
@@ -139,6 +139,8 @@ static NOTHING: Papers = Papers::new();
 thread_local! {
     /// What is lent to the future that this thread polls.
     static LENT: Cell<Option<Box<Papers>>> = const { Cell::new(None) };
+    /// Room for large results, which are looked at as soon as they are here.
+    static LARGE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// The results of a call: all of them, or how they begin if no more is looked at.
@@ -231,6 +233,7 @@ impl Link {
     }
 
     /// Looks at what is lent. If nothing is, nobody will answer.
+    #[inline]
     fn lent<R>(look: impl FnOnce(&mut Papers) -> R) -> R {
         let mut papers = LENT.take().unwrap_or_default();
         let seen = look(&mut papers);
@@ -241,6 +244,7 @@ impl Link {
 
 impl Desk {
     /// Lends it to whatever of a future runs in `work`.
+    #[inline]
     pub fn lend<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let outer = LENT.replace(Some(self.0.take().unwrap_or_default()));
         let done = work();
@@ -248,15 +252,18 @@ impl Desk {
         done
     }
 
+    #[inline]
     fn papers(&self) -> &Papers {
         self.0.as_deref().unwrap_or(&NOTHING)
     }
 
+    #[inline]
     fn papers_mut(&mut self) -> &mut Papers {
         self.0.get_or_insert_default()
     }
 
     /// What the future waits for.
+    #[inline]
     pub fn wanted(&self) -> Wanted {
         match self.papers().state {
             State::Called => Wanted::Call,
@@ -266,18 +273,23 @@ impl Desk {
     }
 
     /// The call that is wanted, or was last.
+    #[inline]
     pub fn call(&self) -> &Call {
         &self.papers().call
     }
 
     /// The results of the call are here: these, or these and more, `len` bytes in all, that
     /// nobody looks at.
+    #[inline]
     pub fn answer(&mut self, results: Results<'_>) {
         let papers = self.papers_mut();
         if papers.state != State::Called {
             return;
         }
         let kept = results.bytes.len().min(papers.call.kept_max);
+        if kept > RETAINED {
+            papers.results = LARGE.take();
+        }
         papers.results.clear();
         papers.results.extend_from_slice(&results.bytes[..kept]);
         papers.results_len = results.len;
@@ -298,11 +310,13 @@ impl Desk {
     }
 
     /// It is this late.
+    #[inline]
     pub fn look(&mut self, now: Moment) {
         self.papers_mut().now = now;
     }
 
     /// Whether actions of several calls are to be broken off.
+    #[inline]
     pub fn stop(&mut self, is_stopped: bool) {
         self.papers_mut().is_stopped = is_stopped;
     }
@@ -385,7 +399,7 @@ impl Papers {
             len: self.results_len,
         });
         if self.results.capacity() > RETAINED {
-            self.results = Vec::new();
+            LARGE.set(std::mem::take(&mut self.results));
         }
         decoded.unwrap_or_else(|fault| {
             let why = match fault {
