@@ -19,6 +19,8 @@ pub(crate) const MARKER: &str = "made-by-filestone";
 /// What the next marker is called until it takes the place of the last one. The run that makes
 /// it is the only one that changes the marker.
 const NEXT_MARKER: &str = "made-by-filestone.next";
+/// What to do about a set of which nothing is there yet but its directory.
+const MADE_ANEW: &str = "the next run makes it anew, or remove it by hand";
 /// How long a marker must stay as it was written in place before it counts: another run that
 /// read the last one at the same time has written its own over it by then.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -174,16 +176,11 @@ impl<H> SetDirectory<H> {
         set.lock = match set.make_marker(tree, MARKER, recipe) {
             Ok(lock) => lock,
             Err(refused) => {
-                // It was made a moment ago, and nothing is in it but perhaps the marker.
-                let removed = tree
-                    .remove_file(&set.directory, MARKER)
-                    .and_then(|()| tree.remove_directory(&set.parent, name, false));
-                let path = &set.directory.path;
-                return Err(refused.leaving(
-                    path,
-                    removed,
-                    "the next run makes it anew, or remove it by hand",
-                ));
+                // It was made a moment ago, and nothing is in it but perhaps the marker. Both
+                // calls are made even if the first has no answer: it may be executed yet.
+                let unmarked = tree.remove_file(&set.directory, MARKER);
+                let removed = unmarked.and(tree.remove_directory(&set.parent, name, false));
+                return Err(refused.leaving(&set.directory.path, removed, MADE_ANEW));
             }
         };
         match set.lock {

@@ -74,11 +74,11 @@ fn make<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Marked<T::
     match tree.make_marker(&clients, MARKER, &Marker::default()) {
         Ok(lock) => Ok(lock.map(|lock| Marked { clients, lock })),
         Err(refused) => {
-            // It was made a moment ago and has nothing in it but perhaps the marker.
-            let removed = tree
-                .remove_file(&clients, MARKER)
-                .and_then(|()| tree.remove_directory(root, CLIENTS, false));
-            Err(refused.leaving(&clients.path, removed, REMOVE_LEFTOVER))
+            // It was made a moment ago and has nothing in it but perhaps the marker. Both calls
+            // are made even if the first has no answer: a slow server may execute it yet.
+            let unmarked = tree.remove_file(&clients, MARKER);
+            let removed = tree.remove_directory(root, CLIENTS, false);
+            Err(refused.leaving(&clients.path, unmarked.and(removed), REMOVE_LEFTOVER))
         }
     }
 }
