@@ -1,7 +1,7 @@
 //! One run that meets its fault: how the fault is brought about, and what was seen.
 
 use super::cell::{Cell, Fault, Phase};
-use super::command::{self, CallNumber, Line, REMOVALS, WARM_UP, WINDOW};
+use super::command::{self, CallNumber, Line, WARM_UP, WINDOW};
 use super::relay::{Call, Relay};
 use super::server::{Server, free_port};
 use crate::process::{Folder, Running};
@@ -24,8 +24,6 @@ const DRAIN_LEAD: Duration = Duration::from_millis(150);
 const INTO_WARM_UP: Duration = Duration::from_millis(300);
 const INTO_WINDOW: Duration = Duration::from_millis(500);
 const INTO_DRAIN: Duration = Duration::from_millis(80);
-/// Which call of the clean-up meets its fault.
-const REMOVAL: CallNumber = CallNumber::new(REMOVALS, 3);
 /// How long slow calls wait.
 const SLOW: Duration = Duration::from_millis(700);
 const TOO_SLOW: Duration = Duration::from_millis(1600);
@@ -47,6 +45,8 @@ pub struct Seen {
     pub started: Instant,
     /// What is left in the export, now that the server is as it should be.
     pub left: Vec<String>,
+    /// Whether a file set is among that, and its marker says that no run uses it.
+    pub has_set_given_up: bool,
     /// How the run that takes it away ended, and what is left then.
     pub removal: Option<Removal>,
 }
@@ -102,14 +102,18 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
     let (stdout, stderr) = (std::fs::read(&out)?, std::fs::read(&err)?);
     let calls = attempt.relay.calls();
     let left = attempt.server.left().context("a look at the export")?;
+    let has_set_given_up = attempt.server.has_set_given_up()?;
     let direct = Line {
         port: attempt.server.address.port(),
         ..line
     };
-    let removal = if left.is_empty() || status.is_none() {
-        None
-    } else {
+    // A directory without a marker is known by nothing, and no run takes it away.
+    let is_known = |name: &String| Ok(!attempt.server.is_empty(name)?);
+    let known: Vec<bool> = left.iter().map(is_known).collect::<Result<_>>()?;
+    let removal = if known.contains(&true) && status.is_some() {
         attempt.remove(&direct)?
+    } else {
+        None
     };
     Ok(Seen {
         status,
@@ -121,6 +125,7 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
         started_at,
         started,
         left,
+        has_set_given_up,
         removal,
     })
 }
@@ -154,7 +159,7 @@ impl Attempt {
             return Ok(None);
         };
         let window_end = begun + WARM_UP + WINDOW;
-        self.begin_at_call(REMOVAL, window_end)
+        self.begin_at_call(command::clean_up_call(self.cell.face), window_end)
     }
 
     /// Lets the fault begin when the call of this number since then has come, before it goes to
@@ -162,7 +167,7 @@ impl Attempt {
     fn begin_at_call(&mut self, wanted: CallNumber, since: Instant) -> Result<Option<Instant>> {
         let mut count = 0;
         let held = self.relay.hold(Box::new(move |call| {
-            let counts = call.at >= since && wanted.counts(call);
+            let counts = call.at >= since && (wanted.counts)(call);
             count += usize::from(counts);
             counts && count == wanted.number
         }));

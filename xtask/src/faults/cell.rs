@@ -38,7 +38,10 @@ pub enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Face {
     Probe,
+    /// A mix that removes its file set.
     Mix,
+    /// A mix whose file set stays.
+    KeptSet,
     Replay,
 }
 
@@ -107,12 +110,13 @@ impl Phase {
 }
 
 impl Face {
-    pub const ALL: [Self; 3] = [Self::Probe, Self::Mix, Self::Replay];
+    pub const ALL: [Self; 4] = [Self::Probe, Self::Mix, Self::KeptSet, Self::Replay];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Probe => "probe",
             Self::Mix => "mix",
+            Self::KeptSet => "kept set",
             Self::Replay => "replay",
         }
     }

@@ -23,6 +23,7 @@ const PROBE_SIZE: &str = "16K";
 const MARKER_MAX: usize = 8 << 10;
 /// What the mix asks: FSSTAT stands in it because nothing else asks that.
 const MIX: &str = "fsstat 20\nread 20\nwrite 20\nlookup 15\ngetattr 15\ncreate 10\n";
+const REMOVE_SET: &str = "--remove-set";
 /// Files that a client of the replay makes at most.
 const LOAD_FILES: u32 = 400;
 
@@ -77,8 +78,9 @@ impl Line<'_> {
     pub fn removal(&self) -> Option<Command> {
         let option = match self.face {
             Face::Probe => return None,
-            // That it removes its set is said to each run of the mix.
+            // That it removes its set is said to each run of this mix.
             Face::Mix => None,
+            Face::KeptSet => Some(REMOVE_SET),
             Face::Replay => Some("--remove-leftover"),
         };
         let mut command = self.start();
@@ -96,11 +98,12 @@ impl Line<'_> {
             Face::Probe => command
                 .args(["probe", "write", &target, "--no-calibrate"])
                 .args(["--clients", "2", "--in-flight", "2", "--size", PROBE_SIZE]),
-            Face::Mix => command
+            Face::Mix | Face::KeptSet => command
                 .args(["mix", &target, "--no-calibrate", "--mix"])
                 .arg(file("faults.mix"))
-                .args(["--offered", "200", "--clients", "2", "--remove-set"])
-                .args(["--files", "10", "--file-size", "16K"]),
+                .args(["--offered", "200", "--clients", "2"])
+                .args(["--files", "10", "--file-size", "16K"])
+                .args((self.face == Face::Mix).then_some(REMOVE_SET)),
             Face::Replay => command.arg("replay").arg(file("faults.load")).args([
                 "--on",
                 &target,
@@ -119,7 +122,27 @@ impl Line<'_> {
 pub fn shows_begin(face: Face, call: &Call) -> bool {
     match face {
         Face::Probe => call.is_any(&[Procedure::Write]) && call.len > MARKER_MAX,
-        Face::Mix | Face::Replay => call.is_any(&[Procedure::Fsstat]),
+        Face::Mix | Face::KeptSet | Face::Replay => call.is_any(&[Procedure::Fsstat]),
+    }
+}
+
+/// One of the calls that count.
+#[derive(Clone, Copy)]
+pub struct CallNumber {
+    /// Whether a call counts.
+    pub counts: fn(&Call) -> bool,
+    /// Which of them, from 1.
+    pub number: usize,
+}
+
+impl CallNumber {
+    const fn new(number: usize, counts: fn(&Call) -> bool) -> Self {
+        Self { counts, number }
+    }
+
+    /// Of all calls of NFS.
+    pub const fn of_nfs(number: usize) -> Self {
+        Self::new(number, |call| call.procedure.is_some())
     }
 }
 
@@ -127,43 +150,35 @@ pub fn shows_begin(face: Face, call: &Call) -> bool {
 pub const fn prepare_call(face: Face) -> CallNumber {
     match face {
         // After the marker and the file of the first client.
-        Face::Probe => CallNumber::new(&[Procedure::Create], 3),
-        Face::Mix => CallNumber::new(&[Procedure::Create], 9),
-        Face::Replay => CallNumber::new(&[Procedure::Write], 1),
+        Face::Probe => CallNumber::new(3, |call| call.is_any(&[Procedure::Create])),
+        Face::Mix | Face::KeptSet => CallNumber::new(9, |call| call.is_any(&[Procedure::Create])),
+        Face::Replay => CallNumber::new(1, writes_marker),
     }
 }
 
-/// One of the calls of some procedures.
-#[derive(Clone, Copy)]
-pub struct CallNumber {
-    /// Those that count.
-    procedures: &'static [Procedure],
-    /// Which of them, from 1.
-    pub number: usize,
-}
-
-impl CallNumber {
-    pub const fn new(procedures: &'static [Procedure], number: usize) -> Self {
-        Self { procedures, number }
-    }
-
-    /// Of all calls of NFS.
-    pub const fn of_nfs(number: usize) -> Self {
-        Self::new(&Procedure::ALL, number)
-    }
-
-    /// Whether a call is counted.
-    pub fn counts(self, call: &Call) -> bool {
-        call.is_any(self.procedures)
+/// The call of the clean-up that a fault is to meet.
+pub const fn clean_up_call(face: Face) -> CallNumber {
+    match face {
+        Face::KeptSet => CallNumber::new(1, writes_marker),
+        Face::Probe | Face::Mix | Face::Replay => CallNumber::new(3, removes),
     }
 }
 
-/// What a clean-up calls, and nothing else after the window.
-pub const REMOVALS: &[Procedure] = &[Procedure::Remove, Procedure::Rmdir];
-/// What a clean-up does not call.
-pub const MEASURED: &[Procedure] = &[
-    Procedure::Write,
-    Procedure::Read,
-    Procedure::Create,
-    Procedure::Fsstat,
-];
+fn writes_marker(call: &Call) -> bool {
+    call.is_any(&[Procedure::Write]) && call.len < MARKER_MAX
+}
+
+fn removes(call: &Call) -> bool {
+    call.is_any(&[Procedure::Remove, Procedure::Rmdir])
+}
+
+/// Whether a call after the window shows that the clean-up has begun.
+pub fn is_of_clean_up(face: Face, call: &Call) -> bool {
+    (clean_up_call(face).counts)(call)
+}
+
+/// Whether a clean-up makes no such calls.
+pub fn is_measured(face: Face, call: &Call) -> bool {
+    use Procedure::{Create, Fsstat, Read, Write};
+    call.is_any(&[Write, Read, Create, Fsstat]) && !is_of_clean_up(face, call)
+}

@@ -8,7 +8,7 @@ use filestone_wire::nfs3::attributes::SetTime;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
-    DirOpArgs, Handle, Procedure as Nfs, Sattr3, Status, create, readdir, remove, write,
+    DirOpArgs, Handle, Procedure as Nfs, Sattr3, Status, create, read, readdir, remove, write,
 };
 use filestone_wire::xdr::{Decode, Encode};
 use rustix::process::Signal;
@@ -152,11 +152,25 @@ impl Server {
         Ok(())
     }
 
+    /// Whether a file set is there whose marker says that no run uses it.
+    pub fn has_set_given_up(&self) -> Result<bool> {
+        let marker = self.look()?.read(&["filestone-set", "made-by-filestone"]);
+        Ok(marker.is_ok_and(|text| text.lines().any(|line| line == "given up")))
+    }
+
     /// What runs have left in the export.
     pub fn left(&self) -> Result<Vec<String>> {
-        let mut names = self.look()?.names()?;
+        let mut look = self.look()?;
+        let mut names = look.names(look.root)?;
         names.retain(|name| !FIXED.contains(&name.as_str()) && !self.fillers.contains(name));
         Ok(names)
+    }
+
+    /// Whether there is nothing in this directory of the export.
+    pub fn is_empty(&self, name: &str) -> Result<bool> {
+        let mut look = self.look()?;
+        let directory = exchange::handle_of(&mut look.stream, "/export", &[name])?;
+        Ok(look.names(directory)?.is_empty())
     }
 }
 
@@ -219,6 +233,21 @@ impl Look {
         }
     }
 
+    /// The beginning of a file.
+    fn read(&mut self, names: &[&str]) -> Result<String> {
+        let file = exchange::handle_of(&mut self.stream, "/export", names)?;
+        let arguments = read::Args {
+            file: file.borrow(),
+            offset: 0,
+            count: 4096,
+        };
+        let reply = self.call(Nfs::Read, &arguments)?;
+        match read::Reply::decode(&mut exchange::results(&reply)?)? {
+            Ok(ok) => Ok(String::from_utf8_lossy(ok.data).into_owned()),
+            Err(fail) => bail!("{names:?}: READ answered {}", fail.status),
+        }
+    }
+
     fn remove(&mut self, name: &str) -> Result<()> {
         let root = self.root;
         let arguments = remove::Args {
@@ -231,11 +260,10 @@ impl Look {
         }
     }
 
-    /// The names in the export, which fit into one reply.
-    fn names(&mut self) -> Result<Vec<String>> {
-        let root = self.root;
+    /// The names in a directory, those that fit into one reply.
+    fn names(&mut self, directory: Handle) -> Result<Vec<String>> {
         let arguments = readdir::Args {
-            dir: root.borrow(),
+            dir: directory.borrow(),
             cookie: 0,
             cookieverf: [0; 8],
             count: 32 << 10,
@@ -243,7 +271,7 @@ impl Look {
         let reply = self.call(Nfs::Readdir, &arguments)?;
         let listed = match readdir::Reply::decode(&mut exchange::results(&reply)?)? {
             Ok(listed) => listed,
-            Err(fail) => bail!("/export: READDIR answered {}", fail.status),
+            Err(fail) => bail!("READDIR answered {}", fail.status),
         };
         let names = listed.entries.iter();
         let names = names.map(|entry| String::from_utf8_lossy(entry.name).into_owned());

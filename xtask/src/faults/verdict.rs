@@ -1,8 +1,8 @@
 //! What must hold of every run, whatever its server did.
 
 use super::attempt::{RUN_LIMIT, Seen};
-use super::cell::{Cell, Fault, Phase};
-use super::command::{MEASURED, REMOVALS, WARM_UP, WINDOW};
+use super::cell::{Cell, Face, Fault, Phase};
+use super::command::{WARM_UP, WINDOW, is_measured, is_of_clean_up};
 use super::ends::{self, End, Reason};
 use super::relay::Call;
 use filestone_wire::nfs3::Status;
@@ -65,12 +65,12 @@ pub fn judge(cell: Cell, seen: &Seen) -> Verdict {
         met_its_fault(cell, seen, record.as_ref()),
         record.as_ref().and_then(balances),
         ended_as_documented(cell, seen, record.as_ref()),
-        said_what_is_left(seen, record.as_ref()),
+        said_what_is_left(cell, seen, record.as_ref()),
         was_removed(seen),
     ];
     let mut findings = findings.into_iter().flatten();
     let Some(mut first) = findings.next() else {
-        return good(seen, record.as_ref());
+        return good(cell, seen, record.as_ref());
     };
     for other in findings {
         first.detail += &format!("\n{}: {}", other.word, other.detail);
@@ -78,11 +78,11 @@ pub fn judge(cell: Cell, seen: &Seen) -> Verdict {
     first
 }
 
-fn good(seen: &Seen, record: Option<&Value>) -> Verdict {
+fn good(cell: Cell, seen: &Seen, record: Option<&Value>) -> Verdict {
     let end = end_of(seen, record).map_or_else(String::new, |end| end.to_string());
     let (took, ledger) = (seen.went_on.as_secs_f64(), ledger_of(record));
     let mut detail = format!("{end} after {took:.1} s{ledger}");
-    let word = if seen.left.is_empty() {
+    let word = if seen.left.is_empty() || is_as_asked(cell, seen, record) {
         "ok"
     } else {
         detail += &format!("\n{}", said_of_leftovers(seen, record));
@@ -131,7 +131,7 @@ fn met_its_fault(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verd
     let by_record = record.and_then(|record| window_start(seen, record));
     let by_calls = seen.begun(cell).map(|begun| begun + WARM_UP);
     let phase = match by_record.or(by_calls) {
-        Some(window) => phase_at(seen, at, window),
+        Some(window) => phase_at(cell.face, seen, at, window),
         None => Some(Phase::Prepare),
     };
     if phase != Some(cell.phase) {
@@ -145,7 +145,7 @@ fn met_its_fault(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verd
 }
 
 /// The phase at a moment of a run whose window opened at `window`.
-fn phase_at(seen: &Seen, at: Instant, window: Instant) -> Option<Phase> {
+fn phase_at(face: Face, seen: &Seen, at: Instant, window: Instant) -> Option<Phase> {
     if at + WARM_UP < window {
         return Some(Phase::Prepare);
     }
@@ -156,11 +156,11 @@ fn phase_at(seen: &Seen, at: Instant, window: Instant) -> Option<Phase> {
         return Some(Phase::Measure);
     }
     let since = (window + WINDOW)..=at;
-    let is_removing = |call: &Call| since.contains(&call.at) && call.is_any(REMOVALS);
-    if seen.in_flight(at).any(|call| call.is_any(MEASURED)) {
+    let is_clean_up = |call: &Call| since.contains(&call.at) && is_of_clean_up(face, call);
+    if seen.in_flight(at).any(|call| is_measured(face, call)) {
         return Some(Phase::Drain);
     }
-    if seen.calls.iter().any(is_removing) {
+    if seen.calls.iter().any(is_clean_up) {
         return Some(Phase::CleanUp);
     }
     seen.in_flight(at).next().map(|_| Phase::Drain)
@@ -249,7 +249,16 @@ fn said_of_leftovers(seen: &Seen, record: Option<&Value>) -> String {
     caveats.collect::<Vec<_>>().join(" ")
 }
 
-fn said_what_is_left(seen: &Seen, record: Option<&Value>) -> Option<Verdict> {
+/// Whether what is left is the file set of a mix that keeps it, for any run to use.
+fn is_as_asked(cell: Cell, seen: &Seen, record: Option<&Value>) -> bool {
+    let is_kept = cell.face == Face::KeptSet && record.is_some();
+    is_kept && seen.has_set_given_up && seen.left.len() == 1
+}
+
+fn said_what_is_left(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verdict> {
+    if is_as_asked(cell, seen, record) {
+        return None;
+    }
     let said = said_of_leftovers(seen, record);
     // An error may name it for another reason.
     let is_of_leftovers = record.is_some() || LEFT_WORDS.iter().any(|word| said.contains(word));
@@ -315,6 +324,7 @@ mod tests {
             started_at: SystemTime::now(),
             started,
             left: Vec::new(),
+            has_set_given_up: false,
             removal: None,
         };
         let idle = seen(Vec::new());
@@ -325,15 +335,21 @@ mod tests {
             (Some(window), Phase::Measure),
         ] {
             let at = at.expect("the clock is older than that");
-            assert_eq!(phase_at(&idle, at, window), Some(phase));
+            assert_eq!(phase_at(Face::Probe, &idle, at, window), Some(phase));
         }
         let at = end + millis(50);
-        assert_eq!(phase_at(&idle, at, window), None);
+        assert_eq!(phase_at(Face::Probe, &idle, at, window), None);
         let write = call(Procedure::Write, end);
         let remove = call(Procedure::Remove, end + millis(1));
         let removing = seen(vec![remove.clone()]);
-        assert_eq!(phase_at(&removing, at, window), Some(Phase::CleanUp));
+        assert_eq!(
+            phase_at(Face::Probe, &removing, at, window),
+            Some(Phase::CleanUp)
+        );
         let draining = seen(vec![write, remove]);
-        assert_eq!(phase_at(&draining, at, window), Some(Phase::Drain));
+        assert_eq!(
+            phase_at(Face::Probe, &draining, at, window),
+            Some(Phase::Drain)
+        );
     }
 }
