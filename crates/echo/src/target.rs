@@ -114,6 +114,7 @@ impl<'plan> OpenEcho<'plan> {
                 pattern: filestone_wire::pattern::table().into(),
                 busy_poll: plan.busy_poll,
                 reconnect_nanos: plan.reconnect_ns,
+                on_lost: plan.on_lost(),
             },
             table: Arc::new(table),
             files: Arc::new(files),

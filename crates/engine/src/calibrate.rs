@@ -388,6 +388,7 @@ fn measure_lateness(
         stop,
         halt: &halt,
         offer: None,
+        hope: None,
     };
     let members = Member::of_worker(&plan, 0, |_| Nulls);
     let books = own_books(&plan, sink);

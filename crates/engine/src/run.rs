@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
 use crate::threads::start_worker;
-use crate::worker::{Offer, Signals};
+use crate::worker::{Hope, Offer, Signals};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
 use filestone_model::measure::verdict::caveats;
@@ -154,7 +154,7 @@ fn measure(
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let recording = &target.recording(workers);
     let mut coordinator = Coordinator::new(plan, recording);
-    let halt = &AtomicBool::new(false);
+    let (halt, hope) = (&AtomicBool::new(false), &Hope::new(workers as u32));
     let load = plan.arrivals.offered_load();
     let offer = &Offer::new(load.unwrap_or_default(), plan.workers);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
@@ -162,6 +162,7 @@ fn measure(
         stop: context.stop,
         halt,
         offer: steered.is_some().then_some(offer),
+        hope: Some(hope),
     };
     let mut attendant = target.attendant();
     let (started_at, clock) = std::thread::scope(|scope| -> Result<_, RunError> {

@@ -11,15 +11,18 @@
 
 mod books;
 mod client;
+mod hope;
+mod losses;
 mod offer;
 mod shared_books;
 
 pub use books::{Books, IntervalSink, OwnBooks};
 pub use client::Member;
+pub use hope::Hope;
 pub use offer::Offer;
 pub use shared_books::{SharedBooks, SharedRecorder};
 
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, ConnectionCounts};
 use client::{ClientState, Slots};
 use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{Completions, for_slot};
@@ -31,6 +34,7 @@ use filestone_model::operation::{Completion, OpKind, Outcome, Ticket};
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
 use filestone_model::workload::{Next, Workload};
+use losses::LostClients;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -110,10 +114,8 @@ pub struct WorkerEnd {
     pub is_interrupted: bool,
     /// Why the server was given up.
     pub lost: Option<BackendError>,
-    /// Connections made again and the time they were unusable.
-    pub reconnections: u64,
-    /// Likewise, in nanoseconds.
-    pub unusable_nanos: u64,
+    /// What happened to its connections.
+    pub connections: ConnectionCounts,
     /// Whether its loss ends the run of the others, too.
     pub ends_run: bool,
     /// What its thread came to in the measured window.
@@ -147,6 +149,7 @@ pub struct Worker<'run, B, W, K> {
     last_done: Moment,
     is_interrupted: bool,
     time: ThreadTime,
+    lost: LostClients,
     cpu_mark: u64,
     waited_mark: u64,
     late_mark: u64,
@@ -234,6 +237,8 @@ pub struct Signals<'run> {
     pub halt: &'run AtomicBool,
     /// The offered load, if it is steered.
     pub offer: Option<&'run Offer>,
+    /// Whether other workers still have clients; `None` where there is no other.
+    pub hope: Option<&'run Hope>,
 }
 
 impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K> {
@@ -272,6 +277,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             last_done: schedule.window_start,
             is_interrupted: false,
             time: ThreadTime::default(),
+            lost: LostClients::default(),
             cpu_mark: 0,
             waited_mark: 0,
             late_mark: 0,
@@ -311,6 +317,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             }
             now = self.line.backend.recent();
             self.count_in_flight(now);
+            lost = lost.or(self.follow_connections(now));
             // What ended after a boundary is no part of the interval before it.
             if now > self.next_boundary && completed.run_count() > 0 {
                 self.hand_over(now);
@@ -351,7 +358,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             self.due.pop();
             let slots = &mut self.clients[client as usize].slots;
             if let Some(slot) = slots.parked.take() {
-                if self.end.is_none() {
+                if self.end.is_none() && slots.remaining > 0 {
                     self.ask(Ticket { client, slot }, now);
                 }
                 continue;
@@ -548,6 +555,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         }
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         if slots.restores
+            && !slots.is_given_up
             && let Some(work) = workload.restore(ticket.slot, after)
         {
             let start = Start {
@@ -638,6 +646,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         self.note_costs();
         self.end = Some(at);
         self.skip_due(at);
+        self.give_up_lost();
     }
 
     /// Counts as skipped what was due before `end` and never started.
@@ -765,15 +774,15 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 books.leave_in_flight(slot.kind, slot.role);
             }
         }
-        let (reconnections, unusable_nanos) = self.line.backend.reconnections();
+        let window_end = self.end.unwrap_or(now);
+        let connections = self.line.backend.connection_counts(window_end);
         self.line.books.finish(now);
         let end = WorkerEnd {
-            window_end: self.end.unwrap_or(now),
+            window_end,
             is_interrupted: self.is_interrupted,
             ends_run: lost.is_some(),
             lost,
-            reconnections,
-            unusable_nanos,
+            connections,
             time: ThreadTime {
                 thread: self.index,
                 ..self.time

@@ -15,7 +15,7 @@ pub use check::{
     ConnectionPlanError, FieldName, MixPlanError, PlanError, ReplayPlanError, SharedKind,
     SharingError, SteeringPlanError,
 };
-pub use connections::ConnectionPlan;
+pub use connections::{ConnectionPlan, OnLost};
 pub use field::Field;
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, LeftOut, LocalMix, MixCount, MixPlan, Objective,
@@ -456,6 +456,16 @@ impl Plan {
     /// Connections of each client.
     pub fn sockets_per_client(&self) -> u64 {
         1 + u64::from(self.replay().is_some_and(|replay| replay.nfs3.enable_nlm))
+    }
+
+    /// What the loss of a client does: that of the only one ends the run.
+    pub fn on_lost(&self) -> OnLost {
+        let usual = if self.clients == 1 {
+            OnLost::End
+        } else {
+            OnLost::Retry
+        };
+        self.connections.on_lost.unwrap_or(usual)
     }
 
     /// The layer that executes its loads.

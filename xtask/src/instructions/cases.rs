@@ -54,6 +54,7 @@ pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
         stop: &NEVER,
         halt: &NEVER,
         offer: None,
+        hope: None,
     };
     let backend = Canned::new(client(in_flight), reply(kind));
     let always = |_| Box::new(Always(operation)) as Box<dyn Workload>;

@@ -21,6 +21,7 @@ fn option_of(field: Field) -> String {
         Field::MoreTargets | Field::Target => "--on",
         Field::NoFeedback => "--no-feedback",
         Field::Objective | Field::Quantile | Field::ThresholdTime => "--slo",
+        Field::OnLost => "--on-lost",
         Field::OfferedLoad => "--offered",
         Field::Peak => "--peak",
         Field::Pin => "--pin",

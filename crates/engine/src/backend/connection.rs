@@ -24,6 +24,8 @@ pub enum Link {
     Connecting(Pending),
     /// Not now; the next attempt is at this moment.
     Down(Moment),
+    /// No more.
+    GivenUp,
 }
 
 /// Why a connection was lost.
@@ -77,6 +79,8 @@ pub struct ClientConnection<C> {
     pub down_at: Moment,
     /// Attempts to connect since the last reply.
     pub attempts: u32,
+    /// Whether it could not be made again for as long as a lost one is tried.
+    pub is_lost: bool,
     /// Replies when it was connected last.
     pub replies_at_connect: u64,
 }
@@ -104,6 +108,7 @@ impl<C: Client> ClientConnection<C> {
             lost_at: Moment::ZERO,
             down_at: Moment::ZERO,
             attempts: 0,
+            is_lost: false,
             replies_at_connect: 0,
         }
     }

@@ -34,6 +34,9 @@ pub enum BackendError {
         /// What happened to it.
         what: String,
     },
+    /// All clients were lost.
+    #[error("every client has lost its connection")]
+    AllLost,
     /// This host refused something.
     #[error("cannot {what}: {source}")]
     System {
@@ -47,7 +50,9 @@ pub enum BackendError {
 impl AreaError for BackendError {
     fn category(&self) -> ErrorCategory {
         match self {
-            BackendError::Lost { .. } | BackendError::Clients { .. } => ErrorCategory::Target,
+            BackendError::Lost { .. } | BackendError::Clients { .. } | BackendError::AllLost => {
+                ErrorCategory::Target
+            }
             BackendError::System { .. } => ErrorCategory::Environment,
         }
     }
@@ -104,9 +109,44 @@ pub trait Backend {
         0
     }
 
-    /// How often connections were made again, and how long they were unusable in
-    /// all, in nanoseconds.
-    fn reconnections(&self) -> (u64, u64) {
-        (0, 0)
+    /// A client that was lost, or has come back, since the last time.
+    fn next_change(&mut self) -> Option<ConnectionChange> {
+        None
     }
+
+    /// Gives up the clients that are lost, and from now on those that will be: nothing else is
+    /// left to do.
+    fn give_up_lost(&mut self) {}
+
+    /// Why a client was lost, of which there is one.
+    fn loss(&self) -> BackendError {
+        BackendError::AllLost
+    }
+
+    /// What has happened to connections up to `end`.
+    fn connection_counts(&self, _end: Moment) -> ConnectionCounts {
+        ConnectionCounts::default()
+    }
+}
+
+/// What has become of a client's connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionChange {
+    /// It could not be made again for as long as a lost one is tried, and is tried further.
+    Lost(u32),
+    /// It is not tried any more.
+    GivenUp(u32),
+    /// A reply has come over it again.
+    Back(u32),
+}
+
+/// What has happened to connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ConnectionCounts {
+    /// How often one was made again.
+    pub reconnections: u64,
+    /// How long they were unusable, summed over all, in nanoseconds.
+    pub unusable_nanos: u64,
+    /// Clients that were lost for good.
+    pub lost_clients: u64,
 }

@@ -5,7 +5,7 @@
 //! in `recv` itself and saves a system call for each exchange.
 
 use crate::backend::connection::{ClientConnection, ConnectedClient, Link, Loss, Waiting};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, ConnectionChange, ConnectionCounts};
 use crate::clock::Clock;
 use crate::driver::Dial;
 use crate::processors;
@@ -13,6 +13,7 @@ use filestone_model::client::Client;
 use filestone_model::completions::Completions;
 use filestone_model::language::Language;
 use filestone_model::operation::Ticket;
+use filestone_model::plan::OnLost;
 use filestone_model::session::pauses::Pauses;
 use filestone_model::time::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
@@ -49,6 +50,8 @@ pub struct SocketOptions {
     pub busy_poll: bool,
     /// How long a lost connection is tried again.
     pub reconnect_nanos: u64,
+    /// What happens then.
+    pub on_lost: OnLost,
 }
 
 /// All simulated clients of one worker, each with its socket.
@@ -58,8 +61,15 @@ pub struct Sockets<C> {
     connections: Vec<ClientConnection<C>>,
     /// Connections with something to send.
     dirty: Vec<u32>,
-    /// Connections that are not up.
+    /// Connections that are not up and are tried again.
     down: Vec<u32>,
+    /// How many are not tried again.
+    given_up: usize,
+    /// Those of lost clients that are up again, but over which no reply has come yet.
+    recovering: Vec<u32>,
+    changes: Vec<ConnectionChange>,
+    /// Whether lost clients are given up, whatever is to happen to them otherwise.
+    gives_up: bool,
     /// Present when there is more than one connection.
     epoll: Option<OwnedFd>,
     /// Whether this kernel has no epoll_pwait2.
@@ -75,7 +85,8 @@ pub struct Sockets<C> {
     next_scan: Moment,
     reconnections: u64,
     unusable_nanos: u64,
-    last_loss: Option<Loss>,
+    /// Why a connection was lost last, and how many calls were in flight on it.
+    last_loss: Option<(Loss, u32)>,
 }
 
 fn system(what: &'static str) -> impl FnOnce(Errno) -> BackendError {
@@ -110,7 +121,11 @@ impl<C: Client> Sockets<C> {
             clock,
             options,
             dirty: Vec::with_capacity(clients.len()),
-            down: Vec::with_capacity(clients.len()),
+            down: Vec::new(),
+            given_up: 0,
+            recovering: Vec::new(),
+            changes: Vec::new(),
+            gives_up: false,
             connections: clients.into_iter().map(ClientConnection::new).collect(),
             epoll,
             lacks_pwait2: false,
@@ -452,37 +467,53 @@ impl<C: Client> Sockets<C> {
         connection.link = Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
         connection.clear_output();
         connection.client.disconnected(now, completed);
-        let since = connection.lost_at;
         self.down.push(index as u32);
         self.next_scan = now;
-        let verdict = self.check_hope(since, now, &loss, in_flight);
-        self.last_loss = Some(loss);
-        verdict
+        self.last_loss = Some((loss, in_flight));
+        self.check_hope(index, now, completed)
     }
 
-    /// Whether it is still worth trying to get this connection back. One that is
-    /// gone for good ends the run even if others are there: its operations would
-    /// wait for ever, and a run that is to end by a count would, too.
+    /// Whether it is still worth trying to get this connection back. If one that is gone ends the
+    /// run, that is an error.
     fn check_hope(
-        &self,
-        since: Moment,
+        &mut self,
+        index: usize,
         now: Moment,
-        loss: &Loss,
-        in_flight: u32,
+        completed: &mut Completions,
     ) -> Result<(), BackendError> {
-        if now.nanos_since(since) < self.options.reconnect_nanos {
+        let connection = &mut self.connections[index];
+        let is_tried = now.nanos_since(connection.lost_at) < self.options.reconnect_nanos;
+        if is_tried || matches!(connection.link, Link::GivenUp) {
             return Ok(());
         }
-        Err(BackendError::Lost {
-            address: self.options.dial.address.to_string(),
-            what: loss.to_string(),
-            replies: self
-                .connections
-                .iter()
-                .map(|connection| connection.client.replies())
-                .sum(),
-            in_flight: u64::from(in_flight),
-        })
+        if self.options.on_lost == OnLost::End {
+            return Err(self.loss());
+        }
+        if self.gives_up || self.options.on_lost == OnLost::Continue {
+            connection.link = Link::GivenUp;
+            connection.client.abandon(now, completed);
+            self.given_up += 1;
+            self.changes.push(ConnectionChange::GivenUp(index as u32));
+        } else if !connection.is_lost {
+            self.changes.push(ConnectionChange::Lost(index as u32));
+        }
+        connection.is_lost = true;
+        Ok(())
+    }
+
+    /// Lost clients over whose new connections a reply has come are back.
+    fn look_at_recovering(&mut self) {
+        let (connections, changes) = (&mut self.connections, &mut self.changes);
+        self.recovering.retain(|index| {
+            let connection = &mut connections[*index as usize];
+            let is_up = matches!(connection.link, Link::Up(_));
+            let is_back = is_up && connection.client.replies() > connection.replies_at_connect;
+            if is_back {
+                connection.is_lost = false;
+                changes.push(ConnectionChange::Back(*index));
+            }
+            is_up && !is_back
+        });
     }
 
     /// Time-outs of all clients, and connections that are down.
@@ -501,23 +532,19 @@ impl<C: Client> Sockets<C> {
                 self.hand_over(index);
             }
         }
-        let mut down = std::mem::take(&mut self.down);
-        let mut still_down = Vec::with_capacity(down.len());
-        for index in down.drain(..) {
-            if !self.revive(index as usize, now)? {
-                still_down.push(index);
+        self.look_at_recovering();
+        for index in std::mem::take(&mut self.down) {
+            if self.revive(index as usize, now)? {
+                continue;
+            }
+            self.check_hope(index as usize, now, completed)?;
+            if !matches!(self.connections[index as usize].link, Link::GivenUp) {
+                self.down.push(index);
             }
         }
-        self.down = still_down;
         if !self.down.is_empty() {
             // Attempts go by milliseconds.
             self.next_scan = now.after_nanos(SCAN_NANOS / 10);
-        }
-        if let Some(loss) = &self.last_loss {
-            for index in &self.down {
-                let connection = &self.connections[*index as usize];
-                self.check_hope(connection.lost_at, now, loss, connection.client.in_flight())?;
-            }
         }
         Ok(())
     }
@@ -528,6 +555,10 @@ impl<C: Client> Sockets<C> {
         let link = std::mem::replace(&mut connection.link, Link::Down(now));
         let result = match link {
             Link::Up(socket) => Ok(Ok(socket)),
+            Link::GivenUp => {
+                connection.link = Link::GivenUp;
+                return Ok(false);
+            }
             Link::Connecting(pending) => pending.check(),
             Link::Down(retry_at) if now < retry_at => {
                 connection.link = Link::Down(retry_at);
@@ -549,6 +580,9 @@ impl<C: Client> Sockets<C> {
                 self.unusable_nanos += now.nanos_since(connection.down_at);
                 self.reconnections += 1;
                 connection.client.connected(now, &mut connection.output);
+                if connection.is_lost {
+                    self.recovering.push(index as u32);
+                }
                 self.watch(index)?;
                 self.mark_dirty(index);
                 Ok(true)
@@ -560,7 +594,7 @@ impl<C: Client> Sockets<C> {
             Err(error) => {
                 connection.link =
                     Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
-                self.last_loss = Some(Loss::Refused(error));
+                self.last_loss = Some((Loss::Refused(error), 0));
                 Ok(false)
             }
         }
@@ -616,7 +650,8 @@ impl<C: Client> Backend for Sockets<C> {
             return self.tell_early(completed);
         }
         let before = completed.len();
-        if !self.down.is_empty() && self.down.len() == self.connections.len() {
+        let away = self.down.len() + self.given_up;
+        if away > 0 && away == self.connections.len() {
             // Nothing is connected: sleep until it is time for another attempt.
             let now = self.look();
             let sleep = self.next_scan.min(until).nanos_since(now);
@@ -665,7 +700,41 @@ impl<C: Client> Backend for Sockets<C> {
             .sum()
     }
 
-    fn reconnections(&self) -> (u64, u64) {
-        (self.reconnections, self.unusable_nanos)
+    #[inline]
+    fn next_change(&mut self) -> Option<ConnectionChange> {
+        self.changes.pop()
+    }
+
+    fn give_up_lost(&mut self) {
+        self.gives_up = true;
+        self.next_scan = self.recent;
+    }
+
+    fn loss(&self) -> BackendError {
+        let Some((loss, in_flight)) = &self.last_loss else {
+            return BackendError::AllLost;
+        };
+        let replies = self.connections.iter();
+        BackendError::Lost {
+            address: self.options.dial.address.to_string(),
+            what: loss.to_string(),
+            replies: replies.map(|connection| connection.client.replies()).sum(),
+            in_flight: u64::from(*in_flight),
+        }
+    }
+
+    fn connection_counts(&self, end: Moment) -> ConnectionCounts {
+        let mut counts = ConnectionCounts {
+            reconnections: self.reconnections,
+            unusable_nanos: self.unusable_nanos,
+            lost_clients: 0,
+        };
+        for connection in &self.connections {
+            if !matches!(connection.link, Link::Up(_)) {
+                counts.unusable_nanos += end.nanos_since(connection.down_at);
+                counts.lost_clients += u64::from(connection.is_lost);
+            }
+        }
+        counts
     }
 }

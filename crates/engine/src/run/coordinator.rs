@@ -314,8 +314,11 @@ impl<'run> Coordinator<'run> {
             // How busy threads are that wait in system calls says nothing.
             totals.workers.clear();
         }
-        totals.reconnections = self.ends.iter().map(|end| end.reconnections).sum();
-        totals.unusable_ns = self.ends.iter().map(|end| end.unusable_nanos).sum();
+        for counts in self.ends.iter().map(|end| end.connections) {
+            totals.reconnections += counts.reconnections;
+            totals.unusable_ns += counts.unusable_nanos;
+            totals.lost_clients += counts.lost_clients;
+        }
         let window_ns = window_end.nanos_since(window_start);
         let mix = facts
             .file_set

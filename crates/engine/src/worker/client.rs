@@ -52,6 +52,10 @@ pub(super) struct Slots {
     pub is_starved: bool,
     /// Measured operations that it may still begin.
     pub remaining: u64,
+    /// Whether its connection was lost and could not be made again for long.
+    pub is_lost: bool,
+    /// Whether nothing is to begin on it any more.
+    pub is_given_up: bool,
     /// The slot that waits for a moment which its workload named. Such workloads have one slot.
     pub parked: Option<u32>,
     /// Slots without work, the one that was freed first in front.
@@ -101,6 +105,8 @@ impl<W> ClientState<W> {
             next_due: Moment::NEVER,
             is_starved: false,
             remaining: count.unwrap_or(u64::MAX),
+            is_lost: false,
+            is_given_up: false,
             parked: None,
             free: VecDeque::with_capacity(plan.in_flight as usize + 1),
             slots: vec![idle; plan.in_flight as usize],
@@ -143,6 +149,17 @@ impl<W> ClientState<W> {
 }
 
 impl Slots {
+    /// Begins nothing more.
+    pub fn give_up(&mut self) {
+        self.is_given_up = true;
+        self.remaining = 0;
+    }
+
+    /// Whether it has done all that it may.
+    pub fn is_done(&self) -> bool {
+        self.remaining == 0 && !self.slots.iter().any(|slot| slot.is_busy)
+    }
+
     /// Goes on with another offered load of all clients together.
     pub fn change_load(&mut self, load: f64, clients: u32, now: Moment) {
         self.is_starved = false;

@@ -214,6 +214,7 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
                     stop: &stop,
                     halt: &AtomicBool::new(false),
                     offer: None,
+                    hope: None,
                 },
             )
             .run();

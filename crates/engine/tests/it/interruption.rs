@@ -61,6 +61,7 @@ fn interrupted(
             stop: &stop,
             halt: &AtomicBool::new(false),
             offer: None,
+            hope: None,
         },
     )
     .run();

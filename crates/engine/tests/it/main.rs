@@ -9,6 +9,7 @@ mod known_answers;
 mod listings;
 mod local_layer;
 mod local_site;
+mod lost_clients;
 mod mix;
 mod mix_local;
 mod nfs3_layer;

@@ -195,6 +195,7 @@ fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
             stop: &AtomicBool::new(false),
             halt: &AtomicBool::new(false),
             offer: None,
+            hope: None,
         };
         let make = |client: u32| {
             let mix = plan.mix().expect("a mix");

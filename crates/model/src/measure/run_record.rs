@@ -209,12 +209,20 @@ pub struct Totals {
     pub reconnections: u64,
     /// How long connections were unusable, summed over all.
     pub unusable_ns: u64,
+    /// Clients whose connections could not be made again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_clients: u64,
     /// Processor time of all workers in the window, in nanoseconds.
     pub client_cpu_ns: u64,
     /// The same per operation, unmeasured operations included.
     pub client_cpu_ns_per_op: f64,
     /// One entry per worker.
     pub workers: Vec<WorkerRecord>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Totals {

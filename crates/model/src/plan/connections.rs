@@ -13,6 +13,22 @@ pub struct ConnectionPlan {
     /// Where clients connect from; none leaves it to the host.
     #[serde(default, skip_serializing_if = "SourceAddresses::is_empty")]
     pub sources: SourceAddresses,
+    /// What the loss of a client does; `None` as usual for so many clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_lost: Option<OnLost>,
+}
+
+/// What happens when a client's connection could not be made again for as long as a lost one is
+/// tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnLost {
+    /// The run ends.
+    End,
+    /// It is tried for as long as the run lasts; other clients go on.
+    Retry,
+    /// The client is given up, and asks for nothing more; other clients go on.
+    Continue,
 }
 
 impl ConnectionPlan {

@@ -37,6 +37,7 @@ fields! {
     MoreTargets = "more_targets";
     NoFeedback = "feedback";
     Objective = "steering";
+    OnLost = "on_lost";
     OfferedLoad = "offered_load_ops_per_s";
     Peak = "peak_ops_per_s";
     Pin = "pin";

@@ -122,6 +122,7 @@ fn run<L: Layer>(
         stop,
         halt: &AtomicBool::new(false),
         offer: None,
+        hope: None,
     };
     let members = (0..plan.clients).map(member).collect();
     let books = own_books(plan, Keep(&mut kept));

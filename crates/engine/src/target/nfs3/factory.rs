@@ -46,6 +46,7 @@ impl ClientFactory {
             pattern,
             busy_poll: plan.busy_poll,
             reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
         };
         // A plan from elsewhere may leave it open.
         let read_data = plan.read_data.or_else(|| plan.usual_read_data());

@@ -8,7 +8,7 @@ use filestone_engine::control::Observer;
 use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_model::plan::{ArrivalsPlan, OnLost, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};
 use filestone_wire::nfs3::Procedure;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -263,21 +263,54 @@ impl Observer for Cut {
     }
 }
 
-#[test]
-fn one_connection_that_is_gone_for_good_does_not_leave_the_run_waiting() {
+/// A run of two clients of which one is cut off for good after the first interval.
+fn run_with_cut(on_lost: OnLost, change: impl FnOnce(&mut Plan)) -> RunRecord {
     let server = serve(|_| {});
     // Two before the run, one for MOUNT, and two clients.
     let (address, last) = stand_between(server.address(), 5);
     let mut plan = timed(OpKind::GetAttr, 2, 1);
     plan.target.nfs3_mut().expect("an NFS target").host = Some("127.0.0.1".into());
     plan.target.nfs3_mut().expect("an NFS target").port = Some(address.port());
-    plan.duration_ns = None;
-    plan.count = Some(u64::MAX >> 8);
     plan.reconnect_ns = 150 * MS;
+    plan.connections.on_lost = Some(on_lost);
+    change(&mut plan);
     let stop = AtomicBool::new(false);
     let record =
         crate::support::entry::run(&plan, None, &stop, &mut Cut(last)).expect("the run is made");
     super::check(&record);
+    record
+}
+
+#[test]
+fn the_loss_of_one_client_is_the_loss_of_that_client() {
+    for on_lost in [OnLost::Retry, OnLost::Continue] {
+        let record = run_with_cut(on_lost, |_| {});
+        assert_eq!(record.end, RunEnd::Finished);
+        let totals = &record.totals;
+        assert_eq!((totals.lost_clients, totals.reconnections), (1, 0));
+        assert!(totals.unusable_ns > 0 && totals.unusable_ns < record.window_ns);
+        assert!(totals.ledger.disconnected > 0, "{:?}", totals.ledger);
+        assert_eq!(totals.ledger.in_flight, 0, "nothing is waited for in vain");
+        let last = record.ticks.last().expect("a tick");
+        assert!(last.ended > 0, "the other went on");
+        let is_lost = |caveat: &Caveat| {
+            matches!(
+                caveat,
+                Caveat::ConnectionsLost {
+                    count: 1,
+                    clients: 2
+                }
+            )
+        };
+        assert!(record.caveats.iter().any(is_lost), "{:?}", record.caveats);
+    }
+}
+
+#[test]
+fn one_connection_that_is_gone_for_good_does_not_leave_the_run_waiting() {
+    let record = run_with_cut(OnLost::End, |plan| {
+        (plan.duration_ns, plan.count) = (None, Some(u64::MAX >> 8));
+    });
     check_loss(&record);
     assert!(record.totals.ledger.disconnected > 0);
 }

@@ -114,6 +114,7 @@ pub fn run_on(plan: &Plan, backend: impl Backend<Language = Operations>) -> Run 
             stop: &stop,
             halt: &AtomicBool::new(false),
             offer: None,
+            hope: None,
         },
     )
     .run();

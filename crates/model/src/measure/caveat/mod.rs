@@ -95,6 +95,8 @@ pub enum Caveat {
     LongListings { count: u64, excess_bytes_max: u64 },
     /// The connection was lost and made again.
     Reconnected { times: u64, unusable_ns: u64 },
+    /// The connections of some clients could not be made again.
+    ConnectionsLost { count: u64, clients: u64 },
     /// The server asked for patience, and the clients of a replay waited.
     Jukebox { calls: u64, pauses_ns: u64 },
     /// Somebody ended the run early.

@@ -43,6 +43,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::LateReplies { count } => late_replies(*count),
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
+        Caveat::ConnectionsLost { count, clients } => of_all(*count, *clients, NOT_BACK),
         Caveat::Jukebox { calls, pauses_ns } => jukebox(*calls, *pauses_ns),
         Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),
         Caveat::TargetLost { message } => format!("the run ended early: {message}"),
@@ -117,6 +118,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Reconnected { .. } => {
             "what was cut off is disconnected in the ledger, and the wait is slot wait; calls of a replay went out again, and the wait is in their response times"
         }
+        Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
         Caveat::Interrupted { .. } => return None,
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
@@ -147,6 +149,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
     })
 }
 
+const NOT_BACK: &str = "clients lost their connections and did not get them back";
+const NOT_BACK_HELP: &str =
+    "the others went on (--on-lost); what these had due is skipped or was not due any more";
 const WAITED_HELP: &str = "stop other programs, give the load generator a processor of its own \
      (--pin), or use another host";
 const WAITED_FOR_OWN_HELP: &str = "use more hosts, or fewer clients or workers on this one";

@@ -91,6 +91,12 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             unusable_ns: totals.unusable_ns,
         });
     }
+    if totals.lost_clients > 0 {
+        caveats.push(Caveat::ConnectionsLost {
+            count: totals.lost_clients,
+            clients: record.plan.clients.into(),
+        });
+    }
 }
 
 /// What went wrong most often with the operations of a role; where there are several kinds of

@@ -187,7 +187,7 @@ pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     let check = Check::judged(subject, percent, Bound::around(0.0, LITTLE_PERCENT), chance);
     let totals = &record.totals;
     let overhang_max_ns = OVERHANG_SHARE * record.window_ns.max(1) as f64;
-    Some(if totals.reconnections > 0 {
+    Some(if totals.reconnections + totals.lost_clients > 0 {
         check.unless(Some(Untold::ConnectionLost))
     } else if totals.response_time_ns.mean >= overhang_max_ns {
         check.unless(Some(Untold::Overhang))

@@ -10,6 +10,8 @@ use crate::plan::{Field, Interface, Plan};
 pub enum ConnectionPlanError {
     /// The connections are not made before the run, all together.
     NotPaced,
+    /// A replay, or the kernel, has rules of its own for them.
+    NotKept,
     /// Others make the connections: the kernel, or the options of sockets.
     NoSources,
     /// Addresses of two families: one of them cannot reach the server.
@@ -23,6 +25,11 @@ impl ConnectionPlanError {
                 "{}: only the connections of probes and mixes to a server are made at a pace",
                 name(Field::ConnectRate)
             )),
+            ConnectionPlanError::NotKept => wrong(format!(
+                "{}: only for connections of probes and mixes to a server",
+                name(Field::OnLost)
+            ))
+            .with_help("the loss of a replay's client is the end of that client"),
             ConnectionPlanError::NoSources => wrong(format!(
                 "{}: only connections to NFS servers can be made from given addresses",
                 name(Field::Sources)
@@ -37,7 +44,11 @@ impl ConnectionPlanError {
 }
 
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
-    check_pace(plan)?;
+    let are_ours = plan.target.interface() == Interface::Calls && plan.replay().is_none();
+    check_pace(plan, are_ours)?;
+    ensure(are_ours || plan.connections.on_lost.is_none(), || {
+        wrong_with(ConnectionPlanError::NotKept)
+    })?;
     let sources = &plan.connections.sources;
     if sources.is_empty() {
         return Ok(());
@@ -53,13 +64,10 @@ fn wrong_with(error: ConnectionPlanError) -> PlanError {
     PlanError::Connections(error)
 }
 
-fn check_pace(plan: &Plan) -> Result<(), PlanError> {
+fn check_pace(plan: &Plan, are_ours: bool) -> Result<(), PlanError> {
     let Some(rate) = plan.connections.connections_per_s else {
         return Ok(());
     };
     positive(Field::ConnectRate, rate, CONNECT_RATE_MAX)?;
-    let is_called = plan.target.interface() == Interface::Calls;
-    ensure(is_called && plan.replay().is_none(), || {
-        wrong_with(ConnectionPlanError::NotPaced)
-    })
+    ensure(are_ours, || wrong_with(ConnectionPlanError::NotPaced))
 }

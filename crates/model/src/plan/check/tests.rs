@@ -3,7 +3,7 @@ use crate::operation::OpKind;
 use crate::plan::tests::{example, example_mix, example_replay};
 use crate::plan::{
     ArrivalsPlan, CurvePlan, Figure, LocalTarget, MixCount, MixPlan, Objective, ObjectivePlan,
-    Pacing, Popularity, ReadData, ReplayPlan, SteeringPlan, TransportKind,
+    OnLost, Pacing, Popularity, ReadData, ReplayPlan, SteeringPlan, TransportKind,
 };
 
 type Change = fn(&mut Plan);
@@ -116,6 +116,7 @@ fn what_a_replay_must_be() {
             |plan| plan.count = Some(1),
             |plan| plan.workers = 2,
             |plan| plan.connections.connections_per_s = Some(10.0),
+            |plan| plan.connections.on_lost = Some(OnLost::End),
             |plan| plan.connections.sources = "::1".parse().expect("an address"),
         ],
     );

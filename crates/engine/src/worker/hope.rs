@@ -1,0 +1,30 @@
+//! Whether any client of the run still has its server.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How many workers have a client that is not lost. Written when a worker's last client is lost,
+/// or its first one comes back.
+#[derive(Debug)]
+pub struct Hope(AtomicU32);
+
+impl Hope {
+    /// All of `workers` workers begin with clients.
+    pub fn new(workers: u32) -> Self {
+        Self(AtomicU32::new(workers))
+    }
+
+    /// All clients of one worker are lost.
+    pub(super) fn lose(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A client of such a worker has come back.
+    pub(super) fn regain(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether all clients of all workers are lost.
+    pub(super) fn is_gone(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}

@@ -1,0 +1,108 @@
+//! Clients that have lost their connections: a worker begins nothing for those that were given
+//! up, and ends when there is nothing else left.
+
+use super::{Books, Worker};
+use crate::backend::{Backend, BackendError, ConnectionChange};
+use filestone_model::measure::Role;
+use filestone_model::time::Moment;
+use filestone_model::workload::Workload;
+
+/// How often it is looked whether lost clients are all that is left.
+const LOOK_NANOS: u64 = 50_000_000;
+
+/// The lost clients of a worker.
+#[derive(Debug, Default)]
+pub(super) struct LostClients {
+    count: u32,
+    /// When it is looked next whether they are all that is left.
+    look_at: Moment,
+    /// Whether the backend waits for them no longer.
+    are_given_up: bool,
+}
+
+impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
+    /// Takes note of clients that were lost or have come back. An error if all clients of the run
+    /// are lost.
+    #[inline]
+    pub(super) fn follow_connections(&mut self, now: Moment) -> Option<BackendError> {
+        while let Some(change) = self.line.backend.next_change() {
+            self.take_change(change, now);
+        }
+        if self.lost.count == 0 {
+            return None;
+        }
+        self.look_at_losses(now)
+    }
+
+    #[cold]
+    fn take_change(&mut self, change: ConnectionChange, now: Moment) {
+        let client = match change {
+            ConnectionChange::Lost(client)
+            | ConnectionChange::GivenUp(client)
+            | ConnectionChange::Back(client) => client,
+        };
+        let Some(state) = self.clients.get_mut(client as usize) else {
+            return;
+        };
+        if matches!(change, ConnectionChange::GivenUp(_)) {
+            // What was due up to now and found no slot was still its to do.
+            let (opened, kind) = (self.schedule.window_start, self.measured_kind);
+            let (end, books) = (now.min(self.schedule.window_end), &mut self.line.books);
+            state.skip_due(opened, end, |skipped, times| {
+                books.skip(skipped.unwrap_or(kind), Role::Measured, times);
+            });
+            state.slots.give_up();
+        }
+        let slots = &mut state.slots;
+        let is_lost = !matches!(change, ConnectionChange::Back(_));
+        if slots.is_lost == is_lost {
+            return;
+        }
+        slots.is_lost = is_lost;
+        let all = self.clients.len() as u32;
+        if is_lost {
+            self.lost.count += 1;
+            if self.lost.count == all
+                && let Some(hope) = self.signals.hope
+            {
+                hope.lose();
+            }
+        } else {
+            if self.lost.count == all
+                && let Some(hope) = self.signals.hope
+            {
+                hope.regain();
+            }
+            self.lost.count -= 1;
+        }
+    }
+
+    #[cold]
+    fn look_at_losses(&mut self, now: Moment) -> Option<BackendError> {
+        let is_all = self.lost.count as usize == self.clients.len();
+        if is_all && self.signals.hope.is_none_or(|hope| hope.is_gone()) {
+            return Some(self.line.backend.loss());
+        }
+        // A run by count ends when the others have done theirs.
+        let is_by_count = self.schedule.window_end == Moment::NEVER;
+        if is_by_count && !self.lost.are_given_up && now >= self.lost.look_at {
+            self.lost.look_at = now.after_nanos(LOOK_NANOS);
+            if !is_all && self.others_are_done() {
+                self.give_up_lost();
+            }
+        }
+        None
+    }
+
+    /// Whether all clients that have their connections are done.
+    fn others_are_done(&self) -> bool {
+        let mut others = self.clients.iter().map(|client| &client.slots);
+        others.all(|slots| slots.is_lost || slots.is_done())
+    }
+
+    /// Clients that are lost are waited for no longer, nor are those that will be.
+    pub(super) fn give_up_lost(&mut self) {
+        self.lost.are_given_up = true;
+        self.line.backend.give_up_lost();
+    }
+}

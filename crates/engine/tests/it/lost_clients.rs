@@ -1,0 +1,273 @@
+//! Clients that lose their connections, in virtual time: what is counted, and when the run ends.
+
+use crate::support::{Run, SECOND, plan, run_on};
+use filestone_engine::backend::{Backend, BackendError, ConnectionChange};
+use filestone_model::completions::Completions;
+use filestone_model::language::Operations;
+use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
+use filestone_model::plan::{ArrivalsPlan, Plan};
+use filestone_model::time::Moment;
+use std::collections::VecDeque;
+
+const MS: u64 = 1_000_000;
+
+/// What happens to a connection.
+#[derive(Clone, Copy)]
+enum Event {
+    /// It breaks: what is in flight on it is lost, what comes then waits.
+    Down(u32),
+    Change(ConnectionChange),
+}
+
+/// A server that needs a millisecond for everything, whose connections break as told.
+struct Breaking {
+    now: Moment,
+    events: VecDeque<(Moment, Event)>,
+    changes: Vec<ConnectionChange>,
+    in_flight: Vec<(Ticket, Moment)>,
+    waiting: Vec<Ticket>,
+    down: Vec<u32>,
+    lost: Vec<u32>,
+}
+
+impl Breaking {
+    fn new(events: &[(u64, Event)]) -> Self {
+        let events = events.iter();
+        Self {
+            now: Moment::ZERO,
+            events: events
+                .map(|(at, event)| (Moment::from_nanos(*at), *event))
+                .collect(),
+            changes: vec![],
+            in_flight: vec![],
+            waiting: vec![],
+            down: vec![],
+            lost: vec![],
+        }
+    }
+
+    fn complete(&self, ticket: Ticket, outcome: Outcome) -> Completion {
+        Completion {
+            ticket,
+            outcome,
+            answer: Answer::Plain,
+            usable: Moment::ZERO,
+            sent: self.now,
+            done: self.now,
+            calls: 1,
+            retransmissions: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            data_bytes: 0,
+        }
+    }
+
+    fn take(&mut self, event: Event, completed: &mut Completions) {
+        match event {
+            Event::Down(client) => {
+                self.down.push(client);
+                let (lost, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.in_flight)
+                    .into_iter()
+                    .partition(|(ticket, _)| ticket.client == client);
+                self.in_flight = kept;
+                for (ticket, _) in lost {
+                    completed.push(self.complete(ticket, Outcome::Disconnected));
+                }
+            }
+            Event::Change(change) => {
+                self.changes.push(change);
+                match change {
+                    ConnectionChange::Lost(client) => self.lost.push(client),
+                    ConnectionChange::GivenUp(client) => {
+                        for ticket in self.waiting_of(client) {
+                            completed.push(self.complete(ticket, Outcome::Skipped));
+                        }
+                    }
+                    ConnectionChange::Back(client) => {
+                        self.down.retain(|down| *down != client);
+                        self.lost.retain(|lost| *lost != client);
+                        for ticket in self.waiting_of(client) {
+                            self.in_flight.push((ticket, self.now.after_nanos(MS)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn waiting_of(&mut self, client: u32) -> Vec<Ticket> {
+        let (its, others) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|ticket| ticket.client == client);
+        self.waiting = others;
+        its
+    }
+}
+
+impl Backend for Breaking {
+    type Language = Operations;
+
+    fn now(&mut self) -> Moment {
+        self.now
+    }
+
+    fn recent(&self) -> Moment {
+        self.now
+    }
+
+    fn submit(&mut self, ticket: Ticket, _operation: Operation, now: Moment) {
+        if self.down.contains(&ticket.client) {
+            self.waiting.push(ticket);
+        } else {
+            self.in_flight.push((ticket, now.after_nanos(MS)));
+        }
+    }
+
+    fn repeat(&mut self, client: u32, slots: &[u32]) {
+        for slot in slots {
+            let slot = *slot;
+            self.submit(Ticket { client, slot }, Operation::Null, self.now);
+        }
+    }
+
+    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+        let done = self.in_flight.iter().map(|(_, done)| *done).min();
+        let event = self.events.front().map(|(at, _)| *at);
+        let next = [Some(until), done, event].into_iter().flatten().min();
+        self.now = self.now.max(next.unwrap_or(until));
+        let now = self.now;
+        let (ended, going_on): (Vec<_>, Vec<_>) = std::mem::take(&mut self.in_flight)
+            .into_iter()
+            .partition(|(_, done)| *done <= now);
+        self.in_flight = going_on;
+        for (ticket, _) in ended {
+            completed.push(self.complete(ticket, Outcome::Ok));
+        }
+        while let Some((_, event)) = self.events.pop_front_if(|(at, _)| *at <= now) {
+            self.take(event, completed);
+        }
+        Ok(())
+    }
+
+    fn next_change(&mut self) -> Option<ConnectionChange> {
+        self.changes.pop()
+    }
+
+    fn give_up_lost(&mut self) {
+        for client in std::mem::take(&mut self.lost) {
+            let change = Event::Change(ConnectionChange::GivenUp(client));
+            self.events.push_front((self.now, change));
+        }
+    }
+}
+
+/// Two clients, of which the second breaks after 2 s.
+fn two(arrivals: ArrivalsPlan, change: impl FnOnce(&mut Plan)) -> Plan {
+    let mut plan = plan(arrivals, 1, 10);
+    plan.clients = 2;
+    change(&mut plan);
+    plan
+}
+
+const DOWN: (u64, Event) = (2 * SECOND + MS / 2, Event::Down(1));
+
+fn after(seconds: u64, change: ConnectionChange) -> (u64, Event) {
+    (seconds * SECOND + MS / 4, Event::Change(change))
+}
+
+fn by_count(events: &[(u64, Event)]) -> Run {
+    let plan = two(ArrivalsPlan::Closed, |plan| {
+        (plan.duration_ns, plan.count) = (None, Some(10_000));
+    });
+    run_on(&plan, Breaking::new(events))
+}
+
+/// Whole milliseconds up to the end of the window.
+fn ended_ms(run: &Run) -> u64 {
+    run.end.window_end.nanos() / MS
+}
+
+#[test]
+fn a_client_that_is_given_up_costs_its_own_share_only() {
+    let run = by_count(&[DOWN, after(3, ConnectionChange::GivenUp(1))]);
+    let ledger = run.totals.ledger;
+    // 5000 of the first; of the second 2000, what was in flight, and what waited.
+    assert_eq!(
+        (ledger.ok, ledger.disconnected, ledger.skipped),
+        (7000, 1, 1)
+    );
+    assert_eq!(ledger.scheduled, 7002);
+    assert!(run.end.lost.is_none());
+    assert_eq!(ended_ms(&run), 5000);
+}
+
+#[test]
+fn a_run_by_count_does_not_wait_for_a_client_that_does_not_come_back() {
+    let run = by_count(&[DOWN, after(3, ConnectionChange::Lost(1))]);
+    let ledger = run.totals.ledger;
+    assert_eq!(
+        (ledger.ok, ledger.disconnected, ledger.skipped),
+        (7000, 1, 1)
+    );
+    assert!(run.end.lost.is_none());
+    assert!((5000..5200).contains(&ended_ms(&run)), "{}", ended_ms(&run));
+}
+
+#[test]
+fn a_client_that_comes_back_does_the_rest() {
+    let (lost, back) = (ConnectionChange::Lost(1), ConnectionChange::Back(1));
+    let run = by_count(&[DOWN, after(3, lost), after(4, back)]);
+    let ledger = run.totals.ledger;
+    assert_eq!(
+        (ledger.ok, ledger.disconnected, ledger.skipped),
+        (9999, 1, 0)
+    );
+    // 2999 more from 4.00025 s on, one of which has waited since 2.0005 s.
+    assert_eq!(run.end.window_end.nanos(), 6999 * MS + MS / 4);
+    assert_eq!(run.totals.response_time_ns.max, 2000 * MS + 3 * MS / 4);
+}
+
+#[test]
+fn a_run_without_any_client_is_over() {
+    for change in [ConnectionChange::Lost, ConnectionChange::GivenUp] {
+        let events = [
+            (2 * SECOND + MS / 2, Event::Down(0)),
+            DOWN,
+            after(3, change(0)),
+            after(3, change(1)),
+        ];
+        let run = run_on(&two(ArrivalsPlan::Closed, |_| {}), Breaking::new(&events));
+        assert!(run.end.lost.is_some());
+        assert_eq!(ended_ms(&run), 3000);
+        let ledger = run.totals.ledger;
+        assert_eq!((ledger.ok, ledger.disconnected), (4000, 2));
+    }
+}
+
+#[test]
+fn an_open_loop_counts_what_was_due_until_its_client_was_given_up() {
+    let arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 1000.0,
+    };
+    let events = [DOWN, after(3, ConnectionChange::GivenUp(1))];
+    let run = run_on(&two(arrivals, |_| {}), Breaking::new(&events));
+    // 500 per second each: ten seconds of the first, three of the second. The operation that
+    // the second has due at 3.001 s is after its end.
+    let ledger = run.totals.ledger;
+    assert_eq!(ledger.scheduled, 5000 + 1500, "{ledger:?}");
+    assert_eq!(ledger.ok + ledger.disconnected + ledger.skipped, 6500);
+    assert!((498..=501).contains(&ledger.skipped), "{ledger:?}");
+    assert_eq!(ended_ms(&run), 10_000);
+}
+
+#[test]
+fn the_end_of_a_run_is_not_put_off_by_a_lost_client() {
+    let plan = two(ArrivalsPlan::Closed, |plan| plan.timeout_ns = 60 * SECOND);
+    let mut backend = Breaking::new(&[DOWN, after(3, ConnectionChange::Lost(1))]);
+    // What is waited for beyond the end of the run would be seen.
+    let far = Moment::from_nanos(30 * SECOND);
+    backend.events.push_back((far, Event::Down(0)));
+    let run = run_on(&plan, backend);
+    assert_eq!(run.totals.ledger.skipped, 1, "what waited");
+    assert_eq!(run.totals.ledger.in_flight, 0);
+}
