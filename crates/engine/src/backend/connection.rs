@@ -2,14 +2,14 @@
 
 use crate::backend::transmit;
 use crate::clock::Clock;
-use crate::driver::Pending;
+use crate::driver::{CallError, Dial, Pending};
 use filestone_model::client::{Client, Output, ProtocolError};
 use filestone_model::completions::Completions;
 use filestone_model::plan::TransportKind;
 use filestone_model::time::Moment;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use std::net::IpAddr;
+use std::io;
 use std::os::fd::OwnedFd;
 
 /// Datagrams taken from one socket before the others have their turn.
@@ -45,6 +45,26 @@ pub enum Loss {
     Refused(std::io::Error),
 }
 
+impl Loss {
+    /// The same as the error of whoever made one call at a time.
+    pub fn of_call(&self) -> CallError {
+        match self {
+            Loss::Closed => CallError::Closed,
+            Loss::Protocol(error) => CallError::Violation(error.to_string()),
+            Loss::System(errno) => (*errno).into(),
+            Loss::Refused(error) => CallError::System(again(error)),
+        }
+    }
+}
+
+/// Another error that says the same.
+fn again(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
 /// A client whose connection has been made.
 #[derive(Debug)]
 pub struct ConnectedClient<C> {
@@ -52,8 +72,8 @@ pub struct ConnectedClient<C> {
     pub client: C,
     /// Its socket.
     pub socket: OwnedFd,
-    /// Which address of this host it connects from, if that is not left to the host.
-    pub source: Option<IpAddr>,
+    /// How that was connected, and is again.
+    pub dial: Dial,
 }
 
 /// One simulated client with its socket.
@@ -63,8 +83,10 @@ pub struct ClientConnection<C> {
     pub client: C,
     /// Its socket, if it is up.
     pub link: Link,
-    /// Which address of this host it connects from, if that is not left to the host.
-    pub source: Option<IpAddr>,
+    /// How that was connected, and is again.
+    pub dial: Dial,
+    /// Why it was given up, if it was.
+    pub given_up: Option<Box<CallError>>,
     /// What the client wants sent.
     pub output: Output,
     /// Bytes of the output that have been sent, spliced data included.
@@ -100,7 +122,8 @@ impl<C: Client> ClientConnection<C> {
         Self {
             client: connected.client,
             link: Link::Up(connected.socket),
-            source: connected.source,
+            dial: connected.dial,
+            given_up: None,
             output: Output::default(),
             output_sent: 0,
             is_dirty: false,

@@ -65,7 +65,9 @@ impl<'run, L: Layer> LayerClient<'run, L> {
             None => Outcome::Ok,
             Some(mismatch) => {
                 let kind = line.action.kind();
-                self.mismatches.add(kind, mismatch, line, reply.status);
+                let (number, expected) = (line.number, line.expected);
+                self.mismatches
+                    .add(kind, mismatch, number, expected, reply.status);
                 Outcome::Failed(Failure::Unexpected(mismatch))
             }
         };

@@ -86,10 +86,9 @@ pub fn exchange(
     Ok(())
 }
 
-/// Why a client cannot go on that found it out by itself, or was told by a driver.
-pub fn in_words(connection: &RpcConnection, lost: Lost) -> CallFailed {
-    let timeout = connection.endpoint().timeout;
-    let error = match lost.why {
+/// What is wrong with a call that ends a client, of one that may take `timeout`.
+pub fn error_of(why: Why, timeout: Duration) -> CallError {
+    match why {
         Why::Decode(error) => CallError::Decode(error),
         Why::Violation(what) => CallError::Violation(what),
         Why::Refused(refusal) => refusal.into(),
@@ -97,8 +96,7 @@ pub fn in_words(connection: &RpcConnection, lost: Lost) -> CallFailed {
         Why::TimedOut => CallError::TimedOut(timeout),
         Why::Disconnected => CallError::Closed,
         Why::Stopped => CallError::Stopped,
-    };
-    connection.failed(lost.procedure, error)
+    }
 }
 
 /// A connection to an NFS server.
@@ -291,5 +289,6 @@ pub fn lost(connection: &RpcConnection, desk: &mut Desk) -> CallFailed {
         procedure: RpcProcedure::NONE,
         why: Why::Disconnected,
     });
-    in_words(connection, lost)
+    let error = error_of(lost.why, connection.endpoint().timeout);
+    connection.failed(lost.procedure, error)
 }
