@@ -2,14 +2,14 @@
 
 use crate::backend::transmit;
 use crate::clock::Clock;
-use crate::driver::{CallError, Dial, Pending};
+use crate::driver::Pending;
 use filestone_model::client::{Client, Output, ProtocolError};
 use filestone_model::completions::Completions;
 use filestone_model::plan::TransportKind;
 use filestone_model::time::Moment;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
 /// Datagrams taken from one socket before the others have their turn.
@@ -45,26 +45,6 @@ pub enum Loss {
     Refused(std::io::Error),
 }
 
-impl Loss {
-    /// The same as the error of whoever made one call at a time.
-    pub fn of_call(&self) -> CallError {
-        match self {
-            Loss::Closed => CallError::Closed,
-            Loss::Protocol(error) => CallError::Violation(error.to_string()),
-            Loss::System(errno) => (*errno).into(),
-            Loss::Refused(error) => CallError::System(again(error)),
-        }
-    }
-}
-
-/// Another error that says the same.
-fn again(error: &io::Error) -> io::Error {
-    match error.raw_os_error() {
-        Some(number) => io::Error::from_raw_os_error(number),
-        None => io::Error::new(error.kind(), error.to_string()),
-    }
-}
-
 /// A client whose connection has been made.
 #[derive(Debug)]
 pub struct ConnectedClient<C> {
@@ -72,8 +52,8 @@ pub struct ConnectedClient<C> {
     pub client: C,
     /// Its socket.
     pub socket: OwnedFd,
-    /// How that was connected, and is again.
-    pub dial: Dial,
+    /// Which address of this host it connects from, if that is not left to the host.
+    pub source: Option<IpAddr>,
 }
 
 /// One simulated client with its socket.
@@ -83,10 +63,8 @@ pub struct ClientConnection<C> {
     pub client: C,
     /// Its socket, if it is up.
     pub link: Link,
-    /// How that was connected, and is again.
-    pub dial: Dial,
-    /// Why it was given up, if it was.
-    pub given_up: Option<Box<CallError>>,
+    /// Which address of this host it connects from, if that is not left to the host.
+    pub source: Option<IpAddr>,
     /// What the client wants sent.
     pub output: Output,
     /// Bytes of the output that have been sent, spliced data included.
@@ -122,8 +100,7 @@ impl<C: Client> ClientConnection<C> {
         Self {
             client: connected.client,
             link: Link::Up(connected.socket),
-            dial: connected.dial,
-            given_up: None,
+            source: connected.source,
             output: Output::default(),
             output_sent: 0,
             is_dirty: false,

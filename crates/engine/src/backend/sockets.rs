@@ -154,11 +154,6 @@ impl<C: Client> Sockets<C> {
         self.clock = clock;
     }
 
-    /// The clients with their connections, after the run.
-    pub fn into_connections(self) -> Vec<ClientConnection<C>> {
-        self.connections
-    }
-
     /// What waits for completions, for the record.
     pub fn driver(&self) -> &'static str {
         if self.epoll.is_some() {
@@ -496,13 +491,7 @@ impl<C: Client> Sockets<C> {
         }
         if self.gives_up || self.options.on_lost == OnLost::Continue {
             connection.link = Link::GivenUp;
-            if connection.client.give_up(now, completed) {
-                let loss = self.last_loss.as_ref().map(|(loss, _)| loss.of_call());
-                let tried = Duration::from_nanos(self.options.reconnect_nanos);
-                connection.given_up = loss.map(|loss| Box::new(loss.given_up(tried)));
-            } else {
-                connection.client.abandon(now, completed);
-            }
+            connection.client.abandon(now, completed);
             self.given_up += 1;
             self.changes.push(ConnectionChange::GivenUp(index as u32));
         } else if !connection.is_lost {
@@ -577,7 +566,11 @@ impl<C: Client> Sockets<C> {
             }
             Link::Down(_) => {
                 connection.attempts += 1;
-                connection.dial.begin().map(Err)
+                let dial = Dial {
+                    source: connection.source,
+                    ..self.options.dial
+                };
+                dial.begin().map(Err)
             }
         };
         match result {

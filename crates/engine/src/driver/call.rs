@@ -104,17 +104,6 @@ impl CallError {
         }
     }
 
-    /// The loss of a connection that was tried again for so long.
-    pub fn given_up(self, tried: Duration) -> Self {
-        if tried.is_zero() {
-            return self;
-        }
-        CallError::Gone {
-            loss: Box::new(self),
-            tried,
-        }
-    }
-
     /// What a stream that began with `received` is not.
     pub fn not_rpc(error: NotRpc, received: &[u8]) -> Self {
         match error {

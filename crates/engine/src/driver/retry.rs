@@ -76,7 +76,7 @@ impl Retry {
         let mut last = loss;
         loop {
             let Some(pause) = backoff.next_pause() else {
-                return Err(last.given_up(self.reconnect));
+                return Err(self.given_up(last));
             };
             if !self.cancellation.pause(pause) {
                 return Err(CallError::Stopped);
@@ -102,6 +102,16 @@ impl Retry {
         match connect() {
             Err(error) if error.is_loss() => self.connect(&mut self.backoff(), error, connect),
             connected => connected,
+        }
+    }
+
+    fn given_up(&self, loss: CallError) -> CallError {
+        if self.reconnect.is_zero() {
+            return loss;
+        }
+        CallError::Gone {
+            loss: Box::new(loss),
+            tried: self.reconnect,
         }
     }
 }

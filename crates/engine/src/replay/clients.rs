@@ -65,9 +65,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
             None => Outcome::Ok,
             Some(mismatch) => {
                 let kind = line.action.kind();
-                let (number, expected) = (line.number, line.expected);
-                self.mismatches
-                    .add(kind, mismatch, number, expected, reply.status);
+                self.mismatches.add(kind, mismatch, line, reply.status);
                 Outcome::Failed(Failure::Unexpected(mismatch))
             }
         };

@@ -44,7 +44,7 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
         of_workers[number as usize % workers].push(ConnectedClient {
             client: make(),
             socket,
-            dial: dial(number),
+            source: source(number),
         });
     }
     let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {

@@ -117,12 +117,6 @@ pub trait Client {
     /// The connection was lost: what was sent is lost with it.
     fn disconnected(&mut self, now: Moment, completed: &mut Completions);
 
-    /// The connection will not be made again. Says whether the client has ended what it was at;
-    /// else what it has not sent is given back.
-    fn give_up(&mut self, _now: Moment, _completed: &mut Completions) -> bool {
-        false
-    }
-
     /// The run is over: what was never sent is given back as skipped.
     fn abandon(&mut self, now: Moment, completed: &mut Completions);
 

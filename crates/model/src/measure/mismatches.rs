@@ -1,7 +1,7 @@
 //! Results other than the load file expects: counted by kind, with the first
 //! lines where each was seen.
 
-use crate::load::{Expected, Mismatch, Status};
+use crate::load::{Expected, Line, Mismatch, Status};
 use crate::measure::replay_record::MismatchRecord;
 use crate::operation::OpKind;
 use std::collections::BTreeMap;
@@ -43,16 +43,9 @@ impl Mismatches {
     }
 
     /// Counts one. It allocates; a run that is as expected never comes here.
-    pub fn add(
-        &mut self,
-        kind: OpKind,
-        mismatch: Mismatch,
-        line: u32,
-        expected: Expected,
-        status: Status,
-    ) {
+    pub fn add(&mut self, kind: OpKind, mismatch: Mismatch, line: &Line<'_>, status: Status) {
         self.count += 1;
-        let wording = wording(expected, status);
+        let wording = wording(line.expected, status);
         let detail = match mismatch {
             Mismatch::WrongLength | Mismatch::WrongAccess => None,
             Mismatch::Failed | Mismatch::Succeeded | Mismatch::OtherFailure => {
@@ -67,7 +60,7 @@ impl Mismatches {
         };
         seen.count += 1;
         seen.varies |= seen.wording != wording;
-        seen.note(line);
+        seen.note(line.number);
     }
 
     /// Adds another client's.
@@ -148,11 +141,18 @@ fn wording(expected: Expected, status: Status) -> Wording {
 mod tests {
     use super::*;
     use crate::failure::StatusSpace;
+    use crate::load::Action;
 
-    fn add(mismatches: &mut Mismatches, line: u32, status: Status) {
-        let expected = Expected::Success;
-        let mismatch = expected.mismatch(&status).expect("it is one");
-        mismatches.add(OpKind::ReadX, mismatch, line, expected, status);
+    fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
+        let line = Line {
+            number,
+            stamp: None,
+            action: Action::Flush { handle: 1 },
+            expected: Expected::Success,
+            data: b"0",
+        };
+        let mismatch = line.expected.mismatch(&status).expect("it is one");
+        mismatches.add(OpKind::ReadX, mismatch, &line, status);
     }
 
     fn short(got: u64) -> Status {

@@ -86,9 +86,10 @@ pub fn exchange(
     Ok(())
 }
 
-/// What is wrong with a call that ends a client, of one that may take `timeout`.
-pub fn error_of(why: Why, timeout: Duration) -> CallError {
-    match why {
+/// Why a client cannot go on that found it out by itself, or was told by a driver.
+pub fn in_words(connection: &RpcConnection, lost: Lost) -> CallFailed {
+    let timeout = connection.endpoint().timeout;
+    let error = match lost.why {
         Why::Decode(error) => CallError::Decode(error),
         Why::Violation(what) => CallError::Violation(what),
         Why::Refused(refusal) => refusal.into(),
@@ -96,7 +97,8 @@ pub fn error_of(why: Why, timeout: Duration) -> CallError {
         Why::TimedOut => CallError::TimedOut(timeout),
         Why::Disconnected => CallError::Closed,
         Why::Stopped => CallError::Stopped,
-    }
+    };
+    connection.failed(lost.procedure, error)
 }
 
 /// A connection to an NFS server.
@@ -289,6 +291,5 @@ pub fn lost(connection: &RpcConnection, desk: &mut Desk) -> CallFailed {
         procedure: RpcProcedure::NONE,
         why: Why::Disconnected,
     });
-    let error = error_of(lost.why, connection.endpoint().timeout);
-    connection.failed(lost.procedure, error)
+    in_words(connection, lost)
 }

@@ -1,7 +1,6 @@
 //! The NFS layer of a replay against the built-in server over real sockets.
 
 mod bench;
-mod event_loop;
 mod hostile;
 mod locks;
 mod lowering;

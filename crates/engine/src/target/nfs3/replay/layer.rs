@@ -1,14 +1,17 @@
 //! One client's way to an NFS server: the model's client, and the connections that carry its
 //! calls, one after the other.
 
+use super::options::Nfs3Options;
 use crate::driver::{RpcConnection, Traffic};
 use crate::replay::layer::Repeats;
 use crate::replay::{Cancellation, Layer, LayerLost, Reply};
 use crate::target::nfs3::calls::{self, exchange};
-use filestone_model::client::nfs3::load::{Actor, ActorOptions, NLM, Progress, Task, TaskEnd};
+use filestone_model::client::nfs3::load::{
+    Actor, ActorOptions, NLM, Progress, RunDirectories, Task, TaskEnd,
+};
 use filestone_model::client::nfs3::sequence::{Failure, Stretch};
 use filestone_model::load::{Action, Status};
-use filestone_model::time::Moment;
+use filestone_model::time::{Moment, nanos_of};
 use std::time::{Duration, Instant};
 
 /// One client's way to an NFS server.
@@ -63,13 +66,21 @@ impl Layer for Nfs3Layer {
 }
 
 impl Nfs3Layer {
-    /// A client over these connections.
+    /// Client `client` over these connections.
     pub(super) fn new(
-        options: &ActorOptions,
+        client: u32,
         nfs: RpcConnection,
         locks: Option<RpcConnection>,
+        directories: RunDirectories,
+        options: &Nfs3Options,
     ) -> Self {
-        let actor = Actor::new(options);
+        let actor = Actor::new(&ActorOptions {
+            client,
+            directories,
+            options: options.of_client(client),
+            has_lock_manager: locks.is_some(),
+            timeout_nanos: nanos_of(options.timeout),
+        });
         Self {
             actor,
             nfs,

@@ -2,33 +2,27 @@
 
 use super::layer::Nfs3Layer;
 use super::options::Nfs3Options;
-use crate::backend::connection::ConnectedClient;
-use crate::backend::sockets::SocketOptions;
 use crate::control::{Cancellation, cancel_on};
-use crate::driver::{CallError, CallFailed, Dial, Endpoint, Retry, RpcConnection, first_xid};
+use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
 use crate::error::RunError;
 use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::target::nfs3::Nfs3Error;
-use crate::target::nfs3::calls::{Failure, Nfs, error_of};
+use crate::target::nfs3::calls::{Failure, Nfs};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::tree::NfsTree;
 use crate::workspace::error::NEVER_EMPTY;
 use crate::workspace::test_directory::{self, CLIENTS, TestDirectory};
 use crate::workspace::tree::{Directory, Step};
 use crate::workspace::{Owner, Purpose};
-use filestone_model::client::nfs3::load::{
-    ActorOptions, LoadClient, LoadClientOptions, NLM, RunDirectories, Transfers,
-};
-use filestone_model::client::nfs3::sequence::{Lost, Why, answer};
+use filestone_model::client::nfs3::load::{RunDirectories, Transfers};
+use filestone_model::client::nfs3::sequence::answer;
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
-use filestone_model::plan::{LeftOverPolicy, NfsTarget, OnLost, TransportKind};
+use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
 use filestone_model::session::rpc::Credentials;
-use filestone_model::time::nanos_of;
 use filestone_wire::nfs3::{self, FileType, Handle};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -179,87 +173,6 @@ impl Nfs3Site {
         }
     }
 
-    /// These clients with their sockets, for the loop of one worker: first their connections to
-    /// the server, then, in the same order, those to the lock manager, if they have any.
-    pub fn load_clients(
-        &self,
-        numbers: &[u32],
-        pattern: &Arc<[u8]>,
-    ) -> Result<Vec<ConnectedClient<LoadClient>>, RunError> {
-        let mut clients = Vec::with_capacity(numbers.len());
-        let mut lock_managers = Vec::new();
-        for (index, number) in (0..).zip(numbers) {
-            let endpoint = self.endpoint(format!("filestone-{number}"), &self.cancellation);
-            let options = LoadClientOptions {
-                actor: self.actor(*number),
-                credentials: endpoint.credentials.clone(),
-                transport: endpoint.dial.transport,
-                pattern: Arc::clone(pattern),
-                first_xid: first_xid(),
-            };
-            let mut client = LoadClient::new(&options);
-            if let Some(dial) = self.lock_manager {
-                let first_xid = first_xid();
-                let own = numbers.len() as u32 + index;
-                let options = LoadClientOptions {
-                    first_xid,
-                    ..options
-                };
-                let locks = client.lock_manager(&options, index, own);
-                let endpoint = Endpoint {
-                    dial,
-                    ..endpoint.clone()
-                };
-                lock_managers.push(connected(locks, &endpoint)?);
-            }
-            clients.push(connected(client, &endpoint)?);
-        }
-        clients.append(&mut lock_managers);
-        Ok(clients)
-    }
-
-    /// What the sockets of these clients have in common.
-    pub fn socket_options(&self, pattern: &Arc<[u8]>) -> SocketOptions {
-        SocketOptions {
-            dial: self.dial,
-            pattern: Arc::clone(pattern),
-            busy_poll: false,
-            reconnect_nanos: nanos_of(self.options.reconnect),
-            on_lost: OnLost::Continue,
-        }
-    }
-
-    /// Why a client could not go on, if it could not. `given_up` is the loss of the connection
-    /// that was given up.
-    pub fn loss(&self, client: &mut LoadClient, given_up: Option<CallError>) -> Option<LayerLost> {
-        let Lost { procedure, why } = client.take_lost()?;
-        let source = match (why, given_up) {
-            (Why::Disconnected, Some(given_up)) => given_up,
-            (why, _) => error_of(why, self.options.timeout),
-        };
-        let dial = self.lock_manager.filter(|_| procedure.program == NLM);
-        let failed = CallFailed {
-            address: dial.unwrap_or(self.dial).address,
-            procedure,
-            source,
-        };
-        Some(failed.into())
-    }
-
-    fn actor(&self, client: u32) -> ActorOptions {
-        ActorOptions {
-            client,
-            directories: RunDirectories {
-                root: self.claim.root.handle,
-                clients: self.claim.clients.handle,
-                transfers: self.transfers,
-            },
-            options: self.options.of_client(client),
-            has_lock_manager: self.lock_manager.is_some(),
-            timeout_nanos: nanos_of(self.options.timeout),
-        }
-    }
-
     /// Mounts the target's path and claims it: makes `clients` in it, or beside one of
     /// another program's. `built_in` is where the built-in server listens, for
     /// targets without a host.
@@ -350,20 +263,6 @@ pub(crate) fn remove_left_over_until(
     )?)
 }
 
-/// A client whose connection is made.
-fn connected(
-    client: LoadClient,
-    endpoint: &Endpoint,
-) -> Result<ConnectedClient<LoadClient>, RunError> {
-    let dial = endpoint.dial;
-    let socket = endpoint.connect();
-    Ok(ConnectedClient {
-        client,
-        socket: socket.map_err(|error| RunError::connecting(dial.address, error))?,
-        dial,
-    })
-}
-
 impl Site for Nfs3Site {
     type Layer = Nfs3Layer;
 
@@ -386,7 +285,18 @@ impl Site for Nfs3Site {
             })
         });
         let (locks, nfs) = (locks.transpose()?, open(endpoint)?);
-        Ok(Nfs3Layer::new(&self.actor(client), nfs, locks))
+        let directories = RunDirectories {
+            root: self.claim.root.handle,
+            clients: self.claim.clients.handle,
+            transfers: self.transfers,
+        };
+        Ok(Nfs3Layer::new(
+            client,
+            nfs,
+            locks,
+            directories,
+            &self.options,
+        ))
     }
 
     fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {

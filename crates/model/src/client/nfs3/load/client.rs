@@ -6,14 +6,13 @@
 //! it is the other that has something to send.
 
 use super::actor::{Actor, ActorOptions};
-use super::conversation::{Conversation, READ_HEAD_MAX};
+use super::conversation::{Conversation, LineEnd, READ_HEAD_MAX};
 use super::locks::NLM;
 use super::outgoing::Outgoing;
 use crate::client::nfs3::sequence::{Lost, NFS, Why};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::load::{Lines, LoadWork};
-use crate::measure::Mismatches;
 use crate::operation::Ticket;
 use crate::plan::TransportKind;
 use crate::session::rpc::{
@@ -134,9 +133,9 @@ impl LoadClient {
         size_of::<Conversation>() + lock(&self.conversation).future_len()
     }
 
-    /// What came otherwise than its lines expect, since this was asked last.
-    pub fn take_mismatches(&mut self) -> Mismatches {
-        std::mem::take(&mut lock(&self.conversation).mismatches)
+    /// How its last line ended.
+    pub fn line_end(&self) -> Option<LineEnd> {
+        lock(&self.conversation).line_end
     }
 
     /// Why it cannot go on, if it cannot.
@@ -352,12 +351,6 @@ impl Client for LoadClient {
     fn disconnected(&mut self, now: Moment, _: &mut Completions) {
         self.down_since.get_or_insert(now);
         self.session.take_back();
-    }
-
-    /// Its line, if it is at one, is lost.
-    fn give_up(&mut self, now: Moment, completed: &mut Completions) -> bool {
-        self.break_off(Why::Disconnected, now, completed);
-        true
     }
 
     fn abandon(&mut self, now: Moment, completed: &mut Completions) {

@@ -5,9 +5,8 @@ use super::outgoing::{Outgoing, WriteData};
 use crate::client::Output;
 use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
 use crate::completions::Completions;
-use crate::load::{Expected, LoadWork};
-use crate::measure::Mismatches;
-use crate::operation::{Answer, Completion, Failure as Unexpected, OpKind, Outcome, Ticket};
+use crate::load::{Expected, LoadWork, Status};
+use crate::operation::{Answer, Completion, Failure as Unexpected, Outcome, Ticket};
 use crate::session::pauses::{Pauses, PausesUntil};
 use crate::session::rpc::{Program, Repeats, RpcExchange, RpcProcedure, Traffic};
 use crate::time::Moment;
@@ -19,20 +18,23 @@ use std::time::Duration;
 /// Status, attributes, count, eof and length of a READ reply.
 pub(super) const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
 
-/// What of a line is needed when it ends.
-#[derive(Debug, Clone, Copy)]
-struct LineAsked {
-    kind: OpKind,
-    number: u32,
-    expected: Expected,
+/// How a client's last line ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineEnd {
+    /// Its number in the load file.
+    pub line: u32,
+    /// What it expects.
+    pub expected: Expected,
+    /// What came; `None` if the client was lost.
+    pub status: Option<Status>,
 }
 
 /// What is going on for a line.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     ticket: Ticket,
-    /// The line; `None` of what is none.
-    line: Option<LineAsked>,
+    /// What it expects; `None` of what is not a line.
+    line: Option<(u32, Expected)>,
     usable: Moment,
     /// When its first call was handed over.
     sent: Option<Moment>,
@@ -73,7 +75,7 @@ pub(super) struct Conversation {
     read_head: Option<ReadHead>,
     /// How what was begun ended without a call.
     at_once: Option<TaskEnd>,
-    pub mismatches: Mismatches,
+    pub line_end: Option<LineEnd>,
     pub lost: Option<Lost>,
     pub repeats: Repeats,
     /// When something came in last.
@@ -93,7 +95,7 @@ impl Conversation {
             busy: None,
             read_head: None,
             at_once: None,
-            mismatches: Mismatches::default(),
+            line_end: None,
             lost: None,
             repeats: Repeats::default(),
             now: Moment::ZERO,
@@ -106,11 +108,7 @@ impl Conversation {
             LoadWork::Line(line) => {
                 self.data.keep(line.data);
                 self.actor.begin(Task::Action(&line.action));
-                Some(LineAsked {
-                    kind: line.action.kind(),
-                    number: line.number,
-                    expected: line.expected,
-                })
+                Some((line.number, line.expected))
             }
             LoadWork::EndPass => {
                 self.actor.begin(Task::EndPass);
@@ -378,15 +376,25 @@ impl Conversation {
         if is_lost && let Some(lost) = self.actor.desk().take_lost() {
             self.lost = Some(lost);
         }
+        let status = match end.answer {
+            Ok(status) | Err(Failure::Answered(status)) => Some(status),
+            Err(Failure::Lost) => None,
+        };
+        if let Some((line, expected)) = under_way.line {
+            self.line_end = Some(LineEnd {
+                line,
+                expected,
+                status,
+            });
+        }
         let traffic = if is_lost {
             Traffic::default()
         } else {
             under_way.traffic
         };
-        let outcome = self.outcome(&under_way, end);
         completed.push(Completion {
             ticket: under_way.ticket,
-            outcome,
+            outcome: self.outcome(&under_way, end),
             answer: Answer::Plain,
             usable: under_way.usable,
             sent: under_way.sent.unwrap_or(now),
@@ -403,7 +411,7 @@ impl Conversation {
         });
     }
 
-    fn outcome(&mut self, under_way: &UnderWay, end: TaskEnd) -> Outcome {
+    fn outcome(&self, under_way: &UnderWay, end: TaskEnd) -> Outcome {
         let status = match end.answer {
             Ok(status) | Err(Failure::Answered(status)) => status,
             Err(Failure::Lost) => {
@@ -414,22 +422,11 @@ impl Conversation {
                 };
             }
         };
-        let mismatch = |line: &LineAsked| line.expected.mismatch(&status);
-        match under_way
+        let mismatch = under_way
             .line
-            .and_then(|line| Some((line, mismatch(&line)?)))
-        {
-            None => Outcome::Ok,
-            Some((line, mismatch)) => {
-                let LineAsked {
-                    kind,
-                    number,
-                    expected,
-                } = line;
-                self.mismatches
-                    .add(kind, mismatch, number, expected, status);
-                Outcome::Failed(Unexpected::Unexpected(mismatch))
-            }
-        }
+            .and_then(|(_, expected)| expected.mismatch(&status));
+        mismatch.map_or(Outcome::Ok, |mismatch| {
+            Outcome::Failed(Unexpected::Unexpected(mismatch))
+        })
     }
 }

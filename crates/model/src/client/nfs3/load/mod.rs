@@ -32,5 +32,6 @@ mod verbs;
 
 pub use actor::{Actor, ActorOptions, Progress, Task, TaskEnd};
 pub use client::{LoadClient, LoadClientOptions};
+pub use conversation::LineEnd;
 pub use locks::NLM;
 pub use paths::{LoadOptions, RunDirectories, Transfers};

@@ -1,11 +1,11 @@
 //! A client of a load against a server that answers as a test says, in virtual time.
 
 use super::*;
-use crate::client::nfs3::sequence::Why;
+use crate::client::nfs3::sequence::{Why, answer};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::load::action::Disposition;
-use crate::load::{Action, Cause, Expected, Line, LoadWork};
+use crate::load::{Action, Cause, Expected, Line, LoadWork, Status};
 use crate::operation::{Completion, Failure, Outcome, Ticket};
 use crate::plan::TransportKind;
 use crate::session::rpc::Credentials;
@@ -255,14 +255,6 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
         calls
     }
 
-    /// What the one mismatch expected, what came, and where.
-    fn mismatch(&mut self) -> (String, String, Vec<u32>) {
-        let mut records = self.clients[0].take_mismatches().into_records();
-        assert_eq!(records.len(), 1);
-        let record = records.remove(0);
-        (record.expected, record.got, record.lines)
-    }
-
     fn procedures(&self) -> Vec<Procedure> {
         let number = |seen: &Seen| Procedure::from_number(seen.procedure).expect("of NFS");
         self.seen.iter().map(number).collect()
@@ -429,7 +421,8 @@ fn verbs_become_the_calls_of_the_table() {
     bench.seen.clear();
     assert_eq!(bench.act(Action::Close { handle: 4 }).calls, 1);
     assert_eq!(bench.procedures(), [P::Commit]);
-    assert_eq!(bench.clients[0].take_mismatches().count(), 0);
+    let line = bench.clients[0].line_end().expect("a line");
+    assert_eq!((line.line, line.status), (7, Some(Status::Ok)));
 }
 
 #[test]
@@ -490,10 +483,8 @@ fn what_differs_from_the_line_is_a_mismatch_and_can_be_asked_for() {
         found.outcome,
         Outcome::Failed(Failure::Unexpected(_))
     ));
-    assert_eq!(
-        bench.mismatch(),
-        ("not found".into(), "success".into(), vec![7])
-    );
+    let line = bench.clients[0].line_end().expect("a line");
+    assert_eq!((line.expected, line.status), (expected, Some(Status::Ok)));
     assert_eq!(bench.clients[0].take_lost(), None);
 }
 
@@ -508,10 +499,9 @@ fn data_that_are_read_are_counted_and_not_kept() {
         assert!(read.bytes_received > 60_001);
         let short = bench.act(read_x(100, 99));
         assert!(matches!(short.outcome, Outcome::Failed(_)), "{short:?}");
-        assert_eq!(
-            bench.mismatch(),
-            ("99 bytes".into(), "100 bytes".into(), vec![7])
-        );
+        let line = bench.clients[0].line_end().expect("a line");
+        let (expected, got) = (99, 100);
+        assert_eq!(line.status, Some(Status::WrongLength { expected, got }));
     }
 }
 
@@ -545,7 +535,8 @@ fn one_that_never_becomes_ready_is_answered_so() {
     let done = bench.act(QUERY);
     assert!(matches!(done.outcome, Outcome::Failed(_)), "{done:?}");
     assert!(done.done.nanos() <= TIMEOUT);
-    assert_eq!(bench.mismatch().1, "NFS3ERR_JUKEBOX (10008)");
+    let line = bench.clients[0].line_end().expect("a line");
+    assert_eq!(line.status, Some(answer(nfs3::Status::JUKEBOX)));
 }
 
 #[test]
@@ -556,7 +547,8 @@ fn no_answer_in_time_ends_the_client() {
     assert_eq!((done.sent.nanos(), done.done.nanos()), (0, TIMEOUT));
     let lost = bench.clients[0].take_lost().expect("it is lost");
     assert_eq!((lost.procedure.name, lost.why), ("lookup", Why::TimedOut));
-    assert_eq!(bench.clients[0].take_mismatches().count(), 0);
+    let line = bench.clients[0].line_end().expect("a line");
+    assert_eq!(line.status, None);
 }
 
 #[test]
@@ -593,7 +585,7 @@ fn a_connection_that_is_given_up_loses_the_line() {
     client.disconnected(bench.now, &mut bench.completed);
     assert!(bench.completed.is_empty());
     output.clear();
-    assert!(client.give_up(bench.now, &mut bench.completed));
+    client.break_off(Why::Disconnected, bench.now, &mut bench.completed);
     let ended: Vec<Completion> = bench.completed.iter().collect();
     assert_eq!(ended[0].outcome, Outcome::Disconnected);
     let lost = client.take_lost().expect("it is lost");
