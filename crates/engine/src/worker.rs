@@ -758,6 +758,31 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         self.line.books.add(&costs);
     }
 
+    /// Counts what has not ended. What was waited for longer than a call may take has timed out:
+    /// an operation of many calls, each of which was answered. All else is in flight.
+    fn leave_unended(&mut self, now: Moment) {
+        let drain_nanos = self.schedule.drain_nanos;
+        let is_waited_out = |end: Moment| now > end.after_nanos(drain_nanos);
+        let has_timed_out = !self.is_interrupted && self.end.is_some_and(is_waited_out);
+        let books = &mut self.line.books;
+        for (client, ClientState { slots, .. }) in (0..).zip(&self.clients) {
+            for ((slot, state), due) in (0..).zip(&slots.slots).zip(&slots.due) {
+                if !state.is_busy || state.is_aside || !books.is_measured(*due) {
+                    continue;
+                }
+                if has_timed_out {
+                    let ready = state.ready.max(*due);
+                    books.record(
+                        &state.timed_out(Ticket { client, slot }, *due, ready, now),
+                        1,
+                    );
+                } else {
+                    books.leave_in_flight(state.kind, state.role);
+                }
+            }
+        }
+    }
+
     fn finish(mut self, now: Moment, lost: Option<BackendError>) -> Finished<B, W> {
         self.note_costs();
         let mut abandoned = Completions::default();
@@ -766,14 +791,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         abandoned
             .iter()
             .for_each(|completion| self.end_operation(&completion));
-        let slots = self.clients.iter().map(|client| &client.slots);
-        let slots = slots.flat_map(|slots| slots.slots.iter().zip(&slots.due));
-        for (slot, due) in slots {
-            let books = &mut self.line.books;
-            if slot.is_busy && !slot.is_aside && books.is_measured(*due) {
-                books.leave_in_flight(slot.kind, slot.role);
-            }
-        }
+        self.leave_unended(now);
         let window_end = self.end.unwrap_or(now);
         let connections = self.line.backend.connection_counts(window_end);
         self.line.books.finish(now);

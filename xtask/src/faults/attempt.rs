@@ -45,8 +45,6 @@ pub struct Seen {
     pub started: Instant,
     /// What is left in the export, now that the server is as it should be.
     pub left: Vec<String>,
-    /// The call of the preparation that was to meet the fault, if that was asked for.
-    pub prepare_call: Option<usize>,
     /// Whether a file set is among that, and its marker says that no run uses it.
     pub has_set_given_up: bool,
     /// How the run that takes it away ended, and what is left then.
@@ -127,7 +125,6 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
         started_at,
         started,
         left,
-        prepare_call,
         has_set_given_up,
         removal,
     })

@@ -72,14 +72,9 @@ pub fn agrees_with_ledger(end: End, record: Option<&Value>) -> bool {
     }
 }
 
-/// What the run of this cell should come to; `at_any_call` if a fault of the preparation meets
-/// another call of it than usual.
-pub fn expected(cell: Cell, at_any_call: bool) -> Expected {
+/// What the run of this cell should come to.
+pub fn expected(cell: Cell) -> Expected {
     match cell.phase {
-        Phase::Prepare if at_any_call => Expected {
-            ends: &[DONE, REFUSED],
-            reason: "what is not needed any more, or can be made again, ends no run",
-        },
         Phase::Prepare => in_prepare(cell),
         Phase::WarmUp | Phase::Measure => in_the_run(cell),
         Phase::Drain => in_drain(cell),
@@ -191,7 +186,7 @@ mod tests {
     fn only_what_fails_before_the_run_leaves_no_record() {
         for cell in Cell::all() {
             let is_in_prepare = cell.phase == Phase::Prepare;
-            let ends = expected(cell, false).ends;
+            let ends = expected(cell).ends;
             assert!(!ends.is_empty(), "{cell}");
             assert!(is_in_prepare || !ends.contains(&REFUSED), "{cell}");
         }

@@ -20,7 +20,7 @@ const ENTRIES: [&str; 6] = [
 ];
 
 /// What an error says of something that is left.
-const LEFT_WORDS: [&str; 3] = ["could not be removed", "stays in", "may have been made"];
+const LEFT_WORDS: [&str; 2] = ["could not be removed", "stays in"];
 
 /// What came of a run: a word for the table, and what is to be told of it.
 #[derive(Debug, Clone)]
@@ -218,7 +218,7 @@ fn ended_as_documented(cell: Cell, seen: &Seen, record: Option<&Value>) -> Optio
     let Some(end) = end_of(seen, record) else {
         return Some(Verdict::bad("SIGNAL", format!("{:?}", seen.status)));
     };
-    let expected = ends::expected(cell, seen.prepare_call.is_some());
+    let expected = ends::expected(cell);
     if expected.ends.contains(&end) && ends::agrees_with_ledger(end, record) {
         return None;
     }
@@ -325,7 +325,6 @@ mod tests {
             started,
             left: Vec::new(),
             has_set_given_up: false,
-            prepare_call: None,
             removal: None,
         };
         let idle = seen(Vec::new());

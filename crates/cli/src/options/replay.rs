@@ -1,7 +1,7 @@
 //! The options of `filestone replay`, named as dbench's where dbench has them.
 
 use crate::options::layer_targets::{self, LayerList};
-use crate::options::nfs::NfsOptions;
+use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::run_report::RunReportOptions;
 use crate::options::values::{
     Processors, clients_of_replay, per_second, port, processors, seed, speed, truncated_io, within,
@@ -85,7 +85,11 @@ pub struct CourseOptions {
     /// End each client after one pass of its load
     #[arg(long)]
     pub run_once: bool,
-    /// Let N clients share a thread and take turns, line by line [default: 1]
+    /// Threads that serve the clients over NFS, any number of them each [default: one per processor,
+    /// but not more than clients; half the processors for the built-in server]
+    #[arg(long, value_name = "N", value_parser = within::<1, 1024>)]
+    pub workers: Option<u32>,
+    /// Let N clients share a thread and take turns, line by line, where their work blocks [default: 1]
     #[arg(long, value_name = "N", value_parser = within::<1, { CLIENTS_OF_REPLAY_MAX }>)]
     pub clients_per_thread: Option<u32>,
     /// What a result other than the load file expects does: end the client, or be counted
@@ -212,6 +216,9 @@ pub struct NfsReplayOptions {
     /// says]
     #[arg(long, value_name = "PORT", value_parser = port, requires = "enable_nlm")]
     pub nlm_port: Option<u16>,
+    /// How calls travel [default: tcp]
+    #[arg(long, value_name = "PROTOCOL")]
+    pub transport: Option<Transport>,
     #[command(flatten)]
     pub nfs: NfsOptions,
 }

@@ -3,17 +3,18 @@
 use crate::error::Error;
 use crate::inputs::loads::Named;
 use crate::options::layer_targets::{Layer, LayerTarget};
+use crate::options::nfs::Transport;
 use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
 use crate::planning::{
     DURATION_DEFAULT, Environment, connections, first_and_rest, first_given, interval, nfs_target,
-    server_options,
+    server_options, workers_of,
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan, TargetPlan,
-    TcpReplay, TransportKind, WorkloadPlan,
+    TcpReplay, WorkloadPlan,
 };
 
 /// The load without a name on the command line.
@@ -66,10 +67,20 @@ fn plan(
         (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
     };
     let seed = course.seed.unwrap_or(here.seed);
-    // A replay's threads are its clients'; the books are kept by one worker.
+    let clients = course.clients.unwrap_or(1);
+    // Clients that block have threads of their own; the books are kept by one worker.
+    let workers = match target.nfs3() {
+        Some(_) => {
+            let per_thread = course.clients_per_thread;
+            let workers = per_thread.map(|per_thread| clients.div_ceil(per_thread.max(1)));
+            workers_of(course.workers.or(workers), clients, &target, here)
+        }
+        None => 1,
+    };
     let plan = Plan::new("replay", target, WorkloadPlan::LoadFile(replay), seed);
     Plan {
-        clients: course.clients.unwrap_or(plan.clients),
+        clients,
+        workers,
         warm_up_ns: warm_up(course),
         duration_ns,
         timeout_ns: course.timeout.unwrap_or(plan.timeout_ns),
@@ -190,8 +201,8 @@ fn targets(
         LayerTarget::Local(directory) => Ok(TargetPlan::Local(directory.clone())),
         LayerTarget::Tcp(peer) => Ok(TargetPlan::Tcp(peer.clone())),
         LayerTarget::Nfs3(server) => {
-            let tcp = TransportKind::Tcp;
-            nfs_target(server.as_ref(), nfs, tcp, BUILT_IN_PATH, here).map(TargetPlan::Nfs3)
+            let transport = options.nfs.transport.unwrap_or(Transport::Tcp).into();
+            nfs_target(server.as_ref(), nfs, transport, BUILT_IN_PATH, here).map(TargetPlan::Nfs3)
         }
     };
     layer.iter().map(target).collect()
@@ -243,6 +254,7 @@ fn nfs_options_given(options: &NfsReplayOptions) -> Option<&'static str> {
         ("--stable", options.stable),
         ("--enable-nlm", options.enable_nlm),
         ("--nlm-port", options.nlm_port.is_some()),
+        ("--transport", options.transport.is_some()),
     ])
     .or_else(|| first_given(&server_options(&options.nfs)))
 }

@@ -2,14 +2,13 @@
 
 use crate::backend::transmit;
 use crate::clock::Clock;
-use crate::driver::Pending;
+use crate::driver::{Dial, Pending};
 use filestone_model::client::{Client, Output, ProtocolError};
 use filestone_model::completions::Completions;
 use filestone_model::plan::TransportKind;
 use filestone_model::time::Moment;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
 /// Datagrams taken from one socket before the others have their turn.
@@ -52,8 +51,8 @@ pub struct ConnectedClient<C> {
     pub client: C,
     /// Its socket.
     pub socket: OwnedFd,
-    /// Which address of this host it connects from, if that is not left to the host.
-    pub source: Option<IpAddr>,
+    /// Where and how it connects, now and again.
+    pub dial: Dial,
 }
 
 /// One simulated client with its socket.
@@ -63,8 +62,8 @@ pub struct ClientConnection<C> {
     pub client: C,
     /// Its socket, if it is up.
     pub link: Link,
-    /// Which address of this host it connects from, if that is not left to the host.
-    pub source: Option<IpAddr>,
+    /// Where and how it connects.
+    pub dial: Dial,
     /// What the client wants sent.
     pub output: Output,
     /// Bytes of the output that have been sent, spliced data included.
@@ -100,7 +99,7 @@ impl<C: Client> ClientConnection<C> {
         Self {
             client: connected.client,
             link: Link::Up(connected.socket),
-            source: connected.source,
+            dial: connected.dial,
             output: Output::default(),
             output_sent: 0,
             is_dirty: false,

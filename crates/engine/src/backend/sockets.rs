@@ -149,6 +149,11 @@ impl<C: Client> Sockets<C> {
         Ok(sockets)
     }
 
+    /// The connections, in the order of tickets.
+    pub fn connections_mut(&mut self) -> impl Iterator<Item = &mut ClientConnection<C>> {
+        self.connections.iter_mut()
+    }
+
     /// Begins the run: from now on moments are counted from this clock's epoch.
     pub fn start(&mut self, clock: Clock) {
         self.clock = clock;
@@ -487,11 +492,12 @@ impl<C: Client> Sockets<C> {
             return Ok(());
         }
         if self.options.on_lost == OnLost::End {
+            connection.client.give_up(now, completed);
             return Err(self.loss());
         }
         if self.gives_up || self.options.on_lost == OnLost::Continue {
             connection.link = Link::GivenUp;
-            connection.client.abandon(now, completed);
+            connection.client.give_up(now, completed);
             self.given_up += 1;
             self.changes.push(ConnectionChange::GivenUp(index as u32));
         } else if !connection.is_lost {
@@ -566,11 +572,7 @@ impl<C: Client> Sockets<C> {
             }
             Link::Down(_) => {
                 connection.attempts += 1;
-                let dial = Dial {
-                    source: connection.source,
-                    ..self.options.dial
-                };
-                dial.begin().map(Err)
+                connection.dial.begin().map(Err)
             }
         };
         match result {

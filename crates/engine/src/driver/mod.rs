@@ -25,5 +25,5 @@ pub use call::{CallError, CallFailed};
 pub use connect::{Dial, Pending, RESERVED_PORTS, SourceRefused, allow_open_files};
 pub use endpoint::Endpoint;
 pub use filestone_model::session::rpc::{Program, Repeats, RpcProcedure, Traffic};
-pub use retry::{Backoff, Retry};
+pub use retry::{Backoff, Patience, Retry};
 pub use xid::first_xid;

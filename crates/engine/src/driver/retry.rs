@@ -55,6 +55,15 @@ impl Backoff {
     }
 }
 
+/// How long a server is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// How long a call may stay unanswered.
+    pub timeout: Duration,
+    /// How long a lost connection is tried again; zero: it is not.
+    pub reconnect: Duration,
+}
+
 /// For how long a lost connection is made again, and what ends that early.
 #[derive(Debug, Clone, Default)]
 pub struct Retry {

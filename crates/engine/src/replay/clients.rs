@@ -4,7 +4,7 @@ use super::layer::{Layer, LayerLost, Repeats};
 use crate::backend::BackendError;
 use crate::backend::blocking::{BlockingClient, CarriedOut};
 use filestone_model::load::{Line, Lines, LoadWork};
-use filestone_model::measure::Mismatches;
+use filestone_model::measure::{Mismatches, Unexpected};
 use filestone_model::operation::{Failure, Outcome};
 use filestone_model::workload::LoadFile;
 use filestone_model::workload::load_file::ClientLedger;
@@ -64,8 +64,13 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         let outcome = match line.expected.mismatch(&reply.status) {
             None => Outcome::Ok,
             Some(mismatch) => {
-                let kind = line.action.kind();
-                self.mismatches.add(kind, mismatch, line, reply.status);
+                self.mismatches.add(&Unexpected {
+                    kind: line.action.kind(),
+                    mismatch,
+                    number: line.number,
+                    expected: line.expected,
+                    status: reply.status,
+                });
                 Outcome::Failed(Failure::Unexpected(mismatch))
             }
         };

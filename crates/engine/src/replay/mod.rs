@@ -1,14 +1,15 @@
 //! Replaying a load: its clients, the place that they work in, and how far they are.
 
 mod clients;
+pub mod connected;
 pub mod layer;
-mod progress;
+pub(crate) mod progress;
 mod record;
-mod replaying;
+pub(crate) mod replaying;
 pub(crate) mod round_robin;
 pub mod site;
 mod target;
-mod thread;
+pub(crate) mod thread;
 
 pub use crate::control::{Progress, ProgressPhase};
 pub use crate::workspace::Beside;

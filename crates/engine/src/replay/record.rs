@@ -7,11 +7,10 @@ use filestone_model::measure::Mismatches;
 use filestone_model::measure::replay_record::ReplayRecord;
 use filestone_model::measure::run_record::RunRecord;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{Plan, ReplayPlan};
 use filestone_model::time::nanos_of;
 
 /// Adds to the record what the clients have counted by themselves.
-pub fn complete(record: &mut RunRecord, plan: &Plan, replay: &ReplayPlan, ends: Vec<ClientEnd>) {
+pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd>) {
     let mut ends = ends;
     ends.sort_by_key(|end| end.ledger.record.client);
     let begun: u64 = ends.iter().map(|end| end.ledger.begun).sum();
@@ -32,7 +31,7 @@ pub fn complete(record: &mut RunRecord, plan: &Plan, replay: &ReplayPlan, ends: 
         of_kind.map(|kind| kind.data_bytes).sum()
     };
     let mut of_replay = ReplayRecord {
-        threads: plan.clients.div_ceil(replay.clients_per_thread.max(1)),
+        threads,
         bytes_written: moved(&[OpKind::WriteX, OpKind::Write, OpKind::OpenX]),
         bytes_read: moved(&[OpKind::ReadX, OpKind::Read]),
         jukebox_calls: repeats.busy_calls,

@@ -2,7 +2,14 @@
 
 use super::clients::ClientEnd;
 use super::layer::Layer;
+use super::progress::Cancellations;
 use super::site::Site;
+use crate::clock::Clock;
+use crate::control::Context;
+use crate::error::RunError;
+use crate::run::{ConnectedClients, Recording};
+use filestone_model::plan::{Plan, ReplayPlan};
+use filestone_model::workload::LoadFile;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -54,6 +61,16 @@ impl<S: Site> Replaying<S> {
         }
     }
 
+    /// Whether clients take their trees away.
+    pub fn removes(&self) -> bool {
+        self.removes
+    }
+
+    /// So many more clients have cleaned up, or will not.
+    pub fn count_cleaned(&self, clients: u32) {
+        self.cleaned.fetch_add(clients, Ordering::Release);
+    }
+
     /// These clients have come to their ends.
     pub fn note(&self, ends: Vec<ClientEnd>) {
         lock(&self.ends).extend(ends);
@@ -79,9 +96,33 @@ impl<S: Site> Replaying<S> {
                 };
                 lock(&self.left_behind).get_or_insert(LeftTree { client, reason });
             }
-            self.cleaned.fetch_add(1, Ordering::Release);
+            self.count_cleaned(1);
         }
     }
+}
+
+/// What makes the clients of a replay.
+pub trait Crew<S: Site> {
+    /// Where their workers, so many, enter what they measure.
+    fn recording(&self, plan: &Plan, workers: usize) -> Recording;
+
+    /// The clients of each worker, connected.
+    fn connect(
+        &self,
+        wanted: &Wanted<'_, S>,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError>;
+}
+
+/// The clients that a replay wants.
+pub struct Wanted<'run, S> {
+    pub plan: &'run Plan,
+    pub replay: &'run ReplayPlan,
+    pub clock: &'run Clock,
+    pub replaying: &'run Arc<Replaying<S>>,
+    pub cancellations: &'run Cancellations,
+    /// The lines of a client.
+    pub workload: &'run dyn Fn(u32) -> LoadFile,
 }
 
 /// What the threads of a replay leave.

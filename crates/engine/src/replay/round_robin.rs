@@ -31,7 +31,8 @@ impl<S: Site> RoundRobin<S> {
         Ok(Self { sites: claimed })
     }
 
-    fn of(&self, client: u32) -> &S {
+    /// The one of a client.
+    pub fn of(&self, client: u32) -> &S {
         &self.sites[client as usize % self.sites.len()]
     }
 }

@@ -4,14 +4,12 @@
 use super::clients::ClientEnd;
 use super::progress::{Cancellations, ReplayProgress, clean_up_limits};
 use super::record;
-use super::replaying::{BROKEN_OFF, LeftTree, Replaying};
+use super::replaying::{BROKEN_OFF, Crew, LeftTree, Replaying, Wanted};
 use super::site::{Site, Trees};
-use super::thread::LayerThread;
 use crate::clock::Clock;
-use crate::control::{Context, Observer, cancel_clean_up_on, cancel_on, go_on};
+use crate::control::{Context, cancel_clean_up_on};
 use crate::error::RunError;
-use crate::run::{Attendant, ConnectedClients, OpenTarget, Recording, WorkerBody, run_on};
-use crate::worker::SharedRecorder;
+use crate::run::{Attendant, ConnectedClients, OpenTarget, Recording, run_on};
 use filestone_model::load::{Load, Script};
 use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{RunRecord, Target};
@@ -19,7 +17,7 @@ use filestone_model::plan::{Plan, ReplayPlan};
 use filestone_model::workload::LoadFile;
 use filestone_model::workload::load_file::SharedLoad;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 /// Replays `loads` on `site` as `plan` says.
@@ -28,12 +26,13 @@ pub fn replay_on<S: Site>(
     replay: &ReplayPlan,
     loads: &[Arc<Load>],
     site: S,
+    crew: &dyn Crew<S>,
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
     if let Some(remark) = site.remark() {
         context.observer.remark(&remark);
     }
-    let target = OpenReplay::new(plan, replay, loads, site);
+    let target = OpenReplay::new(plan, replay, loads, site, crew);
     run_on(plan, Box::new(target), context, None)
 }
 
@@ -42,6 +41,7 @@ struct OpenReplay<'run, S> {
     plan: &'run Plan,
     replay: &'run ReplayPlan,
     loads: &'run [Arc<Load>],
+    crew: &'run dyn Crew<S>,
     target: Target,
     /// `None` once it has been given up.
     replaying: Option<Arc<Replaying<S>>>,
@@ -49,12 +49,20 @@ struct OpenReplay<'run, S> {
     cleaned: Arc<AtomicU32>,
     cancellations: Cancellations,
     began: Instant,
+    /// How many threads its clients have.
+    threads: u32,
     ends: Vec<ClientEnd>,
     left_behind: Option<LeftTree>,
 }
 
 impl<'run, S: Site> OpenReplay<'run, S> {
-    fn new(plan: &'run Plan, replay: &'run ReplayPlan, loads: &'run [Arc<Load>], site: S) -> Self {
+    fn new(
+        plan: &'run Plan,
+        replay: &'run ReplayPlan,
+        loads: &'run [Arc<Load>],
+        site: S,
+        crew: &'run dyn Crew<S>,
+    ) -> Self {
         let (mut site, cancellations) = (site, Cancellations::default());
         site.cancel_with(&cancellations.work, &cancellations.clean_up);
         let cleaned = Arc::new(AtomicU32::new(0));
@@ -62,6 +70,7 @@ impl<'run, S: Site> OpenReplay<'run, S> {
             plan,
             replay,
             loads,
+            crew,
             target: site.target(),
             replaying: Some(Arc::new(Replaying::new(
                 site,
@@ -72,6 +81,7 @@ impl<'run, S: Site> OpenReplay<'run, S> {
             cleaned,
             cancellations,
             began: Instant::now(),
+            threads: 0,
             ends: Vec::new(),
             left_behind: None,
         }
@@ -81,23 +91,6 @@ impl<'run, S: Site> OpenReplay<'run, S> {
         let load = &self.loads[client as usize % self.loads.len()];
         let script = Script::new(Arc::clone(load), client, self.plan.clients, self.plan.seed);
         LoadFile::new(client, script, self.replay.pacing, Arc::clone(&self.shared))
-    }
-
-    /// All clients' ways to the site, made one after the other.
-    fn layers(
-        &self,
-        site: &S,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<S::Layer>, RunError> {
-        if self.plan.clients > 1 {
-            observer.preparing(&format!("preparing {} clients", self.plan.clients));
-        }
-        let layer = |client| {
-            go_on(stop)?;
-            site.layer(client)
-        };
-        (0..self.plan.clients).map(layer).collect()
     }
 }
 
@@ -111,7 +104,7 @@ impl<S: Site> OpenTarget for OpenReplay<'_, S> {
     }
 
     fn recording(&self, workers: usize) -> Recording {
-        Recording::Shared(SharedRecorder::new(self.plan, workers))
+        self.crew.recording(self.plan, workers)
     }
 
     fn attendant(&self) -> Option<Box<dyn Attendant>> {
@@ -125,36 +118,21 @@ impl<S: Site> OpenTarget for OpenReplay<'_, S> {
 
     fn connect(
         &mut self,
-        _clock: &Clock,
+        clock: &Clock,
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
-        let replaying = self.replaying.as_ref();
-        let replaying = replaying.ok_or(RunError::Interrupted)?;
-        let (stop, observer) = (context.stop, &mut *context.observer);
-        let work = &self.cancellations.work;
-        let layers = cancel_on(stop, work, || self.layers(&replaying.site, stop, observer))?;
-        let mut layers = layers.into_iter();
-        let per_thread = self.replay.clients_per_thread.max(1) as usize;
-        let mut workers: Vec<Box<dyn WorkerBody>> = Vec::new();
-        while let first = workers.len() * per_thread
-            && first < self.plan.clients as usize
-        {
-            let mut layers: Vec<S::Layer> = layers.by_ref().take(per_thread).collect();
-            let cancel_with = |layer| super::Layer::cancel_with(layer, work);
-            layers.iter_mut().for_each(cancel_with);
-            let first = first as u32;
-            let members = first..first + layers.len() as u32;
-            workers.push(Box::new(LayerThread {
-                first,
-                workloads: members.map(|client| self.workload(client)).collect(),
-                layers,
-                replaying: Arc::clone(replaying),
-            }));
-        }
-        Ok(ConnectedClients {
-            workers,
-            record: None,
-        })
+        let replaying = self.replaying.as_ref().ok_or(RunError::Interrupted)?;
+        let wanted = Wanted {
+            plan: self.plan,
+            replay: self.replay,
+            clock,
+            replaying,
+            cancellations: &self.cancellations,
+            workload: &|client| self.workload(client),
+        };
+        let connected = self.crew.connect(&wanted, context)?;
+        self.threads = connected.workers.len() as u32;
+        Ok(connected)
     }
 
     fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
@@ -183,7 +161,7 @@ impl<S: Site> OpenTarget for OpenReplay<'_, S> {
 
     fn complete(&mut self, record: &mut RunRecord) {
         let ends = std::mem::take(&mut self.ends);
-        record::complete(record, self.plan, self.replay, ends);
+        record::complete(record, self.threads, ends);
         if let Some(LeftTree { client, reason }) = self.left_behind.take() {
             let clients = crate::workspace::test_directory::CLIENTS;
             record.caveats.push(Caveat::LeftBehind {

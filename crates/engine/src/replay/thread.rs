@@ -1,14 +1,68 @@
 //! A thread of clients that block, as a worker of the run.
 
 use super::clients::{LayerClient, all_lost};
-use super::replaying::Replaying;
+use super::layer::Layer;
+use super::replaying::{Crew, Replaying, Wanted};
 use super::site::Site;
 use crate::backend::blocking::Blocking;
-use crate::run::{WorkerBody, WorkerThread};
+use crate::control::{Context, cancel_on, go_on};
+use crate::error::RunError;
+use crate::run::{ConnectedClients, Recording, WorkerBody, WorkerThread};
 use crate::time::RealTime;
-use crate::worker::Member;
+use crate::worker::{Member, SharedRecorder};
+use filestone_model::plan::Plan;
 use filestone_model::workload::LoadFile;
 use std::sync::Arc;
+
+/// Clients that block, on threads of their own.
+pub struct Threads;
+
+impl<S: Site> Crew<S> for Threads {
+    fn recording(&self, plan: &Plan, workers: usize) -> Recording {
+        Recording::Shared(SharedRecorder::new(plan, workers))
+    }
+
+    /// All clients' ways to the site, made one after the other.
+    fn connect(
+        &self,
+        wanted: &Wanted<'_, S>,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (clients, replaying) = (wanted.plan.clients, wanted.replaying);
+        if clients > 1 {
+            context.preparing(&format!("preparing {clients} clients"));
+        }
+        let stop = context.stop;
+        let work = &wanted.cancellations.work;
+        let layer = |client| {
+            go_on(stop)?;
+            let mut layer = replaying.site.layer(client)?;
+            layer.cancel_with(work);
+            Ok(layer)
+        };
+        let layers = cancel_on(stop, work, || (0..clients).map(layer).collect());
+        let layers: Result<Vec<S::Layer>, RunError> = layers;
+        let mut layers = layers?.into_iter();
+        let per_thread = wanted.replay.clients_per_thread.max(1);
+        let thread = |first: u32| -> Box<dyn WorkerBody> {
+            let layers: Vec<S::Layer> = layers.by_ref().take(per_thread as usize).collect();
+            let members = first..first + layers.len() as u32;
+            Box::new(LayerThread {
+                first,
+                workloads: members.map(wanted.workload).collect(),
+                layers,
+                replaying: Arc::clone(replaying),
+            })
+        };
+        Ok(ConnectedClients {
+            workers: (0..clients)
+                .step_by(per_thread as usize)
+                .map(thread)
+                .collect(),
+            record: None,
+        })
+    }
+}
 
 /// The clients of one thread.
 pub struct LayerThread<S: Site> {

@@ -9,7 +9,7 @@ use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::run::{ConnectedClients, WorkerBody};
-use connecting::{Wanted, connect_many};
+use connecting::{Connected, Wanted, connect_many};
 use filestone_model::client::Client;
 use filestone_model::language::Operations;
 use filestone_model::plan::Plan;
@@ -17,6 +17,29 @@ use std::time::Duration;
 
 /// How long one connection may take to be made before the run.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How client `client` of `plan` connects to where `dial` says.
+pub fn dial_of(plan: &Plan, client: u32, dial: Dial) -> Dial {
+    Dial {
+        source: plan.connections.sources.of_client(client),
+        ..dial
+    }
+}
+
+/// So many sockets, made as the plan says.
+pub fn connect_sockets(
+    plan: &Plan,
+    count: u32,
+    dial: impl Fn(u32) -> Dial,
+    context: &mut Context<'_>,
+) -> Result<Connected, RunError> {
+    let wanted = Wanted {
+        count,
+        per_s: plan.connections.connections_per_s,
+        timeout: CONNECT_TIMEOUT,
+    };
+    connect_many(&wanted, dial, context)
+}
 
 /// One socket for each client of `plan`, and the clients that `make` gives.
 pub fn connect<C: Client<Language = Operations> + Send + 'static>(
@@ -26,17 +49,8 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     context: &mut Context<'_>,
     make: impl Fn() -> C,
 ) -> Result<ConnectedClients, RunError> {
-    let wanted = Wanted {
-        count: plan.clients,
-        per_s: plan.connections.connections_per_s,
-        timeout: CONNECT_TIMEOUT,
-    };
-    let source = |client| plan.connections.sources.of_client(client);
-    let dial = |client| Dial {
-        source: source(client),
-        ..options.dial
-    };
-    let connected = connect_many(&wanted, dial, context)?;
+    let dial = |client| dial_of(plan, client, options.dial);
+    let connected = connect_sockets(plan, plan.clients, dial, context)?;
     let workers = plan.workers.max(1) as usize;
     let mut of_workers: Vec<_> = (0..workers).map(|_| Vec::new()).collect();
     // Client by client in turn, as the plan deals them.
@@ -44,7 +58,7 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
         of_workers[number as usize % workers].push(ConnectedClient {
             client: make(),
             socket,
-            source: source(number),
+            dial: dial(number),
         });
     }
     let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {

@@ -3,6 +3,7 @@
 use super::{BuiltIn, Job, TargetError};
 use crate::control::Context;
 use crate::error::RunError;
+use crate::replay::replaying::Crew;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{Site, replay_on};
 use crate::run::check_environment;
@@ -65,13 +66,14 @@ impl<'run> Opening<'run> {
     pub fn replay<S: Site>(
         &self,
         context: &mut Context<'_>,
+        crew: &dyn Crew<RoundRobin<S>>,
         open: impl Fn(&TargetPlan) -> Option<Result<S, RunError>>,
     ) -> Result<RunRecord, RunError> {
         let targets = std::iter::once(&self.plan.target).chain(&self.replay.more_targets);
         let sites = targets
             .map(|target| open(target).unwrap_or_else(|| Err(TargetError::DifferentLayers.into())));
         let site = RoundRobin::claim(sites)?;
-        replay_on(self.plan, self.replay, self.loads, site, context)
+        replay_on(self.plan, self.replay, self.loads, site, crew, context)
     }
 }
 

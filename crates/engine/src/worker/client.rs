@@ -2,8 +2,8 @@
 
 use filestone_model::arrivals::Arrivals;
 use filestone_model::language::Language;
-use filestone_model::measure::Role;
-use filestone_model::operation::OpKind;
+use filestone_model::measure::{Role, Sample};
+use filestone_model::operation::{Answer, Completion, OpKind, Outcome, Ticket};
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
@@ -15,6 +15,31 @@ pub struct Member<W> {
     pub number: u32,
     /// What it asks.
     pub workload: W,
+}
+
+impl SlotState {
+    /// The sample of what is in this slot, which has timed out.
+    pub fn timed_out(&self, ticket: Ticket, due: Moment, ready: Moment, now: Moment) -> Sample {
+        Sample {
+            kind: self.kind,
+            role: self.role,
+            due,
+            ready,
+            completion: Completion {
+                ticket,
+                outcome: Outcome::TimedOut,
+                answer: Answer::Plain,
+                usable: Moment::ZERO,
+                sent: ready,
+                done: now,
+                calls: 0,
+                retransmissions: 0,
+                bytes_sent: 0,
+                bytes_received: 0,
+                data_bytes: 0,
+            },
+        }
+    }
 }
 
 impl<W> Member<W> {

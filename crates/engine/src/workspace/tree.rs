@@ -65,19 +65,6 @@ impl Refused {
             ..self
         }
     }
-
-    /// The same of a call without an answer, which may have made the directory at `path`.
-    pub fn perhaps_made(self, path: &str) -> Self {
-        let remains =
-            format!("{path} may have been made all the same: it is empty, remove it by hand");
-        Self {
-            error: RunError::Unfinished {
-                source: Box::new(self.error),
-                remains,
-            },
-            ..self
-        }
-    }
 }
 
 /// Refusals on which a claim or a removal decides.

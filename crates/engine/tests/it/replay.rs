@@ -11,7 +11,8 @@ use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget, WorkloadPlan,
+    LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget, TransportKind,
+    WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, TbenchOptions, TbenchServer};
 use std::path::Path;
@@ -140,6 +141,29 @@ fn the_same_load_goes_through_every_layer() {
     let (server, built_in, target) = nfs();
     assert_whole(&run(&plan(target, &load), &load, built_in).expect("the NFS layer"));
     drop(server);
+}
+
+/// Three clients on one thread or on two, each with a connection to the lock manager besides.
+#[test]
+fn clients_over_nfs_share_workers_whatever_carries_their_calls() {
+    let load = replays::load(LOAD);
+    for (transport, workers, enable_nlm) in [
+        (TransportKind::Udp, 1, false),
+        (TransportKind::Tcp, 2, true),
+        (TransportKind::Udp, 2, true),
+    ] {
+        let (server, built_in, mut target) = nfs();
+        if let TargetPlan::Nfs3(nfs) = &mut target {
+            nfs.transport = transport;
+        }
+        let mut plan = plan(target, &load);
+        plan.workers = workers;
+        settings(&mut plan).nfs3.enable_nlm = enable_nlm;
+        let record = run(&plan, &load, built_in).expect("the NFS layer");
+        assert_whole(&record);
+        assert_eq!(record.replay.map(|replay| replay.threads), Some(workers));
+        drop(server);
+    }
 }
 
 #[test]

@@ -120,6 +120,11 @@ pub trait Client {
     /// The run is over: what was never sent is given back as skipped.
     fn abandon(&mut self, now: Moment, completed: &mut Completions);
 
+    /// The connection will not be made again: what waits for it ends.
+    fn give_up(&mut self, now: Moment, completed: &mut Completions) {
+        self.abandon(now, completed);
+    }
+
     /// Calls sent and unanswered.
     fn in_flight(&self) -> u32;
 

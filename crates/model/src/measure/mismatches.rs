@@ -1,7 +1,7 @@
 //! Results other than the load file expects: counted by kind, with the first
 //! lines where each was seen.
 
-use crate::load::{Expected, Line, Mismatch, Status};
+use crate::load::{Expected, Mismatch, Status};
 use crate::measure::replay_record::MismatchRecord;
 use crate::operation::OpKind;
 use std::collections::BTreeMap;
@@ -18,6 +18,21 @@ type Wording = (String, String);
 /// What makes two mismatches the same. Lengths and permissions differ from line to
 /// line: how they differ does not count.
 type Key = (OpKind, Mismatch, Option<Wording>);
+
+/// A line that ended otherwise than its load file expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unexpected {
+    /// What it asked.
+    pub kind: OpKind,
+    /// How the result differs.
+    pub mismatch: Mismatch,
+    /// Its number in the load file.
+    pub number: u32,
+    /// What it expects.
+    pub expected: Expected,
+    /// What came.
+    pub status: Status,
+}
 
 /// Counted mismatches.
 #[derive(Debug, Default)]
@@ -42,10 +57,17 @@ impl Mismatches {
         self.count
     }
 
-    /// Counts one. It allocates; a run that is as expected never comes here.
-    pub fn add(&mut self, kind: OpKind, mismatch: Mismatch, line: &Line<'_>, status: Status) {
+    /// Counts one, in line `number`. It allocates; a run that is as expected never comes here.
+    pub fn add(&mut self, unexpected: &Unexpected) {
+        let &Unexpected {
+            kind,
+            mismatch,
+            number,
+            expected,
+            status,
+        } = unexpected;
         self.count += 1;
-        let wording = wording(line.expected, status);
+        let wording = wording(expected, status);
         let detail = match mismatch {
             Mismatch::WrongLength | Mismatch::WrongAccess => None,
             Mismatch::Failed | Mismatch::Succeeded | Mismatch::OtherFailure => {
@@ -60,7 +82,7 @@ impl Mismatches {
         };
         seen.count += 1;
         seen.varies |= seen.wording != wording;
-        seen.note(line.number);
+        seen.note(number);
     }
 
     /// Adds another client's.
@@ -141,18 +163,16 @@ fn wording(expected: Expected, status: Status) -> Wording {
 mod tests {
     use super::*;
     use crate::failure::StatusSpace;
-    use crate::load::Action;
 
     fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
-        let line = Line {
+        let expected = Expected::Success;
+        mismatches.add(&Unexpected {
+            kind: OpKind::ReadX,
+            mismatch: expected.mismatch(&status).expect("it is one"),
             number,
-            stamp: None,
-            action: Action::Flush { handle: 1 },
-            expected: Expected::Success,
-            data: b"0",
-        };
-        let mismatch = line.expected.mismatch(&status).expect("it is one");
-        mismatches.add(OpKind::ReadX, mismatch, &line, status);
+            expected,
+            status,
+        });
     }
 
     fn short(got: u64) -> Status {

@@ -32,7 +32,7 @@ pub use curve_record::{CurveRecord, ObjectiveRecord};
 pub use distribution::{Digits, Distribution, DistributionRecord};
 pub use interval::{IntervalBuffer, TickCounts};
 pub use ledger::Ledger;
-pub use mismatches::Mismatches;
+pub use mismatches::{Mismatches, Unexpected};
 pub use mix_record::MixRecord;
 pub use processors::ProcessorsRecord;
 pub use recorder::Recorder;

@@ -84,6 +84,11 @@ impl TargetPlan {
         target.is_some_and(|target| target.transport == TransportKind::Udp)
     }
 
+    /// Whether the clients of a load block there, so that they need threads of their own.
+    pub fn blocks_loads(&self) -> bool {
+        matches!(self, TargetPlan::Local(_) | TargetPlan::Tcp(_))
+    }
+
     /// Whether its clients come from ports below 1024.
     pub fn wants_reserved_ports(&self) -> bool {
         self.nfs3().is_some_and(|target| target.reserved_port)

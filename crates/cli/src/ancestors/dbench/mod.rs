@@ -205,8 +205,13 @@ fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
             ))
         })?;
     let (target, more_targets) = first_and_rest(targets(run, here)?)?;
+    let workers = match target.nfs3() {
+        Some(_) => planning::workers_of(None, clients, &target, here),
+        None => 1,
+    };
     Ok(Plan {
         clients,
+        workers,
         warm_up_ns: run.warm_up.saturating_mul(SECOND),
         duration_ns: Some(run.time_limit.saturating_mul(SECOND)),
         ..Plan::new(

@@ -8,6 +8,7 @@ use super::replaying::{Opening, beside};
 use super::{Job, Protocol};
 use crate::control::Context;
 use crate::error::RunError;
+use crate::replay::thread::Threads;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{LeftOverPolicy, LocalTarget};
 use mix::run_local;
@@ -27,7 +28,9 @@ impl Protocol for Local {
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
         let opening = Opening::of(job)?;
-        opening.replay(context, |target| Some(open(&opening, target.local()?)))
+        opening.replay(context, &Threads, |target| {
+            Some(open(&opening, target.local()?))
+        })
     }
 
     fn mix(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {

@@ -3,7 +3,7 @@
 //! What they say and what is kept of their replies is the model's
 //! (`filestone_model::client::nfs3::sequence`); here a connection that blocks drives it.
 
-use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
+use crate::driver::{CallError, CallFailed, Endpoint, Patience, RpcConnection, RpcProcedure};
 use filestone_model::client::nfs3::sequence::{
     self, Call, Desk, KnownObject, Link, Lost, Object, Stretch, Wanted, Why, Written,
 };
@@ -13,6 +13,7 @@ use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, DirOpArgs, Fattr3, Handle, fsinfo};
 use filestone_wire::xdr::{Encode, Writer};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -88,17 +89,34 @@ pub fn exchange(
 
 /// Why a client cannot go on that found it out by itself, or was told by a driver.
 pub fn in_words(connection: &RpcConnection, lost: Lost) -> CallFailed {
-    let timeout = connection.endpoint().timeout;
-    let error = match lost.why {
+    let Endpoint { dial, timeout, .. } = connection.endpoint();
+    let patience = Patience {
+        timeout: *timeout,
+        reconnect: Duration::ZERO,
+    };
+    call_failed(dial.address, patience, lost)
+}
+
+/// The same of a call to `address`.
+pub fn call_failed(address: SocketAddr, patience: Patience, lost: Lost) -> CallFailed {
+    let source = match lost.why {
         Why::Decode(error) => CallError::Decode(error),
         Why::Violation(what) => CallError::Violation(what),
         Why::Refused(refusal) => refusal.into(),
         Why::NotRpc(error, received) => CallError::not_rpc(error, &received),
-        Why::TimedOut => CallError::TimedOut(timeout),
+        Why::TimedOut => CallError::TimedOut(patience.timeout),
+        Why::Disconnected if !patience.reconnect.is_zero() => CallError::Gone {
+            loss: Box::new(CallError::Closed),
+            tried: patience.reconnect,
+        },
         Why::Disconnected => CallError::Closed,
         Why::Stopped => CallError::Stopped,
     };
-    connection.failed(lost.procedure, error)
+    CallFailed {
+        address,
+        procedure: lost.procedure,
+        source,
+    }
 }
 
 /// A connection to an NFS server.

@@ -69,12 +69,6 @@ pub enum Nfs3Error {
         /// The answer.
         status: Status,
     },
-    /// A load over UDP.
-    #[error("{path}: a load travels by TCP")]
-    Datagrams {
-        /// The target's path.
-        path: String,
-    },
     /// A load is replayed in a directory.
     #[error("{path}: is not a directory")]
     NotADirectory {
@@ -90,7 +84,6 @@ impl AreaError for Nfs3Error {
             Nfs3Error::MountRefused { .. } | Nfs3Error::Answered { .. } => ErrorCategory::Target,
             Nfs3Error::NoMount { .. }
             | Nfs3Error::NoLockManager { .. }
-            | Nfs3Error::Datagrams { .. }
             | Nfs3Error::NotADirectory { .. } => ErrorCategory::Usage,
         }
     }
@@ -114,7 +107,6 @@ impl AreaError for Nfs3Error {
                 return Some(source.map_or(ELSE.into(), |help| format!("{help}; {ELSE}")));
             }
             Nfs3Error::Answered { status, .. } => status_help(*status)?,
-            Nfs3Error::Datagrams { .. } => "leave --transport out",
             Nfs3Error::NotADirectory { .. } => "a load is replayed in a directory",
         };
         Some(help.into())

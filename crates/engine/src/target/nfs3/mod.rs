@@ -51,7 +51,7 @@ use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, WorkloadPlan};
 use filestone_model::workload::FileTable;
 use filestone_wire::nfs3::Handle;
 use prepare::{Prepared, prepare, prepare_mix};
-use replay::{Nfs3Options, Nfs3Site};
+use replay::{Nfs3Options, Nfs3Site, OverSockets};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -102,7 +102,9 @@ impl Protocol for Nfs3 {
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
         let opening = Opening::of(job)?;
         let stop = context.stop;
-        opening.replay(context, |target| Some(open(&opening, target.nfs3()?, stop)))
+        opening.replay(context, &OverSockets, |target| {
+            Some(open(&opening, target.nfs3()?, stop))
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use super::replaying::Opening;
 use super::{Job, Protocol, TargetError};
 use crate::control::Context;
 use crate::error::RunError;
+use crate::replay::thread::Threads;
 use crate::target::addresses::resolve;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::TcpTarget;
@@ -29,7 +30,9 @@ impl Protocol for Tbench {
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
         let opening = Opening::of(job)?;
-        opening.replay(context, |target| Some(open(&opening, target.tcp()?)))
+        opening.replay(context, &Threads, |target| {
+            Some(open(&opening, target.tcp()?))
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::operation::Stability;
 use filestone_model::plan::LeftOverPolicy;
-use filestone_model::plan::{NfsTarget, TransportKind};
+use filestone_model::plan::NfsTarget;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -260,16 +260,12 @@ fn a_client_cleans_up_after_itself_whatever_case_its_load_has() {
 }
 
 #[test]
-fn what_is_no_directory_or_travels_otherwise_is_unsuitable() {
+fn what_is_no_directory_is_unsuitable() {
     let server = serve(|_| {});
     let mut file = target(&server);
     file.path = "/export/file".into();
     let (what, _) = refusal(&claim_at(&file).expect_err("a file"));
     assert_eq!(what, "/export/file: is not a directory");
-    let mut datagrams = target(&server);
-    datagrams.transport = TransportKind::Udp;
-    let (what, _) = refusal(&claim_at(&datagrams).expect_err("UDP"));
-    assert!(what.contains("travels by TCP"), "{what}");
 }
 
 #[test]

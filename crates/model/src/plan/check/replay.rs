@@ -16,8 +16,6 @@ pub enum ReplayPlanError {
         /// Of all.
         clients: u32,
     },
-    /// A replay goes by TCP.
-    Datagrams,
     /// A replay has a pacing of its own.
     Arrivals,
     /// Passes of a load are not counted.
@@ -38,10 +36,6 @@ impl ReplayPlanError {
                 "{} says how many there are altogether",
                 name(Field::Clients)
             )),
-            ReplayPlanError::Datagrams => wrong(format!(
-                "{} udp: a load is replayed by TCP",
-                name(Field::Transport)
-            )),
             ReplayPlanError::Arrivals => wrong(format!(
                 "{}: a replay has a pacing of its own",
                 name(Field::Arrivals)
@@ -56,7 +50,13 @@ impl ReplayPlanError {
 
 pub(super) fn check(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
     within(Field::Clients, plan.clients, 1..=CLIENTS_OF_REPLAY_MAX)?;
-    within(Field::Workers, plan.workers, 1..=1)?;
+    // Clients that block have threads of their own; one worker keeps their books.
+    let workers_max = if plan.target.blocks_loads() {
+        1
+    } else {
+        plan.clients
+    };
+    within(Field::Workers, plan.workers, 1..=workers_max)?;
     let loads = replay.loads.len() as f64;
     within(Field::Loads, loads, 1.0..=LOADS_MAX as f64)?;
     none_idle(SharedKind::Loads, replay.loads.len(), plan.clients)?;
@@ -80,9 +80,7 @@ fn check_targets(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
     let targets: Vec<&TargetPlan> = plan.targets().collect();
     one_layer(&plan.target, &replay.more_targets)?;
     none_twice(SharedKind::Targets, &targets)?;
-    none_idle(SharedKind::Targets, targets.len(), plan.clients)?;
-    let is_udp = targets.iter().any(|target| target.is_udp());
-    ensure(!is_udp, || PlanError::Replay(ReplayPlanError::Datagrams))
+    none_idle(SharedKind::Targets, targets.len(), plan.clients)
 }
 
 fn check_pacing(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {

@@ -105,10 +105,6 @@ fn what_a_replay_must_be() {
                 };
                 replay_of(plan).more_targets = vec![other("/a"), other("/b")];
             },
-            |plan| {
-                plan.target = example().target;
-                by_udp(plan);
-            },
             |plan| replay_of(plan).pacing = Pacing::Stamps { speed: 0.0 },
             |plan| replay_of(plan).pacing = Pacing::Rate { bytes_per_s: -1.0 },
             |plan| replay_of(plan).trunc_io_bytes = Some(0),

@@ -3,7 +3,7 @@
 use super::layer::Nfs3Layer;
 use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
-use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
+use crate::driver::{Dial, Endpoint, Retry, RpcConnection, first_xid};
 use crate::error::RunError;
 use crate::replay::site::{Site, Trees};
 use crate::replay::{Layer, LayerLost};
@@ -15,19 +15,25 @@ use crate::workspace::error::NEVER_EMPTY;
 use crate::workspace::test_directory::{self, CLIENTS, TestDirectory};
 use crate::workspace::tree::{Directory, Step};
 use crate::workspace::{Owner, Purpose};
-use filestone_model::client::nfs3::load::{RunDirectories, Transfers};
+use filestone_model::client::nfs3::load::{
+    ActorOptions, LoadClientOptions, RunDirectories, Transfers,
+};
 use filestone_model::client::nfs3::sequence::answer;
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
 use filestone_model::session::rpc::Credentials;
+use filestone_model::time::nanos_of;
 use filestone_wire::nfs3::{self, FileType, Handle};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Most bytes of one READ or WRITE, whatever the server offers.
 const TRANSFER_MAX: u32 = 1 << 20;
+/// The same in one datagram, as clients of NFS over UDP have it.
+const DATAGRAM_TRANSFER_MAX: u32 = 32 << 10;
 /// What is taken of a server that does not say: what the oldest servers take.
 const TRANSFER_UNKNOWN: u32 = 8192;
 /// Bytes of a reply besides its data, and of a page of a directory.
@@ -64,12 +70,6 @@ fn reach(
     options: &Nfs3Options,
     retry: &Retry,
 ) -> Result<Reached, RunError> {
-    if target.transport != TransportKind::Tcp {
-        return Err(Nfs3Error::Datagrams {
-            path: target.path.clone(),
-        }
-        .into());
-    }
     let caller = caller(target, options);
     let credentials = mount::credentials(&caller);
     let (session, mounted) = mount::mount_until(&caller, built_in, &retry.cancellation)?;
@@ -116,10 +116,18 @@ fn open(endpoint: Endpoint) -> Result<RpcConnection, RunError> {
 }
 
 /// What the server takes at once, as FSINFO says.
-fn transfers(nfs: &mut Nfs, root: &Directory<Handle>) -> Result<Transfers, RunError> {
+fn transfers(
+    nfs: &mut Nfs,
+    root: &Directory<Handle>,
+    transport: TransportKind,
+) -> Result<Transfers, RunError> {
+    let most = match transport {
+        TransportKind::Tcp => TRANSFER_MAX,
+        TransportKind::Udp => DATAGRAM_TRANSFER_MAX,
+    };
     let told = |bytes: u32| match bytes {
         0 => TRANSFER_UNKNOWN,
-        bytes => bytes.min(TRANSFER_MAX),
+        bytes => bytes.min(most),
     };
     match nfs.file_system_info(&root.handle) {
         Ok(info) => Ok(Transfers {
@@ -160,6 +168,44 @@ fn lock_manager(
 }
 
 impl Nfs3Site {
+    /// Where the server is.
+    pub fn dial(&self) -> &Dial {
+        &self.dial
+    }
+
+    /// Where its lock manager is, if that is wanted.
+    pub fn lock_manager(&self) -> Option<&Dial> {
+        self.lock_manager.as_ref()
+    }
+
+    /// What client `client` is made of.
+    pub fn client_options(&self, client: u32, pattern: &Arc<[u8]>) -> LoadClientOptions {
+        LoadClientOptions {
+            actor: ActorOptions {
+                client,
+                directories: self.directories(),
+                options: self.options.of_client(client),
+                has_lock_manager: self.lock_manager.is_some(),
+                timeout_nanos: nanos_of(self.options.timeout),
+            },
+            credentials: Credentials {
+                machine_name: format!("filestone-{client}"),
+                ..self.credentials.clone()
+            },
+            transport: self.dial.transport,
+            pattern: Arc::clone(pattern),
+            first_xid: first_xid(),
+        }
+    }
+
+    fn directories(&self) -> RunDirectories {
+        RunDirectories {
+            root: self.claim.root.handle,
+            clients: self.claim.clients.handle,
+            transfers: self.transfers,
+        }
+    }
+
     /// The server, called by `machine_name` until `cancellation`.
     fn endpoint(&self, machine_name: String, cancellation: &Cancellation) -> Endpoint {
         Endpoint {
@@ -200,7 +246,7 @@ impl Nfs3Site {
         let lock_manager = lock_manager(target, &options, &reached.dial, cancellation)?;
         cancellation.go_on()?;
         let root = root(reached.mounted.handle, &target.path);
-        let transfers = transfers(&mut reached.nfs, &root)?;
+        let transfers = transfers(&mut reached.nfs, &root, target.transport)?;
         let tree = &mut NfsTree::new(&mut reached.nfs);
         let claim = TestDirectory::claim(tree, root, options.beside)?;
         Ok(Self {
@@ -285,16 +331,11 @@ impl Site for Nfs3Site {
             })
         });
         let (locks, nfs) = (locks.transpose()?, open(endpoint)?);
-        let directories = RunDirectories {
-            root: self.claim.root.handle,
-            clients: self.claim.clients.handle,
-            transfers: self.transfers,
-        };
         Ok(Nfs3Layer::new(
             client,
             nfs,
             locks,
-            directories,
+            self.directories(),
             &self.options,
         ))
     }

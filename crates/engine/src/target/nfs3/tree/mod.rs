@@ -214,15 +214,7 @@ impl Tree for NfsTree<'_> {
 
     fn make_directory(&mut self, parent: &NfsDirectory, name: &str) -> Tried<Option<NfsDirectory>> {
         let made = self.nfs.make_own_directory(&parent.handle, name.as_bytes());
-        let made = unless_there(made).map_err(|failure| {
-            let is_unknown = matches!(&failure, Failure::Lost(lost) if !lost.is_stop());
-            let refused = parent.failed_with(Step::MakeDirectory, name)(failure);
-            if is_unknown {
-                refused.perhaps_made(&parent.at(name))
-            } else {
-                refused
-            }
-        })?;
+        let made = unless_there(made).map_err(parent.failed_with(Step::MakeDirectory, name))?;
         Ok(made.map(|handle| parent.child(name, handle)))
     }
 

@@ -13,6 +13,7 @@ use crate::client::nfs3::sequence::{Lost, NFS, Why};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::load::{Lines, LoadWork};
+use crate::measure::Mismatches;
 use crate::operation::Ticket;
 use crate::plan::TransportKind;
 use crate::session::rpc::{
@@ -141,6 +142,11 @@ impl LoadClient {
     /// Why it cannot go on, if it cannot.
     pub fn take_lost(&mut self) -> Option<Lost> {
         lock(&self.conversation).lost.take()
+    }
+
+    /// Results other than its load expects, since this was asked last.
+    pub fn take_mismatches(&mut self) -> Mismatches {
+        std::mem::take(&mut lock(&self.conversation).mismatches)
     }
 
     /// What was done more than once since this was asked last.
@@ -358,6 +364,12 @@ impl Client for LoadClient {
         if self.program == NFS && conversation.skip(now, completed) {
             self.session.cancel(SLOT);
             self.is_calling = false;
+        }
+    }
+
+    fn give_up(&mut self, now: Moment, completed: &mut Completions) {
+        if self.program == NFS || self.is_calling {
+            self.break_off(Why::Disconnected, now, completed);
         }
     }
 

@@ -6,7 +6,8 @@ use crate::client::Output;
 use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
 use crate::completions::Completions;
 use crate::load::{Expected, LoadWork, Status};
-use crate::operation::{Answer, Completion, Failure as Unexpected, Outcome, Ticket};
+use crate::measure::{Mismatches, Unexpected};
+use crate::operation::{Answer, Completion, Failure as OperationFailure, OpKind, Outcome, Ticket};
 use crate::session::pauses::{Pauses, PausesUntil};
 use crate::session::rpc::{Program, Repeats, RpcExchange, RpcProcedure, Traffic};
 use crate::time::Moment;
@@ -34,12 +35,20 @@ pub struct LineEnd {
 struct UnderWay {
     ticket: Ticket,
     /// What it expects; `None` of what is not a line.
-    line: Option<(u32, Expected)>,
+    line: Option<AskedLine>,
     usable: Moment,
     /// When its first call was handed over.
     sent: Option<Moment>,
     traffic: Traffic,
     retransmissions: u32,
+}
+
+/// What is known of a line while it is under way.
+#[derive(Debug, Clone, Copy)]
+struct AskedLine {
+    number: u32,
+    kind: OpKind,
+    expected: Expected,
 }
 
 /// A pause.
@@ -76,6 +85,7 @@ pub(super) struct Conversation {
     /// How what was begun ended without a call.
     at_once: Option<TaskEnd>,
     pub line_end: Option<LineEnd>,
+    pub mismatches: Mismatches,
     pub lost: Option<Lost>,
     pub repeats: Repeats,
     /// When something came in last.
@@ -96,6 +106,7 @@ impl Conversation {
             read_head: None,
             at_once: None,
             line_end: None,
+            mismatches: Mismatches::default(),
             lost: None,
             repeats: Repeats::default(),
             now: Moment::ZERO,
@@ -108,7 +119,11 @@ impl Conversation {
             LoadWork::Line(line) => {
                 self.data.keep(line.data);
                 self.actor.begin(Task::Action(&line.action));
-                Some((line.number, line.expected))
+                Some(AskedLine {
+                    number: line.number,
+                    kind: line.action.kind(),
+                    expected: line.expected,
+                })
             }
             LoadWork::EndPass => {
                 self.actor.begin(Task::EndPass);
@@ -380,12 +395,8 @@ impl Conversation {
             Ok(status) | Err(Failure::Answered(status)) => Some(status),
             Err(Failure::Lost) => None,
         };
-        if let Some((line, expected)) = under_way.line {
-            self.line_end = Some(LineEnd {
-                line,
-                expected,
-                status,
-            });
+        if let Some(line) = under_way.line {
+            self.note_line(line, status);
         }
         let traffic = if is_lost {
             Traffic::default()
@@ -411,6 +422,29 @@ impl Conversation {
         });
     }
 
+    fn note_line(&mut self, line: AskedLine, status: Option<Status>) {
+        let AskedLine {
+            number,
+            kind,
+            expected,
+        } = line;
+        self.line_end = Some(LineEnd {
+            line: number,
+            expected,
+            status,
+        });
+        let mismatch = status.and_then(|status| Some((expected.mismatch(&status)?, status)));
+        if let Some((mismatch, status)) = mismatch {
+            self.mismatches.add(&Unexpected {
+                kind,
+                mismatch,
+                number,
+                expected,
+                status,
+            });
+        }
+    }
+
     fn outcome(&self, under_way: &UnderWay, end: TaskEnd) -> Outcome {
         let status = match end.answer {
             Ok(status) | Err(Failure::Answered(status)) => status,
@@ -424,9 +458,9 @@ impl Conversation {
         };
         let mismatch = under_way
             .line
-            .and_then(|(_, expected)| expected.mismatch(&status));
+            .and_then(|line| line.expected.mismatch(&status));
         mismatch.map_or(Outcome::Ok, |mismatch| {
-            Outcome::Failed(Unexpected::Unexpected(mismatch))
+            Outcome::Failed(OperationFailure::Unexpected(mismatch))
         })
     }
 }

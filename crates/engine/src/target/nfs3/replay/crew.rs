@@ -1,0 +1,126 @@
+//! The clients of a load, over sockets: any number of them on each worker's thread.
+
+use super::site::Nfs3Site;
+use crate::backend::connection::ConnectedClient as Connection;
+use crate::backend::sockets::{SocketOptions, Sockets};
+use crate::control::Context;
+use crate::driver::{Dial, Patience};
+use crate::error::RunError;
+use crate::replay::connected::{ConnectedClient, ConnectedWorker, Counts};
+use crate::replay::replaying::{Crew, Wanted};
+use crate::replay::round_robin::RoundRobin;
+use crate::run::{ConnectedClients, Recording, WorkerBody};
+use crate::target::clients::{connect_sockets, dial_of};
+use crate::target::nfs3::calls;
+use crate::worker::Member;
+use filestone_model::client::nfs3::load::LoadClient;
+use filestone_model::client::nfs3::sequence::Why;
+use filestone_model::completions::Completions;
+use filestone_model::plan::Plan;
+use filestone_model::session::rpc::Repeats;
+use filestone_model::time::Moment;
+use filestone_wire::pattern;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Clients over sockets.
+pub struct OverSockets;
+
+impl ConnectedClient for LoadClient {
+    fn break_off(&mut self, now: Moment, completed: &mut Completions) {
+        LoadClient::break_off(self, Why::Stopped, now, completed);
+    }
+
+    fn take_counts(&mut self, dial: &Dial, patience: Patience) -> Counts {
+        let lost = self.take_lost().filter(|lost| lost.why != Why::Stopped);
+        Counts {
+            mismatches: self.take_mismatches(),
+            // The backend, which makes connections again, counts them.
+            repeats: Repeats {
+                reconnections: 0,
+                unusable: Duration::ZERO,
+                ..self.take_repeats()
+            },
+            lost: lost.map(|lost| calls::call_failed(dial.address, patience, lost).to_string()),
+        }
+    }
+}
+
+impl Crew<RoundRobin<Nfs3Site>> for OverSockets {
+    fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
+        Recording::Own
+    }
+
+    fn connect(
+        &self,
+        wanted: &Wanted<'_, RoundRobin<Nfs3Site>>,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (plan, sites) = (wanted.plan, &wanted.replaying.site);
+        let lock_managers = sites.of(0).lock_manager().is_some();
+        let count = plan.clients * (1 + u32::from(lock_managers));
+        let dial = |place| dial_of_place(plan, sites, place);
+        let connected = connect_sockets(plan, count, dial, context)?;
+        let mut sockets: Vec<Option<OwnedFd>> = connected.sockets.into_iter().map(Some).collect();
+        let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
+        let options = SocketOptions {
+            dial: *sites.of(0).dial(),
+            pattern: pattern::table().into(),
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
+        };
+        let mut workers: Vec<Box<dyn WorkerBody>> = Vec::new();
+        for worker in 0..plan.workers.max(1) {
+            let numbers: Vec<u32> = plan.clients_of_worker(worker).collect();
+            let (mut clients, mut locks) = (Vec::new(), Vec::new());
+            for (place, number) in (0..).zip(numbers.iter().copied()) {
+                let made = sites.of(number).client_options(number, &options.pattern);
+                let mut client = LoadClient::new(&made);
+                if let Some(socket) = take(plan.clients + number) {
+                    let own = numbers.len() as u32 + place;
+                    locks.push(Connection {
+                        client: client.lock_manager(&made, place, own),
+                        socket,
+                        dial: dial(plan.clients + number),
+                    });
+                }
+                let dial = dial(number);
+                clients.extend(take(number).map(|socket| Connection {
+                    client,
+                    socket,
+                    dial,
+                }));
+            }
+            clients.append(&mut locks);
+            let member = |number: u32| Member {
+                number,
+                workload: (wanted.workload)(number),
+            };
+            workers.push(Box::new(ConnectedWorker {
+                sockets: Sockets::new(wanted.clock.clone(), options.clone(), clients)?,
+                members: numbers.into_iter().map(member).collect(),
+                replaying: Arc::clone(wanted.replaying),
+                cancellations: wanted.cancellations.clone(),
+                patience: Patience {
+                    timeout: Duration::from_nanos(plan.timeout_ns),
+                    reconnect: Duration::from_nanos(plan.reconnect_ns),
+                },
+            }));
+        }
+        Ok(ConnectedClients {
+            workers,
+            record: Some(connected.record),
+        })
+    }
+}
+
+/// How the connection at that place is made: first those of all clients, then those to their
+/// lock managers.
+fn dial_of_place(plan: &Plan, sites: &RoundRobin<Nfs3Site>, place: u32) -> Dial {
+    let number = place % plan.clients.max(1);
+    let site = sites.of(number);
+    let lock_manager = site.lock_manager().filter(|_| place >= plan.clients);
+    dial_of(plan, number, *lock_manager.unwrap_or(site.dial()))
+}
