@@ -239,6 +239,11 @@ impl Attempt {
                 self.relay.cut();
                 Ok(())
             }
+            Fault::OneCutOff => {
+                self.relay.set_up(false);
+                self.relay.cut_last();
+                Ok(())
+            }
             Fault::Full => self.server.fill(),
             Fault::Slow => {
                 self.relay.delay(SLOW);

@@ -16,6 +16,8 @@ pub enum Fault {
     Gone,
     /// It remembers everything, but cannot be reached until the run has ended.
     CutOff,
+    /// The connection of one client ends, and for a while no other can be made.
+    OneCutOff,
     /// It has no room left.
     Full,
     /// Calls take long, but less than the time-out.
@@ -54,12 +56,13 @@ pub struct Cell {
 }
 
 impl Fault {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Paused,
         Self::Frozen,
         Self::Restarted,
         Self::Gone,
         Self::CutOff,
+        Self::OneCutOff,
         Self::Full,
         Self::Slow,
         Self::TooSlow,
@@ -72,6 +75,7 @@ impl Fault {
             Self::Restarted => "restarted",
             Self::Gone => "gone",
             Self::CutOff => "cut off",
+            Self::OneCutOff => "one lost",
             Self::Full => "full",
             Self::Slow => "slow",
             Self::TooSlow => "too slow",
@@ -83,7 +87,7 @@ impl Fault {
         match self {
             Self::Paused => Some(Duration::from_millis(500)),
             Self::Restarted => Some(Duration::from_millis(300)),
-            Self::Slow | Self::TooSlow => Some(Duration::from_millis(2500)),
+            Self::OneCutOff | Self::Slow | Self::TooSlow => Some(Duration::from_millis(2500)),
             Self::Frozen | Self::Gone | Self::CutOff | Self::Full => None,
         }
     }

@@ -99,7 +99,7 @@ fn in_prepare(cell: Cell) -> Expected {
             ends: &[REFUSED],
             reason: "what was prepared is forgotten, which its handles tell",
         },
-        Fault::Gone | Fault::CutOff => Expected {
+        Fault::Gone | Fault::CutOff | Fault::OneCutOff => Expected {
             ends: &[REFUSED],
             reason: "the connection could not be made again within --reconnect",
         },
@@ -138,6 +138,10 @@ fn in_the_run(cell: Cell) -> Expected {
         Fault::Restarted => Expected {
             ends: &[NOTHING],
             reason: "all in the window was about what is forgotten",
+        },
+        Fault::OneCutOff => Expected {
+            ends: &[DONE],
+            reason: "the loss of one client of two is the loss of that client",
         },
         Fault::Gone | Fault::CutOff => Expected {
             ends: &[LOST],

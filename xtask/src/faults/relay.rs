@@ -79,8 +79,23 @@ struct Shared {
     is_over: AtomicBool,
     calls: Mutex<Vec<Call>>,
     gate: Mutex<Option<Gate>>,
-    /// Both ends of all connections.
-    open: Mutex<Vec<TcpStream>>,
+    /// All connections.
+    open: Mutex<Vec<Open>>,
+}
+
+/// Both ends of a connection.
+struct Open {
+    client: TcpStream,
+    server: TcpStream,
+}
+
+impl Open {
+    fn cut(self) {
+        for stream in [self.client, self.server] {
+            // One that has ended is not open any more.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 /// A relay; dropped, it takes no more connections.
@@ -126,9 +141,15 @@ impl Relay {
 
     /// Ends all connections.
     pub fn cut(&self) {
-        for stream in lock(&self.shared.open).drain(..) {
-            // One that has ended is not open any more.
-            let _ = stream.shutdown(Shutdown::Both);
+        lock(&self.shared.open)
+            .drain(..)
+            .for_each(|open| open.cut());
+    }
+
+    /// Ends the one that was made last.
+    pub fn cut_last(&self) {
+        if let Some(last) = lock(&self.shared.open).pop() {
+            last.cut();
         }
     }
 
@@ -193,7 +214,7 @@ fn relay(shared: &Arc<Shared>, client: TcpStream) {
         let _ = stream.set_nodelay(true);
         let _ = stream.set_nonblocking(false);
     }
-    lock(&shared.open).extend([client, server]);
+    lock(&shared.open).push(Open { client, server });
     let asked = Arc::new(Mutex::new(HashMap::new()));
     let (queue, queued) = channel();
     let (noting, noted) = (Arc::clone(shared), Arc::clone(&asked));
