@@ -14,7 +14,6 @@ pub use crate::control::{Observer, Unobserved};
 pub use attendant::{Attendant, Look, Stage};
 pub use coordinator::Recording;
 pub(crate) use environment::check_environment;
-pub(crate) use header::RunHeader;
 pub use subject::{ConnectedClients, OpenTarget, WorkerBody, WorkerThread};
 
 use crate::clock::Clock;

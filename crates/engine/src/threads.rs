@@ -21,41 +21,14 @@ pub fn start_worker<'scope>(
             .name(format!("filestone-c{client}"))
             .stack_size(CLIENT_STACK_BYTES),
     };
-    let what = move || match blocking {
+    let what = || match blocking {
         None => "start a thread".into(),
         Some(client) => format!("start a thread for client {client} of {}", plan.clients),
     };
-    start(scope, builder, what, move || {
+    let started = builder.spawn_scoped(scope, move || {
         settle(plan, index);
         body();
-    })
-}
-
-/// Starts thread `index` of clients, the first of which is `client`.
-pub fn start_client<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    plan: &'scope Plan,
-    index: usize,
-    client: usize,
-    body: impl FnOnce() + Send + 'scope,
-) -> Result<(), RunError> {
-    let builder = Builder::new()
-        .name(format!("filestone-c{client}"))
-        .stack_size(CLIENT_STACK_BYTES);
-    let what = || format!("start a thread for client {client} of {}", plan.clients);
-    start(scope, builder, what, move || {
-        settle(plan, index);
-        body();
-    })
-}
-
-fn start<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    builder: Builder,
-    what: impl FnOnce() -> String,
-    body: impl FnOnce() + Send + 'scope,
-) -> Result<(), RunError> {
-    let started = builder.spawn_scoped(scope, body);
+    });
     started.map(drop).map_err(|source| RunError::System {
         what: what(),
         source,

@@ -1,7 +1,7 @@
 //! The time that a client lives in: the run's clock, or a virtual one in tests.
 
 use crate::clock::Clock;
-use crate::processors::{self, ThreadMark};
+use crate::processors;
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,9 +19,6 @@ pub trait Time {
 
     /// Processor time that the calling thread has used, in nanoseconds.
     fn processor_nanos(&self) -> u64;
-
-    /// What the calling thread has come to in its life so far.
-    fn thread_mark(&self) -> ThreadMark;
 }
 
 /// The run's clock.
@@ -51,10 +48,6 @@ impl Time for RealTime<'_> {
     fn processor_nanos(&self) -> u64 {
         processors::thread_nanos()
     }
-
-    fn thread_mark(&self) -> ThreadMark {
-        ThreadMark::now()
-    }
 }
 
 /// A clock that moves when it is waited for, or when work takes time.
@@ -82,12 +75,5 @@ impl Time for VirtualTime {
 
     fn processor_nanos(&self) -> u64 {
         0
-    }
-
-    fn thread_mark(&self) -> ThreadMark {
-        ThreadMark {
-            cpu_ns: 0,
-            waited_ns: 0,
-        }
     }
 }

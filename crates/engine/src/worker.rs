@@ -180,6 +180,18 @@ struct Start<T> {
     ready: Moment,
 }
 
+impl<T> Start<T> {
+    /// One that is due at this moment.
+    fn now(work: T, role: Role, now: Moment) -> Self {
+        Self {
+            work,
+            role,
+            due: now,
+            ready: now,
+        }
+    }
+}
+
 impl<B: Backend, K: Books> Line<B, K> {
     /// Hands one operation to the backend.
     #[inline]
@@ -401,12 +413,15 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     #[inline]
     fn ask(&mut self, ticket: Ticket, now: Moment) {
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
-        let (due, ready, work) = match workload.next(ticket.slot, now) {
-            Next::Measured(work) => (now, now, work),
-            Next::Due(due, work) => {
-                let free_at = slots.slots[ticket.slot as usize].free_at;
-                (due, due.max(free_at), work)
-            }
+        let start = match workload.next(ticket.slot, now) {
+            Next::Measured(work) => Start::now(work, Role::Measured, now),
+            Next::Unmeasured(work) => Start::now(work, Role::Unmeasured, now),
+            Next::Due(due, work) => Start {
+                work,
+                role: Role::Measured,
+                due,
+                ready: due.max(slots.slots[ticket.slot as usize].free_at),
+            },
             Next::Aside(work) => return self.line.start_aside(slots, ticket, work, now),
             Next::NotBefore(moment) => {
                 slots.parked = Some(ticket.slot);
@@ -418,12 +433,6 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 slots.remaining = 0;
                 return;
             }
-        };
-        let start = Start {
-            work,
-            role: Role::Measured,
-            due,
-            ready,
         };
         self.line.start(slots, ticket, start, now);
     }
@@ -558,12 +567,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             && !slots.is_given_up
             && let Some(work) = workload.restore(ticket.slot, after)
         {
-            let start = Start {
-                work,
-                role: Role::Unmeasured,
-                due: now,
-                ready: now,
-            };
+            let start = Start::now(work, Role::Unmeasured, now);
             self.line.start(slots, ticket, start, now);
         } else if slots.is_starved {
             self.start_scheduled(ticket, now);

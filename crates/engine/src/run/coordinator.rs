@@ -1,7 +1,8 @@
 //! The calling thread's part of a run: it merges what the workers hand over, and makes
 //! the record.
 
-use super::{Attendant, Look, RunHeader, Stage};
+use super::header::RunHeader;
+use super::{Attendant, Look, Stage};
 use crate::clock::Clock;
 use crate::control::Observer;
 use crate::processors::Meter;

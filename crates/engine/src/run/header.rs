@@ -10,7 +10,7 @@ use filestone_model::plan::Plan;
 use std::time::{Duration, SystemTime};
 
 /// What every record says of its run.
-pub(crate) struct RunHeader<'run> {
+pub(super) struct RunHeader<'run> {
     pub plan: &'run Plan,
     pub target: Target,
     pub clock: &'run Clock,

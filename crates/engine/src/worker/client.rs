@@ -120,7 +120,13 @@ impl<W> ClientState<W> {
             is_busy: false,
             is_aside: false,
         };
-        let arrivals = Arrivals::of_client(&plan.arrivals, number, plan.clients, plan.seed);
+        let (arrivals, count) = if workload.has_own_schedule() {
+            (Arrivals::Closed, None)
+        } else {
+            let arrivals = &plan.arrivals;
+            let arrivals = Arrivals::of_client(arrivals, number, plan.clients, plan.seed);
+            (arrivals, count)
+        };
         let slots = Slots {
             number,
             restores: workload.restores(),

@@ -41,6 +41,12 @@ pub trait Workload<L: Language = Operations>: Send {
         false
     }
 
+    /// Whether it says by itself when each of its operations is due and when they are enough, so
+    /// that neither the arrivals nor the count of the plan are for its worker to follow; asked once.
+    fn has_own_schedule(&self) -> bool {
+        false
+    }
+
     /// What this slot, which is free, does next; `now` is when it came free, or when it was to
     /// be asked again.
     fn next(&mut self, slot: u32, now: Moment) -> Next<L::Work<'_>>;
@@ -71,6 +77,8 @@ pub enum Next<T> {
     Measured(T),
     /// One that was due at this moment by a schedule of the workload's own.
     Due(Moment, T),
+    /// An unmeasured operation, without which the next measured one could not be.
+    Unmeasured(T),
     /// Something that is neither counted nor timed.
     Aside(T),
     /// Nothing before this moment; then it is asked again.
@@ -90,7 +98,11 @@ impl<T> Next<T> {
     pub fn measured(self) -> Option<T> {
         match self {
             Next::Measured(operation) => Some(operation),
-            Next::Due(..) | Next::Aside(_) | Next::NotBefore(_) | Next::Nothing => None,
+            Next::Due(..)
+            | Next::Unmeasured(_)
+            | Next::Aside(_)
+            | Next::NotBefore(_)
+            | Next::Nothing => None,
         }
     }
 }
@@ -106,6 +118,10 @@ impl<L: Language, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
 
     fn is_constant(&self) -> bool {
         (**self).is_constant()
+    }
+
+    fn has_own_schedule(&self) -> bool {
+        (**self).has_own_schedule()
     }
 
     fn next(&mut self, slot: u32, now: Moment) -> Next<L::Work<'_>> {

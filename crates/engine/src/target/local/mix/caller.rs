@@ -47,14 +47,11 @@ pub(super) struct Done {
 
 /// What one client does to its files.
 pub(super) trait SystemCalls {
-    /// What has to be done first, so that an operation of this kind can be.
-    fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation>;
+    /// What keeps the set in its proportions from here on.
+    fn needs(&self) -> Needs;
 
     /// Carries out an operation of this kind.
-    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno>;
-
-    /// What has to be done afterwards.
-    fn after(&self) -> Option<UnmeasuredOperation>;
+    fn operate(&mut self, kind: OpKind) -> Result<Done, Errno>;
 
     /// Carries out an operation that keeps the set in its proportions.
     fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno>;
@@ -92,6 +89,34 @@ impl Done {
 pub(super) struct UnmeasuredOperation {
     pub kind: OpKind,
     pub changing: Changing,
+}
+
+/// What has to be done so that operations can be, and the set keeps its proportions.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Needs {
+    /// There is no directory for RMDIR to remove.
+    pub lacks_directory: bool,
+    /// There is nothing for REMOVE to remove.
+    pub lacks_file: bool,
+    /// What the operations so far have left to be done.
+    pub after: Option<UnmeasuredOperation>,
+}
+
+impl Needs {
+    /// What has to be done first, so that an operation of this kind can be.
+    pub fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
+        match kind {
+            OpKind::RmDir if self.lacks_directory => Some(UnmeasuredOperation {
+                kind: OpKind::MkDir,
+                changing: Changing::Directories,
+            }),
+            OpKind::Remove if self.lacks_file => Some(UnmeasuredOperation {
+                kind: OpKind::Create,
+                changing: Changing::Created,
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// How COMMIT is caused.
@@ -223,40 +248,12 @@ impl Caller {
 }
 
 impl SystemCalls for Caller {
-    fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
-        let is_empty = |changing| self.names(changing).is_empty();
-        match kind {
-            OpKind::RmDir if is_empty(Changing::Directories) => Some(UnmeasuredOperation {
-                kind: OpKind::MkDir,
-                changing: Changing::Directories,
-            }),
-            OpKind::Remove if self.removable().is_none() => Some(UnmeasuredOperation {
-                kind: OpKind::Create,
-                changing: Changing::Created,
-            }),
-            _ => None,
+    fn needs(&self) -> Needs {
+        Needs {
+            lacks_directory: self.names(Changing::Directories).is_empty(),
+            lacks_file: self.removable().is_none(),
+            after: self.after(),
         }
-    }
-
-    /// A file for one that REMOVE took, or the oldest of too many names gone.
-    fn after(&self) -> Option<UnmeasuredOperation> {
-        if self.names(Changing::Created).is_short() {
-            return Some(UnmeasuredOperation {
-                kind: OpKind::Create,
-                changing: Changing::Created,
-            });
-        }
-        let changing = Changing::ALL;
-        let overfull = changing
-            .into_iter()
-            .find(|changing| self.names(*changing).is_overfull())?;
-        Some(UnmeasuredOperation {
-            kind: match overfull {
-                Changing::Directories => OpKind::RmDir,
-                _ => OpKind::Remove,
-            },
-            changing: overfull,
-        })
     }
 
     fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
@@ -272,7 +269,7 @@ impl SystemCalls for Caller {
         Ok(Done::calls(kind, 1))
     }
 
-    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno> {
+    fn operate(&mut self, kind: OpKind) -> Result<Done, Errno> {
         if !matches!(kind, OpKind::Create | OpKind::Remove) {
             self.advance();
         }
@@ -316,6 +313,27 @@ impl SystemCalls for Caller {
 }
 
 impl Caller {
+    /// A file for one that REMOVE took, or the oldest of too many names gone.
+    fn after(&self) -> Option<UnmeasuredOperation> {
+        if self.names(Changing::Created).is_short() {
+            return Some(UnmeasuredOperation {
+                kind: OpKind::Create,
+                changing: Changing::Created,
+            });
+        }
+        let changing = Changing::ALL;
+        let overfull = changing
+            .into_iter()
+            .find(|changing| self.names(*changing).is_overfull())?;
+        Some(UnmeasuredOperation {
+            kind: match overfull {
+                Changing::Directories => OpKind::RmDir,
+                _ => OpKind::Remove,
+            },
+            changing: overfull,
+        })
+    }
+
     /// Goes on to another file.
     fn advance(&mut self) {
         self.current = match &self.chooser {

@@ -1,8 +1,7 @@
-//! What clients and coordinator share: the clients of each mount, and a mailbox for each client.
+//! The clients of each mount: their common arithmetic, and what each shows to whoever corrects it.
 
 use super::kernel::Kernel;
 use crate::error::RunError;
-use filestone_model::measure::Sample;
 use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::Group;
@@ -17,19 +16,41 @@ pub(super) struct ClientGroup {
     pub kernel: Option<Kernel>,
     /// Those of all mounts, which nhfsstone's arithmetic looks at, and what they were at the start.
     pub all: Option<(Kernel, Counters)>,
+    /// The counters when counting began.
+    before: Mutex<Counters>,
+    /// Why they could not be read any more.
+    failure: Mutex<Option<String>>,
     /// Enough calls have been made.
     is_over: AtomicBool,
     corrections: Mutex<Vec<CorrectionRecord>>,
+    /// When the next operation of each client of the run is due, in nanoseconds; of other groups'
+    /// clients never.
+    due: Box<[AtomicU64]>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing can panic while it is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ClientGroup {
-    pub fn new(arithmetic: Group, kernel: Option<Kernel>, all: Option<(Kernel, Counters)>) -> Self {
+    /// Some of `clients` clients.
+    pub fn new(
+        arithmetic: Group,
+        kernel: Option<Kernel>,
+        all: Option<(Kernel, Counters)>,
+        clients: u32,
+    ) -> Self {
+        let never = |_| AtomicU64::new(u64::MAX);
         Self {
             arithmetic: Mutex::new(arithmetic),
             kernel,
             all,
+            before: Mutex::default(),
+            failure: Mutex::default(),
             is_over: AtomicBool::new(false),
             corrections: Mutex::default(),
+            due: (0..clients).map(never).collect(),
         }
     }
 
@@ -43,12 +64,19 @@ impl ClientGroup {
         self.is_over.load(Ordering::Relaxed)
     }
 
+    /// Notes that its counters could not be read.
+    pub fn fail(&self, why: String) {
+        lock(&self.failure).get_or_insert(why);
+    }
+
+    /// Why they could not.
+    pub fn failure(&self) -> Option<String> {
+        lock(&self.failure).clone()
+    }
+
     /// The arithmetic of the group, for a moment.
     pub fn arithmetic(&self) -> MutexGuard<'_, Group> {
-        // Nothing can panic while it is held.
-        self.arithmetic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.arithmetic)
     }
 
     /// The mean pause of a client between two operations, in nanoseconds.
@@ -56,84 +84,44 @@ impl ClientGroup {
         self.arithmetic().pause_ns()
     }
 
-    /// Calls on the wire since the kernel began to count; without feedback, none.
-    pub fn read(&self) -> Result<Counters, RunError> {
+    /// Counting begins anew: at the start, and when the window opens.
+    pub fn restart(&self) -> Result<(), RunError> {
+        *lock(&self.before) = self.read()?;
+        self.arithmetic().restart();
+        Ok(())
+    }
+
+    /// Calls on the wire since counting began; without feedback, none.
+    pub fn seen(&self) -> Result<Counters, RunError> {
+        let now = self.read()?;
+        Ok(now.since(&lock(&self.before)))
+    }
+
+    fn read(&self) -> Result<Counters, RunError> {
         let counters = self.kernel.as_ref().map(Kernel::read).transpose()?;
         Ok(counters.unwrap_or_default())
     }
 
     /// The corrections made so far.
     pub fn corrections(&self) -> MutexGuard<'_, Vec<CorrectionRecord>> {
-        self.corrections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.corrections)
     }
-}
 
-/// What a client shows to the coordinator.
-#[derive(Default)]
-pub(super) struct MixMailbox {
-    samples: Mutex<Vec<Sample>>,
-    /// When its next operation is due, in nanoseconds.
-    pub due: AtomicU64,
-    /// When it carries out no more, in nanoseconds; 0 before.
-    pub done_at: AtomicU64,
-}
-
-impl MixMailbox {
-    /// Takes what ended before `until`, in the order in which it did.
-    pub fn drain(&self, until: Moment, mut enter: impl FnMut(&Sample)) {
-        let mut samples = self.samples();
-        let count = samples.partition_point(|sample| sample.completion.done < until);
-        for sample in samples.drain(..count) {
-            enter(&sample);
+    /// Shows when the next operation of a client is due.
+    pub fn show_due(&self, client: u32, due: Moment) {
+        if let Some(place) = self.due.get(client as usize) {
+            place.store(due.nanos(), Ordering::Relaxed);
         }
     }
 
-    /// What waits to be taken.
-    pub fn samples(&self) -> MutexGuard<'_, Vec<Sample>> {
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// All clients, and which group each belongs to.
-#[derive(Clone, Copy)]
-pub(super) struct Clients<'run> {
-    pub groups: &'run [ClientGroup],
-    pub mailboxes: &'run [MixMailbox],
-    pub group_of: &'run [usize],
-}
-
-impl<'run> Clients<'run> {
-    /// The group of each client, in order.
-    pub fn groups_of_clients(self) -> impl Iterator<Item = &'run ClientGroup> {
-        self.group_of
-            .iter()
-            .filter_map(|group| self.groups.get(*group))
-    }
-
-    /// Ends all of them.
-    pub fn end(self) {
-        self.groups.iter().for_each(ClientGroup::end);
-    }
-
-    /// How long the next operations of a group's clients have been due, in nanoseconds.
-    pub fn late_ns(self, group: usize, now: Moment) -> u64 {
-        let mailboxes = self.mailboxes.iter().zip(self.group_of);
-        let of_group = mailboxes.filter(|(_, of)| **of == group);
-        let late = of_group.map(|(mailbox, _)| {
-            let due = mailbox.due.load(Ordering::Relaxed);
-            now.nanos().saturating_sub(due)
-        });
-        late.sum()
-    }
-
-    /// When the last client had ended; `None` while one goes on.
-    pub fn done_at(self) -> Option<Moment> {
-        let ends = self.mailboxes.iter().map(|mailbox| {
-            let nanos = mailbox.done_at.load(Ordering::Acquire);
-            (nanos > 0).then(|| Moment::from_nanos(nanos))
-        });
-        ends.collect::<Option<Vec<_>>>()?.into_iter().max()
+    /// Operations that are due, and wait because their client is not free.
+    pub fn waiting(&self, now: Moment) -> f64 {
+        let pause_ns = self.pause_ns();
+        if pause_ns <= 0.0 {
+            return 0.0;
+        }
+        let due = self.due.iter().map(|due| due.load(Ordering::Relaxed));
+        let late_ns: u64 = due.map(|due| now.nanos().saturating_sub(due)).sum();
+        late_ns as f64 / pause_ns
     }
 }

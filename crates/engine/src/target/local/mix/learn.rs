@@ -107,11 +107,11 @@ impl<T: Time> Learning<'_, T> {
             return;
         };
         let mut done = Vec::with_capacity(3);
-        if let Some(unmeasured) = caller.before(kind) {
+        if let Some(unmeasured) = caller.needs().before(kind) {
             done.extend(caller.call_unmeasured(unmeasured));
         }
-        done.extend(caller.carry_out(kind));
-        if let Some(unmeasured) = caller.after() {
+        done.extend(caller.operate(kind));
+        if let Some(unmeasured) = caller.needs().after {
             done.extend(caller.call_unmeasured(unmeasured));
         }
         let parts = done.iter().flat_map(|done| done.claims);

@@ -1,48 +1,29 @@
-//! What a run came to, and the record that is made of it.
+//! What only a mix through a mount has to tell, in the record.
 
-use super::caller::Caller;
-use super::client::ClientEnd;
 use super::clients::ClientGroup;
-use super::watch::MixCoordinator;
-use crate::clock::Clock;
-use crate::run::RunHeader;
+use filestone_model::measure::Caveat;
 use filestone_model::measure::mix_record::{
     CorrectionRecord, CountedAsRecord, FileSetRecord, MixOperationRecord, MixRecord,
     WireLimitRecord, WireOperationRecord, WireOtherRecord, WireRecord,
 };
-use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
-use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
-use filestone_model::measure::verdict::caveats;
-use filestone_model::measure::{Assembly, Caveat};
+use filestone_model::measure::run_record::{RunEnd, RunRecord};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::{Calls, counted_as};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan};
-use filestone_model::time::Moment;
-use std::time::SystemTime;
+use filestone_model::plan::{FeedbackArithmetic, MixPlan};
+use std::sync::Arc;
 
-/// What a run came to, before it is a record.
-pub(super) struct Measured {
-    assembly: Assembly,
-    timing: Timing,
-    window_end: Moment,
-    end: RunEnd,
-    lost: Vec<String>,
-    clients: u64,
-    together: Together,
-    pub callers: Vec<Caller>,
+/// What a run came to, beside what every run does.
+pub(super) struct CameTo {
+    pub together: Together,
+    /// Why clients could not go on.
+    pub lost: Vec<String>,
+    pub clients: u64,
     pub file_set: FileSetRecord,
+    /// Calls of others, per second.
     pub background: f64,
-    pub left_behind: Option<String>,
-    /// What the clients' threads came to.
-    threads: Vec<ThreadTime>,
-}
-
-/// When a run was, by which clock, and who had the processors meanwhile.
-pub(super) struct Timing {
-    pub started_at: SystemTime,
-    pub used: ProcessorTime,
-    pub clock: Clock,
+    /// What could not be taken away, given up or put right, and why.
+    pub left: Result<(), NotLeft>,
 }
 
 /// Something that could not be taken away or given up, and why.
@@ -67,7 +48,7 @@ impl Seen {
 }
 
 /// What the clients of all mounts came to together.
-struct Together {
+pub(super) struct Together {
     /// Calls that were asked, by procedure.
     asked: Calls,
     /// Calls on the wire; `None` without feedback.
@@ -77,20 +58,23 @@ struct Together {
     limits: Vec<WireLimitRecord>,
     /// Whether all mounts are of NFSv4.
     is_v4: bool,
+    /// Why counters could not be read any more.
+    failure: Option<String>,
 }
 
 impl Together {
-    fn of(coordinator: &MixCoordinator<'_>) -> Self {
+    pub fn of(groups: &[Arc<ClientGroup>]) -> Self {
         let mut together = Self {
             asked: Calls::default(),
             seen: None,
             corrections: Vec::new(),
             limits: Vec::new(),
             is_v4: true,
+            failure: groups.iter().find_map(|group| group.failure()),
         };
-        for (index, group) in coordinator.clients.groups.iter().enumerate() {
+        for group in groups {
             // A mount that is gone has no counters any more.
-            together.add(group, coordinator.seen(index).unwrap_or_default());
+            together.add(group, group.seen().unwrap_or_default());
         }
         together
             .corrections
@@ -122,44 +106,6 @@ impl Together {
     }
 }
 
-impl Measured {
-    pub fn new(
-        mut coordinator: MixCoordinator<'_>,
-        ends: Vec<(ClientEnd, Caller)>,
-        timing: Timing,
-    ) -> Self {
-        let (mut ends, callers): (Vec<ClientEnd>, Vec<Caller>) = ends.into_iter().unzip();
-        ends.sort_by_key(|end| end.client);
-        Self {
-            window_end: coordinator.close(&ends),
-            end: end_of(&ends, coordinator.failed.take()),
-            together: Together::of(&coordinator),
-            assembly: coordinator.assembly,
-            timing,
-            lost: ends.iter().filter_map(|end| end.lost.clone()).collect(),
-            clients: ends.len() as u64,
-            callers,
-            file_set: FileSetRecord::default(),
-            background: 0.0,
-            left_behind: None,
-            threads: ends.iter().map(|end| end.thread).collect(),
-        }
-    }
-}
-
-/// How the run ended: lost if the counters, or all clients, are.
-fn end_of(ends: &[ClientEnd], failed: Option<String>) -> RunEnd {
-    let mut lost = ends.iter().filter_map(|end| end.lost.clone());
-    let is_lost = ends.iter().all(|end| end.lost.is_some());
-    if let Some(message) = failed.or_else(|| lost.next().filter(|_| is_lost)) {
-        RunEnd::TargetLost { message }
-    } else if ends.iter().any(|end| end.was_stopped) {
-        RunEnd::Interrupted
-    } else {
-        RunEnd::Finished
-    }
-}
-
 /// The same procedure on several mounts is one.
 fn add_limits(all: &mut Vec<WireLimitRecord>, more: Vec<WireLimitRecord>) {
     for limit in more {
@@ -173,71 +119,39 @@ fn add_limits(all: &mut Vec<WireLimitRecord>, more: Vec<WireLimitRecord>) {
     }
 }
 
-/// The record of a run. `left` is what could not be taken away or given up, and why.
-pub(super) fn record(
-    plan: &Plan,
-    mix: &MixPlan,
-    target: Target,
-    measured: Measured,
-    left: Result<(), NotLeft>,
-) -> RunRecord {
-    let window_start = Moment::from_nanos(plan.warm_up_ns);
-    let window_ns = measured.window_end.nanos_since(window_start);
-    let (intervals, ticks, mut totals) = measured.assembly.conclude(plan, measured.window_end);
-    // Its clients are its threads; how busy they are says nothing.
-    totals.workers.clear();
-    let together = measured.together;
+/// Adds to the record what only a mix through a mount has to tell, and its caveats.
+pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: CameTo) {
+    let CameTo { together, lost, .. } = came_to;
+    let totals = &record.totals;
     let mut mix_record = mix_record(mix, &together);
-    mix_record.file_set = measured.file_set;
+    mix_record.file_set = came_to.file_set;
     mix_record.in_flight_mean = totals.in_flight_mean;
     mix_record.in_flight_by_littles_law =
         totals.achieved_load_ops_per_s * totals.service_time_ns.mean / 1e9;
     if let Some(wire) = &mut mix_record.wire {
-        wire.background_calls_per_s = measured.background;
+        wire.background_calls_per_s = came_to.background;
         wire.corrections = together.corrections;
-        let is_exact = mix.local.arithmetic == FeedbackArithmetic::Exact;
-        if is_exact {
-            wire.limits = limits(mix, wire, &together.limits, window_ns);
+        if mix.local.arithmetic == FeedbackArithmetic::Exact {
+            wire.limits = limits(mix, wire, &together.limits, record.window_ns);
         }
     }
-    let header = RunHeader {
-        plan,
-        target,
-        clock: &measured.timing.clock,
-        driver: "threads",
-        started_at: measured.timing.started_at,
-        window_ns,
-        end: measured.end,
-    };
-    let mut record = RunRecord {
-        mix: Some(mix_record),
-        processors: ProcessorsRecord::of(measured.timing.used, window_ns, &measured.threads),
-        ..header.record(intervals, ticks, totals)
-    };
-    record.caveats = caveats::find(&record);
+    record.mix = Some(mix_record);
+    if let Some(message) = together.failure {
+        record.end = RunEnd::TargetLost { message };
+    }
     if together.seen.is_none() {
         let directory = record.target.export.clone();
         record.caveats.push(Caveat::NotSeenOnTheWire { directory });
     }
-    if let Some(first) = measured
-        .lost
-        .first()
-        .filter(|_| record.end == RunEnd::Finished)
-    {
+    if let Some(first) = lost.first().filter(|_| record.end == RunEnd::Finished) {
         record.caveats.push(Caveat::ClientsLost {
-            lost: measured.lost.len() as u64,
-            clients: measured.clients,
+            lost: lost.len() as u64,
+            clients: came_to.clients,
             first: first.clone(),
         });
     }
-    let named = |reason| NotLeft {
-        path: mix.file_set.name.clone(),
-        reason,
-    };
-    let left = left.err().or(measured.left_behind.map(named));
-    let stays = left.map(|left| what_stays(mix, left));
-    record.caveats.extend(stays);
-    record
+    let left = came_to.left.err().map(|left| what_stays(mix, left));
+    record.caveats.extend(left);
 }
 
 /// A set that was to be removed, or to be left for the next run.

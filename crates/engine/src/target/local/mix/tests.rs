@@ -1,28 +1,32 @@
-//! Pacing and correcting in virtual time: system calls take as long as they are told to, and a
-//! kernel counts what it is told to.
+//! Pacing and correcting in virtual time, through the loop of every run: system calls take as long
+//! as they are told to, and a kernel counts what it is told to.
 
-use super::caller::{Done, SystemCalls, UnmeasuredOperation};
-use super::client::{Client, ClientEnd, Shared, Step};
-use super::clients::{ClientGroup, Clients, MixMailbox};
+use super::caller::{Done, Needs, SystemCalls, UnmeasuredOperation};
+use super::clients::ClientGroup;
 use super::kernel::Kernel;
 use super::mounted::Mounted;
-use super::pacer::Pacer;
-use super::watch::MixCoordinator;
+use super::watch::Correcting;
+use super::workload::MountMix;
+use crate::backend::blocking::Blocking;
 use crate::control::Unobserved;
-use crate::processors::ThreadMark;
+use crate::run::{Attendant, Look, Stage};
 use crate::time::{Time, VirtualTime};
-use filestone_model::measure::Sample;
+use crate::worker::{Books, Finished, Member, Signals, Worker, WorkerEnd};
+use filestone_model::file_set::Changing;
+use filestone_model::measure::interval::StretchCounts;
 use filestone_model::measure::mix_record::CorrectionRecord;
+use filestone_model::measure::{Role, Sample};
 use filestone_model::mix::feedback::{Calls, Goal, Group};
-use filestone_model::operation::OpKind;
+use filestone_model::operation::{OpKind, Outcome};
 use filestone_model::plan::{
     ArrivalsPlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount,
     MixPlan, Plan, Popularity, TargetPlan, WorkloadPlan,
 };
 use filestone_model::time::Moment;
 use rustix::io::Errno;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const MS: u64 = 1_000_000;
@@ -110,18 +114,14 @@ struct Fixed<'run> {
 }
 
 impl SystemCalls for Fixed<'_> {
-    fn before(&self, _kind: OpKind) -> Option<UnmeasuredOperation> {
-        None
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
 
-    fn carry_out(&mut self, kind: OpKind) -> Result<Done, Errno> {
+    fn operate(&mut self, kind: OpKind) -> Result<Done, Errno> {
         self.time.pass(self.service_nanos);
         self.proc.count(kind);
         Ok(Done::calls(kind, 1))
-    }
-
-    fn after(&self) -> Option<UnmeasuredOperation> {
-        None
     }
 
     fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
@@ -163,18 +163,102 @@ fn plan(counts: &[(OpKind, u64)], arrivals: ArrivalsPlan) -> Plan {
 /// What a run came to.
 struct Played {
     samples: Vec<Sample>,
-    ends: Vec<ClientEnd>,
+    skipped: u64,
+    end: WorkerEnd,
+    lost: Vec<Option<String>>,
     corrections: Vec<CorrectionRecord>,
     asked: Calls,
     seen: Calls,
     now: Moment,
 }
 
-/// A run: the client whose clock is the earliest goes first, and then the coordinator.
+/// Keeps every sample.
+struct Kept<'run> {
+    samples: &'run mut Vec<Sample>,
+    skipped: &'run mut u64,
+}
+
+impl Books for Kept<'_> {
+    fn is_measured(&self, _due: Moment) -> bool {
+        true
+    }
+
+    fn schedule(&mut self, _kind: OpKind, _role: Role, _times: u64) {}
+
+    fn record(&mut self, sample: &Sample, _times: u32) {
+        self.samples.push(*sample);
+    }
+
+    fn skip(&mut self, _kind: OpKind, _role: Role, times: u64) {
+        *self.skipped += times;
+    }
+
+    fn leave_in_flight(&mut self, kind: OpKind, _role: Role) {
+        panic!("{kind:?} is in flight");
+    }
+
+    fn close_window(&mut self, _at: Moment) {}
+
+    fn add(&mut self, _costs: &StretchCounts) {}
+
+    fn hand_over(&mut self, _boundary: Moment) {}
+
+    fn finish(self, _now: Moment) {}
+}
+
+/// A time in which the kernel writes its counters, and whoever attends to the run looks at it.
+struct Attended<'run> {
+    time: VirtualTime,
+    proc: &'run Proc,
+    written: Cell<Moment>,
+    attendant: RefCell<Correcting>,
+}
+
+impl Time for Attended<'_> {
+    fn now(&self) -> Moment {
+        let now = self.time.now();
+        if now >= self.written.get() {
+            self.proc.write();
+            self.written.set(now.after_nanos(WRITTEN_NANOS));
+        }
+        let look = Look {
+            now,
+            stage: Stage::Running,
+            is_stopped: false,
+            was_stopped: false,
+            halt: &NEVER,
+        };
+        self.attendant.borrow_mut().look(&look, &mut Unobserved);
+        now
+    }
+
+    fn wait(&self, until: Moment) {
+        self.time.wait(until);
+    }
+
+    fn processor_nanos(&self) -> u64 {
+        0
+    }
+}
+
+/// A run of clients whose system calls all take as long.
 fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Played {
-    let WorkloadPlan::Mix(mix) = &plan.workload else {
-        unreachable!("it is a mix")
+    let caller = |time| Fixed {
+        time,
+        service_nanos,
+        proc,
     };
+    run_with(plan, caller, proc, stop)
+}
+
+/// A run of these clients on one thread.
+fn run_with<C: SystemCalls>(
+    plan: &Plan,
+    caller: impl Fn(VirtualTime) -> C,
+    proc: &Proc,
+    stop: &AtomicBool,
+) -> Played {
+    let mix = plan.mix().expect("it is a mix");
     let arithmetic = Group::new(&Goal {
         counts: &mix.counts,
         clients: plan.clients,
@@ -187,67 +271,47 @@ fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Playe
     let before = kernel
         .as_ref()
         .map(|kernel| kernel.read().expect("counters"));
-    let group = ClientGroup::new(arithmetic, kernel.clone(), kernel.zip(before));
-    let mailboxes: Vec<MixMailbox> = (0..plan.clients).map(|_| MixMailbox::default()).collect();
-    let group_of = vec![0; plan.clients as usize];
-    let clients = Clients {
-        groups: std::slice::from_ref(&group),
-        mailboxes: &mailboxes,
-        group_of: &group_of,
+    let all = kernel.clone().zip(before);
+    let group = Arc::new(ClientGroup::new(arithmetic, kernel, all, plan.clients));
+    group.restart().expect("counters can be read");
+    let time = VirtualTime::default();
+    let callers: Vec<C> = (0..plan.clients).map(|_| caller(time.clone())).collect();
+    let members = (0..).zip(&callers).map(|(number, caller)| Member {
+        number,
+        workload: MountMix::new(plan, mix, number, Arc::clone(&group), caller.needs()),
+    });
+    let members = members.collect();
+    let attended = Attended {
+        time: time.clone(),
+        proc,
+        written: Cell::new(Moment::ZERO),
+        attendant: RefCell::new(Correcting::new(plan, mix, vec![Arc::clone(&group)])),
     };
-    let shared = Shared::of(plan, mix, stop);
-    let mut going: Vec<_> = (0..plan.clients)
-        .map(|number| {
-            let time = VirtualTime::default();
-            Client {
-                number,
-                caller: Fixed {
-                    time: time.clone(),
-                    service_nanos,
-                    proc,
-                },
-                pacer: Pacer::new(plan, mix, number, group.pause_ns()),
-                group: &group,
-                mailbox: &mailboxes[number as usize],
-                shared: &shared,
-                time,
-                free_at: Moment::ZERO,
-            }
-        })
-        .collect();
-    let mut coordinator =
-        MixCoordinator::new(plan, mix, clients, &shared).expect("counters can be read");
-    let mut ends = Vec::new();
-    let (mut now, mut written) = (Moment::ZERO, Moment::ZERO);
-    while let Some(first) = (0..going.len()).min_by_key(|index| going[*index].time.now()) {
-        let client = &mut going[first];
-        now = now.max(client.time.now());
-        if now >= written {
-            proc.write();
-            written = now.after_nanos(WRITTEN_NANOS);
-        }
-        // Without feedback there is nothing to correct, and samples stay where they are.
-        if mix.local.feedback {
-            coordinator.turn(now, &mut Unobserved);
-        }
-        match client.step() {
-            Step::Going => {}
-            Step::Ended => ends.push(going.remove(first).end(None)),
-            Step::Lost(why) => ends.push(going.remove(first).end(Some(why))),
-        }
-    }
-    let mut samples = Vec::new();
-    for mailbox in &mailboxes {
-        mailbox.drain(Moment::NEVER, |sample| samples.push(*sample));
-    }
-    assert_eq!(coordinator.failed, None);
+    let backend = Blocking::new(callers, attended);
+    let (mut samples, mut skipped) = (Vec::new(), 0);
+    let books = Kept {
+        samples: &mut samples,
+        skipped: &mut skipped,
+    };
+    let signals = Signals {
+        stop,
+        halt: &NEVER,
+        offer: None,
+        hope: None,
+    };
+    let worker = Worker::new(plan, 0, members, backend, books, signals);
+    let Finished { end, workloads, .. } = worker.run_and_keep();
+    assert_eq!(group.failure(), None);
+    let (corrections, asked) = (group.corrections().clone(), group.arithmetic().asked());
     Played {
         samples,
-        ends,
-        corrections: group.corrections().clone(),
-        asked: group.arithmetic().asked(),
-        seen: coordinator.seen(0).expect("counters").calls,
-        now,
+        skipped,
+        end,
+        lost: workloads.into_iter().map(MountMix::into_loss).collect(),
+        corrections,
+        asked,
+        seen: group.seen().expect("counters").calls,
+        now: time.now(),
     }
 }
 
@@ -276,7 +340,7 @@ fn what_is_asked_in_time_waits_for_nothing() {
         assert_eq!(sample.completion.sent, due);
         assert_eq!(sample.completion.done, due.after_nanos(3 * MS));
     }
-    assert_eq!(outcome.ends[0].skipped, 0);
+    assert_eq!(outcome.skipped, 0);
 }
 
 #[test]
@@ -290,7 +354,7 @@ fn what_comes_due_while_a_client_is_busy_waits_and_what_never_begins_is_counted(
         assert_eq!(sample.due, Moment::from_nanos(number * 10 * MS));
         assert_eq!(sample.completion.sent, Moment::from_nanos(number * 25 * MS));
     }
-    assert_eq!(outcome.ends[0].skipped, 60);
+    assert_eq!(outcome.skipped, 60);
 }
 
 #[test]
@@ -305,7 +369,7 @@ fn a_closed_loop_asks_at_once() {
             .iter()
             .all(|sample| sample.due == sample.completion.sent)
     );
-    assert_eq!(outcome.ends[0].skipped, 0);
+    assert_eq!(outcome.skipped, 0);
 }
 
 #[test]
@@ -321,13 +385,17 @@ fn constant_arrivals_of_clients_interleave() {
 
 #[test]
 fn a_run_that_is_stopped_ends_within_its_first_pause() {
-    let mut plan = plan(&MIX, constant(0.01));
+    let arrivals = ArrivalsPlan::Poisson {
+        offered_load_ops_per_s: 0.01,
+    };
+    let mut plan = plan(&MIX, arrivals);
     plan.duration_ns = Some(600 * SECOND);
     let proc = Proc::new(|_, calls| calls);
     let outcome = run(&plan, MS, &proc, &AtomicBool::new(true));
     assert!(outcome.samples.is_empty());
-    assert!(outcome.ends[0].was_stopped);
-    assert_eq!(outcome.now, Moment::ZERO);
+    assert!(outcome.end.is_interrupted);
+    // So long may a worker sleep, and no part of the pause of some minutes.
+    assert!(outcome.now <= Moment::from_nanos(50 * MS));
 }
 
 #[test]
@@ -371,12 +439,7 @@ fn a_count_is_the_kernels_and_ends_the_run() {
     let outcome = run(&plan, MS, &proc, &NEVER);
     let calls: u64 = outcome.seen.values().sum();
     assert!((600..620).contains(&calls), "{calls}");
-    assert!(
-        outcome
-            .ends
-            .iter()
-            .all(|end| !end.was_stopped && end.skipped == 0)
-    );
+    assert_eq!((outcome.end.is_interrupted, outcome.skipped), (false, 0));
 }
 
 #[test]
@@ -390,6 +453,96 @@ fn nhfsstones_own_arithmetic_ends_by_the_kernels_count() {
     let calls: u64 = proc.done.borrow().values().sum();
     assert!((600..900).contains(&calls), "{calls}");
     assert!(!outcome.corrections.is_empty());
+}
+
+/// A client that lacks a directory before every RMDIR, and a file after it, until its set is gone.
+struct Lacking {
+    time: VirtualTime,
+    needs: Needs,
+    gone_at: Moment,
+}
+
+impl Lacking {
+    fn call(&mut self, kind: OpKind) -> Result<Done, Errno> {
+        self.time.pass(MS);
+        if self.time.now() >= self.gone_at {
+            return Err(Errno::NOENT);
+        }
+        self.needs.lacks_directory = kind != OpKind::MkDir;
+        self.needs.after = (kind == OpKind::RmDir).then_some(UnmeasuredOperation {
+            kind: OpKind::Create,
+            changing: Changing::Created,
+        });
+        Ok(Done::calls(kind, 1))
+    }
+}
+
+impl SystemCalls for Lacking {
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn operate(&mut self, kind: OpKind) -> Result<Done, Errno> {
+        self.call(kind)
+    }
+
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
+        self.call(unmeasured.kind)
+    }
+
+    fn lost(&self) -> Option<String> {
+        Some("gone".into())
+    }
+}
+
+fn lacking(gone_at: Moment) -> Played {
+    let plan = blind(plan(&[(OpKind::RmDir, 1)], constant(100.0)));
+    let caller = |time| Lacking {
+        time,
+        needs: Needs {
+            lacks_directory: true,
+            ..Needs::default()
+        },
+        gone_at,
+    };
+    run_with(&plan, caller, &Proc::new(|_, calls| calls), &NEVER)
+}
+
+/// Each RMDIR, due every 10 ms, takes a MKDIR of 1 ms before it and a CREATE of 1 ms after it.
+#[test]
+fn what_keeps_the_set_in_its_proportions_is_done_around_an_operation_and_not_measured() {
+    let outcome = lacking(Moment::NEVER);
+    assert_eq!((outcome.samples.len(), outcome.skipped), (300, 0));
+    for (number, samples) in (0..).zip(outcome.samples.chunks(3)) {
+        let at = |millis: u64| Moment::from_nanos((number * 10 + millis) * MS);
+        let told = |sample: &Sample| {
+            let moments = (sample.due, sample.ready, sample.completion.done);
+            (sample.kind, sample.role, moments)
+        };
+        let told: Vec<_> = samples.iter().map(told).collect();
+        assert_eq!(
+            told,
+            [
+                (OpKind::MkDir, Role::Unmeasured, (at(0), at(0), at(1))),
+                (OpKind::RmDir, Role::Measured, (at(0), at(1), at(2))),
+                (OpKind::Create, Role::Unmeasured, (at(2), at(2), at(3))),
+            ]
+        );
+    }
+    let kinds = [OpKind::MkDir, OpKind::RmDir, OpKind::Create];
+    assert!(kinds.into_iter().all(|kind| outcome.asked[kind] == 100));
+}
+
+#[test]
+fn a_client_whose_set_is_gone_ends_with_the_reason_and_the_failure_in_the_books() {
+    let outcome = lacking(Moment::from_nanos(12 * MS));
+    let failed = |sample: &&Sample| matches!(sample.completion.outcome, Outcome::Failed(_));
+    // The second RMDIR, at 11 ms, comes to nothing.
+    assert_eq!(outcome.samples.iter().filter(failed).count(), 1);
+    assert_eq!((outcome.samples.len(), outcome.skipped), (5, 0));
+    assert_eq!(outcome.lost, [Some("gone".into())]);
+    assert_eq!(outcome.now, Moment::from_nanos(12 * MS));
+    assert!(!outcome.end.is_interrupted);
 }
 
 /// A time in which others make calls: one every ten milliseconds.
@@ -412,10 +565,6 @@ impl Time for Busy<'_> {
 
     fn processor_nanos(&self) -> u64 {
         0
-    }
-
-    fn thread_mark(&self) -> ThreadMark {
-        self.time.thread_mark()
     }
 }
 

@@ -1,0 +1,117 @@
+//! Before a run: background watched, clients grouped by mounts, and learnt what system calls
+//! become.
+
+use super::caller::Caller;
+use super::clients::ClientGroup;
+use super::directories::{Claim, Directories};
+use super::kernel::Kernel;
+use super::learn;
+use crate::control::Observer;
+use crate::error::RunError;
+use crate::time::RealTime;
+use filestone_model::file_set::Layout;
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::mix::feedback::{Goal, Group};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What is to be done, and where.
+pub(super) struct Task<'run> {
+    pub plan: &'run Plan,
+    pub mix: &'run MixPlan,
+    /// All kinds of the mix, those included that no system call makes.
+    pub kinds: Vec<OpKind>,
+    /// What is asked.
+    pub counts: Vec<MixCount>,
+    pub layout: Layout,
+    pub directories: Directories,
+    /// One of each directory.
+    pub claims: Vec<Claim>,
+    /// Which mount's each client is.
+    pub mounts: Vec<usize>,
+    pub stop: &'run AtomicBool,
+    pub time: RealTime<'run>,
+}
+
+/// What a run is measured with.
+pub(super) struct Ready {
+    pub callers: Vec<Caller>,
+    pub groups: Vec<Arc<ClientGroup>>,
+    pub file_set: FileSetRecord,
+    /// Calls of others, per second.
+    pub background: f64,
+}
+
+impl Task<'_> {
+    fn is_exact(&self) -> bool {
+        self.mix.local.arithmetic == FeedbackArithmetic::Exact
+    }
+
+    /// Makes ready what a run is measured with.
+    pub fn prepare(&self, observer: &mut dyn Observer) -> Result<Ready, RunError> {
+        let local = &self.mix.local;
+        observer.preparing("checking the file set");
+        let (mut callers, file_set) = self.populate()?;
+        if local.feedback {
+            observer.preparing("making what the client's caches cannot answer");
+            self.freshen(&mut callers)?;
+        }
+        // What is still to be written would be background traffic.
+        for claim in &self.claims {
+            rustix::fs::syncfs(&claim.directory.handle).ok();
+        }
+        let mut background = 0.0;
+        let all = Kernel::together(&self.directories.kernels);
+        if let Some(all) = &all {
+            observer.preparing("watching the traffic of others for 2 s");
+            background = all.background(local.background_max_calls_per_s, self.stop, &self.time)?;
+        }
+        let groups = self.groups(all.as_ref())?;
+        if local.feedback && self.is_exact() {
+            observer.preparing("learning what system calls become on the wire");
+            for (mount, group) in groups.iter().enumerate() {
+                let of_mount = callers.iter_mut().zip(&self.mounts);
+                let of_mount = of_mount.filter(|(_, of)| **of == mount);
+                let callers = of_mount.map(|(caller, _)| caller).collect();
+                let share = 1.0 / groups.len() as f64;
+                learn::learn(group, callers, &self.counts, share, self.stop, &self.time)?;
+            }
+        }
+        Ok(Ready {
+            callers,
+            groups,
+            file_set,
+            background,
+        })
+    }
+
+    /// The clients of each mount, with their part of what is offered.
+    fn groups(&self, all: Option<&Kernel>) -> Result<Vec<Arc<ClientGroup>>, RunError> {
+        let (plan, kernels) = (self.plan, &self.directories.kernels);
+        let before = all.map(Kernel::read).transpose()?;
+        let all = all.cloned().zip(before);
+        let group = |mount: usize| {
+            let clients = self.mounts.iter().filter(|of| **of == mount).count() as u32;
+            let share = f64::from(clients) / f64::from(plan.clients.max(1));
+            let arithmetic = Group::new(&Goal {
+                counts: &self.counts,
+                clients,
+                load: plan.arrivals.offered_load().map(|load| load * share),
+                calls: plan.count.map(|count| (count as f64 * share).ceil() as u64),
+                seconds: plan.duration_ns.map(|nanos| nanos as f64 / 1e9),
+                is_v4: self.directories.is_v4(mount),
+            });
+            let kernel = kernels.get(mount).filter(|_| self.mix.local.feedback);
+            let all = all.clone();
+            Arc::new(ClientGroup::new(
+                arithmetic,
+                kernel.cloned(),
+                all,
+                plan.clients,
+            ))
+        };
+        Ok((0..kernels.len().max(1)).map(group).collect())
+    }
+}

@@ -1,0 +1,67 @@
+//! A client on a thread of its own, as a worker of the run.
+
+use super::caller::Caller;
+use super::workload::MountMix;
+use crate::backend::BackendError;
+use crate::backend::blocking::Blocking;
+use crate::run::{WorkerBody, WorkerThread};
+use crate::time::RealTime;
+use crate::worker::Member;
+use std::sync::mpsc::Sender;
+
+/// One client.
+pub(super) struct CallerThread {
+    pub number: u32,
+    pub workload: MountMix,
+    pub caller: Caller,
+    pub ended: Sender<ClientEnd>,
+}
+
+/// How a client ended.
+pub(super) struct ClientEnd {
+    pub number: u32,
+    /// Why it could not go on.
+    pub lost: Option<String>,
+    /// To put its set right.
+    pub caller: Caller,
+}
+
+impl WorkerBody for CallerThread {
+    fn driver(&self) -> &'static str {
+        "threads"
+    }
+
+    fn first_blocking(&self) -> Option<u32> {
+        Some(self.number)
+    }
+
+    fn run(self: Box<Self>, thread: WorkerThread<'_>) {
+        let Self {
+            number,
+            workload,
+            caller,
+            ended,
+        } = *self;
+        let members = vec![Member { number, workload }];
+        let backend = Blocking::new(vec![caller], thread.time());
+        let start = |backend: &mut Blocking<_, _>, clock, stop| {
+            backend.start(RealTime { clock, stop });
+        };
+        let Some((finished, finisher)) = thread.run(members, backend, start) else {
+            return;
+        };
+        let mut end = finished.end;
+        let callers = finished.backend.into_clients().into_iter();
+        for (caller, workload) in callers.zip(finished.workloads) {
+            let lost = workload.into_loss();
+            end.lost = lost.clone().map(|what| BackendError::Clients { what });
+            // Whoever started the run takes them when it is over.
+            let _ = ended.send(ClientEnd {
+                number,
+                lost,
+                caller,
+            });
+        }
+        finisher.finish(end);
+    }
+}

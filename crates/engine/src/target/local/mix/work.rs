@@ -1,0 +1,89 @@
+//! The language of a mix through a mount: what a client is asked, and where it says what its
+//! system calls did. Whatever makes them is a client that blocks.
+
+use super::caller::{Done, Needs, SystemCalls, UnmeasuredOperation};
+use crate::backend::blocking::{BlockingClient, CarriedOut};
+use filestone_model::failure::StatusSpace;
+use filestone_model::language::{Language, Work};
+use filestone_model::operation::{OpKind, Outcome};
+
+/// The language: operations by their kinds.
+#[derive(Debug)]
+pub enum MountKinds {}
+
+impl Language for MountKinds {
+    type Work<'a> = MountWork<'a>;
+}
+
+/// What a client is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// An operation of the mix.
+    Measured(OpKind),
+    /// One that keeps the set in its proportions.
+    Unmeasured(UnmeasuredOperation),
+    /// After one that failed: whether any can succeed. Neither counted nor timed.
+    Loss,
+}
+
+/// What is asked, and where the client says what came of it.
+#[derive(Debug)]
+pub struct MountWork<'a> {
+    pub(super) asked: Asked,
+    pub(super) account: &'a mut Account,
+}
+
+/// What a client says of an operation, and of those that it took besides.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// What their system calls did.
+    pub done: Vec<Done>,
+    pub needs: Needs,
+    /// Whether one has failed since it was last looked why.
+    pub has_failed: bool,
+    /// Why no operation can succeed any more.
+    pub lost: Option<String>,
+}
+
+impl Work for MountWork<'_> {
+    fn kind(&self) -> OpKind {
+        match self.asked {
+            Asked::Measured(kind) => kind,
+            Asked::Unmeasured(unmeasured) => unmeasured.kind,
+            Asked::Loss => OpKind::GetAttr,
+        }
+    }
+}
+
+impl<C: SystemCalls> BlockingClient for C {
+    type Language = MountKinds;
+
+    fn carry_out(&mut self, work: MountWork<'_>) -> Option<CarriedOut> {
+        let kind = work.kind();
+        let MountWork { asked, account } = work;
+        let result = match asked {
+            Asked::Measured(kind) => self.operate(kind),
+            Asked::Unmeasured(unmeasured) => self.call_unmeasured(unmeasured),
+            Asked::Loss => {
+                account.lost = self.lost();
+                return Some(CarriedOut::of(Outcome::Ok));
+            }
+        };
+        let (outcome, done) = match result {
+            Ok(done) => (Outcome::Ok, done),
+            Err(errno) => {
+                account.has_failed = true;
+                let number = errno.raw_os_error().unsigned_abs();
+                let outcome = Outcome::Failed(StatusSpace::Errno.failure(number));
+                (outcome, Done::calls(kind, 1))
+            }
+        };
+        account.needs = self.needs();
+        account.done.push(done);
+        Some(CarriedOut {
+            calls: u32::try_from(done.sum()).unwrap_or(u32::MAX),
+            data_bytes: done.data_bytes,
+            ..CarriedOut::of(outcome)
+        })
+    }
+}

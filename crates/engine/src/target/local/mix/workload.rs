@@ -1,0 +1,222 @@
+//! What one client asks next, and when: a kind by the arithmetic of its group, when its pacer says.
+//!
+//! A client has one operation in flight. What comes due meanwhile waits, and its response time
+//! counts from when it was due.
+
+use super::caller::Needs;
+use super::clients::ClientGroup;
+use super::pacer::Pacer;
+use super::work::{Account, Asked, MountKinds, MountWork};
+use filestone_model::measure::Sample;
+use filestone_model::operation::{Completion, OpKind};
+use filestone_model::plan::{MixPlan, Plan};
+use filestone_model::time::Moment;
+use filestone_model::workload::{Next, Workload};
+use std::sync::Arc;
+
+/// Longest wait at a time, so that a client whose group has ended ends, too.
+const NAP_NANOS: u64 = 20_000_000;
+/// While the counters are awaited that say whether enough calls have been made.
+const COUNT_NAP_NANOS: u64 = 1_000_000;
+/// An operation, with one before it and one after it.
+const PARTS_MAX: usize = 3;
+
+/// One client.
+pub(super) struct MountMix {
+    number: u32,
+    pacer: Pacer,
+    group: Arc<ClientGroup>,
+    window_start: Moment,
+    window_end: Moment,
+    /// As what is counted that was due and never chosen.
+    measured_kind: OpKind,
+    account: Account,
+    stage: Stage,
+    free_at: Moment,
+}
+
+/// How far a client is with an operation.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// It has none.
+    Free,
+    /// It has chosen it, and makes what it takes.
+    Preparing { kind: OpKind, due: Moment },
+    /// It carries it out, or has done so.
+    Operating(OpKind),
+    /// It has done so, and puts the set right.
+    Settling(OpKind),
+}
+
+impl MountMix {
+    /// Client `number` of `plan`, whose set needs this at first.
+    pub fn new(
+        plan: &Plan,
+        mix: &MixPlan,
+        number: u32,
+        group: Arc<ClientGroup>,
+        needs: Needs,
+    ) -> Self {
+        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        Self {
+            number,
+            pacer: Pacer::new(plan, mix, number, group.pause_ns()),
+            group,
+            window_start,
+            window_end: plan
+                .duration_ns
+                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            measured_kind: plan.measured_kind(),
+            account: Account {
+                done: Vec::with_capacity(PARTS_MAX),
+                needs,
+                ..Account::default()
+            },
+            stage: Stage::Free,
+            free_at: Moment::ZERO,
+        }
+    }
+
+    /// Why it could not go on.
+    pub fn into_loss(self) -> Option<String> {
+        self.account.lost
+    }
+
+    fn work(&mut self, asked: Asked) -> MountWork<'_> {
+        MountWork {
+            asked,
+            account: &mut self.account,
+        }
+    }
+
+    /// Chooses the next operation when it is due; else says when to ask again.
+    fn choose(&mut self, now: Moment) -> Result<(OpKind, Moment), Next<MountWork<'static>>> {
+        let due = self.pacer.due(self.free_at);
+        self.group.show_due(self.number, due);
+        if due >= self.window_end || self.free_at >= self.window_end {
+            return Err(Next::NotBefore(Moment::NEVER));
+        }
+        if due > now {
+            return Err(Next::NotBefore(due.min(now.after_nanos(NAP_NANOS))));
+        }
+        if self.awaits_counters() {
+            return Err(Next::NotBefore(now.after_nanos(COUNT_NAP_NANOS)));
+        }
+        let kind = self.pacer.choose(&mut self.group.arithmetic());
+        let Some(kind) = kind else {
+            self.account.lost = Some("the mix has nothing that could be asked".into());
+            return Err(Next::Nothing);
+        };
+        Ok((kind, due))
+    }
+
+    /// Whether, by the estimate, enough calls have been made: then the counters decide.
+    fn awaits_counters(&self) -> bool {
+        !self.pacer.counts_by_itself()
+            && self.free_at >= self.window_start
+            && self.group.arithmetic().seems_complete()
+    }
+
+    /// Tells the arithmetic and the pacer what the operation consisted of that has ended.
+    fn finish(&mut self) {
+        let (Stage::Operating(kind) | Stage::Settling(kind)) = self.stage else {
+            return;
+        };
+        self.stage = Stage::Free;
+        let done = &self.account.done;
+        let pause_ns = {
+            let mut arithmetic = self.group.arithmetic();
+            arithmetic.carried_out(kind, done.iter().flat_map(|done| done.claims));
+            arithmetic.pause_ns()
+        };
+        self.pacer.end(done, pause_ns);
+        self.account.done.clear();
+        self.look_at_counters();
+    }
+
+    /// By nhfsstone's arithmetic every process looks at the counters by itself.
+    fn look_at_counters(&mut self) {
+        let now = self.free_at;
+        if !self.pacer.wants_counters(now) {
+            return;
+        }
+        let seen = match &self.group.all {
+            // Without counters its own claims are all that there is.
+            None => self.group.arithmetic().asked(),
+            Some((kernel, before)) => match kernel.read() {
+                Ok(counters) => counters.since(before).calls,
+                Err(error) => {
+                    self.account.lost = Some(error.to_string());
+                    return;
+                }
+            },
+        };
+        match self.pacer.correct(now, &seen) {
+            None => self.group.end(),
+            Some(correction) => self.group.corrections().push(correction),
+        }
+    }
+}
+
+impl Workload<MountKinds> for MountMix {
+    fn has_own_schedule(&self) -> bool {
+        true
+    }
+
+    fn next(&mut self, _slot: u32, now: Moment) -> Next<MountWork<'_>> {
+        if std::mem::take(&mut self.account.has_failed) {
+            return Next::Aside(self.work(Asked::Loss));
+        }
+        if self.account.lost.is_some() || self.group.is_over() {
+            return Next::Nothing;
+        }
+        if let Stage::Preparing { kind, due } = self.stage {
+            self.stage = Stage::Operating(kind);
+            return Next::Due(due, self.work(Asked::Measured(kind)));
+        }
+        let (kind, due) = match self.choose(now) {
+            Ok(chosen) => chosen,
+            Err(instead) => return instead,
+        };
+        if let Some(unmeasured) = self.account.needs.before(kind) {
+            self.stage = Stage::Preparing { kind, due };
+            return Next::Unmeasured(self.work(Asked::Unmeasured(unmeasured)));
+        }
+        self.stage = Stage::Operating(kind);
+        Next::Due(due, self.work(Asked::Measured(kind)))
+    }
+
+    fn restores(&self) -> bool {
+        true
+    }
+
+    /// What the operation that has ended left to be done.
+    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<MountWork<'_>> {
+        if let Stage::Operating(kind) = self.stage
+            && let Some(unmeasured) = self.account.needs.after
+        {
+            self.stage = Stage::Settling(kind);
+            return Some(self.work(Asked::Unmeasured(unmeasured)));
+        }
+        self.finish();
+        None
+    }
+
+    fn keeps_books(&self) -> bool {
+        true
+    }
+
+    fn ended(&mut self, sample: &Sample) {
+        self.free_at = sample.completion.done;
+    }
+
+    fn skip_due(&mut self, opened: Moment, end: Moment, count: &mut dyn FnMut(OpKind)) {
+        // What it carries out at the very end is begun, and not to be counted again.
+        self.finish();
+        if self.account.lost.is_some() || self.group.is_over() {
+            return;
+        }
+        let skipped = self.pacer.skip(opened, end, self.group.pause_ns());
+        (0..skipped).for_each(|_| count(self.measured_kind));
+    }
+}
