@@ -45,6 +45,12 @@ fn cpu_model() -> Option<String> {
     info.model_name(0).map(str::to_string)
 }
 
+/// What this process has in memory, in bytes.
+pub fn resident_bytes() -> u64 {
+    let statm = procfs::process::Process::myself().and_then(|process| process.statm());
+    statm.map_or(0, |statm| statm.resident * procfs::page_size())
+}
+
 fn memory_bytes() -> Option<u64> {
     use procfs::Current as _;
     Some(procfs::Meminfo::current().ok()?.mem_total)

@@ -19,9 +19,11 @@ pub use subject::{ConnectedClients, OpenTarget, WorkerBody, WorkerThread};
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
+use crate::host;
 use crate::threads::start_worker;
 use crate::worker::{Hope, Offer, Signals};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
+use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
 use filestone_model::measure::verdict::caveats;
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
@@ -144,7 +146,7 @@ fn measure(
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
     let clock = Clock::start();
-    let clients = target.connect(&clock, context)?;
+    let mut clients = target.connect(&clock, context)?;
     let driver = clients.driver();
     context.preparing("running");
     let (table, sets) = (target.table(), target.client_sets());
@@ -154,8 +156,8 @@ fn measure(
     let recording = &target.recording(workers);
     let mut coordinator = Coordinator::new(plan, recording);
     let (halt, hope) = (&AtomicBool::new(false), &Hope::new(workers as u32));
-    let load = plan.arrivals.offered_load();
-    let offer = &Offer::new(load.unwrap_or_default(), plan.workers);
+    let load = plan.arrivals.offered_load().unwrap_or_default();
+    let offer = &Offer::new(load, plan.workers);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
     let signals = Signals {
         stop: context.stop,
@@ -177,13 +179,12 @@ fn measure(
         };
         let starts = start_all(scope, plan, clients.workers, thread)?;
         drop(full);
+        look_at_memory(&mut clients.record, |memory| &mut memory.after_bytes);
         let started_at = SystemTime::now();
         let clock = clock.restarted();
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
-        let steered = steered
-            .as_mut()
-            .map(|steered| steered as &mut dyn Attendant);
+        let steered = steered.as_mut().map(|it| it as &mut dyn Attendant);
         let own = attendant
             .as_mut()
             .map(|own| &mut **own as &mut dyn Attendant);
@@ -197,6 +198,7 @@ fn measure(
         coordinator.collect(&from_workers, surveyed);
         Ok((started_at, clock))
     })?;
+    look_at_memory(&mut clients.record, |memory| &mut memory.end_bytes);
     let facts = RunFacts {
         target: target.describe(),
         driver,
@@ -206,6 +208,14 @@ fn measure(
         started_at,
     };
     Ok(coordinator.into_record(facts))
+}
+
+/// Notes how much memory is taken now.
+fn look_at_memory(made: &mut Option<ConnectionsRecord>, place: fn(&mut ClientMemory) -> &mut u64) {
+    let memory = made.as_mut().and_then(|made| made.memory.as_mut());
+    if let Some(memory) = memory {
+        *place(memory) = host::resident_bytes();
+    }
 }
 
 /// Starts a thread for each worker, and waits until all are set up. They run as soon as each is

@@ -148,6 +148,8 @@ pub struct Worker<'run, B, W, K> {
     end: Option<Moment>,
     last_done: Moment,
     is_interrupted: bool,
+    /// So many clients from the first on may begin nothing more. None ever may again.
+    exhausted: usize,
     time: ThreadTime,
     lost: LostClients,
     cpu_mark: u64,
@@ -288,6 +290,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             end: None,
             last_done: schedule.window_start,
             is_interrupted: false,
+            exhausted: 0,
             time: ThreadTime::default(),
             lost: LostClients::default(),
             cpu_mark: 0,
@@ -636,10 +639,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     }
 
     /// Whether no client may begin another operation.
-    fn is_exhausted(&self) -> bool {
-        self.clients
-            .iter()
-            .all(|client| client.slots.remaining == 0)
+    fn is_exhausted(&mut self) -> bool {
+        let rest = self.clients.iter().skip(self.exhausted);
+        let exhausted = rest.take_while(|client| client.slots.remaining == 0);
+        self.exhausted += exhausted.count();
+        self.exhausted == self.clients.len()
     }
 
     /// Ends the measured window. What was due and never started is skipped.

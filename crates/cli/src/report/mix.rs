@@ -92,6 +92,7 @@ fn cost(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<Fact> {
         is_by_calls.then(|| facts::wire_bytes(record)),
         Some(facts::client_cpu(record)),
         facts::connections(record),
+        facts::memory(record),
     ];
     let mut facts: Vec<Fact> = facts.into_iter().flatten().collect();
     facts.extend(asked::facts(record, plan, &mix.file_set));

@@ -165,6 +165,7 @@ fn cost(record: &RunRecord) -> Vec<Fact> {
         record.measured().map(|_| facts::wire_bytes(record)),
         Some(facts::client_cpu(record)),
         facts::connections(record),
+        facts::memory(record),
         headroom,
     ];
     facts.into_iter().flatten().collect()

@@ -68,6 +68,8 @@ pub struct ClientConnection<C> {
     pub output: Output,
     /// Bytes of the output that have been sent, spliced data included.
     pub output_sent: usize,
+    /// When the client is told the time next.
+    pub timer: Moment,
     /// Whether it stands in the list of those with something to send.
     pub is_dirty: bool,
     /// Whether the operating system has no room for more.
@@ -102,6 +104,7 @@ impl<C: Client> ClientConnection<C> {
             dial: connected.dial,
             output: Output::default(),
             output_sent: 0,
+            timer: Moment::NEVER,
             is_dirty: false,
             is_blocked: false,
             lost_at: Moment::ZERO,

@@ -18,6 +18,8 @@ use filestone_model::session::pauses::Pauses;
 use filestone_model::time::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -83,6 +85,11 @@ pub struct Sockets<C> {
     /// Whether the clock has been looked at since the last wait.
     is_fresh: bool,
     next_scan: Moment,
+    /// When clients want to hear of the time: no client's time-out is before its entry here.
+    /// What is not the moment that its connection names is stale.
+    timers: BinaryHeap<Reverse<(Moment, u32)>>,
+    /// Replies that came too late, of all clients.
+    late_replies: u64,
     reconnections: u64,
     unusable_nanos: u64,
     /// Why a connection was lost last, and how many calls were in flight on it.
@@ -100,6 +107,33 @@ pub(crate) fn timespec(nanos: u64) -> Timespec {
     Timespec {
         tv_sec: (nanos / 1_000_000_000) as i64,
         tv_nsec: (nanos % 1_000_000_000) as i64,
+    }
+}
+
+/// Has a client told the time when it wants to hear of it. Called after all that may have
+/// brought that moment nearer.
+#[inline]
+fn set_timer<C: Client>(
+    timers: &mut BinaryHeap<Reverse<(Moment, u32)>>,
+    connection: &mut ClientConnection<C>,
+    index: u32,
+) {
+    let due = connection.client.poll_timeout();
+    if due < connection.timer {
+        set_timer_at(timers, connection, index, due);
+    }
+}
+
+#[cold]
+fn set_timer_at<C>(
+    timers: &mut BinaryHeap<Reverse<(Moment, u32)>>,
+    connection: &mut ClientConnection<C>,
+    index: u32,
+    due: Moment,
+) {
+    connection.timer = due;
+    if due < Moment::NEVER {
+        timers.push(Reverse((due, index)));
     }
 }
 
@@ -126,6 +160,7 @@ impl<C: Client> Sockets<C> {
             recovering: Vec::new(),
             changes: Vec::new(),
             gives_up: false,
+            timers: BinaryHeap::with_capacity(clients.len()),
             connections: clients.into_iter().map(ClientConnection::new).collect(),
             epoll,
             lacks_pwait2: false,
@@ -135,6 +170,7 @@ impl<C: Client> Sockets<C> {
             early_error: None,
             is_fresh: false,
             next_scan: Moment::ZERO,
+            late_replies: 0,
             reconnections: 0,
             unusable_nanos: 0,
             last_loss: None,
@@ -229,7 +265,9 @@ impl<C: Client> Sockets<C> {
             let connection = &mut self.connections[index as usize];
             connection.is_dirty = false;
             let was_blocked = connection.is_blocked;
-            match connection.send(&self.options.pattern, now) {
+            let sent = connection.send(&self.options.pattern, now);
+            set_timer(&mut self.timers, connection, index);
+            match sent {
                 Ok(()) if connection.is_blocked != was_blocked => {
                     let is_blocked = connection.is_blocked;
                     self.watch_room(index as usize, is_blocked)?;
@@ -410,10 +448,16 @@ impl<C: Client> Sockets<C> {
             return Ok(());
         };
         let transport = self.options.dial.transport;
-        match connection.receive(transport, waiting, &self.clock, &mut self.buffer, completed) {
+        let late_before = connection.client.late_replies();
+        let received =
+            connection.receive(transport, waiting, &self.clock, &mut self.buffer, completed);
+        self.late_replies += connection.client.late_replies() - late_before;
+        match received {
             Ok(Some(moment)) => {
                 self.recent = moment;
-                if connection.client.answer(&mut connection.output) {
+                let answers = connection.client.answer(&mut connection.output);
+                set_timer(&mut self.timers, connection, index as u32);
+                if answers {
                     self.mark_dirty(index);
                 }
                 self.hand_over(index);
@@ -430,9 +474,12 @@ impl<C: Client> Sockets<C> {
         let Some(other) = self.connections[index].client.hands_over() else {
             return;
         };
-        if let Some(connection) = self.connections.get_mut(other as usize)
-            && connection.client.answer(&mut connection.output)
-        {
+        let Some(connection) = self.connections.get_mut(other as usize) else {
+            return;
+        };
+        let answers = connection.client.answer(&mut connection.output);
+        set_timer(&mut self.timers, connection, other);
+        if answers {
             self.mark_dirty(other as usize);
         }
     }
@@ -472,6 +519,7 @@ impl<C: Client> Sockets<C> {
         connection.link = Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
         connection.clear_output();
         connection.client.disconnected(now, completed);
+        set_timer(&mut self.timers, connection, index as u32);
         self.down.push(index as u32);
         self.next_scan = now;
         self.last_loss = Some((loss, in_flight));
@@ -507,6 +555,33 @@ impl<C: Client> Sockets<C> {
         Ok(())
     }
 
+    /// Tells the time to the clients that want to hear of it.
+    fn look_at_timers(&mut self, now: Moment, completed: &mut Completions) {
+        while let Some(Reverse((moment, index))) = self.timers.peek().copied() {
+            if moment > now {
+                return;
+            }
+            self.timers.pop();
+            let connection = &mut self.connections[index as usize];
+            if connection.timer != moment {
+                continue;
+            }
+            connection.timer = Moment::NEVER;
+            if connection.client.poll_timeout() <= now {
+                let output = &mut connection.output;
+                connection.client.handle_timeout(now, output, completed);
+                if !connection.output.is_empty() {
+                    self.mark_dirty(index as usize);
+                }
+                self.hand_over(index as usize);
+            }
+            let connection = &mut self.connections[index as usize];
+            // One that stays as it was is looked at with the next scan.
+            let due = connection.client.poll_timeout().max(now.after_nanos(1));
+            set_timer_at(&mut self.timers, connection, index, due);
+        }
+    }
+
     /// Lost clients over whose new connections a reply has come are back.
     fn look_at_recovering(&mut self) {
         let (connections, changes) = (&mut self.connections, &mut self.changes);
@@ -526,18 +601,7 @@ impl<C: Client> Sockets<C> {
     #[cold]
     fn scan(&mut self, now: Moment, completed: &mut Completions) -> Result<(), BackendError> {
         self.next_scan = now.after_nanos(SCAN_NANOS);
-        for index in 0..self.connections.len() {
-            let connection = &mut self.connections[index];
-            if connection.client.poll_timeout() <= now {
-                connection
-                    .client
-                    .handle_timeout(now, &mut connection.output, completed);
-                if !connection.output.is_empty() {
-                    self.mark_dirty(index);
-                }
-                self.hand_over(index);
-            }
-        }
+        self.look_at_timers(now, completed);
         self.look_at_recovering();
         for index in std::mem::take(&mut self.down) {
             if self.revive(index as usize, now)? {
@@ -582,6 +646,7 @@ impl<C: Client> Sockets<C> {
                 self.unusable_nanos += now.nanos_since(connection.down_at);
                 self.reconnections += 1;
                 connection.client.connected(now, &mut connection.output);
+                set_timer(&mut self.timers, connection, index as u32);
                 if connection.is_lost {
                     self.recovering.push(index as u32);
                 }
@@ -696,10 +761,7 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     fn late_replies(&self) -> u64 {
-        self.connections
-            .iter()
-            .map(|connection| connection.client.late_replies())
-            .sum()
+        self.late_replies
     }
 
     #[inline]

@@ -8,10 +8,12 @@ use crate::clock::Clock;
 use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
+use crate::host;
 use crate::run::{ConnectedClients, WorkerBody};
 use connecting::{Connected, Wanted, connect_many};
 use filestone_model::client::Client;
 use filestone_model::language::Operations;
+use filestone_model::measure::connections_record::ClientMemory;
 use filestone_model::plan::Plan;
 use std::time::Duration;
 
@@ -38,7 +40,13 @@ pub fn connect_sockets(
         per_s: plan.connections.connections_per_s,
         timeout: CONNECT_TIMEOUT,
     };
-    connect_many(&wanted, dial, context)
+    let memory = ClientMemory {
+        before_bytes: host::resident_bytes(),
+        ..ClientMemory::default()
+    };
+    let mut connected = connect_many(&wanted, dial, context)?;
+    connected.record.memory = Some(memory);
+    Ok(connected)
 }
 
 /// One socket for each client of `plan`, and the clients that `make` gives.

@@ -18,6 +18,27 @@ pub struct ConnectionsRecord {
     pub connect_time_max_ns: u64,
     /// Attempts that the server refused, which were made again.
     pub refused_attempts: u64,
+    /// What the clients take of memory, if that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ClientMemory>,
+}
+
+/// Resident memory of the load generator, and of the built-in server if it is in the same process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ClientMemory {
+    /// Before the clients were made.
+    pub before_bytes: u64,
+    /// When all of them were connected.
+    pub after_bytes: u64,
+    /// At the end of the run.
+    pub end_bytes: u64,
+}
+
+impl ClientMemory {
+    /// What each of so many clients takes.
+    pub fn per_client(&self, clients: u64) -> u64 {
+        self.after_bytes.saturating_sub(self.before_bytes) / clients.max(1)
+    }
 }
 
 impl ConnectionsRecord {
@@ -36,6 +57,7 @@ impl ConnectionsRecord {
             connect_time_p99_ns: percentile(99).unwrap_or_default(),
             connect_time_max_ns: times.last().copied().unwrap_or_default(),
             refused_attempts,
+            memory: None,
         }
     }
 }

@@ -101,11 +101,27 @@ pub fn connections(record: &RunRecord) -> Option<Fact> {
     Some(("connecting", text))
 }
 
+/// What so many clients take of memory.
+pub fn memory(record: &RunRecord) -> Option<Fact> {
+    let made = record.connections.as_ref();
+    let made = made.filter(|connections| connections.made >= MANY_CLIENTS)?;
+    let memory = made.memory?;
+    let mebibytes = |bytes: u64| format!("{:.0} MiB", bytes as f64 / f64::from(1 << 20));
+    let text = format!(
+        "{} before the clients were made, {} with them, {:.1} KiB each, {} at the end",
+        mebibytes(memory.before_bytes),
+        mebibytes(memory.after_bytes),
+        memory.per_client(made.made) as f64 / 1024.0,
+        mebibytes(memory.end_bytes),
+    );
+    Some(("memory", text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::measure::ConnectionsRecord;
+    use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
 
     #[test]
     fn what_makes_rate_and_count_differ_is_said() {
@@ -135,6 +151,7 @@ mod tests {
             connect_time_p99_ns: 87_345,
             connect_time_max_ns: 12_345_678,
             refused_attempts: 0,
+            memory: None,
         };
         record.connections = Some(connections.clone());
         assert_eq!(super::connections(&record), None, "few");
@@ -146,6 +163,27 @@ mod tests {
             text,
             "10,000 in 1.23 s; of each p50 31.2 µs, p99 87.3 µs, max 12.3 ms; 2 attempts refused at \
              first"
+        );
+    }
+
+    #[test]
+    fn what_many_clients_take_of_memory_is_said() {
+        let mut record = canned::plain();
+        let memory = ClientMemory {
+            before_bytes: 10 << 20,
+            after_bytes: 110 << 20,
+            end_bytes: 111 << 20,
+        };
+        record.connections = Some(ConnectionsRecord {
+            made: 10_000,
+            memory: Some(memory),
+            ..ConnectionsRecord::default()
+        });
+        let (_, text) = super::memory(&record).expect("many");
+        assert_eq!(
+            text,
+            "10 MiB before the clients were made, 110 MiB with them, 10.2 KiB each, 111 MiB at the \
+             end"
         );
     }
 
