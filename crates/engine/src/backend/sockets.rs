@@ -689,7 +689,10 @@ impl<C: Client> Backend for Sockets<C> {
             .client
             .submit(ticket, work, &mut connection.output);
         connection.client.end_at_once(now, &mut self.early);
-        if !connection.is_dirty && matches!(connection.link, Link::Up(_)) {
+        if !matches!(connection.link, Link::Up(_)) {
+            // Nothing is sent, after which its time would be looked at.
+            set_timer(&mut self.timers, connection, ticket.client);
+        } else if !connection.is_dirty {
             connection.is_dirty = true;
             self.dirty.push(ticket.client);
         }
