@@ -4,7 +4,7 @@ use super::clients::{ClientEnd, all_lost};
 use super::progress::Cancellations;
 use super::replaying::Replaying;
 use super::site::Site;
-use crate::backend::connection::ClientConnection;
+use crate::backend::connection::{ClientConnection, Link};
 use crate::backend::sockets::Sockets;
 use crate::backend::{Backend, BackendError};
 use crate::control::LOOK_EVERY;
@@ -150,9 +150,20 @@ impl<'run, C: ConnectedClient> CleanUp<'run, C> {
             connection.client.break_off(now, &mut completed);
         }
         completed.clear();
+        let connections = self.sockets.connections_mut().zip(&mut self.stages);
+        for (connection, stage) in connections {
+            // A server that is gone is not waited for once more.
+            if !matches!(connection.link, Link::Up(_)) {
+                *stage = Stage::Done;
+                self.left -= 1;
+                replaying.count_cleaned(1);
+            }
+        }
         for client in 0..self.stages.len() as u32 {
-            let ticket = Ticket { client, slot: 0 };
-            self.sockets.submit(ticket, LoadWork::EndPass, now);
+            if self.stages[client as usize] != Stage::Done {
+                let ticket = Ticket { client, slot: 0 };
+                self.sockets.submit(ticket, LoadWork::EndPass, now);
+            }
         }
         while self.left > 0 && !cancellations.clean_up.is_cancelled() {
             let until = self.sockets.now().after(LOOK_EVERY);

@@ -160,15 +160,16 @@ impl<'run> Coordinator<'run> {
         loop {
             let now = surveyed.clock.now();
             let left = Duration::from_nanos(next.nanos_since(now));
-            let stage = match from_workers.recv_timeout(left) {
-                Ok(message) => {
-                    self.take(message, surveyed.halt);
-                    self.stage()
-                }
-                Err(RecvTimeoutError::Timeout) => self.stage(),
-                Err(RecvTimeoutError::Disconnected) => Stage::Left,
-            };
-            next = self.look(stage, &mut surveyed);
+            let received = from_workers.recv_timeout(left);
+            // Looked at before the messages: who stops a clean-up does so after the worker has
+            // said that it is done.
+            let is_stopped = surveyed.stop.load(Ordering::Acquire);
+            let has_left = matches!(received, Err(RecvTimeoutError::Disconnected));
+            for message in received.into_iter().chain(from_workers.try_iter()) {
+                self.take(message, surveyed.halt);
+            }
+            let stage = if has_left { Stage::Left } else { self.stage() };
+            next = self.look(stage, is_stopped, &mut surveyed);
             if stage == Stage::Left {
                 return;
             }
@@ -210,7 +211,7 @@ impl<'run> Coordinator<'run> {
     }
 
     /// Does what is due, and says when to look again.
-    fn look(&mut self, stage: Stage, surveyed: &mut Surveyed<'_, '_>) -> Moment {
+    fn look(&mut self, stage: Stage, is_stopped: bool, surveyed: &mut Surveyed<'_, '_>) -> Moment {
         let now = surveyed.clock.now();
         let mut next = self.look_at_processors(now, stage);
         if let (Recording::Shared(recorder), Stage::Running) = (self.recording, stage) {
@@ -229,7 +230,7 @@ impl<'run> Coordinator<'run> {
         let look = Look {
             now,
             stage,
-            is_stopped: surveyed.stop.load(Ordering::Relaxed),
+            is_stopped,
             was_stopped: self.ends.iter().any(|end| end.is_interrupted),
             halt: surveyed.halt,
         };
