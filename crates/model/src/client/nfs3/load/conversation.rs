@@ -335,7 +335,7 @@ impl Conversation {
     ) {
         if let Some(head) = self.read_head.take() {
             let results = Results {
-                bytes: &head.bytes[..head.len],
+                bytes: head.bytes.get(..head.len).unwrap_or_default(),
                 len: head.results_len,
             };
             self.take_results(exchange, results, now, completed);

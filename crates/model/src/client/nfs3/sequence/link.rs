@@ -291,7 +291,8 @@ impl Desk {
             papers.results = LARGE.take();
         }
         papers.results.clear();
-        papers.results.extend_from_slice(&results.bytes[..kept]);
+        let kept = results.bytes.get(..kept).unwrap_or_default();
+        papers.results.extend_from_slice(kept);
         papers.results_len = results.len;
         papers.state = State::Answered;
     }
