@@ -45,8 +45,9 @@ impl<'run> OpenMounts<'run> {
     }
 
     /// Takes the names that come and go back to those that are there at the start; the first
-    /// error.
-    fn settle(&self, ends: &[ClientEnd]) -> Result<(), RunError> {
+    /// error. Takes the clients, for what they hold open must be closed before the set is removed:
+    /// an NFS client renames an open file that is removed, and its directory is not empty then.
+    fn settle(&self, ends: Vec<ClientEnd>) -> Result<(), RunError> {
         let (layout, kinds) = (&self.task.layout, &self.task.kinds);
         let mut populated = Populated::default();
         let settled = ends
@@ -104,8 +105,10 @@ impl OpenTarget for OpenMounts<'_> {
         let together = Together::of(&self.ready.groups);
         let mut ends: Vec<ClientEnd> = self.ends.try_iter().collect();
         ends.sort_by_key(|end| end.number);
+        let lost = ends.iter().filter_map(|end| end.lost.clone()).collect();
+        let clients = ends.len() as u64;
         let mix = self.task.mix;
-        let settled = self.settle(&ends).map_err(|error| NotLeft {
+        let settled = self.settle(ends).map_err(|error| NotLeft {
             path: mix.file_set.name.clone(),
             reason: error.to_string(),
         });
@@ -113,8 +116,8 @@ impl OpenTarget for OpenMounts<'_> {
         self.ready.file_set.removed = mix.remove_set && left.is_ok();
         self.came_to = Some(CameTo {
             together,
-            lost: ends.iter().filter_map(|end| end.lost.clone()).collect(),
-            clients: ends.len() as u64,
+            lost,
+            clients,
             file_set: std::mem::take(&mut self.ready.file_set),
             background: self.ready.background,
             left: left.and(settled),
