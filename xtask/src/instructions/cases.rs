@@ -7,7 +7,7 @@ mod canned;
 
 use canned::Canned;
 use filestone_engine::load_file::read_text;
-use filestone_engine::replay::{Layer, Site, Trees};
+use filestone_engine::replay::{Layer, Layered, Site, Trees};
 use filestone_engine::target::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::worker::{
     IntervalSink, Member, OwnBooks, Signals, Worker, new_buffer, own_books,

@@ -1,8 +1,7 @@
-//! RPC calls one at a time: before and after a run, and of the clients of a load.
+//! RPC calls one at a time: before and after a run.
 //!
-//! A client of a load waits for each reply before it asks again, so there is never more than
-//! one call under way. One buffer takes the calls, one the replies; file data go out from
-//! where they lie and are not copied out of the reply.
+//! One buffer takes the calls, one the replies; file data go out from where they lie and are
+//! not copied out of the reply.
 //!
 //! As a client of NFS does, it waits for a server that is not ready (NFS3ERR_JUKEBOX), and makes a lost
 //! connection again. A call that was cut off goes out once more as it was, transaction ID and
@@ -15,8 +14,7 @@ use super::{Dial, first_xid};
 use crate::control::Cancellation;
 use filestone_model::plan::TransportKind;
 use filestone_model::session::rpc::{
-    MARK_LEN, NotRpc, RecordBuffer, Repeats, Retransmission, RpcEvent, RpcOptions, RpcProcedure,
-    RpcSession, Traffic,
+    MARK_LEN, NotRpc, RecordBuffer, Retransmission, RpcEvent, RpcOptions, RpcProcedure, RpcSession,
 };
 use filestone_model::time::{Moment, nanos_of};
 use filestone_wire::xdr::{Decode, Encode, Writer};
@@ -53,8 +51,6 @@ pub struct RpcConnection {
     /// be the rest of it.
     is_torn: bool,
     was_resent: bool,
-    traffic: Traffic,
-    repeats: Repeats,
 }
 
 impl RpcConnection {
@@ -79,8 +75,6 @@ impl RpcConnection {
             datagram: None,
             is_torn: false,
             was_resent: false,
-            traffic: Traffic::default(),
-            repeats: Repeats::default(),
             endpoint,
         };
         let socket = connection.endpoint.connect()?;
@@ -122,16 +116,6 @@ impl RpcConnection {
     /// answer to what it did itself, and so may "it is not there".
     pub fn was_resent(&self) -> bool {
         self.was_resent
-    }
-
-    /// What was done more than once since this was asked last.
-    pub fn take_repeats(&mut self) -> Repeats {
-        std::mem::take(&mut self.repeats)
-    }
-
-    /// What was exchanged since this was asked last.
-    pub fn take_traffic(&mut self) -> Traffic {
-        std::mem::take(&mut self.traffic)
     }
 
     /// Whether what waits for the server is to end.
@@ -216,10 +200,7 @@ impl RpcConnection {
             let Some(pause) = backoff.next_pause() else {
                 return Ok(results);
             };
-            let begin = Instant::now();
-            let goes_on = self.endpoint.retry.cancellation.pause(pause);
-            self.repeats.note_busy(begin.elapsed());
-            if !goes_on {
+            if !self.endpoint.retry.cancellation.pause(pause) {
                 return Err(CallError::Stopped);
             }
         }
@@ -268,11 +249,8 @@ impl RpcConnection {
         let (mut loss, mut backoff) = (loss, self.endpoint.retry.backoff());
         loop {
             self.session.take_back();
-            let begin = Instant::now();
             let lost = self.socket.take();
             let socket = self.endpoint.connect_again(&mut backoff, loss, lost)?;
-            self.repeats.note_reconnection(begin.elapsed());
-            self.repeats.retransmissions += 1;
             self.use_socket(socket, len);
             match self.exchange(data) {
                 Err(error) if error.is_loss() => loss = error,
@@ -329,7 +307,6 @@ impl RpcConnection {
             match event.map_err(|error| CallError::not_rpc(error, bytes))? {
                 RpcEvent::Reply { exchange, results } => {
                     self.was_resent |= exchange.retransmissions > 0;
-                    self.traffic.add(&exchange);
                     let results_len = results?.len();
                     return Ok(Some(message.end - results_len..message.end));
                 }

@@ -24,6 +24,6 @@ pub use blocking::RpcConnection;
 pub use call::{CallError, CallFailed};
 pub use connect::{Dial, Pending, RESERVED_PORTS, SourceRefused, allow_open_files};
 pub use endpoint::Endpoint;
-pub use filestone_model::session::rpc::{Program, Repeats, RpcProcedure, Traffic};
+pub use filestone_model::session::rpc::{Program, RpcProcedure};
 pub use retry::{Backoff, Patience, Retry};
 pub use xid::first_xid;

@@ -1,11 +1,12 @@
 //! The clients of a load that block, each with its layer.
 
-use super::layer::{Layer, LayerLost, Repeats};
+use super::layer::{Layer, LayerLost};
 use crate::backend::BackendError;
 use crate::backend::blocking::{BlockingClient, CarriedOut};
 use filestone_model::load::{Line, Lines, LoadWork};
 use filestone_model::measure::{Mismatches, Unexpected};
 use filestone_model::operation::{Failure, Outcome};
+use filestone_model::session::rpc::Repeats;
 use filestone_model::workload::LoadFile;
 use filestone_model::workload::load_file::ClientLedger;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,6 @@ pub struct LayerClient<'run, L> {
     /// Somebody stops the run.
     stop: &'run AtomicBool,
     mismatches: Mismatches,
-    repeats: Repeats,
     /// Why it cannot go on.
     lost: Option<String>,
 }
@@ -38,7 +38,6 @@ impl<'run, L: Layer> LayerClient<'run, L> {
             layer,
             stop,
             mismatches: Mismatches::default(),
-            repeats: Repeats::default(),
             lost: None,
         }
     }
@@ -48,15 +47,13 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         let end = ClientEnd {
             ledger: workload.into_ledger(self.lost),
             mismatches: self.mismatches,
-            repeats: self.repeats,
+            repeats: Repeats::default(),
         };
         (end, self.layer)
     }
 
     fn carry_out_line(&mut self, line: &Line<'_>) -> Option<CarriedOut> {
         let answer = self.layer.carry_out(&line.action, line.data);
-        let repeats = self.layer.take_repeats();
-        self.repeats = self.repeats.and(repeats);
         let reply = match answer {
             Ok(reply) => reply,
             Err(lost) => return self.lose(lost),
@@ -77,7 +74,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         Some(CarriedOut {
             outcome,
             calls: reply.calls,
-            retransmissions: repeats.retransmissions,
+            retransmissions: 0,
             bytes_sent: reply.bytes_sent,
             bytes_received: reply.bytes_received,
             data_bytes: reply.data_bytes,

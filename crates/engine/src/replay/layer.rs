@@ -6,11 +6,9 @@
 //! has nothing between the call and its end. Layers measure nothing and decide
 //! nothing; they say what was answered and what it took.
 
-use crate::driver::CallFailed;
 use filestone_model::load::{Action, Status};
 
 pub use crate::control::Cancellation;
-pub use crate::driver::Repeats;
 
 /// What one action came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,17 +65,6 @@ impl LayerLost {
     }
 }
 
-impl From<CallFailed> for LayerLost {
-    fn from(failed: CallFailed) -> Self {
-        if failed.is_stop() {
-            return Self::stopped();
-        }
-        Self {
-            what: failed.to_string(),
-        }
-    }
-}
-
 /// One client's way to what is under test.
 pub trait Layer {
     /// Hands it the cancellation at which long actions break off with
@@ -88,12 +75,6 @@ pub trait Layer {
     /// Carries out one action. `data` are the bytes that writes take their data
     /// from, over and over; never empty.
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
-
-    /// What was done more than once since this was asked last. A layer without a server has
-    /// nothing of the kind.
-    fn take_repeats(&mut self) -> Repeats {
-        Repeats::default()
-    }
 
     /// Forgets handles left open by a pass of the load file, closing them, so that
     /// the next pass begins as the first one did. Not measured.

@@ -14,5 +14,5 @@ pub(crate) mod thread;
 pub use crate::control::{Progress, ProgressPhase};
 pub use crate::workspace::Beside;
 pub use layer::{Cancellation, Layer, LayerLost, Reply};
-pub use site::{Site, Trees};
+pub use site::{Layered, Site, Trees};
 pub use target::replay_on;

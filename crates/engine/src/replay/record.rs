@@ -1,12 +1,12 @@
 //! What only a replay has to tell, in the record.
 
 use super::clients::ClientEnd;
-use super::layer::Repeats;
 use filestone_model::measure::Caveat;
 use filestone_model::measure::Mismatches;
 use filestone_model::measure::replay_record::ReplayRecord;
 use filestone_model::measure::run_record::RunRecord;
 use filestone_model::operation::OpKind;
+use filestone_model::session::rpc::Repeats;
 use filestone_model::time::nanos_of;
 
 /// Adds to the record what the clients have counted by themselves.

@@ -3,7 +3,7 @@
 use super::clients::ClientEnd;
 use super::layer::Layer;
 use super::progress::Cancellations;
-use super::site::Site;
+use super::site::{Layered, Site};
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
@@ -75,7 +75,9 @@ impl<S: Site> Replaying<S> {
     pub fn note(&self, ends: Vec<ClientEnd>) {
         lock(&self.ends).extend(ends);
     }
+}
 
+impl<S: Layered> Replaying<S> {
     /// Takes the trees of one thread's clients away, the first of which is `first`.
     pub fn clean_up(&self, first: u32, mut layers: Vec<S::Layer>) {
         if self.removes && layers.len() > 1 {

@@ -1,7 +1,7 @@
 //! Several targets of one layer: client *i* works on target *i* modulo their number.
 
 use super::layer::LayerLost;
-use super::site::{Site, Trees};
+use super::site::{Layered, Site, Trees};
 use crate::control::Cancellation;
 use crate::error::RunError;
 use filestone_model::measure::run_record::Target;
@@ -38,8 +38,6 @@ impl<S: Site> RoundRobin<S> {
 }
 
 impl<S: Site> Site for RoundRobin<S> {
-    type Layer = S::Layer;
-
     /// The first one's, with the addresses of all.
     fn target(&self) -> Target {
         let mut targets = self.sites.iter().map(Site::target);
@@ -58,18 +56,10 @@ impl<S: Site> Site for RoundRobin<S> {
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
-    fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {
+    fn cancel_with(&mut self, cancellation: &Cancellation) {
         for site in &mut self.sites {
-            site.cancel_with(preparing, cleaning_up);
+            site.cancel_with(cancellation);
         }
-    }
-
-    fn layer(&self, client: u32) -> Result<S::Layer, RunError> {
-        self.of(client).layer(client)
-    }
-
-    fn clean_up(&self, client: u32, layer: &mut S::Layer) -> Result<(), LayerLost> {
-        self.of(client).clean_up(client, layer)
     }
 
     /// Releases all of them, whatever becomes of one; tells of the first error.
@@ -80,5 +70,17 @@ impl<S: Site> Site for RoundRobin<S> {
             .map(|site| site.release(trees))
             .collect();
         results.into_iter().collect()
+    }
+}
+
+impl<S: Layered> Layered for RoundRobin<S> {
+    type Layer = S::Layer;
+
+    fn layer(&self, client: u32) -> Result<S::Layer, RunError> {
+        self.of(client).layer(client)
+    }
+
+    fn clean_up(&self, client: u32, layer: &mut S::Layer) -> Result<(), LayerLost> {
+        self.of(client).clean_up(client, layer)
     }
 }

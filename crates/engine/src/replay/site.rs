@@ -10,9 +10,6 @@ use filestone_model::measure::run_record::Target;
 
 /// A place to replay in, claimed for one run.
 pub trait Site: Send + Sync + 'static {
-    /// One client's way to it.
-    type Layer: Layer + Send + 'static;
-
     /// What the record says of the target.
     fn target(&self) -> Target;
 
@@ -21,19 +18,25 @@ pub trait Site: Send + Sync + 'static {
         None
     }
 
-    /// Hands it the cancellations at which it stops preparing and cleaning up. A site without a server
-    /// has no use for them.
-    fn cancel_with(&mut self, _preparing: &Cancellation, _cleaning_up: &Cancellation) {}
+    /// Hands it the cancellation at which it stops cleaning up. A site without a server has no
+    /// use for it.
+    fn cancel_with(&mut self, _cancellation: &Cancellation) {}
+
+    /// Takes away what claiming it made. If trees of clients are to be kept, only
+    /// the claim is given up.
+    fn release(self, trees: Trees) -> Result<(), RunError>;
+}
+
+/// A place whose clients block, each on its layer.
+pub trait Layered: Site {
+    /// One client's way to it.
+    type Layer: Layer + Send + 'static;
 
     /// Makes one client's way: connects, mounts, opens. Before the clock starts.
     fn layer(&self, client: u32) -> Result<Self::Layer, RunError>;
 
     /// Takes away the tree of one client, on that client's thread.
     fn clean_up(&self, client: u32, layer: &mut Self::Layer) -> Result<(), LayerLost>;
-
-    /// Takes away what claiming it made. If trees of clients are to be kept, only
-    /// the claim is given up.
-    fn release(self, trees: Trees) -> Result<(), RunError>;
 }
 
 /// What becomes of the clients' trees.

@@ -64,7 +64,7 @@ impl<'run, S: Site> OpenReplay<'run, S> {
         crew: &'run dyn Crew<S>,
     ) -> Self {
         let (mut site, cancellations) = (site, Cancellations::default());
-        site.cancel_with(&cancellations.work, &cancellations.clean_up);
+        site.cancel_with(&cancellations.clean_up);
         let cleaned = Arc::new(AtomicU32::new(0));
         Self {
             plan,

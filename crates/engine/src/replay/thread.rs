@@ -3,7 +3,7 @@
 use super::clients::{LayerClient, all_lost};
 use super::layer::Layer;
 use super::replaying::{Crew, Replaying, Wanted};
-use super::site::Site;
+use super::site::Layered;
 use crate::backend::blocking::Blocking;
 use crate::control::{Context, cancel_on, go_on};
 use crate::error::RunError;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Clients that block, on threads of their own.
 pub struct Threads;
 
-impl<S: Site> Crew<S> for Threads {
+impl<S: Layered> Crew<S> for Threads {
     fn recording(&self, plan: &Plan, workers: usize) -> Recording {
         Recording::Shared(SharedRecorder::new(plan, workers))
     }
@@ -65,7 +65,7 @@ impl<S: Site> Crew<S> for Threads {
 }
 
 /// The clients of one thread.
-pub struct LayerThread<S: Site> {
+pub struct LayerThread<S: Layered> {
     /// The first of them; the others follow it.
     pub first: u32,
     pub workloads: Vec<LoadFile>,
@@ -73,7 +73,7 @@ pub struct LayerThread<S: Site> {
     pub replaying: Arc<Replaying<S>>,
 }
 
-impl<S: Site> WorkerBody for LayerThread<S> {
+impl<S: Layered> WorkerBody for LayerThread<S> {
     fn driver(&self) -> &'static str {
         "threads"
     }

@@ -2,7 +2,7 @@
 
 use crate::support::local::Bench;
 use crate::support::scratch::Scratch;
-use filestone_engine::replay::{Beside, Layer, Site, Trees};
+use filestone_engine::replay::{Beside, Layer, Layered, Site, Trees};
 use filestone_engine::target::local::replay::{
     LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
 };

@@ -71,7 +71,7 @@ impl Encode for Encoded<'_> {
 }
 
 /// Makes the exchange that a future waits for, with these file data after its arguments.
-pub fn exchange(
+fn exchange(
     connection: &mut RpcConnection,
     desk: &mut Desk,
     data: &[u8],
@@ -87,17 +87,7 @@ pub fn exchange(
     Ok(())
 }
 
-/// Why a client cannot go on that found it out by itself, or was told by a driver.
-pub fn in_words(connection: &RpcConnection, lost: Lost) -> CallFailed {
-    let Endpoint { dial, timeout, .. } = connection.endpoint();
-    let patience = Patience {
-        timeout: *timeout,
-        reconnect: Duration::ZERO,
-    };
-    call_failed(dial.address, patience, lost)
-}
-
-/// The same of a call to `address`.
+/// Why a client of `address` cannot go on, in words.
 pub fn call_failed(address: SocketAddr, patience: Patience, lost: Lost) -> CallFailed {
     let source = match lost.why {
         Why::Decode(error) => CallError::Decode(error),
@@ -304,10 +294,15 @@ impl Nfs {
 }
 
 /// Why a future that called over this connection could not go on.
-pub fn lost(connection: &RpcConnection, desk: &mut Desk) -> CallFailed {
+fn lost(connection: &RpcConnection, desk: &mut Desk) -> CallFailed {
     let lost = desk.take_lost().unwrap_or(Lost {
         procedure: RpcProcedure::NONE,
         why: Why::Disconnected,
     });
-    in_words(connection, lost)
+    let Endpoint { dial, timeout, .. } = connection.endpoint();
+    let patience = Patience {
+        timeout: *timeout,
+        reconnect: Duration::ZERO,
+    };
+    call_failed(dial.address, patience, lost)
 }

@@ -3,12 +3,26 @@
 use crate::support::live::serve;
 use crate::support::replays::nfs;
 use filestone_engine::RunError;
-use filestone_engine::replay::{Layer, Reply, Site, Trees};
-use filestone_engine::target::nfs3::replay::{Nfs3Layer, Nfs3Options, Nfs3Site};
+use filestone_engine::backend::Backend;
+use filestone_engine::backend::connection::ConnectedClient;
+use filestone_engine::backend::sockets::{SocketOptions, Sockets};
+use filestone_engine::clock::Clock;
+use filestone_engine::driver::{Dial, Patience};
+use filestone_engine::replay::connected::ConnectedClient as _;
+use filestone_engine::replay::{Reply, Site, Trees};
+use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site};
+use filestone_model::client::Client as _;
+use filestone_model::client::nfs3::load::LoadClient;
+use filestone_model::client::nfs3::sequence::Why;
+use filestone_model::completions::Completions;
 use filestone_model::load::action::Disposition;
-use filestone_model::load::{Action, Generation, Status};
-use filestone_model::plan::NfsTarget;
+use filestone_model::load::{Action, Expected, Generation, Line, LoadWork, Status};
+use filestone_model::operation::{Completion, Outcome, Ticket};
+use filestone_model::plan::{NfsTarget, OnLost};
+use filestone_model::time::nanos_of;
 use filestone_server::{Options, Running};
+use filestone_wire::pattern;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -16,6 +30,8 @@ pub const NOENT: Status = nfs(2);
 pub const EXIST: Status = nfs(17);
 pub const NOTEMPTY: Status = nfs(66);
 pub const DATA: &[u8] = b"0123456789abcdef";
+const TIMEOUT: Duration = Duration::from_secs(20);
+const TICKET: Ticket = Ticket { client: 0, slot: 0 };
 
 pub fn target(server: &Running) -> NfsTarget {
     NfsTarget {
@@ -27,7 +43,7 @@ pub fn target(server: &Running) -> NfsTarget {
 
 pub fn options(generation: Generation) -> Nfs3Options {
     Nfs3Options {
-        timeout: Duration::from_secs(20),
+        timeout: TIMEOUT,
         ..Nfs3Options::new(vec![generation])
     }
 }
@@ -40,6 +56,7 @@ pub fn claim(server: &Running, options: Nfs3Options) -> Result<Nfs3Site, RunErro
 pub struct Bench {
     pub server: Running,
     pub site: Nfs3Site,
+    reconnect: Duration,
 }
 
 impl Bench {
@@ -55,14 +72,18 @@ impl Bench {
         let server = serve(server);
         let mut options = options(generation);
         change(&mut options);
+        let reconnect = options.reconnect;
         let site = claim(&server, options).expect("the directory is free");
-        Self { server, site }
+        Self {
+            server,
+            site,
+            reconnect,
+        }
     }
 
     /// A client whose own directory is there.
     pub fn client(&self, number: u32) -> Client {
-        let layer = self.site.layer(number).expect("the server is there");
-        let mut client = Client { layer };
+        let mut client = Client::connect(&self.site, number, self.reconnect);
         let own = format!("clients/client{number}");
         assert_eq!(client.mkdir(&own), Status::Ok);
         client
@@ -73,15 +94,130 @@ impl Bench {
     }
 }
 
-/// One client, and what it does.
+/// One client over sockets of its own, and what it does.
 pub struct Client {
-    pub layer: Nfs3Layer,
+    sockets: Sockets<LoadClient>,
+    patience: Patience,
 }
 
 impl Client {
+    /// A client of this number, which makes lost connections again for so long.
+    pub fn connect(site: &Nfs3Site, number: u32, reconnect: Duration) -> Self {
+        let pattern: Arc<[u8]> = pattern::table().into();
+        let options = site.client_options(number, &pattern);
+        let connected = |client, dial: &Dial| ConnectedClient {
+            client,
+            socket: dial.connect(TIMEOUT).expect("the server is there"),
+            dial: *dial,
+        };
+        let mut client = LoadClient::new(&options);
+        let locks = site.lock_manager();
+        let locks = locks.map(|dial| connected(client.lock_manager(&options, 0, 1), dial));
+        let mut clients = vec![connected(client, site.dial())];
+        clients.extend(locks);
+        let sockets = SocketOptions {
+            dial: *site.dial(),
+            pattern,
+            busy_poll: false,
+            reconnect_nanos: nanos_of(reconnect),
+            on_lost: OnLost::Continue,
+        };
+        Self {
+            sockets: Sockets::new(Clock::start(), sockets, clients).expect("room for sockets"),
+            patience: Patience {
+                timeout: Duration::from_nanos(options.actor.timeout_nanos),
+                reconnect,
+            },
+        }
+    }
+
+    fn client(&mut self) -> &mut LoadClient {
+        let mut connections = self.sockets.connections_mut();
+        &mut connections.next().expect("a connection").client
+    }
+
+    fn submit(&mut self, work: LoadWork<'_>) {
+        let now = self.sockets.now();
+        self.sockets.submit(TICKET, work, now);
+    }
+
+    /// Serves the connections for a while; what was submitted, if it has ended.
+    fn serve(&mut self) -> Option<Completion> {
+        let mut completed = Completions::default();
+        let until = self.sockets.now().after(Duration::from_millis(1));
+        self.sockets
+            .wait(until, &mut completed)
+            .expect("connections can be served");
+        completed.iter().next()
+    }
+
+    fn act(&mut self, work: LoadWork<'_>) -> Completion {
+        self.submit(work);
+        loop {
+            if let Some(completion) = self.serve() {
+                return completion;
+            }
+        }
+    }
+
+    /// What comes of an action whose writes take their data from `data`; why the client is lost,
+    /// if it is.
+    pub fn carry_out(&mut self, action: Action<'_>, data: &[u8]) -> Result<Reply, String> {
+        let completion = self.act(line(action, data));
+        match completion.outcome {
+            Outcome::Ok | Outcome::Failed(_) => {
+                let end = self.client().line_end().expect("it was a line");
+                Ok(Reply {
+                    status: end.status.expect("an answer"),
+                    calls: completion.calls,
+                    bytes_sent: completion.bytes_sent,
+                    bytes_received: completion.bytes_received,
+                    data_bytes: completion.data_bytes.into(),
+                })
+            }
+            Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped => Err(self.lost()),
+        }
+    }
+
+    fn lost(&mut self) -> String {
+        let patience = self.patience;
+        let mut connections = self.sockets.connections_mut();
+        let connection = connections.next().expect("a connection");
+        let counts = connection.client.take_counts(&connection.dial, patience);
+        counts.lost.expect("a reason")
+    }
+
+    /// Stops an action as the end of a run does, once so many of its calls are answered.
+    pub fn stop_after(&mut self, answered: u64, action: Action<'_>) {
+        let wanted = self.client().replies() + answered;
+        self.submit(line(action, DATA));
+        let mut completion = self.serve();
+        while completion.is_none() && self.client().replies() < wanted {
+            completion = self.serve();
+        }
+        assert_eq!(completion, None, "{action:?} has ended by itself");
+        let mut completed = Completions::default();
+        let now = self.sockets.now();
+        self.client().break_off(Why::Stopped, now, &mut completed);
+        let outcomes = completed.iter().map(|completion| completion.outcome);
+        assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::TimedOut]);
+        let lost = self.client().take_lost().expect("a reason");
+        assert_eq!(lost.why, Why::Stopped);
+    }
+
+    /// Closes what is open, as after every pass.
+    pub fn end_pass(&mut self) {
+        assert_eq!(self.act(LoadWork::EndPass).outcome, Outcome::Ok);
+    }
+
+    /// Takes its tree away, as after the run.
+    pub fn clean_up(&mut self) {
+        self.end_pass();
+        assert_eq!(self.act(LoadWork::RemoveTree).outcome, Outcome::Ok);
+    }
+
     pub fn reply(&mut self, action: Action<'_>) -> Reply {
-        self.layer
-            .carry_out(&action, DATA)
+        self.carry_out(action, DATA)
             .unwrap_or_else(|lost| panic!("{action:?}: {lost}"))
     }
 
@@ -150,6 +286,17 @@ impl Client {
             to: to.as_bytes(),
         })
     }
+}
+
+/// A line whatever comes of which is as expected.
+fn line<'line>(action: Action<'line>, data: &'line [u8]) -> LoadWork<'line> {
+    LoadWork::Line(Line {
+        number: 1,
+        stamp: None,
+        action,
+        expected: Expected::Anything,
+        data,
+    })
 }
 
 pub fn nt_create_x(path: &str, options: u64, disposition: Disposition, handle: u64) -> Action<'_> {

@@ -3,7 +3,7 @@
 
 use super::bench::{Bench, DATA};
 use crate::support::replays::nfs;
-use filestone_engine::replay::Layer;
+use filestone_engine::replay::{Site, Trees};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Generation, Status};
 use std::time::Duration;
@@ -40,11 +40,11 @@ fn lost(rule: &str) -> String {
 
 fn lost_at(bench: &Bench, rule: &str) -> String {
     let mut client = bench.client(0);
-    let lost = client.layer.carry_out(&PATHCONF, DATA).expect_err(rule);
+    let lost = client.carry_out(PATHCONF, DATA).expect_err(rule);
     let address = bench.server.address().to_string();
-    assert!(lost.what.starts_with(&address), "{lost}");
-    assert!(lost.what.contains("PATHCONF"), "{lost}");
-    lost.what
+    assert!(lost.starts_with(&address), "{lost}");
+    assert!(lost.contains("PATHCONF"), "{lost}");
+    lost
 }
 
 #[test]
@@ -103,26 +103,20 @@ fn one_clients_end_is_not_that_of_another() {
     let bench = faulty(&["disconnect,proc=readlink"]);
     let (mut client, mut other) = (bench.client(0), bench.client(1));
     let path = b"clients/client0";
-    assert!(
-        client
-            .layer
-            .carry_out(&Action::ReadLink { path }, DATA)
-            .is_err()
-    );
+    let lost = client.carry_out(Action::ReadLink { path }, DATA);
+    assert!(lost.is_err(), "{lost:?}");
     assert_eq!(other.query("clients/client1"), Status::Ok);
     bench.end();
 }
 
 #[test]
 fn a_tree_that_cannot_be_removed_is_said_to() {
-    use filestone_engine::replay::Site;
     let bench = faulty(&["error=NFS3ERR_ACCES,proc=remove"]);
     let mut client = bench.client(0);
     client.create("clients/client0/file");
-    let lost = bench
-        .site
-        .clean_up(0, &mut client.layer)
-        .expect_err("it is not removed");
-    assert!(lost.what.contains("/clients/client0"), "{lost}");
-    assert!(lost.what.contains("NFS3ERR_ACCES (13)"), "{lost}");
+    client.clean_up();
+    let left = bench.site.release(Trees::Remove);
+    let left = left.expect_err("it is not removed").to_string();
+    assert!(left.starts_with("/export/clients: "), "{left}");
+    assert!(left.contains("NFS3ERR_ACCES (13)"), "{left}");
 }

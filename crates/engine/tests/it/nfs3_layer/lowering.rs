@@ -2,7 +2,6 @@
 
 use super::bench::{Bench, Client, NOENT, NOTEMPTY, find_first, nt_create_x};
 use crate::support::replays::nfs;
-use filestone_engine::replay::{Cancellation, Layer, Site};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Generation, Status};
 use filestone_wire::nfs3::Procedure;
@@ -104,9 +103,6 @@ fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step(
     let bench = Bench::new(Generation::Cifs);
     let mut client = bench.client(0);
     client.open(FILE, Disposition::Create, 1);
-    let cancellation = Cancellation::default();
-    client.layer.cancel_with(&cancellation);
-    cancellation.cancel();
     assert_eq!(client.write_x(1, 0, 1000), Status::Ok);
     let (handle, offset, len) = (1, 0, 1 << 30);
     let write = Action::WriteX {
@@ -115,13 +111,10 @@ fn a_stop_breaks_off_what_takes_several_calls_and_leaves_the_connection_in_step(
         len,
         expected_len: len,
     };
-    let broken_off = client.layer.carry_out(&write, b"0");
-    assert!(broken_off.is_err_and(|lost| lost.is_stop()));
+    client.stop_after(2, write);
     assert_eq!(client.close(1), Status::Ok);
-    bench
-        .site
-        .clean_up(0, &mut client.layer)
-        .expect("taking away goes on");
+    client.clean_up();
+    assert_eq!(client.query(FILE), NOENT, "taking away goes on");
     bench.end();
 }
 
@@ -364,7 +357,7 @@ fn handles_that_are_not_open_are_named_so() {
     assert_eq!(client.write_x(5, 0, 1), unknown);
     assert_eq!(client.status(Action::Flush { handle: 5 }), unknown);
     client.open(FILE, Disposition::Create, 5);
-    client.layer.end_pass().expect("the server is there");
+    client.end_pass();
     assert_eq!(client.close(5), unknown, "a new pass begins without");
     bench.end();
 }

@@ -1,9 +1,9 @@
 //! The place on the server: claimed once, marked, and left as it was found.
 
-use super::bench::{Bench, claim, options, target};
+use super::bench::{Bench, Client, claim, options, target};
 use crate::support::live::serve;
 use crate::support::replays::nfs;
-use filestone_engine::replay::{Beside, Layer, Site, Trees};
+use filestone_engine::replay::{Beside, Site, Trees};
 use filestone_engine::target::nfs3::replay::Nfs3Site;
 use filestone_engine::target::nfs3::replay::{Nfs3Options, remove_left_over};
 use filestone_engine::{ErrorCategory, RunError};
@@ -44,7 +44,7 @@ fn a_directory_is_claimed_once_at_a_time() {
     )
     .expect_err("in use");
     refusal(&error);
-    let Bench { server, site } = bench;
+    let Bench { server, site, .. } = bench;
     site.release(Trees::Remove).expect("it can be removed");
     let again = claim(&server, options(Generation::Nfs)).expect("it is free");
     again.release(Trees::Remove).expect("it can be removed");
@@ -54,7 +54,7 @@ fn a_directory_is_claimed_once_at_a_time() {
 fn trees_that_were_kept_are_left_over_and_can_be_removed() {
     let bench = Bench::new(Generation::Nfs);
     bench.client(0).create("clients/client0/file");
-    let Bench { server, site } = bench;
+    let Bench { server, site, .. } = bench;
     site.release(Trees::Keep).expect("it can be given up");
     let error = claim(&server, options(Generation::Nfs)).expect_err("it is there");
     let (what, help) = refusal(&error);
@@ -83,7 +83,7 @@ fn what_was_claimed_goes_however_many_names_are_in_it() {
     for number in 0..1500 {
         client.create(&format!("clients/{number}"));
     }
-    let Bench { server, site } = bench;
+    let Bench { server, site, .. } = bench;
     site.release(Trees::Remove).expect("it can be removed");
     let nothing = remove_left_over(&target(&server), None, TIMEOUT, LeftOverPolicy::Remove)
         .expect("nothing is there");
@@ -103,7 +103,7 @@ fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
             len: text.len() as u64,
             stability: Stability::FileSync,
         };
-        let reply = client.layer.carry_out(&write, text);
+        let reply = client.carry_out(write, text);
         assert_eq!(reply.expect("the server is there").status, Status::Ok);
     }
     NfsTarget {
@@ -143,10 +143,8 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     let site = claim_at(&target).expect("it is empty");
     let remark = site.remark().expect("a remark");
     assert!(remark.ends_with("/clients/client0/filestone"), "{remark}");
-    let mut layer = site.layer(0).expect("a client");
-    let path = b"clients/client0".as_slice();
-    let made = layer.carry_out(&Action::Mkdir { path }, b"0");
-    assert_eq!(made.expect("the server is there").status, Status::Ok);
+    let mut beside = Client::connect(&site, 0, Duration::ZERO);
+    assert_eq!(beside.mkdir("clients/client0"), Status::Ok);
     let mut client = bench.client(1);
     let mut status = |path: &str| {
         let path = format!("clients/client0/{path}");
@@ -159,7 +157,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     let (what, _) = refusal(&error);
     let expected = "/export/clients/client0/filestone/clients: another run is using it";
     assert!(what.starts_with(expected), "{what}");
-    drop(layer);
+    drop(beside);
     site.release(Trees::Remove).expect("it can be removed");
     assert!(!status("filestone").is_ok());
     assert_eq!(status("clients"), Status::Ok);
@@ -232,15 +230,12 @@ fn a_tree_goes_with_its_links_and_nothing_that_they_point_to() {
     for number in 0..3000 {
         client.create(&format!("clients/client0/{number}"));
     }
-    bench
-        .site
-        .clean_up(0, &mut client.layer)
-        .expect("it can be removed");
+    client.clean_up();
     assert_eq!(other.look_up("clients/client0"), nfs(2));
     for kept in ["clients/client1/file", "files", "files/file0000", "file"] {
         assert_eq!(other.look_up(kept), Status::Ok, "{kept}");
     }
-    bench.site.clean_up(0, &mut client.layer).expect("twice");
+    client.clean_up();
     bench.end();
 }
 
@@ -250,10 +245,7 @@ fn a_client_cleans_up_after_itself_whatever_case_its_load_has() {
     let mut client = bench.client(0);
     client.mkdir("clients/CLIENT0");
     client.mkdir("clients/client01");
-    bench
-        .site
-        .clean_up(0, &mut client.layer)
-        .expect("it can be removed");
+    client.clean_up();
     assert_eq!(client.look_up("clients/CLIENT0"), nfs(2));
     assert_eq!(client.look_up("clients/client01"), Status::Ok);
     bench.end();

@@ -1,10 +1,10 @@
 //! A place on a server that is started again, or asks for patience, in the middle: it is claimed
 //! and left all the same.
 
-use super::bench::{DATA, options, target};
+use super::bench::{Client, options, target};
 use crate::support::live::serve;
 use crate::support::relay::{Relay, Seen, cut_at};
-use filestone_engine::replay::{Cancellation, Layer, Site, Trees};
+use filestone_engine::replay::{Site, Trees};
 use filestone_engine::target::nfs3::replay::remove_left_over;
 use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site};
 use filestone_engine::{ErrorCategory, RunError};
@@ -43,9 +43,8 @@ fn nothing_is_left(server: &Running) -> bool {
     left.expect("the server is there").is_none()
 }
 
-fn client(site: &Nfs3Site, number: u32) -> super::bench::Client {
-    let layer = site.layer(number).expect("the server is there");
-    super::bench::Client { layer }
+fn client(site: &Nfs3Site, number: u32) -> Client {
+    Client::connect(site, number, TIMEOUT)
 }
 
 #[test]
@@ -153,8 +152,7 @@ fn a_place_is_cleaned_up_whichever_reply_is_lost() {
         let mut cleaner = client(&site, 0);
         let before = relay.answered().len() as u64;
         arm.store(true, Ordering::Relaxed);
-        site.clean_up(0, &mut cleaner.layer)
-            .expect("its tree can be removed");
+        cleaner.clean_up();
         site.release(Trees::Remove).expect("it can be removed");
         assert!(nothing_is_left(&server), "reply {which}");
         if relay.answered().len() as u64 - before < which {
@@ -174,8 +172,7 @@ fn patience_is_had_where_a_place_is_claimed_and_left() {
     let site = claim(&target(&server)).expect("it is free in the end");
     make_tree(&site);
     let mut cleaner = client(&site, 0);
-    site.clean_up(0, &mut cleaner.layer)
-        .expect("its tree can be removed");
+    cleaner.clean_up();
     site.release(Trees::Remove).expect("it can be removed");
     assert!(nothing_is_left(&server));
 }
@@ -193,12 +190,8 @@ fn patience_ends_with_the_time_that_a_call_may_take_or_with_the_run() {
     let server = serve(|options| options.faults = vec![fault.parse().expect("a fault")]);
     let site = claim_within(&target(&server), Duration::from_secs(3600)).expect("it is free");
     let mut client = client(&site, 0);
-    let cancellation = Cancellation::default();
-    cancellation.cancel();
-    client.layer.cancel_with(&cancellation);
     let action = Action::PathConfiguration { path: b"clients" };
-    let lost = client.layer.carry_out(&action, DATA).expect_err("it waits");
-    assert!(lost.is_stop(), "{lost}");
+    client.stop_after(1, action);
     site.release(Trees::Remove).expect("it can be removed");
 }
 
@@ -208,12 +201,8 @@ fn silence_ends_with_the_run_too_and_leaves_no_torn_connection() {
     let server = serve(|options| options.faults = vec![fault.parse().expect("a fault")]);
     let site = claim_within(&target(&server), Duration::from_secs(3600)).expect("it is free");
     let mut client = client(&site, 0);
-    let cancellation = Cancellation::default();
-    client.layer.cancel_with(&cancellation);
-    cancellation.cancel();
     let action = Action::PathConfiguration { path: b"clients" };
-    let lost = client.layer.carry_out(&action, DATA).expect_err("it waits");
-    assert!(lost.is_stop(), "{lost}");
+    client.stop_after(0, action);
     assert_eq!(client.create("clients/file"), Status::Ok);
     site.release(Trees::Remove).expect("it can be removed");
 }

@@ -6,7 +6,7 @@ use super::transfer::Transfers;
 use super::{LocalLayer, LocalOptions};
 use crate::driver::connect::allow_open_files;
 use crate::error::RunError;
-use crate::replay::site::{Site, Trees};
+use crate::replay::site::{Layered, Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::target::local::tree::{self, LocalTree, deletion};
 use crate::workspace::test_directory::{self, BESIDE, CLIENTS, MARKER, TestDirectory};
@@ -192,8 +192,6 @@ fn direct_unit(clients: &OwnedFd) -> Result<u64, Errno> {
 }
 
 impl Site for LocalSite {
-    type Layer = LocalLayer;
-
     fn target(&self) -> Target {
         Target {
             address: "local".into(),
@@ -207,6 +205,18 @@ impl Site for LocalSite {
     fn remark(&self) -> Option<String> {
         self.claim.remark()
     }
+
+    fn release(mut self, trees: Trees) -> Result<(), RunError> {
+        self.is_held = false;
+        match trees {
+            Trees::Remove => self.remove(),
+            Trees::Keep => Ok(self.claim.give_up(&mut LocalTree)?),
+        }
+    }
+}
+
+impl Layered for LocalSite {
+    type Layer = LocalLayer;
 
     fn layer(&self, client: u32) -> Result<LocalLayer, RunError> {
         // A descriptor of its own: clients that share one share its reference
@@ -245,14 +255,6 @@ impl Site for LocalSite {
                 self.directory.join(CLIENTS).join(name).display()
             ),
         })
-    }
-
-    fn release(mut self, trees: Trees) -> Result<(), RunError> {
-        self.is_held = false;
-        match trees {
-            Trees::Remove => self.remove(),
-            Trees::Keep => Ok(self.claim.give_up(&mut LocalTree)?),
-        }
     }
 }
 

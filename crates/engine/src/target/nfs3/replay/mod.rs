@@ -4,18 +4,16 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `site` | the place on the server: claimed, left as it was found |
-//! | `layer` | a client with its connections |
+//! | `crew` | its clients, over sockets |
 //!
 //! What a client does is the model's (`filestone_model::client::nfs3::load`).
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
 mod crew;
-mod layer;
 mod options;
 mod site;
 
 pub use crew::OverSockets;
-pub use layer::Nfs3Layer;
 pub use options::Nfs3Options;
 pub(crate) use site::remove_left_over_until;
 pub use site::{Nfs3Site, remove_left_over};

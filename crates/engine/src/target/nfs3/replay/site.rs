@@ -1,30 +1,25 @@
 //! A directory on an NFS server as the place of a replay.
 
-use super::layer::Nfs3Layer;
 use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
 use crate::driver::{Dial, Endpoint, Retry, RpcConnection, first_xid};
 use crate::error::RunError;
 use crate::replay::site::{Site, Trees};
-use crate::replay::{Layer, LayerLost};
 use crate::target::nfs3::Nfs3Error;
 use crate::target::nfs3::calls::{Failure, Nfs};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::tree::NfsTree;
-use crate::workspace::error::NEVER_EMPTY;
-use crate::workspace::test_directory::{self, CLIENTS, TestDirectory};
+use crate::workspace::test_directory::{self, TestDirectory};
 use crate::workspace::tree::{Directory, Step};
 use crate::workspace::{Owner, Purpose};
 use filestone_model::client::nfs3::load::{
     ActorOptions, LoadClientOptions, RunDirectories, Transfers,
 };
-use filestone_model::client::nfs3::sequence::answer;
-use filestone_model::load::Status;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::nanos_of;
-use filestone_wire::nfs3::{self, FileType, Handle};
+use filestone_wire::nfs3::{FileType, Handle};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -49,10 +44,8 @@ pub struct Nfs3Site {
     claim: TestDirectory<Handle>,
     transfers: Transfers,
     target: Target,
-    /// Ends what is still being prepared.
-    cancellation: Cancellation,
     /// Ends the clean-up.
-    clean_up_cancellation: Cancellation,
+    cancellation: Cancellation,
 }
 
 /// What is known when the directory under test has been mounted.
@@ -183,7 +176,11 @@ impl Nfs3Site {
         LoadClientOptions {
             actor: ActorOptions {
                 client,
-                directories: self.directories(),
+                directories: RunDirectories {
+                    root: self.claim.root.handle,
+                    clients: self.claim.clients.handle,
+                    transfers: self.transfers,
+                },
                 options: self.options.of_client(client),
                 has_lock_manager: self.lock_manager.is_some(),
                 timeout_nanos: nanos_of(self.options.timeout),
@@ -195,27 +192,6 @@ impl Nfs3Site {
             transport: self.dial.transport,
             pattern: Arc::clone(pattern),
             first_xid: first_xid(),
-        }
-    }
-
-    fn directories(&self) -> RunDirectories {
-        RunDirectories {
-            root: self.claim.root.handle,
-            clients: self.claim.clients.handle,
-            transfers: self.transfers,
-        }
-    }
-
-    /// The server, called by `machine_name` until `cancellation`.
-    fn endpoint(&self, machine_name: String, cancellation: &Cancellation) -> Endpoint {
-        Endpoint {
-            dial: self.dial,
-            credentials: Credentials {
-                machine_name,
-                ..self.credentials.clone()
-            },
-            timeout: self.options.timeout,
-            retry: self.options.retry(cancellation),
         }
     }
 
@@ -268,7 +244,6 @@ impl Nfs3Site {
             credentials: reached.credentials,
             options,
             cancellation: Cancellation::default(),
-            clean_up_cancellation: Cancellation::default(),
         })
     }
 }
@@ -310,8 +285,6 @@ pub(crate) fn remove_left_over_until(
 }
 
 impl Site for Nfs3Site {
-    type Layer = Nfs3Layer;
-
     fn target(&self) -> Target {
         self.target.clone()
     }
@@ -320,51 +293,19 @@ impl Site for Nfs3Site {
         self.claim.remark()
     }
 
-    fn layer(&self, client: u32) -> Result<Nfs3Layer, RunError> {
-        let mut endpoint = self.endpoint(format!("filestone-{client}"), &self.cancellation);
-        let source = self.options.sources.of_client(client);
-        endpoint.dial.source = source;
-        let locks = self.lock_manager.map(|dial| {
-            open(Endpoint {
-                dial: Dial { source, ..dial },
-                ..endpoint.clone()
-            })
-        });
-        let (locks, nfs) = (locks.transpose()?, open(endpoint)?);
-        Ok(Nfs3Layer::new(
-            client,
-            nfs,
-            locks,
-            self.directories(),
-            &self.options,
-        ))
-    }
-
-    fn cancel_with(&mut self, preparing: &Cancellation, cleaning_up: &Cancellation) {
-        self.cancellation = preparing.clone();
-        self.clean_up_cancellation = cleaning_up.clone();
-    }
-
-    fn clean_up(&self, client: u32, layer: &mut Nfs3Layer) -> Result<(), LayerLost> {
-        layer.cancel_with(&self.clean_up_cancellation);
-        layer.end_pass()?;
-        match layer.remove_own_tree()? {
-            None => Ok(()),
-            Some(status) => Err(LayerLost {
-                what: format!(
-                    "{}:{}/{CLIENTS}/client{client}: {}",
-                    self.dial.address,
-                    self.claim.root.path.trim_end_matches('/'),
-                    in_words(status)
-                ),
-            }),
-        }
+    fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.cancellation = cancellation.clone();
     }
 
     fn release(mut self, trees: Trees) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
-        let host = self.credentials.machine_name.clone();
-        let mut nfs = open(self.endpoint(host, &self.clean_up_cancellation)).map(Nfs::over)?;
+        let connection = open(Endpoint {
+            dial: self.dial,
+            credentials: self.credentials,
+            timeout: self.options.timeout,
+            retry: self.options.retry(&self.cancellation),
+        });
+        let mut nfs = connection.map(Nfs::over)?;
         let tree = &mut NfsTree::new(&mut nfs);
         match trees {
             Trees::Remove => Ok(self.claim.remove(tree)?),
@@ -379,13 +320,5 @@ fn root(handle: Handle, path: &str) -> Directory<Handle> {
         handle,
         path: path.into(),
         purpose: Purpose::Replay,
-    }
-}
-
-fn in_words(status: Status) -> String {
-    match status {
-        status if status == answer(nfs3::Status::NOTEMPTY) => NEVER_EMPTY.into(),
-        Status::Failed(status) => format!("cannot be removed: {status}"),
-        status => format!("cannot be removed: {status:?}"),
     }
 }

@@ -19,7 +19,7 @@ pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
 
 use crate::error::RunError;
 use crate::replay::layer::{Layer, LayerLost, Reply};
-use crate::replay::site::{Site, Trees};
+use crate::replay::site::{Layered, Site, Trees};
 use connection::TbenchConnection;
 use exchanges::Exchanges;
 use filestone_model::load::{Action, Cause, Generation, Status};
@@ -112,8 +112,6 @@ impl TcpSite {
 }
 
 impl Site for TcpSite {
-    type Layer = TcpLayer;
-
     fn target(&self) -> Target {
         Target {
             address: self.address.to_string(),
@@ -123,6 +121,14 @@ impl Site for TcpSite {
             ..Target::default()
         }
     }
+
+    fn release(self, _trees: Trees) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
+impl Layered for TcpSite {
+    type Layer = TcpLayer;
 
     fn layer(&self, _client: u32) -> Result<TcpLayer, RunError> {
         let connection = TbenchConnection::open(
@@ -142,10 +148,6 @@ impl Site for TcpSite {
     }
 
     fn clean_up(&self, _client: u32, _layer: &mut TcpLayer) -> Result<(), LayerLost> {
-        Ok(())
-    }
-
-    fn release(self, _trees: Trees) -> Result<(), RunError> {
         Ok(())
     }
 }

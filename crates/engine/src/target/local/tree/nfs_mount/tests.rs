@@ -4,7 +4,7 @@ use super::double::NfsMount;
 use super::{is_still_open, lock, unlink};
 use crate::control::{Context, Unobserved};
 use crate::load_file::read_text;
-use crate::replay::{Layer, Site, Trees};
+use crate::replay::{Layer, Layered, Site, Trees};
 use crate::target::local::replay::{LocalOptions, LocalSite, remove_left_over};
 use crate::target::local::tree::deletion;
 use crate::target::{Job, Protocols};
