@@ -6,7 +6,7 @@ use crate::backend::blocking::{BlockingClient, CarriedOut};
 use filestone_model::load::{Line, Lines, LoadWork};
 use filestone_model::measure::{Mismatches, Unexpected};
 use filestone_model::operation::{Failure, Outcome};
-use filestone_model::session::rpc::Repeats;
+use filestone_model::session::rpc::BusyPauses;
 use filestone_model::workload::LoadFile;
 use filestone_model::workload::load_file::ClientLedger;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,8 +28,8 @@ pub struct ClientEnd {
     pub ledger: ClientLedger,
     /// Its mismatches by kind.
     pub mismatches: Mismatches,
-    /// What its server made it do more than once.
-    pub repeats: Repeats,
+    /// How long its server was not ready.
+    pub busy_pauses: BusyPauses,
 }
 
 impl<'run, L: Layer> LayerClient<'run, L> {
@@ -47,7 +47,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         let end = ClientEnd {
             ledger: workload.into_ledger(self.lost),
             mismatches: self.mismatches,
-            repeats: Repeats::default(),
+            busy_pauses: BusyPauses::default(),
         };
         (end, self.layer)
     }

@@ -16,7 +16,7 @@ use filestone_model::completions::Completions;
 use filestone_model::load::{Lines, LoadWork};
 use filestone_model::measure::Mismatches;
 use filestone_model::operation::{Outcome, Ticket};
-use filestone_model::session::rpc::Repeats;
+use filestone_model::session::rpc::BusyPauses;
 use filestone_model::time::Moment;
 use filestone_model::workload::LoadFile;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ pub trait ConnectedClient: Client<Language = Lines> + Send + 'static {
 pub struct Counts {
     /// Its mismatches by kind.
     pub mismatches: Mismatches,
-    /// What its server made it do more than once.
-    pub repeats: Repeats,
+    /// How long its server was not ready.
+    pub busy_pauses: BusyPauses,
     /// Why it cannot go on.
     pub lost: Option<String>,
 }
@@ -101,13 +101,13 @@ fn ended<C: ConnectedClient>(
 ) -> ClientEnd {
     let Counts {
         mismatches,
-        repeats,
+        busy_pauses,
         lost,
     } = connection.client.take_counts(&connection.dial, patience);
     ClientEnd {
         ledger: workload.into_ledger(lost),
         mismatches,
-        repeats,
+        busy_pauses,
     }
 }
 

@@ -6,7 +6,6 @@ use filestone_model::measure::Mismatches;
 use filestone_model::measure::replay_record::ReplayRecord;
 use filestone_model::measure::run_record::RunRecord;
 use filestone_model::operation::OpKind;
-use filestone_model::session::rpc::Repeats;
 use filestone_model::time::nanos_of;
 
 /// Adds to the record what the clients have counted by themselves.
@@ -21,10 +20,6 @@ pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd>) {
             scheduled: begun,
         });
     }
-    let repeats = ends.iter().map(|end| end.repeats);
-    let repeats = repeats.fold(Repeats::default(), Repeats::and);
-    record.totals.reconnections += repeats.reconnections;
-    record.totals.unusable_ns += nanos_of(repeats.unusable);
     let moved = |wanted: &[OpKind]| {
         let kinds = record.totals.kinds.iter();
         let of_kind = kinds.filter(|kind| wanted.contains(&kind.operation));
@@ -34,8 +29,6 @@ pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd>) {
         threads,
         bytes_written: moved(&[OpKind::WriteX, OpKind::Write, OpKind::OpenX]),
         bytes_read: moved(&[OpKind::ReadX, OpKind::Read]),
-        jukebox_calls: repeats.busy_calls,
-        jukebox_pauses_ns: nanos_of(repeats.busy_pauses),
         ..ReplayRecord::default()
     };
     let mut mismatches = Mismatches::default();
@@ -43,6 +36,8 @@ pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd>) {
         let mismatch_count = end.mismatches.count();
         mismatches.merge(end.mismatches);
         of_replay.passes += end.ledger.passes;
+        of_replay.jukebox_calls += end.busy_pauses.calls;
+        of_replay.jukebox_pauses_ns += nanos_of(end.busy_pauses.pauses);
         let client = end.ledger.into_record(mismatch_count);
         of_replay.lines += client.lines;
         of_replay.clients.push(client);

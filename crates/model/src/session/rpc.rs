@@ -30,7 +30,7 @@ pub use calls::{RpcCall, RpcExchange};
 pub use credentials::Credentials;
 pub use program::{Program, RpcProcedure};
 pub use record_buffer::RecordBuffer;
-pub use traffic::{Repeats, Traffic};
+pub use traffic::{BusyPauses, Traffic};
 
 use crate::plan::TransportKind;
 use crate::time::Moment;

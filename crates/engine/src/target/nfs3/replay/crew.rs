@@ -17,7 +17,6 @@ use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::client::nfs3::sequence::Why;
 use filestone_model::completions::Completions;
 use filestone_model::plan::Plan;
-use filestone_model::session::rpc::Repeats;
 use filestone_model::time::Moment;
 use filestone_wire::pattern;
 use std::os::fd::OwnedFd;
@@ -36,12 +35,7 @@ impl ConnectedClient for LoadClient {
         let lost = self.take_lost().filter(|lost| lost.why != Why::Stopped);
         Counts {
             mismatches: self.take_mismatches(),
-            // The backend, which makes connections again, counts them.
-            repeats: Repeats {
-                reconnections: 0,
-                unusable: Duration::ZERO,
-                ..self.take_repeats()
-            },
+            busy_pauses: self.take_busy_pauses(),
             lost: lost.map(|lost| calls::call_failed(dial.address, patience, lost).to_string()),
         }
     }

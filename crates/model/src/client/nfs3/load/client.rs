@@ -17,13 +17,12 @@ use crate::measure::Mismatches;
 use crate::operation::Ticket;
 use crate::plan::TransportKind;
 use crate::session::rpc::{
-    Credentials, MARK_LEN, NotRpc, Program, Repeats, Retransmission, RpcCall, RpcEvent, RpcOptions,
-    RpcSession,
+    BusyPauses, Credentials, MARK_LEN, NotRpc, Program, Retransmission, RpcCall, RpcEvent,
+    RpcOptions, RpcSession,
 };
 use crate::time::Moment;
 use filestone_wire::xdr::DecodeError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// The only slot.
 const SLOT: u32 = 0;
@@ -72,8 +71,6 @@ pub struct LoadClient {
     ends_at_once: bool,
     /// When the conversation wants to go on by itself.
     alarm: Moment,
-    /// Since when there has been no connection.
-    down_since: Option<Moment>,
     /// The other connection of this client, if that has something to send, among those of the
     /// worker.
     other: Option<u32>,
@@ -123,7 +120,6 @@ impl LoadClient {
             is_calling: false,
             ends_at_once: false,
             alarm: Moment::NEVER,
-            down_since: None,
             other: None,
             hands_over: false,
         }
@@ -149,9 +145,9 @@ impl LoadClient {
         std::mem::take(&mut lock(&self.conversation).mismatches)
     }
 
-    /// What was done more than once since this was asked last.
-    pub fn take_repeats(&mut self) -> Repeats {
-        std::mem::take(&mut lock(&self.conversation).repeats)
+    /// How long its server was not ready since this was asked last.
+    pub fn take_busy_pauses(&mut self) -> BusyPauses {
+        std::mem::take(&mut lock(&self.conversation).busy_pauses)
     }
 
     /// Breaks off what it is doing: the run is to end, or the connection is given up.
@@ -341,10 +337,6 @@ impl Client for LoadClient {
     fn connected(&mut self, now: Moment, out: &mut Output) {
         {
             let conversation = &mut *lock(&self.conversation);
-            if let Some(since) = self.down_since.take() {
-                let unusable = Duration::from_nanos(now.nanos_since(since));
-                conversation.repeats.note_reconnection(unusable);
-            }
             self.session.connected(now, |call| {
                 conversation.note_usable(now);
                 conversation.put(&self.outgoing, call.xid, out)
@@ -354,8 +346,7 @@ impl Client for LoadClient {
     }
 
     /// What was sent goes out again, as it was.
-    fn disconnected(&mut self, now: Moment, _: &mut Completions) {
-        self.down_since.get_or_insert(now);
+    fn disconnected(&mut self, _: Moment, _: &mut Completions) {
         self.session.take_back();
     }
 

@@ -9,7 +9,7 @@ use crate::load::{Expected, LoadWork, Status};
 use crate::measure::{Mismatches, Unexpected};
 use crate::operation::{Answer, Completion, Failure as OperationFailure, OpKind, Outcome, Ticket};
 use crate::session::pauses::{Pauses, PausesUntil};
-use crate::session::rpc::{Program, Repeats, RpcExchange, RpcProcedure, Traffic};
+use crate::session::rpc::{BusyPauses, Program, RpcExchange, RpcProcedure, Traffic};
 use crate::time::Moment;
 use filestone_wire::nfs3;
 use filestone_wire::rpc::ReplyBody;
@@ -87,7 +87,7 @@ pub(super) struct Conversation {
     pub line_end: Option<LineEnd>,
     pub mismatches: Mismatches,
     pub lost: Option<Lost>,
-    pub repeats: Repeats,
+    pub busy_pauses: BusyPauses,
     /// When something came in last.
     now: Moment,
 }
@@ -108,7 +108,7 @@ impl Conversation {
             line_end: None,
             mismatches: Mismatches::default(),
             lost: None,
-            repeats: Repeats::default(),
+            busy_pauses: BusyPauses::default(),
             now: Moment::ZERO,
         }
     }
@@ -209,7 +209,6 @@ impl Conversation {
     }
 
     pub fn note_retransmission(&mut self) {
-        self.repeats.retransmissions += 1;
         if let Some(under_way) = &mut self.under_way {
             under_way.retransmissions += 1;
         }
@@ -301,7 +300,7 @@ impl Conversation {
 
     fn note_busy(&mut self, pause: Pause, now: Moment) {
         let nanos = now.nanos_since(pause.begin);
-        self.repeats.note_busy(Duration::from_nanos(nanos));
+        self.busy_pauses.note(Duration::from_nanos(nanos));
     }
 
     /// Looks at how the results of a READ begin; how much of them is not data, if these need not
