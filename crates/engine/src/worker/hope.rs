@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How many workers have a client that is not lost. Written when a worker's last client is lost,
-/// or its first one comes back.
+/// or its first one comes back, and read by workers without a client: never while operations are
+/// under way.
 #[derive(Debug)]
 pub struct Hope(AtomicU32);
 
