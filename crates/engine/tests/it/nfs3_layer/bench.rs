@@ -112,7 +112,8 @@ impl Client {
         };
         let mut client = LoadClient::new(&options);
         let locks = site.lock_manager();
-        let locks = locks.map(|dial| connected(client.lock_manager(&options, 0, 1), dial));
+        let locks =
+            locks.and_then(|dial| Some(connected(client.lock_manager(&options, 0, 1)?, dial)));
         let mut clients = vec![connected(client, site.dial())];
         clients.extend(locks);
         let sockets = SocketOptions {

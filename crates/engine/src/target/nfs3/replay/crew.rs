@@ -72,10 +72,12 @@ impl Crew<RoundRobin<Nfs3Site>> for OverSockets {
             for (place, number) in (0..).zip(numbers.iter().copied()) {
                 let made = sites.of(number).client_options(number, &options.pattern);
                 let mut client = LoadClient::new(&made);
-                if let Some(socket) = take(plan.clients + number) {
-                    let own = numbers.len() as u32 + place;
+                let own = numbers.len() as u32 + place;
+                if let Some(socket) = take(plan.clients + number)
+                    && let Some(client) = client.lock_manager(&made, place, own)
+                {
                     locks.push(Connection {
-                        client: client.lock_manager(&made, place, own),
+                        client,
                         socket,
                         dial: dial(plan.clients + number),
                     });

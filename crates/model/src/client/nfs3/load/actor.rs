@@ -70,9 +70,9 @@ enum Kind {
 /// What is handed to the future and back.
 #[derive(Debug, Default)]
 struct Tray {
-    task: Option<(Kind, KeptAction)>,
-    /// The memory of the last task.
-    spare: KeptAction,
+    task: Option<Kind>,
+    /// The action of the next task; of one that is under way, the memory of the last.
+    kept: KeptAction,
     end: Option<TaskEnd>,
 }
 
@@ -99,7 +99,8 @@ impl fmt::Debug for Actor {
 fn lent<R>(look: impl FnOnce(&mut Tray) -> R) -> R {
     let mut tray = LENT.take().unwrap_or_default();
     let seen = look(&mut tray);
-    LENT.set(Some(tray));
+    // Not `set`, which has a first time of its own to look for.
+    LENT.replace(Some(tray));
     seen
 }
 
@@ -142,16 +143,14 @@ impl Actor {
     /// Tells it what to do, once it has nothing to do.
     pub fn begin(&mut self, task: Task<'_>) {
         let tray = self.tray.get_or_insert_default();
-        let mut kept = std::mem::take(&mut tray.spare);
-        let kind = match task {
+        tray.task = Some(match task {
             Task::Action(action) => {
-                kept.keep(action);
+                tray.kept.keep(action);
                 Kind::Action
             }
             Task::EndPass => Kind::EndPass,
             Task::RemoveTree => Kind::RemoveTree,
-        };
-        tray.task = Some((kind, kept));
+        });
     }
 
     /// Lets it go on for as far as it can.
@@ -180,8 +179,9 @@ impl Actor {
 
 /// Does what it is told, for ever.
 async fn act(mut verbs: Verbs) {
+    let mut kept = KeptAction::default();
     loop {
-        let (kind, kept) = NextTask.await;
+        let kind = NextTask { kept: &mut kept }.await;
         verbs.moved = 0;
         let answer = match kind {
             Kind::Action => verbs.carry_out(kept.action()).await,
@@ -189,24 +189,28 @@ async fn act(mut verbs: Verbs) {
             Kind::RemoveTree => verbs.remove_own_tree().await.map(|()| Status::Ok),
         };
         let moved = verbs.moved;
-        lent(|tray| {
-            tray.spare = kept;
-            tray.end = Some(TaskEnd { answer, moved });
-        });
+        lent(|tray| tray.end = Some(TaskEnd { answer, moved }));
     }
 }
 
 /// Waits until there is something to do.
-struct NextTask;
+struct NextTask<'k> {
+    /// Where its action goes.
+    kept: &'k mut KeptAction,
+}
 
-impl Future for NextTask {
-    type Output = (Kind, KeptAction);
+impl Future for NextTask<'_> {
+    type Output = Kind;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<(Kind, KeptAction)> {
-        match lent(|tray| tray.task.take()) {
-            Some(task) => Poll::Ready(task),
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Kind> {
+        lent(|tray| match tray.task.take() {
+            Some(kind) => {
+                std::mem::swap(self.kept, &mut tray.kept);
+                Poll::Ready(kind)
+            }
             None => Poll::Pending,
-        }
+        })
     }
 }
 

@@ -3,10 +3,12 @@
 //!
 //! With a lock manager a client has two connections, of which each is a [`LoadClient`] to the
 //! loop. Both have the same [`Conversation`]; whichever is answered lets it go on, and says when
-//! it is the other that has something to send.
+//! it is the other that has something to send. Without one the conversation is the client's own:
+//! behind a lock, which a call would take seven times, a line took a tenth more.
 
 use super::actor::{Actor, ActorOptions};
 use super::conversation::{Conversation, LineEnd, READ_HEAD_MAX};
+use super::held::Held;
 use super::locks::NLM;
 use super::outgoing::Outgoing;
 use crate::client::nfs3::sequence::{Lost, NFS, Why};
@@ -22,7 +24,7 @@ use crate::session::rpc::{
 };
 use crate::time::Moment;
 use filestone_wire::xdr::DecodeError;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The only slot.
 const SLOT: u32 = 0;
@@ -64,7 +66,7 @@ pub struct LoadClient {
     /// What is called over it.
     program: Program,
     outgoing: Outgoing,
-    conversation: Arc<Mutex<Conversation>>,
+    held: Held,
     /// Whether the slot is in use.
     is_calling: bool,
     /// Whether what was submitted last took no call.
@@ -83,23 +85,29 @@ impl LoadClient {
         let actor = Actor::new(&options.actor);
         let pattern = Arc::clone(&options.pattern);
         let conversation = Conversation::new(actor, pattern, options.actor.timeout_nanos);
-        Self::end(options, NFS, Arc::new(Mutex::new(conversation)))
+        let held = if options.actor.has_lock_manager {
+            Held::shared(conversation)
+        } else {
+            Held::alone(conversation)
+        };
+        Self::end(options, NFS, held)
     }
 
-    /// Its connection to the lock manager, which is number `own` among those of the worker, while
-    /// this one is number `other`.
-    pub fn lock_manager(&mut self, options: &LoadClientOptions, other: u32, own: u32) -> Self {
-        self.other = Some(own);
-        let mut locks = Self::end(options, NLM, Arc::clone(&self.conversation));
-        locks.other = Some(other);
-        locks
-    }
-
-    fn end(
+    /// Its connection to the lock manager, if it has one, which is number `own` among those of the
+    /// worker, while this one is number `other`.
+    pub fn lock_manager(
+        &mut self,
         options: &LoadClientOptions,
-        program: Program,
-        conversation: Arc<Mutex<Conversation>>,
-    ) -> Self {
+        other: u32,
+        own: u32,
+    ) -> Option<Self> {
+        let mut locks = Self::end(options, NLM, self.held.of_other()?);
+        self.other = Some(own);
+        locks.other = Some(other);
+        Some(locks)
+    }
+
+    fn end(options: &LoadClientOptions, program: Program, held: Held) -> Self {
         let transport = options.transport;
         let session = RpcOptions {
             transport,
@@ -116,7 +124,7 @@ impl LoadClient {
             transport,
             program,
             outgoing: Outgoing::new(program, &options.credentials, transport),
-            conversation,
+            held,
             is_calling: false,
             ends_at_once: false,
             alarm: Moment::NEVER,
@@ -127,32 +135,32 @@ impl LoadClient {
 
     /// Bytes that it takes besides itself, but for buffers and caches.
     pub fn shared_len(&self) -> usize {
-        size_of::<Conversation>() + lock(&self.conversation).future_len()
+        size_of::<Conversation>() + self.held.seen(Conversation::future_len)
     }
 
     /// How its last line ended.
     pub fn line_end(&self) -> Option<LineEnd> {
-        lock(&self.conversation).line_end
+        self.held.seen(|conversation| conversation.line_end)
     }
 
     /// Why it cannot go on, if it cannot.
     pub fn take_lost(&mut self) -> Option<Lost> {
-        lock(&self.conversation).lost.take()
+        self.held.lend().lost.take()
     }
 
     /// Results other than its load expects, since this was asked last.
     pub fn take_mismatches(&mut self) -> Mismatches {
-        std::mem::take(&mut lock(&self.conversation).mismatches)
+        std::mem::take(&mut self.held.lend().mismatches)
     }
 
     /// How long its server was not ready since this was asked last.
     pub fn take_busy_pauses(&mut self) -> BusyPauses {
-        std::mem::take(&mut lock(&self.conversation).busy_pauses)
+        std::mem::take(&mut self.held.lend().busy_pauses)
     }
 
     /// Breaks off what it is doing: the run is to end, or the connection is given up.
     pub fn break_off(&mut self, why: Why, now: Moment, completed: &mut Completions) {
-        let conversation = &mut *lock(&self.conversation);
+        let conversation = &mut *self.held.lend();
         self.session.cancel(SLOT);
         self.is_calling = false;
         self.alarm = Moment::NEVER;
@@ -161,14 +169,14 @@ impl LoadClient {
 
     /// Takes notice of what the conversation wants next.
     fn settle(&mut self) {
-        let conversation = &*lock(&self.conversation);
+        let conversation = &*self.held.lend();
         self.alarm = conversation.alarm();
         self.hands_over = conversation.wants_call_of_other(self.program);
     }
 
     /// Puts the call out that is wanted, if it is one over this connection.
     fn put_out(&mut self, out: &mut Output) -> bool {
-        let conversation = &mut *lock(&self.conversation);
+        let conversation = &mut *self.held.lend();
         if !conversation.take_wanted(self.program) {
             return false;
         }
@@ -190,12 +198,16 @@ impl LoadClient {
         now: Moment,
         completed: &mut Completions,
     ) -> Result<(), NotRpc> {
-        let conversation = &mut *lock(&self.conversation);
+        let conversation = &mut *self.held.lend();
         let mut input = bytes;
         loop {
             if let Some((exchange, results)) = self.session.next_plain(&mut input) {
                 self.is_calling = false;
                 conversation.answered(&exchange, Ok(results), now, completed);
+                // As nearly all replies are, it was all that came.
+                if input.is_empty() {
+                    return Ok(());
+                }
                 continue;
             }
             let Some(event) = self.session.next(&mut input)? else {
@@ -231,7 +243,9 @@ impl LoadClient {
         match self.session.take_datagram(bytes) {
             Ok(RpcEvent::Reply { exchange, results }) => {
                 self.is_calling = false;
-                lock(&self.conversation).answered(&exchange, results, now, completed);
+                self.held
+                    .lend()
+                    .answered(&exchange, results, now, completed);
             }
             Ok(RpcEvent::Head { .. } | RpcEvent::Data { .. } | RpcEvent::Late) => {}
             Ok(RpcEvent::Call(_)) | Err(_) => self.session.count_late(),
@@ -239,17 +253,12 @@ impl LoadClient {
     }
 }
 
-fn lock(conversation: &Mutex<Conversation>) -> MutexGuard<'_, Conversation> {
-    // Both ends are on one thread, and nothing can panic while it is held.
-    conversation.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Client for LoadClient {
     type Language = Lines;
 
     #[inline]
     fn submit(&mut self, ticket: Ticket, work: LoadWork<'_>, out: &mut Output) {
-        let is_calling = lock(&self.conversation).begin(ticket, &work);
+        let is_calling = self.held.lend().begin(ticket, &work);
         self.ends_at_once = !is_calling;
         if is_calling {
             self.put_out(out);
@@ -260,7 +269,7 @@ impl Client for LoadClient {
     #[inline]
     fn end_at_once(&mut self, now: Moment, completed: &mut Completions) {
         if std::mem::take(&mut self.ends_at_once) {
-            lock(&self.conversation).end_at_once(now, completed);
+            self.held.lend().end_at_once(now, completed);
         }
     }
 
@@ -268,7 +277,7 @@ impl Client for LoadClient {
     fn transmitted(&mut self, now: Moment) {
         self.session.transmitted(now);
         if self.is_calling {
-            lock(&self.conversation).transmitted(now);
+            self.held.lend().transmitted(now);
         }
     }
 
@@ -313,7 +322,7 @@ impl Client for LoadClient {
     fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
         let mut is_over = false;
         {
-            let conversation = &mut *lock(&self.conversation);
+            let conversation = &mut *self.held.lend();
             let resend = |call: RpcCall<()>| {
                 conversation.note_retransmission();
                 conversation.put(&self.outgoing, call.xid, out)
@@ -336,7 +345,7 @@ impl Client for LoadClient {
 
     fn connected(&mut self, now: Moment, out: &mut Output) {
         {
-            let conversation = &mut *lock(&self.conversation);
+            let conversation = &mut *self.held.lend();
             self.session.connected(now, |call| {
                 conversation.note_usable(now);
                 conversation.put(&self.outgoing, call.xid, out)
@@ -351,7 +360,7 @@ impl Client for LoadClient {
     }
 
     fn abandon(&mut self, now: Moment, completed: &mut Completions) {
-        let conversation = &mut *lock(&self.conversation);
+        let conversation = &mut *self.held.lend();
         if self.program == NFS && conversation.skip(now, completed) {
             self.session.cancel(SLOT);
             self.is_calling = false;

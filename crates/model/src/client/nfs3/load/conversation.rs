@@ -5,7 +5,7 @@ use super::outgoing::{Outgoing, WriteData};
 use crate::client::Output;
 use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
 use crate::completions::Completions;
-use crate::load::{Expected, LoadWork, Status};
+use crate::load::{Expected, LoadWork, Mismatch, Status};
 use crate::measure::{Mismatches, Unexpected};
 use crate::operation::{Answer, Completion, Failure as OperationFailure, OpKind, Outcome, Ticket};
 use crate::session::pauses::{Pauses, PausesUntil};
@@ -394,9 +394,12 @@ impl Conversation {
             Ok(status) | Err(Failure::Answered(status)) => Some(status),
             Err(Failure::Lost) => None,
         };
-        if let Some(line) = under_way.line {
-            self.note_line(line, status);
-        }
+        let mismatch = under_way.line.and_then(|line| self.note_line(line, status));
+        let outcome = match (status, mismatch) {
+            (None, _) => self.outcome_of_lost(&under_way),
+            (Some(_), None) => Outcome::Ok,
+            (Some(_), Some(mismatch)) => Outcome::Failed(OperationFailure::Unexpected(mismatch)),
+        };
         let traffic = if is_lost {
             Traffic::default()
         } else {
@@ -404,7 +407,7 @@ impl Conversation {
         };
         completed.push(Completion {
             ticket: under_way.ticket,
-            outcome: self.outcome(&under_way, end),
+            outcome,
             answer: Answer::Plain,
             usable: under_way.usable,
             sent: under_way.sent.unwrap_or(now),
@@ -421,7 +424,8 @@ impl Conversation {
         });
     }
 
-    fn note_line(&mut self, line: AskedLine, status: Option<Status>) {
+    /// Takes notice of how a line ended, and says how that is not as expected.
+    fn note_line(&mut self, line: AskedLine, status: Option<Status>) -> Option<Mismatch> {
         let AskedLine {
             number,
             kind,
@@ -432,34 +436,23 @@ impl Conversation {
             expected,
             status,
         });
-        let mismatch = status.and_then(|status| Some((expected.mismatch(&status)?, status)));
-        if let Some((mismatch, status)) = mismatch {
-            self.mismatches.add(&Unexpected {
-                kind,
-                mismatch,
-                number,
-                expected,
-                status,
-            });
-        }
+        let status = status?;
+        let mismatch = expected.mismatch(&status)?;
+        self.mismatches.add(&Unexpected {
+            kind,
+            mismatch,
+            number,
+            expected,
+            status,
+        });
+        Some(mismatch)
     }
 
-    fn outcome(&self, under_way: &UnderWay, end: TaskEnd) -> Outcome {
-        let status = match end.answer {
-            Ok(status) | Err(Failure::Answered(status)) => status,
-            Err(Failure::Lost) => {
-                return match self.lost.as_ref().map(|lost| &lost.why) {
-                    Some(Why::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
-                    Some(Why::Stopped) => Outcome::TimedOut,
-                    _ => Outcome::Disconnected,
-                };
-            }
-        };
-        let mismatch = under_way
-            .line
-            .and_then(|line| line.expected.mismatch(&status));
-        mismatch.map_or(Outcome::Ok, |mismatch| {
-            Outcome::Failed(OperationFailure::Unexpected(mismatch))
-        })
+    fn outcome_of_lost(&self, under_way: &UnderWay) -> Outcome {
+        match self.lost.as_ref().map(|lost| &lost.why) {
+            Some(Why::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
+            Some(Why::Stopped) => Outcome::TimedOut,
+            _ => Outcome::Disconnected,
+        }
     }
 }

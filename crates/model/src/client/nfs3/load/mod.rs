@@ -18,6 +18,7 @@
 mod actor;
 mod client;
 mod conversation;
+mod held;
 mod line;
 mod locks;
 mod lowering;

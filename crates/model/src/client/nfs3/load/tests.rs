@@ -103,7 +103,7 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
         let mut clients = vec![LoadClient::new(&options)];
         if has_lock_manager {
             let locks = clients[0].lock_manager(&options, 0, 1);
-            clients.push(locks);
+            clients.extend(locks);
         }
         let mut outputs: Vec<Output> = clients.iter().map(|_| Output::default()).collect();
         for (client, output) in clients.iter_mut().zip(&mut outputs) {

@@ -237,7 +237,8 @@ impl Link {
     fn lent<R>(look: impl FnOnce(&mut Papers) -> R) -> R {
         let mut papers = LENT.take().unwrap_or_default();
         let seen = look(&mut papers);
-        LENT.set(Some(papers));
+        // Not `set`, which has a first time of its own to look for.
+        LENT.replace(Some(papers));
         seen
     }
 }

@@ -1,0 +1,84 @@
+//! By what a connection has the conversation of its client.
+
+use super::conversation::Conversation;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// By what a connection has the conversation of its client.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// The client has no other connection.
+    Alone(Box<Conversation>),
+    /// It has one to the lock manager.
+    Shared(Arc<Mutex<Conversation>>),
+}
+
+/// A conversation, for as long as something is done in it.
+pub(super) enum Lent<'h> {
+    Alone(&'h mut Conversation),
+    Shared(MutexGuard<'h, Conversation>),
+}
+
+impl Held {
+    /// That of a client with one connection.
+    pub fn alone(conversation: Conversation) -> Self {
+        Self::Alone(Box::new(conversation))
+    }
+
+    /// That of a client with two.
+    pub fn shared(conversation: Conversation) -> Self {
+        Self::Shared(Arc::new(Mutex::new(conversation)))
+    }
+
+    /// The same for the other connection, if there is one.
+    pub fn of_other(&self) -> Option<Self> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Shared(conversation) => Some(Self::Shared(Arc::clone(conversation))),
+        }
+    }
+
+    /// The conversation.
+    #[inline]
+    pub fn lend(&mut self) -> Lent<'_> {
+        match self {
+            Self::Alone(conversation) => Lent::Alone(conversation),
+            Self::Shared(conversation) => Lent::Shared(lock(conversation)),
+        }
+    }
+
+    /// What there is to see of it.
+    pub fn seen<R>(&self, look: impl FnOnce(&Conversation) -> R) -> R {
+        match self {
+            Self::Alone(conversation) => look(conversation),
+            Self::Shared(conversation) => look(&lock(conversation)),
+        }
+    }
+}
+
+fn lock(conversation: &Mutex<Conversation>) -> MutexGuard<'_, Conversation> {
+    // Both connections are on one thread, and nothing can panic while it is held.
+    conversation.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Deref for Lent<'_> {
+    type Target = Conversation;
+
+    #[inline]
+    fn deref(&self) -> &Conversation {
+        match self {
+            Self::Alone(conversation) => conversation,
+            Self::Shared(conversation) => conversation,
+        }
+    }
+}
+
+impl DerefMut for Lent<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Conversation {
+        match self {
+            Self::Alone(conversation) => conversation,
+            Self::Shared(conversation) => conversation,
+        }
+    }
+}
