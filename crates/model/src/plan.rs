@@ -310,7 +310,7 @@ pub struct Plan {
     pub count: Option<u64>,
     /// How long a call may stay unanswered.
     pub timeout_ns: u64,
-    /// How long a lost connection is tried again before the run ends.
+    /// How long a lost connection is tried again before its client counts as lost.
     pub reconnect_ns: u64,
     /// How the clients are connected.
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_usual")]

@@ -1,10 +1,12 @@
 //! The options of `filestone replay`, named as dbench's where dbench has them.
 
+use crate::options::generator::LostOption;
 use crate::options::layer_targets::{self, LayerList};
 use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::run_report::RunReportOptions;
 use crate::options::values::{
-    Processors, clients_of_replay, per_second, port, processors, seed, speed, truncated_io, within,
+    Processors, clients_of_replay, connect_rate, per_second, port, processors, seed, speed,
+    truncated_io, within,
 };
 use crate::quantity;
 use clap::{Args, ValueEnum};
@@ -107,10 +109,18 @@ pub struct CourseOptions {
     /// How long an exchange may stay unanswered [default: 60 s]
     #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub timeout: Option<u64>,
-    /// How long to try to get a lost connection to an NFS server back before a client gives up
-    /// [default: 10 s]
+    /// How long to try to get a lost connection to an NFS server back before its client counts as
+    /// lost [default: 10 s]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub reconnect: Option<u64>,
+    /// What happens when a client over NFS could not be connected again for that long [default: end
+    /// with one client, retry with more]; a call that has waited for --timeout ends its client
+    #[arg(long, value_name = "WHAT")]
+    pub on_lost: Option<LostOption>,
+    /// Connect so many clients over NFS per second before the run [default: as fast as the server
+    /// takes them]
+    #[arg(long, value_name = "RATE", value_parser = connect_rate)]
+    pub connect_rate: Option<f64>,
     /// Where all randomness comes from; the same seed asks the same [default: a new one, recorded]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,

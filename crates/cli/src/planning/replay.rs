@@ -13,8 +13,8 @@ use crate::planning::{
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, Pacing, Plan, ReplayPlan, TargetPlan,
-    TcpReplay, WorkloadPlan,
+    ConnectionPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, OnLost, Pacing, Plan,
+    ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
 };
 
 /// The load without a name on the command line.
@@ -88,7 +88,11 @@ fn plan(
         interval_ns: interval(options.report.mark),
         // Those of other layers are not made by this program.
         connections: match plan.target.nfs3() {
-            Some(_) => connections(&options.nfs.nfs),
+            Some(_) => ConnectionPlan {
+                connections_per_s: course.connect_rate,
+                on_lost: course.on_lost.map(OnLost::from),
+                ..connections(&options.nfs.nfs)
+            },
             None => plan.connections,
         },
         pin: course.pin.clone().map_or(plan.pin, |list| list.0),
@@ -213,7 +217,7 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
     for (layer, given) in [
         ("local", local_options_given(&options.local)),
         ("tcp", tcp_options_given(&options.tcp)),
-        ("nfs", nfs_options_given(&options.nfs)),
+        ("nfs", nfs_options_given(&options.nfs, &options.course)),
     ] {
         let is_on = |layer| layers.iter().flatten().any(|on| on.layer() == layer);
         // Name resolution is the same thing over NFS.
@@ -249,8 +253,10 @@ fn tcp_options_given(options: &TcpOptions) -> Option<&'static str> {
     ])
 }
 
-fn nfs_options_given(options: &NfsReplayOptions) -> Option<&'static str> {
+fn nfs_options_given(options: &NfsReplayOptions, course: &CourseOptions) -> Option<&'static str> {
     first_given(&[
+        ("--on-lost", course.on_lost.is_some()),
+        ("--connect-rate", course.connect_rate.is_some()),
         ("--stable", options.stable),
         ("--enable-nlm", options.enable_nlm),
         ("--nlm-port", options.nlm_port.is_some()),

@@ -27,7 +27,18 @@ pub trait ConnectedClient: Client<Language = Lines> + Send + 'static {
     fn break_off(&mut self, now: Moment, completed: &mut Completions);
 
     /// What it has counted by itself.
-    fn take_counts(&mut self, dial: &Dial, patience: Patience) -> Counts;
+    fn take_counts(&mut self, ended: &Ended<'_>) -> Counts;
+}
+
+/// What is known of a client that has ended.
+#[derive(Debug)]
+pub struct Ended<'a> {
+    /// Where its server is.
+    pub dial: &'a Dial,
+    /// How long the server was waited for.
+    pub patience: Patience,
+    /// Whether its connection was given up before it had come to its end.
+    pub is_given_up: bool,
 }
 
 /// What a client over a connection has counted by itself.
@@ -103,7 +114,11 @@ fn ended<C: ConnectedClient>(
         mismatches,
         busy_pauses,
         lost,
-    } = connection.client.take_counts(&connection.dial, patience);
+    } = connection.client.take_counts(&Ended {
+        dial: &connection.dial,
+        patience,
+        is_given_up: workload.is_given_up(),
+    });
     ClientEnd {
         ledger: workload.into_ledger(lost),
         mismatches,

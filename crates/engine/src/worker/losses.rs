@@ -52,6 +52,7 @@ impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
                 books.skip(skipped.unwrap_or(kind), Role::Measured, times);
             });
             state.slots.give_up();
+            state.workload.give_up();
         }
         let slots = &mut state.slots;
         let is_lost = !matches!(change, ConnectionChange::Back(_));

@@ -1,13 +1,20 @@
 //! Clients that lose their connections, in virtual time: what is counted, and when the run ends.
 
-use crate::support::{Run, SECOND, plan, run_on};
+use crate::support::replays::load;
+use crate::support::{Run, SECOND, plan, run_members, run_on};
 use filestone_engine::backend::{Backend, BackendError, ConnectionChange};
+use filestone_engine::worker::Member;
 use filestone_model::completions::Completions;
-use filestone_model::language::Operations;
-use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
-use filestone_model::plan::{ArrivalsPlan, Plan};
+use filestone_model::language::{Language, Operations};
+use filestone_model::load::{Lines, Load, Script};
+use filestone_model::operation::{Answer, Completion, Outcome, Ticket};
+use filestone_model::plan::{ArrivalsPlan, LoadName, Pacing, Plan, ReplayPlan, WorkloadPlan};
 use filestone_model::time::Moment;
+use filestone_model::workload::LoadFile;
+use filestone_model::workload::load_file::SharedLoad;
 use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
@@ -20,7 +27,7 @@ enum Event {
 }
 
 /// A server that needs a millisecond for everything, whose connections break as told.
-struct Breaking {
+struct Breaking<L = Operations> {
     now: Moment,
     events: VecDeque<(Moment, Event)>,
     changes: Vec<ConnectionChange>,
@@ -28,9 +35,12 @@ struct Breaking {
     waiting: Vec<Ticket>,
     down: Vec<u32>,
     lost: Vec<u32>,
+    /// Whether what is in flight when a connection breaks goes out again, as a load's calls do.
+    resends: bool,
+    language: PhantomData<fn() -> L>,
 }
 
-impl Breaking {
+impl<L> Breaking<L> {
     fn new(events: &[(u64, Event)]) -> Self {
         let events = events.iter();
         Self {
@@ -43,6 +53,15 @@ impl Breaking {
             waiting: vec![],
             down: vec![],
             lost: vec![],
+            resends: false,
+            language: PhantomData,
+        }
+    }
+
+    fn resending(events: &[(u64, Event)]) -> Self {
+        Self {
+            resends: true,
+            ..Self::new(events)
         }
     }
 
@@ -71,6 +90,10 @@ impl Breaking {
                     .partition(|(ticket, _)| ticket.client == client);
                 self.in_flight = kept;
                 for (ticket, _) in lost {
+                    if self.resends {
+                        self.waiting.push(ticket);
+                        continue;
+                    }
                     completed.push(self.complete(ticket, Outcome::Disconnected));
                 }
             }
@@ -79,8 +102,13 @@ impl Breaking {
                 match change {
                     ConnectionChange::Lost(client) => self.lost.push(client),
                     ConnectionChange::GivenUp(client) => {
+                        let outcome = if self.resends {
+                            Outcome::Disconnected
+                        } else {
+                            Outcome::Skipped
+                        };
                         for ticket in self.waiting_of(client) {
-                            completed.push(self.complete(ticket, Outcome::Skipped));
+                            completed.push(self.complete(ticket, outcome));
                         }
                     }
                     ConnectionChange::Back(client) => {
@@ -95,6 +123,14 @@ impl Breaking {
         }
     }
 
+    fn begin(&mut self, ticket: Ticket) {
+        if self.down.contains(&ticket.client) {
+            self.waiting.push(ticket);
+        } else {
+            self.in_flight.push((ticket, self.now.after_nanos(MS)));
+        }
+    }
+
     fn waiting_of(&mut self, client: u32) -> Vec<Ticket> {
         let (its, others) = std::mem::take(&mut self.waiting)
             .into_iter()
@@ -104,8 +140,8 @@ impl Breaking {
     }
 }
 
-impl Backend for Breaking {
-    type Language = Operations;
+impl<L: Language> Backend for Breaking<L> {
+    type Language = L;
 
     fn now(&mut self) -> Moment {
         self.now
@@ -115,18 +151,17 @@ impl Backend for Breaking {
         self.now
     }
 
-    fn submit(&mut self, ticket: Ticket, _operation: Operation, now: Moment) {
-        if self.down.contains(&ticket.client) {
-            self.waiting.push(ticket);
-        } else {
-            self.in_flight.push((ticket, now.after_nanos(MS)));
-        }
+    fn submit(&mut self, ticket: Ticket, _work: L::Work<'_>, now: Moment) {
+        self.now = self.now.max(now);
+        self.begin(ticket);
     }
 
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         for slot in slots {
-            let slot = *slot;
-            self.submit(Ticket { client, slot }, Operation::Null, self.now);
+            self.begin(Ticket {
+                client,
+                slot: *slot,
+            });
         }
     }
 
@@ -270,4 +305,79 @@ fn the_end_of_a_run_is_not_put_off_by_a_lost_client() {
     let run = run_on(&plan, backend);
     assert_eq!(run.totals.ledger.skipped, 1, "what waited");
     assert_eq!(run.totals.ledger.in_flight, 0);
+}
+
+/// Two clients of loads for ten seconds, client i of load i, whose calls go out again.
+fn replayed(loads: [Arc<Load>; 2], pacing: Pacing, events: &[(u64, Event)]) -> Run {
+    let replay = ReplayPlan {
+        pacing,
+        ..ReplayPlan::new(Vec::<LoadName>::new(), loads[0].kinds())
+    };
+    let plan = two(ArrivalsPlan::Closed, |plan| {
+        plan.workload = WorkloadPlan::LoadFile(replay.clone());
+    });
+    let shared = Arc::new(SharedLoad::new(&plan, &replay));
+    let members = (0..2).zip(loads).map(|(number, load)| Member {
+        number,
+        workload: LoadFile::new(
+            number,
+            Script::new(load, number, 2, 1),
+            pacing,
+            Arc::clone(&shared),
+        ),
+    });
+    run_members(
+        &plan,
+        members.collect(),
+        Breaking::<Lines>::resending(events),
+    )
+}
+
+/// A line for each millisecond of the run, and more.
+fn many_lines() -> Arc<Load> {
+    let line = |ms: u32| format!("{:.3} GETATTR3 \"/a\" 0x0\n", f64::from(ms) / 1000.0);
+    load(&(0..12_000).map(line).collect::<String>())
+}
+
+#[test]
+fn a_client_of_a_load_that_comes_back_goes_on_with_its_line() {
+    let (lost, back) = (ConnectionChange::Lost(1), ConnectionChange::Back(1));
+    let events = [DOWN, after(3, lost), after(4, back)];
+    let run = replayed([many_lines(), many_lines()], Pacing::Closed, &events);
+    let ledger = run.totals.ledger;
+    // The line that began at 2 s ends at 4.00125 s; 5998 more end by 10 s, and one begins.
+    assert_eq!(
+        (ledger.ok, ledger.scheduled),
+        (10_001 + 2000 + 6000, 18_001)
+    );
+    assert_eq!((ledger.disconnected, ledger.skipped), (0, 0));
+    assert_eq!(run.totals.response_time_ns.max, 2001 * MS + MS / 4);
+    assert!(run.end.lost.is_none());
+}
+
+#[test]
+fn a_client_of_a_load_that_is_given_up_ends_with_its_line() {
+    let events = [DOWN, after(3, ConnectionChange::GivenUp(1))];
+    let loads = || [many_lines(), many_lines()];
+    let ledger = replayed(loads(), Pacing::Closed, &events).totals.ledger;
+    assert_eq!((ledger.ok, ledger.disconnected), (12_001, 1));
+    assert_eq!(ledger.scheduled, 12_002, "each line ends once: {ledger:?}");
+    // By stamps: up to 3 s it was late, and after that it was to do nothing more.
+    let ledger = replayed(loads(), Pacing::Stamps { speed: 1.0 }, &events)
+        .totals
+        .ledger;
+    assert_eq!(ledger.scheduled, 10_001 + 3001, "{ledger:?}");
+    assert_eq!((ledger.disconnected, ledger.skipped), (1, 1000));
+}
+
+#[test]
+fn nobody_waits_for_a_sequence_point_of_a_client_that_is_given_up() {
+    let waits = load("WAITSP 1 5\nGETATTR3 \"/a\" 0x0\nSLEEP 100000000\n");
+    // It is lost while it does nothing.
+    let idle = load("GETATTR3 \"/a\" 0x0\nSLEEP 100000000\nSETSP 5\n");
+    let events = [DOWN, after(3, ConnectionChange::GivenUp(1))];
+    let ledger = replayed([waits, idle], Pacing::Closed, &events)
+        .totals
+        .ledger;
+    assert_eq!((ledger.ok, ledger.scheduled), (2, 2));
 }

@@ -63,6 +63,9 @@ pub trait Workload<L: Language = Operations>: Send {
     /// can no longer be started.
     fn skip_due(&mut self, _opened: Moment, _end: Moment, _count: &mut dyn FnMut(OpKind)) {}
 
+    /// Its connection is given up: it is asked for nothing more.
+    fn give_up(&mut self) {}
+
     /// The kind of the next measured operation, which was due and can no longer be started;
     /// `None` for the kind that the run is about.
     fn skip(&mut self) -> Option<OpKind> {

@@ -8,7 +8,7 @@ use filestone_engine::backend::connection::ConnectedClient;
 use filestone_engine::backend::sockets::{SocketOptions, Sockets};
 use filestone_engine::clock::Clock;
 use filestone_engine::driver::{Dial, Patience};
-use filestone_engine::replay::connected::ConnectedClient as _;
+use filestone_engine::replay::connected::{ConnectedClient as _, Ended};
 use filestone_engine::replay::{Reply, Site, Trees};
 use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site};
 use filestone_model::client::Client as _;
@@ -184,7 +184,11 @@ impl Client {
         let patience = self.patience;
         let mut connections = self.sockets.connections_mut();
         let connection = connections.next().expect("a connection");
-        let counts = connection.client.take_counts(&connection.dial, patience);
+        let counts = connection.client.take_counts(&Ended {
+            dial: &connection.dial,
+            patience,
+            is_given_up: false,
+        });
         counts.lost.expect("a reason")
     }
 

@@ -11,7 +11,7 @@ use filestone_engine::target::BuiltIn;
 use filestone_model::load::Load;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::measure::{Caveat, RunRecord};
-use filestone_model::plan::{ArrivalsPlan, Plan, WorkloadPlan};
+use filestone_model::plan::{ArrivalsPlan, OnLost, Plan, WorkloadPlan};
 use filestone_server::Running;
 use filestone_wire::nfs3::{FileType, Procedure, Status, WccData, readdirplus, remove};
 use filestone_wire::xdr::Encode;
@@ -336,4 +336,97 @@ fn a_stop_in_the_clean_up_ends_it() {
     assert_eq!(record.end, RunEnd::Finished);
     assert_eq!(record.totals.ledger.ok, load.operations());
     assert!(left_behind(&record)[0].contains("was broken off"));
+}
+
+const LOOKS: &str = r#"
+MKDIR3 "/clients/client1" *
+GETATTR3 "/clients/client1" 0x00000000
+GETATTR3 "/clients/client1" 0x00000000
+"#;
+
+/// A run of two clients by time, one of which loses its connection in the middle of it; the next
+/// `refuse` connections are closed at once.
+fn run_with_one_cut(on_lost: OnLost, refuse: u32) -> RunRecord {
+    let load = load(LOOKS);
+    let mut looks = 0;
+    let (_server, relay) = relayed(move |seen| {
+        looks += u32::from(seen.nfs() == Some(Procedure::Getattr));
+        match looks == 300 {
+            true => {
+                looks += 1;
+                Fate::CutOne(refuse)
+            }
+            false => Fate::Pass,
+        }
+    });
+    let mut plan = plan(&load, &relay);
+    plan.clients = 2;
+    plan.duration_ns = Some(2 * SECOND);
+    plan.reconnect_ns = 200 * MS;
+    plan.connections.on_lost = Some(on_lost);
+    plan.connections.connections_per_s = Some(100.0);
+    plan.replay_mut().expect("a replay").run_once = false;
+    run(&plan, &load)
+}
+
+fn lost_clients(record: &RunRecord) -> Vec<&str> {
+    let replay = record.replay.as_ref().expect("a replay");
+    let lost = replay.clients.iter();
+    lost.filter_map(|client| client.lost.as_deref()).collect()
+}
+
+#[test]
+fn a_lost_client_of_a_replay_is_tried_again_and_goes_on_with_its_line() {
+    let record = run_with_one_cut(OnLost::Retry, 6);
+    assert_eq!(record.end, RunEnd::Finished);
+    let totals = &record.totals;
+    assert_eq!(
+        totals.ledger.ok, totals.ledger.scheduled,
+        "{:?}",
+        totals.kinds
+    );
+    assert_eq!((totals.lost_clients, lost_clients(&record).len()), (0, 0));
+    assert!(totals.reconnections > 0);
+    // It was lost for longer than it is tried, and all of it is in the time of one line.
+    let away = totals.response_time_ns.max;
+    assert!(away > 200 * MS && totals.unusable_ns > 200 * MS, "{away}");
+}
+
+#[test]
+fn a_lost_client_of_a_replay_that_does_not_come_back_is_one_client() {
+    for on_lost in [OnLost::Continue, OnLost::Retry] {
+        let record = run_with_one_cut(on_lost, u32::MAX);
+        assert_eq!(record.end, RunEnd::Finished, "{on_lost:?}");
+        let totals = &record.totals;
+        assert_eq!((totals.ledger.disconnected, totals.lost_clients), (1, 1));
+        assert_eq!(totals.ledger.ok + 1, totals.ledger.scheduled);
+        assert_eq!(lost_clients(&record).len(), 1);
+        let last = record.ticks.last().expect("a tick");
+        assert!(last.ended > 0, "the other went on");
+    }
+}
+
+#[test]
+fn a_lost_client_of_a_replay_ends_the_run_if_it_is_to() {
+    let record = run_with_one_cut(OnLost::End, u32::MAX);
+    assert!(matches!(record.end, RunEnd::TargetLost { .. }));
+    assert!(record.window_ns < SECOND, "{}", record.window_ns);
+}
+
+#[test]
+fn a_replay_that_has_lost_all_its_clients_ends() {
+    for on_lost in [OnLost::Continue, OnLost::Retry] {
+        let load = load(LOOKS);
+        let is_look = |seen: Seen| seen.nfs() == Some(Procedure::Getattr);
+        let (_server, relay) = relayed(cut_at(300, u32::MAX, is_look));
+        let mut plan = plan(&load, &relay);
+        (plan.clients, plan.workers) = (3, 2);
+        plan.duration_ns = Some(60 * SECOND);
+        plan.reconnect_ns = 100 * MS;
+        plan.connections.on_lost = Some(on_lost);
+        plan.replay_mut().expect("a replay").run_once = false;
+        let record = run(&plan, &load);
+        assert!(matches!(record.end, RunEnd::TargetLost { .. }));
+        assert!(record.window_ns < 5 * SECOND, "{}", record.window_ns);
+    }
 }

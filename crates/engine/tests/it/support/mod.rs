@@ -97,6 +97,15 @@ pub fn run(plan: &Plan, server: SimulatedServer) -> Run {
 }
 
 pub fn run_on(plan: &Plan, backend: impl Backend<Language = Operations>) -> Run {
+    run_members(plan, Member::of_worker(plan, 0, |_| Nulls), backend)
+}
+
+/// A run of these clients.
+pub fn run_members<B: Backend, W: Workload<B::Language>>(
+    plan: &Plan,
+    members: Vec<Member<W>>,
+    backend: B,
+) -> Run {
     let assembly = Rc::new(RefCell::new(Assembly::new(plan)));
     let stop = AtomicBool::new(false);
     let sink = Direct {
@@ -107,7 +116,7 @@ pub fn run_on(plan: &Plan, backend: impl Backend<Language = Operations>) -> Run 
     let end = Worker::new(
         plan,
         0,
-        Member::of_worker(plan, 0, |_| Nulls),
+        members,
         backend,
         own_books(plan, sink),
         Signals {

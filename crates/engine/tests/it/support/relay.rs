@@ -35,6 +35,8 @@ pub enum Fate {
     /// It is lost, and so are all connections; of the attempts to connect, so many get one that
     /// is closed at once.
     Cut(u32),
+    /// The same of the one connection that it belongs to.
+    CutOne(u32),
 }
 
 /// Changes a reply, xid and RPC header included, to the call of this procedure.
@@ -203,12 +205,17 @@ impl Relay {
                     }
                     return;
                 }
+                Fate::CutOne(refuse) => {
+                    state.refuse = refuse;
+                    None
+                }
             };
             if sent.is_none() {
                 break;
             }
         }
         let _ = client.shutdown(Shutdown::Both);
+        let _ = server.shutdown(Shutdown::Both);
     }
 }
 

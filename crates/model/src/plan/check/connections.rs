@@ -10,7 +10,7 @@ use crate::plan::{Field, Interface, Plan};
 pub enum ConnectionPlanError {
     /// The connections are not made before the run, all together.
     NotPaced,
-    /// A replay, or the kernel, has rules of its own for them.
+    /// The kernel, or a peer that answers bytes, has rules of its own for them.
     NotKept,
     /// Others make the connections: the kernel, or the options of sockets.
     NoSources,
@@ -22,14 +22,14 @@ impl ConnectionPlanError {
     pub(super) fn explanation(self, name: FieldName) -> Explanation {
         match self {
             ConnectionPlanError::NotPaced => wrong(format!(
-                "{}: only the connections of probes and mixes to a server are made at a pace",
+                "{}: only connections to NFS servers are made at a pace",
                 name(Field::ConnectRate)
             )),
             ConnectionPlanError::NotKept => wrong(format!(
-                "{}: only for connections of probes and mixes to a server",
+                "{}: only lost connections to NFS servers are made again",
                 name(Field::OnLost)
             ))
-            .with_help("the loss of a replay's client is the end of that client"),
+            .with_help("on local: there are none, and a client on tcp: ends with its connection"),
             ConnectionPlanError::NoSources => wrong(format!(
                 "{}: only connections to NFS servers can be made from given addresses",
                 name(Field::Sources)
@@ -44,16 +44,15 @@ impl ConnectionPlanError {
 }
 
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
-    let are_ours = plan.target.interface() == Interface::Calls && plan.replay().is_none();
-    check_pace(plan, are_ours)?;
-    ensure(are_ours || plan.connections.on_lost.is_none(), || {
+    let are_calls = plan.target.interface() == Interface::Calls;
+    check_pace(plan, are_calls)?;
+    ensure(are_calls || plan.connections.on_lost.is_none(), || {
         wrong_with(ConnectionPlanError::NotKept)
     })?;
     let sources = &plan.connections.sources;
     if sources.is_empty() {
         return Ok(());
     }
-    let are_calls = plan.target.interface() == Interface::Calls;
     ensure(are_calls, || wrong_with(ConnectionPlanError::NoSources))?;
     ensure(!sources.are_mixed(), || {
         wrong_with(ConnectionPlanError::MixedSources)
@@ -64,10 +63,10 @@ fn wrong_with(error: ConnectionPlanError) -> PlanError {
     PlanError::Connections(error)
 }
 
-fn check_pace(plan: &Plan, are_ours: bool) -> Result<(), PlanError> {
+fn check_pace(plan: &Plan, are_calls: bool) -> Result<(), PlanError> {
     let Some(rate) = plan.connections.connections_per_s else {
         return Ok(());
     };
     positive(Field::ConnectRate, rate, CONNECT_RATE_MAX)?;
-    ensure(are_ours, || wrong_with(ConnectionPlanError::NotPaced))
+    ensure(are_calls, || wrong_with(ConnectionPlanError::NotPaced))
 }

@@ -37,6 +37,8 @@ pub struct LoadFile {
     state: State,
     /// The line that it is at.
     line: u32,
+    /// Whether its connection was given up before it had come to its end.
+    is_given_up: bool,
     ledger: ClientLedger,
 }
 
@@ -66,8 +68,14 @@ impl LoadFile {
             shared,
             state: State::Going,
             line: 0,
+            is_given_up: false,
             ledger: ClientLedger::new(number),
         }
+    }
+
+    /// Whether its connection was given up before it had come to its end.
+    pub fn is_given_up(&self) -> bool {
+        self.is_given_up
     }
 
     /// What it has counted by itself. `lost` is why it could carry out no more, if somebody else
@@ -244,6 +252,12 @@ impl Workload<Lines> for LoadFile {
             self.end();
         }
         None
+    }
+
+    /// Whoever waits for one of its sequence points waits no longer.
+    fn give_up(&mut self) {
+        self.is_given_up |= self.state != State::Ended;
+        self.end();
     }
 
     /// Counts the lines of this pass whose stamps came in the window, and that the

@@ -6,7 +6,7 @@ use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
 use crate::driver::{Dial, Patience};
 use crate::error::RunError;
-use crate::replay::connected::{ConnectedClient, ConnectedWorker, Counts};
+use crate::replay::connected::{ConnectedClient, ConnectedWorker, Counts, Ended};
 use crate::replay::replaying::{Crew, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
@@ -14,9 +14,10 @@ use crate::target::clients::{connect_sockets, dial_of};
 use crate::target::nfs3::calls;
 use crate::worker::Member;
 use filestone_model::client::nfs3::load::LoadClient;
-use filestone_model::client::nfs3::sequence::Why;
+use filestone_model::client::nfs3::sequence::{Lost, Why};
 use filestone_model::completions::Completions;
 use filestone_model::plan::Plan;
+use filestone_model::session::rpc::RpcProcedure;
 use filestone_model::time::Moment;
 use filestone_wire::pattern;
 use std::os::fd::OwnedFd;
@@ -31,12 +32,19 @@ impl ConnectedClient for LoadClient {
         LoadClient::break_off(self, Why::Stopped, now, completed);
     }
 
-    fn take_counts(&mut self, dial: &Dial, patience: Patience) -> Counts {
+    fn take_counts(&mut self, ended: &Ended<'_>) -> Counts {
         let lost = self.take_lost().filter(|lost| lost.why != Why::Stopped);
+        // Nothing was cut off of one that waited for its next line.
+        let idle = || Lost {
+            procedure: RpcProcedure::NONE,
+            why: Why::Disconnected,
+        };
+        let lost = lost.or_else(|| ended.is_given_up.then(idle));
+        let words = |lost| calls::call_failed(ended.dial.address, ended.patience, lost).to_string();
         Counts {
             mismatches: self.take_mismatches(),
             busy_pauses: self.take_busy_pauses(),
-            lost: lost.map(|lost| calls::call_failed(dial.address, patience, lost).to_string()),
+            lost: lost.map(words),
         }
     }
 }
