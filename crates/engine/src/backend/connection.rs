@@ -2,17 +2,23 @@
 
 use crate::backend::transmit;
 use crate::clock::Clock;
-use crate::driver::{Dial, Pending};
+use crate::driver::{CallError, Dial, Pending, leave};
 use filestone_model::client::{Client, Output, ProtocolError};
 use filestone_model::completions::Completions;
 use filestone_model::plan::TransportKind;
 use filestone_model::time::Moment;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
+use std::io;
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// Datagrams taken from one socket before the others have their turn.
 const DATAGRAMS_MAX: usize = 64;
+/// How long an attempt to connect from the same port is waited for: a SYN that was sent three
+/// times.
+const SAME_PORT_NANOS: u64 = 4_000_000_000;
 
 /// Whether a connection can be used.
 #[derive(Debug)]
@@ -41,7 +47,18 @@ pub enum Loss {
     System(#[from] Errno),
     /// No connection could be made.
     #[error("cannot be connected to again: {0}")]
-    Refused(std::io::Error),
+    Refused(io::Error),
+}
+
+impl From<Loss> for CallError {
+    fn from(loss: Loss) -> Self {
+        match loss {
+            Loss::Closed => CallError::Closed,
+            Loss::Protocol(error) => CallError::Violation(error.to_string()),
+            Loss::System(error) => error.into(),
+            Loss::Refused(error) => CallError::System(error),
+        }
+    }
 }
 
 /// A client whose connection has been made.
@@ -78,6 +95,14 @@ pub struct ClientConnection<C> {
     pub lost_at: Moment,
     /// When it went down last.
     pub down_at: Moment,
+    /// Why it is down, or was last.
+    pub loss: Option<Loss>,
+    /// Where it came from when it was lost.
+    pub came_from: Option<SocketAddr>,
+    /// When the last attempt to connect again began.
+    pub tried_at: Moment,
+    /// For how long it was tried before it was given up.
+    pub tried: Option<Duration>,
     /// Attempts to connect since the last reply.
     pub attempts: u32,
     /// Whether it could not be made again for as long as a lost one is tried.
@@ -109,6 +134,10 @@ impl<C: Client> ClientConnection<C> {
             is_blocked: false,
             lost_at: Moment::ZERO,
             down_at: Moment::ZERO,
+            loss: None,
+            came_from: None,
+            tried_at: Moment::ZERO,
+            tried: None,
             attempts: 0,
             is_lost: false,
             replies_at_connect: 0,
@@ -224,6 +253,27 @@ impl<C: Client> ClientConnection<C> {
             flags = RecvFlags::DONTWAIT;
         }
         Ok(last)
+    }
+
+    /// Takes the connection down until `again`.
+    pub fn go_down(&mut self, again: Moment) {
+        if let Link::Up(lost) = std::mem::replace(&mut self.link, Link::Down(again)) {
+            self.came_from = leave(lost);
+        }
+    }
+
+    /// Begins to connect again: from the same port, if that can be had, since servers know a
+    /// call that comes again by the port that it came from, too.
+    pub fn begin_again(&mut self, now: Moment) -> io::Result<Pending> {
+        self.attempts += 1;
+        self.tried_at = now;
+        self.dial.begin_again(self.came_from)
+    }
+
+    /// Whether an attempt from the same port has been under way for too long: what stands
+    /// between may have more to say about a port that it knows than about another one.
+    pub fn is_stuck(&self, now: Moment) -> bool {
+        self.came_from.is_some() && now.nanos_since(self.tried_at) >= SAME_PORT_NANOS
     }
 
     /// Forgets what was to be sent.

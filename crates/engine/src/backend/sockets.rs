@@ -92,8 +92,8 @@ pub struct Sockets<C> {
     late_replies: u64,
     reconnections: u64,
     unusable_nanos: u64,
-    /// Why a connection was lost last, and how many calls were in flight on it.
-    last_loss: Option<(Loss, u32)>,
+    /// The connection that was lost last, and how many calls were in flight on it.
+    last_loss: Option<(u32, u32)>,
 }
 
 fn system(what: &'static str) -> impl FnOnce(Errno) -> BackendError {
@@ -516,13 +516,14 @@ impl<C: Client> Sockets<C> {
         }
         connection.down_at = now;
         let in_flight = connection.client.in_flight();
-        connection.link = Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
+        connection.go_down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
+        connection.loss = Some(loss);
         connection.clear_output();
         connection.client.disconnected(now, completed);
         set_timer(&mut self.timers, connection, index as u32);
         self.down.push(index as u32);
         self.next_scan = now;
-        self.last_loss = Some((loss, in_flight));
+        self.last_loss = Some((index as u32, in_flight));
         self.check_hope(index, now, completed)
     }
 
@@ -539,6 +540,11 @@ impl<C: Client> Sockets<C> {
         if is_tried || matches!(connection.link, Link::GivenUp) {
             return Ok(());
         }
+        if matches!(connection.link, Link::Connecting(_)) {
+            let silence = std::io::ErrorKind::TimedOut;
+            connection.loss = Some(Loss::Refused(silence.into()));
+        }
+        connection.tried = Some(Duration::from_nanos(now.nanos_since(connection.lost_at)));
         if self.options.on_lost == OnLost::End {
             connection.client.give_up(now, completed);
             return Err(self.loss());
@@ -629,15 +635,16 @@ impl<C: Client> Sockets<C> {
                 connection.link = Link::GivenUp;
                 return Ok(false);
             }
+            Link::Connecting(_) if connection.is_stuck(now) => {
+                connection.came_from = None;
+                connection.begin_again(now).map(Err)
+            }
             Link::Connecting(pending) => pending.check(),
             Link::Down(retry_at) if now < retry_at => {
                 connection.link = Link::Down(retry_at);
                 return Ok(false);
             }
-            Link::Down(_) => {
-                connection.attempts += 1;
-                connection.dial.begin().map(Err)
-            }
+            Link::Down(_) => connection.begin_again(now).map(Err),
         };
         match result {
             Ok(Ok(socket)) => {
@@ -661,7 +668,8 @@ impl<C: Client> Sockets<C> {
             Err(error) => {
                 connection.link =
                     Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
-                self.last_loss = Some((Loss::Refused(error), 0));
+                connection.loss = Some(Loss::Refused(error));
+                self.last_loss = Some((index as u32, 0));
                 Ok(false)
             }
         }
@@ -778,7 +786,11 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     fn loss(&self) -> BackendError {
-        let Some((loss, in_flight)) = &self.last_loss else {
+        let lost = self.last_loss.and_then(|(index, in_flight)| {
+            let connection = self.connections.get(index as usize)?;
+            Some((connection.loss.as_ref()?, in_flight))
+        });
+        let Some((loss, in_flight)) = lost else {
             return BackendError::AllLost;
         };
         let replies = self.connections.iter();
@@ -786,7 +798,7 @@ impl<C: Client> Backend for Sockets<C> {
             address: self.options.dial.address.to_string(),
             what: loss.to_string(),
             replies: replies.map(|connection| connection.client.replies()).sum(),
-            in_flight: u64::from(*in_flight),
+            in_flight: u64::from(in_flight),
         }
     }
 

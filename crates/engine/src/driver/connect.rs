@@ -71,12 +71,17 @@ impl Dial {
         timeout: Duration,
         cancellation: &Cancellation,
     ) -> io::Result<OwnedFd> {
-        let port = SockRef::from(&lost).local_addr();
-        drop(lost);
-        let again = port.and_then(|port| self.begin_from(&port));
-        match again.and_then(|pending| wait_for(pending, timeout, cancellation)) {
-            Err(error) if is_taken(&error) => self.connect_until(timeout, cancellation),
-            connected => connected,
+        let pending = self.begin_again(leave(lost))?;
+        wait_for(pending, timeout, cancellation)
+    }
+
+    /// Begins to connect once more from `local`, where a lost connection came from; from another
+    /// port if that one cannot be had.
+    pub fn begin_again(&self, local: Option<SocketAddr>) -> io::Result<Pending> {
+        match local.map(|local| self.begin_from(&local.into())) {
+            Some(Err(error)) if is_taken(&error) => self.begin(),
+            Some(begun) => begun,
+            None => self.begin(),
         }
     }
 
@@ -145,6 +150,15 @@ impl Dial {
         nix::sys::socket::setsockopt(socket, IpBindAddressNoPort, &true)?;
         socket.bind(&SockAddr::from(SocketAddr::new(source, 0)))
     }
+}
+
+/// Closes a connection that is lost, without a farewell that would keep its port for a while.
+/// Gives where it came from.
+pub fn leave(lost: OwnedFd) -> Option<SocketAddr> {
+    let socket = SockRef::from(&lost);
+    // Where it cannot be had, the port is only free a little later.
+    let _ = socket.set_linger(Some(Duration::ZERO));
+    socket.local_addr().ok()?.as_socket()
 }
 
 fn wait_for(begun: Pending, timeout: Duration, cancellation: &Cancellation) -> io::Result<OwnedFd> {

@@ -22,7 +22,7 @@ mod xid;
 
 pub use blocking::RpcConnection;
 pub use call::{CallError, CallFailed};
-pub use connect::{Dial, Pending, RESERVED_PORTS, SourceRefused, allow_open_files};
+pub use connect::{Dial, Pending, RESERVED_PORTS, SourceRefused, allow_open_files, leave};
 pub use endpoint::Endpoint;
 pub use filestone_model::session::rpc::{Program, RpcProcedure};
 pub use retry::{Backoff, Patience, Retry};

@@ -4,7 +4,7 @@ use super::clients::{ClientEnd, all_lost};
 use super::progress::Cancellations;
 use super::replaying::Replaying;
 use super::site::Site;
-use crate::backend::connection::{ClientConnection, Link};
+use crate::backend::connection::{ClientConnection, Link, Loss};
 use crate::backend::sockets::Sockets;
 use crate::backend::{Backend, BackendError};
 use crate::control::LOOK_EVERY;
@@ -20,6 +20,7 @@ use filestone_model::session::rpc::BusyPauses;
 use filestone_model::time::Moment;
 use filestone_model::workload::LoadFile;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One client of a load over a connection.
 pub trait ConnectedClient: Client<Language = Lines> + Send + 'static {
@@ -27,7 +28,7 @@ pub trait ConnectedClient: Client<Language = Lines> + Send + 'static {
     fn break_off(&mut self, now: Moment, completed: &mut Completions);
 
     /// What it has counted by itself.
-    fn take_counts(&mut self, ended: &Ended<'_>) -> Counts;
+    fn take_counts(&mut self, ended: Ended<'_>) -> Counts;
 }
 
 /// What is known of a client that has ended.
@@ -37,7 +38,11 @@ pub struct Ended<'a> {
     pub dial: &'a Dial,
     /// How long the server was waited for.
     pub patience: Patience,
-    /// Whether its connection was given up before it had come to its end.
+    /// Why its connection is down, or was last.
+    pub loss: Option<Loss>,
+    /// For how long its connection was tried again before it was given up.
+    pub tried: Option<Duration>,
+    /// Whether it was given up before it had come to its end.
     pub is_given_up: bool,
 }
 
@@ -114,9 +119,11 @@ fn ended<C: ConnectedClient>(
         mismatches,
         busy_pauses,
         lost,
-    } = connection.client.take_counts(&Ended {
+    } = connection.client.take_counts(Ended {
         dial: &connection.dial,
         patience,
+        loss: connection.loss.take(),
+        tried: connection.tried,
         is_given_up: workload.is_given_up(),
     });
     ClientEnd {

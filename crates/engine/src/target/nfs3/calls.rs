@@ -3,7 +3,7 @@
 //! What they say and what is kept of their replies is the model's
 //! (`filestone_model::client::nfs3::sequence`); here a connection that blocks drives it.
 
-use crate::driver::{CallError, CallFailed, Endpoint, Patience, RpcConnection, RpcProcedure};
+use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
 use filestone_model::client::nfs3::sequence::{
     self, Call, Desk, KnownObject, Link, Lost, Object, Stretch, Wanted, Why, Written,
 };
@@ -87,19 +87,21 @@ fn exchange(
     Ok(())
 }
 
-/// Why a client of `address` cannot go on, in words.
-pub fn call_failed(address: SocketAddr, patience: Patience, lost: Lost) -> CallFailed {
+/// Why a client of `address` cannot go on, in words. `timeout` is how long its calls may stay
+/// unanswered, `gone` why its connection is.
+pub fn call_failed(
+    address: SocketAddr,
+    lost: Lost,
+    timeout: Duration,
+    gone: CallError,
+) -> CallFailed {
     let source = match lost.why {
         Why::Decode(error) => CallError::Decode(error),
         Why::Violation(what) => CallError::Violation(what),
         Why::Refused(refusal) => refusal.into(),
         Why::NotRpc(error, received) => CallError::not_rpc(error, &received),
-        Why::TimedOut => CallError::TimedOut(patience.timeout),
-        Why::Disconnected if !patience.reconnect.is_zero() => CallError::Gone {
-            loss: Box::new(CallError::Closed),
-            tried: patience.reconnect,
-        },
-        Why::Disconnected => CallError::Closed,
+        Why::TimedOut => CallError::TimedOut(timeout),
+        Why::Disconnected => gone,
         Why::Stopped => CallError::Stopped,
     };
     CallFailed {
@@ -300,9 +302,5 @@ fn lost(connection: &RpcConnection, desk: &mut Desk) -> CallFailed {
         why: Why::Disconnected,
     });
     let Endpoint { dial, timeout, .. } = connection.endpoint();
-    let patience = Patience {
-        timeout: *timeout,
-        reconnect: Duration::ZERO,
-    };
-    call_failed(dial.address, patience, lost)
+    call_failed(dial.address, lost, *timeout, CallError::Closed)
 }

@@ -184,9 +184,11 @@ impl Client {
         let patience = self.patience;
         let mut connections = self.sockets.connections_mut();
         let connection = connections.next().expect("a connection");
-        let counts = connection.client.take_counts(&Ended {
+        let counts = connection.client.take_counts(Ended {
             dial: &connection.dial,
             patience,
+            loss: connection.loss.take(),
+            tried: connection.tried,
             is_given_up: false,
         });
         counts.lost.expect("a reason")

@@ -6,24 +6,29 @@ use crate::support::entry::replay;
 use crate::support::live::serve;
 use crate::support::relay::{Fate, Relay, Seen, cut_at};
 use crate::support::replays::{self, load};
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::{Observer, Unobserved};
 use filestone_engine::target::BuiltIn;
 use filestone_model::load::Load;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::plan::{ArrivalsPlan, OnLost, Plan, WorkloadPlan};
 use filestone_server::Running;
 use filestone_wire::nfs3::{FileType, Procedure, Status, WccData, readdirplus, remove};
 use filestone_wire::xdr::Encode;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One pass of one client.
 fn plan(load: &Load, relay: &Relay) -> Plan {
+    plan_at(load, relay.address())
+}
+
+fn plan_at(load: &Load, address: SocketAddr) -> Plan {
     let mut target = crate::support::plan(ArrivalsPlan::Closed, 1, 1).target;
     let nfs = target.nfs3_mut().expect("an NFS target");
     nfs.host = Some("127.0.0.1".into());
-    nfs.port = Some(relay.address().port());
+    nfs.port = Some(address.port());
     nfs.path = "/export".into();
     replays::plan(target, load, 1)
 }
@@ -92,6 +97,13 @@ fn a_replay_goes_on_over_another_connection_with_the_same_call() {
         .filter(|s| is_write(*s))
         .collect();
     assert_eq!(writes[1], writes[2], "the same transaction ID");
+    let of_call = relay.connections();
+    let of_call = of_call.iter().zip(relay.peers());
+    let ports: Vec<u16> = of_call
+        .filter(|(calls, _)| calls.contains(&writes[1]))
+        .map(|(_, peer)| peer.port())
+        .collect();
+    assert_eq!(ports, [ports[0]; 2], "the same port");
 }
 
 #[test]
@@ -106,7 +118,8 @@ fn a_server_that_does_not_come_back_costs_the_client_and_is_counted() {
     let RunEnd::TargetLost { message } = &record.end else {
         unreachable!("{:?}", record.end)
     };
-    assert!(message.contains("it was tried again for 50ms"), "{message}");
+    let words = "the server closed the connection without an answer; it was tried again for 50ms";
+    assert!(message.contains(words), "{message}");
     assert_eq!(record.totals.ledger.disconnected, 1);
     assert!(!left_behind(&record).is_empty());
 }
@@ -343,6 +356,50 @@ MKDIR3 "/clients/client1" *
 GETATTR3 "/clients/client1" 0x00000000
 GETATTR3 "/clients/client1" 0x00000000
 "#;
+
+#[test]
+fn the_reason_of_a_loss_is_the_last_that_happened() {
+    let load = load(LOOKS);
+    // After the loss nobody listens any more.
+    let server = serve(|_| {});
+    let mut restart = Stopped(Some(server));
+    let mut plan = plan_at(&load, restart.address());
+    plan.duration_ns = Some(60 * SECOND);
+    (plan.clients, plan.reconnect_ns) = (2, 100 * MS);
+    plan.interval_ns = 200 * MS;
+    plan.connections.on_lost = Some(OnLost::Continue);
+    plan.replay_mut().expect("a replay").run_once = false;
+    let stop = AtomicBool::new(false);
+    let record = replay(
+        &plan,
+        &[Arc::clone(&load)],
+        BuiltIn::default(),
+        &stop,
+        &mut restart,
+    )
+    .expect("the run is made");
+    let lost = lost_clients(&record);
+    assert_eq!(lost.len(), 2);
+    let words = "Connection refused (os error 111); it was tried again for 100ms";
+    assert!(lost.iter().all(|lost| lost.contains(words)), "{lost:?}");
+}
+
+/// Stops a server after the first interval.
+struct Stopped(Option<Running>);
+
+impl Stopped {
+    fn address(&self) -> SocketAddr {
+        self.0.as_ref().expect("it runs").address()
+    }
+}
+
+impl Observer for Stopped {
+    fn interval(&mut self, _record: &IntervalRecord) {
+        if let Some(server) = self.0.take() {
+            server.stop();
+        }
+    }
+}
 
 /// A run of two clients by time, one of which loses its connection in the middle of it; the next
 /// `refuse` connections are closed at once.

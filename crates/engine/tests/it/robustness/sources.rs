@@ -25,9 +25,9 @@ fn run(plan: &Plan, address: SocketAddr) -> RunRecord {
 }
 
 /// How many connections came from this address.
-fn count(peers: &[IpAddr], address: &str) -> usize {
+fn count(peers: &[SocketAddr], address: &str) -> usize {
     let address: IpAddr = address.parse().expect("an address");
-    peers.iter().filter(|peer| **peer == address).count()
+    peers.iter().filter(|peer| peer.ip() == address).count()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, Reply
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 /// A call, as far as tests ask.
@@ -54,7 +54,7 @@ struct State {
     answered: Vec<Seen>,
     open: Vec<TcpStream>,
     /// Where each connection came from.
-    peers: Vec<IpAddr>,
+    peers: Vec<SocketAddr>,
     refuse: u32,
 }
 
@@ -127,7 +127,7 @@ impl Relay {
     }
 
     /// Where each connection so far came from.
-    pub fn peers(&self) -> Vec<IpAddr> {
+    pub fn peers(&self) -> Vec<SocketAddr> {
         self.state.lock().expect("nobody panics").peers.clone()
     }
 
@@ -145,8 +145,9 @@ impl Relay {
         let copy = |stream: &TcpStream| stream.try_clone().expect("a descriptor");
         state.open.extend([copy(&client), copy(&server)]);
         state.connections.push(Vec::new());
-        let peer = client.peer_addr().expect("it is connected");
-        state.peers.push(peer.ip());
+        state
+            .peers
+            .push(client.peer_addr().expect("it is connected"));
         let number = state.connections.len() - 1;
         let calls = Arc::new(Mutex::new(HashMap::new()));
         let (noting, asked) = (self.clone(), Arc::clone(&calls));

@@ -4,7 +4,7 @@ use super::site::Nfs3Site;
 use crate::backend::connection::ConnectedClient as Connection;
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
-use crate::driver::{Dial, Patience};
+use crate::driver::{CallError, Dial, Patience};
 use crate::error::RunError;
 use crate::replay::connected::{ConnectedClient, ConnectedWorker, Counts, Ended};
 use crate::replay::replaying::{Crew, Wanted};
@@ -32,7 +32,7 @@ impl ConnectedClient for LoadClient {
         LoadClient::break_off(self, Why::Stopped, now, completed);
     }
 
-    fn take_counts(&mut self, ended: &Ended<'_>) -> Counts {
+    fn take_counts(&mut self, ended: Ended<'_>) -> Counts {
         let lost = self.take_lost().filter(|lost| lost.why != Why::Stopped);
         // Nothing was cut off of one that waited for its next line.
         let idle = || Lost {
@@ -40,13 +40,36 @@ impl ConnectedClient for LoadClient {
             why: Why::Disconnected,
         };
         let lost = lost.or_else(|| ended.is_given_up.then(idle));
-        let words = |lost| calls::call_failed(ended.dial.address, ended.patience, lost).to_string();
         Counts {
             mismatches: self.take_mismatches(),
             busy_pauses: self.take_busy_pauses(),
-            lost: lost.map(words),
+            lost: lost.map(|lost| in_words(lost, ended)),
         }
     }
+}
+
+/// Why a client could not go on.
+fn in_words(lost: Lost, ended: Ended<'_>) -> String {
+    let Patience { timeout, reconnect } = ended.patience;
+    let loss = ended.loss.map_or(CallError::Closed, CallError::from);
+    let tried = ended
+        .tried
+        .map_or(timeout, |tried| tried_for(tried, reconnect));
+    let gone = if tried.is_zero() {
+        loss
+    } else {
+        CallError::Gone {
+            loss: Box::new(loss),
+            tried,
+        }
+    };
+    calls::call_failed(ended.dial.address, lost, timeout, gone).to_string()
+}
+
+/// For how long it was tried, which is looked at now and then: what was asked for, and whole
+/// seconds of what is beyond that.
+fn tried_for(tried: Duration, reconnect: Duration) -> Duration {
+    reconnect + Duration::from_secs(tried.saturating_sub(reconnect).as_secs())
 }
 
 impl Crew<RoundRobin<Nfs3Site>> for OverSockets {

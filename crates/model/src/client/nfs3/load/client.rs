@@ -333,7 +333,12 @@ impl Client for LoadClient {
             }
         }
         if is_over {
-            self.break_off(Why::TimedOut, now, completed);
+            // What it waited for is a connection, or the answer.
+            let why = match self.down_since {
+                Some(_) => Why::Disconnected,
+                None => Why::TimedOut,
+            };
+            self.break_off(why, now, completed);
         }
         self.put_out(out);
         self.settle();
