@@ -112,7 +112,7 @@ pub struct WorkerEnd {
     pub window_end: Moment,
     /// Whether somebody stopped it.
     pub is_interrupted: bool,
-    /// Why the server was given up.
+    /// Why the server was given up, while there was something to measure.
     pub lost: Option<BackendError>,
     /// What happened to its connections.
     pub connections: ConnectionCounts,
@@ -333,6 +333,10 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             now = self.line.backend.recent();
             self.count_in_flight(now);
             lost = lost.or(self.follow_connections(now));
+            if self.end.is_some() {
+                // All was measured: what becomes of the rest is in the ledger.
+                lost = lost.filter(BackendError::is_of_this_host);
+            }
             // What ended after a boundary is no part of the interval before it.
             if now > self.next_boundary && completed.run_count() > 0 {
                 self.hand_over(now);

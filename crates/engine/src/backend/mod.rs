@@ -47,6 +47,13 @@ pub enum BackendError {
     },
 }
 
+impl BackendError {
+    /// Whether it is no loss of a server.
+    pub fn is_of_this_host(&self) -> bool {
+        self.category() == ErrorCategory::Environment
+    }
+}
+
 impl AreaError for BackendError {
     fn category(&self) -> ErrorCategory {
         match self {

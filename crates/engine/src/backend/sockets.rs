@@ -545,7 +545,8 @@ impl<C: Client> Sockets<C> {
             connection.loss = Some(Loss::Refused(silence.into()));
         }
         connection.tried = Some(Duration::from_nanos(now.nanos_since(connection.lost_at)));
-        if self.options.on_lost == OnLost::End {
+        // When the window is over, the others still end what they are at.
+        if self.options.on_lost == OnLost::End && !self.gives_up {
             connection.client.give_up(now, completed);
             return Err(self.loss());
         }

@@ -307,6 +307,7 @@ impl RpcConnection {
             match event.map_err(|error| CallError::not_rpc(error, bytes))? {
                 RpcEvent::Reply { exchange, results } => {
                     self.was_resent |= exchange.retransmissions > 0;
+                    self.endpoint.has_answered = true;
                     let results_len = results?.len();
                     return Ok(Some(message.end - results_len..message.end));
                 }
@@ -364,7 +365,12 @@ impl RpcConnection {
         };
         self.session.handle_timeout(now, |_| is_over = true, resend);
         if is_over {
-            return Err(CallError::TimedOut(self.endpoint.timeout));
+            let Endpoint { timeout, .. } = self.endpoint;
+            return Err(if self.endpoint.has_answered {
+                CallError::TimedOut(timeout)
+            } else {
+                CallError::NeverAnswered(timeout)
+            });
         }
         Ok(is_due_again)
     }

@@ -22,6 +22,9 @@ pub enum CallError {
     /// No answer in time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+    /// The same, of a server that has not answered anything.
+    #[error("no answer within {0:?}")]
+    NeverAnswered(Duration),
     /// The server hung up.
     #[error("the server closed the connection without an answer")]
     Closed,
@@ -75,7 +78,7 @@ impl CallError {
             CallError::Denied(RejectStatus::AuthError(_)) => Some(
                 "try --uid, --gid and --reserved-port; Kerberos exports (sec=krb5) are not supported",
             ),
-            CallError::TimedOut(_) => {
+            CallError::NeverAnswered(_) => {
                 Some("does the server speak this transport? (--transport tcp or udp)")
             }
             CallError::Gone { loss, .. } => loss.help(),

@@ -24,6 +24,8 @@ pub struct Endpoint {
     pub timeout: Duration,
     /// For how long a lost connection is made again, and what ends that.
     pub retry: Retry,
+    /// Whether it has answered a call.
+    pub has_answered: bool,
 }
 
 impl Endpoint {

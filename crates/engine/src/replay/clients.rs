@@ -3,9 +3,11 @@
 use super::layer::{Layer, LayerLost};
 use crate::backend::BackendError;
 use crate::backend::blocking::{BlockingClient, CarriedOut};
+use crate::worker::{Schedule, WorkerEnd};
 use filestone_model::load::{Line, Lines, LoadWork};
 use filestone_model::measure::{Mismatches, Unexpected};
 use filestone_model::operation::{Failure, Outcome};
+use filestone_model::plan::Plan;
 use filestone_model::session::rpc::BusyPauses;
 use filestone_model::workload::LoadFile;
 use filestone_model::workload::load_file::ClientLedger;
@@ -109,8 +111,12 @@ impl<L: Layer> BlockingClient for LayerClient<'_, L> {
     }
 }
 
-/// The loss of all clients; `None` if one was not lost.
-pub fn all_lost(ends: &[ClientEnd]) -> Option<BackendError> {
+/// The loss of all clients before the window of `plan` was over, as it was closed by `end`; `None`
+/// if one was not lost.
+pub fn all_lost(plan: &Plan, end: &WorkerEnd, ends: &[ClientEnd]) -> Option<BackendError> {
+    if end.window_end >= Schedule::of(plan).window_end {
+        return None;
+    }
     let mut lost = ends.iter().map(|end| end.ledger.record.lost.as_ref());
     let first = lost.next()??.clone();
     let is_all = lost.all(|lost| lost.is_some());

@@ -84,6 +84,7 @@ impl<C: ConnectedClient, S: Site> WorkerBody for ConnectedWorker<C, S> {
             cancellations,
             patience,
         } = *self;
+        let plan = thread.plan();
         let start = |sockets: &mut Sockets<C>, clock, _: &_| sockets.start(clock);
         let Some((finished, finisher)) = thread.run(members, sockets, start) else {
             return;
@@ -98,7 +99,7 @@ impl<C: ConnectedClient, S: Site> WorkerBody for ConnectedWorker<C, S> {
             .map(|(workload, connection)| ended(workload, connection, patience))
             .collect();
         // What the clients say of their losses says more.
-        end.lost = all_lost(&ends).or(end.lost);
+        end.lost = all_lost(plan, &end, &ends).or(end.lost);
         replaying.note(ends);
         finisher.finish(end);
         let mut clean_up = CleanUp::new(&mut sockets, clients);

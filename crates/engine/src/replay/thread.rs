@@ -91,7 +91,7 @@ impl<S: Layered> WorkerBody for LayerThread<S> {
         } = *self;
         let members = (first..).zip(workloads);
         let members = members.map(|(number, workload)| Member { number, workload });
-        let stop = thread.stop();
+        let (plan, stop) = (thread.plan(), thread.stop());
         let clients = layers.into_iter();
         let clients = clients.map(|layer| LayerClient::new(layer, stop)).collect();
         let backend = Blocking::new(clients, thread.time());
@@ -107,7 +107,7 @@ impl<S: Layered> WorkerBody for LayerThread<S> {
         let ends = clients.zip(finished.workloads);
         let (ends, layers): (Vec<_>, Vec<_>) =
             ends.map(|(client, workload)| client.end(workload)).unzip();
-        end.lost = all_lost(&ends);
+        end.lost = all_lost(plan, &end, &ends);
         replaying.note(ends);
         finisher.finish(end);
         replaying.clean_up(first, layers);

@@ -141,6 +141,11 @@ pub struct SetUp {
 }
 
 impl<'run> WorkerThread<'run> {
+    /// What is run.
+    pub fn plan(&self) -> &'run Plan {
+        self.plan
+    }
+
     /// Set from outside: the run is to end.
     pub fn stop(&self) -> &'run AtomicBool {
         self.signals.stop

@@ -381,3 +381,18 @@ fn nobody_waits_for_a_sequence_point_of_a_client_that_is_given_up() {
         .ledger;
     assert_eq!((ledger.ok, ledger.scheduled), (2, 2));
 }
+
+#[test]
+fn a_server_that_is_lost_when_the_window_is_over_costs_what_was_in_flight() {
+    let at = |nanos, event| (10 * SECOND + nanos, event);
+    let events = [
+        at(MS / 4, Event::Down(0)),
+        at(MS / 4, Event::Down(1)),
+        at(MS / 2, Event::Change(ConnectionChange::GivenUp(0))),
+        at(MS / 2, Event::Change(ConnectionChange::GivenUp(1))),
+    ];
+    let run = replayed([many_lines(), many_lines()], Pacing::Closed, &events);
+    assert!(run.end.lost.is_none());
+    let ledger = run.totals.ledger;
+    assert_eq!((ledger.ok, ledger.disconnected), (20_000, 2));
+}

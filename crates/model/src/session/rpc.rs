@@ -415,6 +415,11 @@ impl<T: Copy> RpcSession<T> {
         self.calls.has_recoveries
     }
 
+    /// Whether its connection is up.
+    pub fn is_connected(&self) -> bool {
+        self.calls.is_connected
+    }
+
     /// Calls sent and unanswered.
     pub fn in_flight(&self) -> u32 {
         self.calls.in_flight

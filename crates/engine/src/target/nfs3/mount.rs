@@ -199,6 +199,7 @@ impl Finder<'_> {
             credentials: self.credentials.clone(),
             timeout,
             retry: self.retry(),
+            has_answered: false,
         }
     }
 

@@ -58,6 +58,7 @@ pub fn connection(
         credentials,
         timeout: Duration::from_millis(200),
         retry: Retry::default(),
+        has_answered: false,
     };
     let connection = RpcConnection::connect(endpoint, 1 << 20);
     (connection.expect("it is there"), server)

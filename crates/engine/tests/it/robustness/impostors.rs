@@ -86,7 +86,7 @@ fn silence_is_not_waited_out_for_longer_than_the_time_out() {
         matches!(
             error,
             RunError::Call {
-                source: CallError::TimedOut(_),
+                source: CallError::NeverAnswered(_),
                 ..
             }
         ),

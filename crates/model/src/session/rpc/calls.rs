@@ -84,7 +84,7 @@ pub(super) struct Calls<T> {
     slot_mask: u32,
     /// Slots whose calls are in the output and not stamped yet, in order.
     pub queued: Vec<u32>,
-    is_connected: bool,
+    pub is_connected: bool,
     /// No deadline is earlier than this.
     pub next_deadline: Moment,
     pub in_flight: u32,

@@ -79,6 +79,7 @@ fn reach(
         credentials: credentials.clone(),
         timeout: options.timeout,
         retry: retry.clone(),
+        has_answered: true,
     });
     let nfs = nfs.map(Nfs::over)?;
     Ok(Reached {
@@ -304,6 +305,7 @@ impl Site for Nfs3Site {
             credentials: self.credentials,
             timeout: self.options.timeout,
             retry: self.options.retry(&self.cancellation),
+            has_answered: true,
         });
         let mut nfs = connection.map(Nfs::over)?;
         let tree = &mut NfsTree::new(&mut nfs);

@@ -334,9 +334,10 @@ impl Client for LoadClient {
         }
         if is_over {
             // What it waited for is a connection, or the answer.
-            let why = match self.down_since {
-                Some(_) => Why::Disconnected,
-                None => Why::TimedOut,
+            let why = if self.session.is_connected() {
+                Why::TimedOut
+            } else {
+                Why::Disconnected
             };
             self.break_off(why, now, completed);
         }

@@ -173,6 +173,7 @@ impl Unfinished {
 /// The server of `session`, called by TCP and until `cancellation`.
 fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
     let mut endpoint = session.endpoint().clone();
+    endpoint.has_answered &= endpoint.dial.transport == TransportKind::Tcp;
     endpoint.dial.transport = TransportKind::Tcp;
     endpoint.retry.cancellation = cancellation.clone();
     endpoint
