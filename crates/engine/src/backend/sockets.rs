@@ -362,7 +362,7 @@ impl<C: Client> Sockets<C> {
         until: Moment,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
-        let now = self.look();
+        let now = self.recent;
         let mut sleep = self.sleep_nanos(now, until.min(now.after_nanos(SCAN_NANOS)));
         loop {
             if self.poll_events(sleep, completed)? || self.look() >= until.min(self.next_scan) {

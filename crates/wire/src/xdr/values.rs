@@ -113,7 +113,9 @@ impl<T: Encode> Encode for Vec<T> {
 
 impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let mut items = Self::new();
+        // Room that is taken once, and is never larger than the bytes that are there. A list that
+        // grows item by item moves what it has each time that its room is doubled.
+        let mut items = Self::with_capacity(reader.remaining() / size_of::<T>().max(1));
         while reader.bool()? {
             items.push(T::decode(reader)?);
         }

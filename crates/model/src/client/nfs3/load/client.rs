@@ -3,8 +3,8 @@
 //!
 //! With a lock manager a client has two connections, of which each is a [`LoadClient`] to the
 //! loop. Both have the same [`Conversation`]; whichever is answered lets it go on, and says when
-//! it is the other that has something to send. Without one the conversation is the client's own:
-//! behind a lock, which a call would take seven times, a line took a tenth more.
+//! it is the other that has something to send. Without one the conversation is the client's own,
+//! because each call would take a lock seven times.
 
 use super::actor::{Actor, ActorOptions};
 use super::conversation::{Conversation, LineEnd, READ_HEAD_MAX};

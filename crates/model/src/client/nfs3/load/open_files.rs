@@ -4,7 +4,7 @@ use crate::client::nfs3::sequence::{Failure, NfsResult, Written};
 use crate::load::Cause;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{Handle, Verifier};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A file or directory that a load file has open.
 #[derive(Debug, Clone, Copy)]
@@ -56,9 +56,10 @@ impl OpenFile {
     }
 }
 
-/// Open files by the numbers that the load file has for them.
+/// Open files by the numbers that the load file has for them. There are few at a time: to compare
+/// a number with some is shorter than to hash it.
 #[derive(Debug, Default)]
-pub(super) struct OpenFiles(HashMap<u64, OpenFile>);
+pub(super) struct OpenFiles(BTreeMap<u64, OpenFile>);
 
 impl OpenFiles {
     /// The load file calls it so from now on. What it called so before is
@@ -92,7 +93,7 @@ impl OpenFiles {
 
     /// Closes all.
     pub fn take_all(&mut self) -> Vec<OpenFile> {
-        self.0.drain().map(|(_, file)| file).collect()
+        std::mem::take(&mut self.0).into_values().collect()
     }
 }
 

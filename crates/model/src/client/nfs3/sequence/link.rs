@@ -102,6 +102,8 @@ struct Papers {
     /// What is kept of the results, and how many bytes they were.
     results: Vec<u8>,
     results_len: usize,
+    /// The room of the thread, while they are too large for one's own.
+    large: Option<Vec<u8>>,
     /// When the driver polled last.
     now: Moment,
     is_stopped: bool,
@@ -120,6 +122,7 @@ impl Papers {
             },
             results: Vec::new(),
             results_len: 0,
+            large: None,
             now: Moment::ZERO,
             is_stopped: false,
             lost: None,
@@ -288,12 +291,10 @@ impl Desk {
             return;
         }
         let kept = results.bytes.len().min(papers.call.kept_max);
-        if kept > RETAINED {
-            papers.results = LARGE.take();
-        }
-        papers.results.clear();
-        let kept = results.bytes.get(..kept).unwrap_or_default();
-        papers.results.extend_from_slice(kept);
+        papers.large = (kept > RETAINED).then(|| LARGE.take());
+        let room = papers.large.as_mut().unwrap_or(&mut papers.results);
+        room.clear();
+        room.extend_from_slice(results.bytes.get(..kept).unwrap_or_default());
         papers.results_len = results.len;
         papers.state = State::Answered;
     }
@@ -397,11 +398,11 @@ impl Papers {
         D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault>,
     {
         let decoded = decode(Results {
-            bytes: &self.results,
+            bytes: self.large.as_ref().unwrap_or(&self.results),
             len: self.results_len,
         });
-        if self.results.capacity() > RETAINED {
-            LARGE.set(std::mem::take(&mut self.results));
+        if let Some(room) = self.large.take() {
+            LARGE.set(room);
         }
         decoded.unwrap_or_else(|fault| {
             let why = match fault {
