@@ -6,7 +6,7 @@ use filestone_engine::backend::sockets::SocketOptions;
 use filestone_engine::clock::Clock;
 use filestone_engine::control::Context;
 use filestone_engine::driver::Dial;
-use filestone_engine::run::{ConnectedClients, OpenTarget};
+use filestone_engine::run::{ConnectedClients, OpenTarget, Subjects};
 use filestone_engine::target::{BuiltIn, TargetError, clients};
 use filestone_engine::{Protocol, RunError};
 use filestone_model::client::Unsupported;
@@ -88,9 +88,8 @@ fn greet(address: SocketAddr) -> io::Result<Welcome> {
 struct OpenEcho<'plan> {
     plan: &'plan Plan,
     options: SocketOptions,
-    table: Arc<FileTable>,
+    subjects: Subjects,
     files: Arc<Handles<u32>>,
-    sets: Vec<ClientSet>,
     target: Target,
     file_set: Option<FileSetRecord>,
 }
@@ -116,9 +115,11 @@ impl<'plan> OpenEcho<'plan> {
                 reconnect_nanos: plan.reconnect_ns,
                 on_lost: plan.on_lost(),
             },
-            table: Arc::new(table),
+            subjects: Subjects {
+                table: Arc::new(table),
+                sets: sets.into(),
+            },
             files: Arc::new(files),
-            sets,
             target: Target {
                 address: address.to_string(),
                 built_in: false,
@@ -200,14 +201,6 @@ impl OpenTarget for OpenEcho<'_> {
         &self.target
     }
 
-    fn table(&self) -> Arc<FileTable> {
-        Arc::clone(&self.table)
-    }
-
-    fn client_sets(&self) -> &[ClientSet] {
-        &self.sets
-    }
-
     fn file_set(&self) -> Option<FileSetRecord> {
         self.file_set.clone()
     }
@@ -222,8 +215,8 @@ impl OpenTarget for OpenEcho<'_> {
             pattern: Arc::clone(&self.options.pattern),
             timeout_nanos: self.plan.timeout_ns,
         };
-        clients::connect(self.plan, &self.options, clock, context, || {
-            EchoClient::new(shared.clone(), self.plan.in_flight)
-        })
+        let make = || EchoClient::new(shared.clone(), self.plan.in_flight);
+        let (plan, options, subjects) = (self.plan, &self.options, &self.subjects);
+        clients::connect(plan, options, subjects, clock, context, make)
     }
 }

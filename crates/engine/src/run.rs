@@ -14,7 +14,7 @@ pub use crate::control::{Observer, Unobserved};
 pub use attendant::{Attendant, Look, Stage};
 pub use coordinator::Recording;
 pub(crate) use environment::check_environment;
-pub use subject::{ConnectedClients, OpenTarget, WorkerBody, WorkerThread};
+pub use subject::{CallWorker, ConnectedClients, OpenTarget, Subjects, WorkerBody, WorkerThread};
 
 use crate::clock::Clock;
 use crate::control::Context;
@@ -30,7 +30,6 @@ use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_model::plan::{Field, PlanError, SteeringPlanError};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
-use filestone_model::workload::of_client;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
@@ -149,8 +148,6 @@ fn measure(
     let mut clients = target.connect(&clock, context)?;
     let driver = clients.driver();
     context.preparing("running");
-    let (table, sets) = (target.table(), target.client_sets());
-    let workload = &|client| of_client(plan, &table, sets, client);
     let workers = clients.workers.len();
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let recording = &target.recording(workers);
@@ -173,7 +170,6 @@ fn measure(
             sink: coordinator.exchange(index, full.clone()),
             recording,
             signals,
-            workload,
             ready,
             started,
         };

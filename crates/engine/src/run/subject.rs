@@ -21,7 +21,7 @@ use filestone_model::measure::ConnectionsRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::{RunRecord, Target};
 use filestone_model::plan::Plan;
-use filestone_model::workload::{FileTable, Workload};
+use filestone_model::workload::{FileTable, Workload, of_client};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -30,16 +30,6 @@ use std::sync::mpsc::{Receiver, SyncSender};
 pub trait OpenTarget {
     /// What the record says of it.
     fn describe(&self) -> &Target;
-
-    /// The files and names that operations speak of.
-    fn table(&self) -> Arc<FileTable> {
-        Arc::default()
-    }
-
-    /// The clients' parts of a mix's file set.
-    fn client_sets(&self) -> &[ClientSet] {
-        &[]
-    }
 
     /// What the record of a mix says of its file set.
     fn file_set(&self) -> Option<FileSetRecord> {
@@ -126,7 +116,6 @@ pub struct WorkerThread<'run> {
     pub(super) sink: Exchange,
     pub(super) recording: &'run Recording,
     pub(super) signals: Signals<'run>,
-    pub(super) workload: &'run (dyn Fn(u32) -> Box<dyn Workload> + Sync),
     /// Told when the worker is set up.
     pub(super) ready: SyncSender<()>,
     /// Gives the clock when all of them are.
@@ -214,15 +203,35 @@ impl SetUp {
     }
 }
 
-impl<C: Client<Language = Operations> + Send> WorkerBody for Sockets<C> {
+/// What the calls of a run are about.
+#[derive(Debug, Clone, Default)]
+pub struct Subjects {
+    /// The files and names that operations speak of.
+    pub table: Arc<FileTable>,
+    /// The clients' parts of a mix's file set.
+    pub sets: Arc<[ClientSet]>,
+}
+
+/// The clients of one worker of a probe or a mix.
+pub struct CallWorker<C> {
+    /// Their connections.
+    pub sockets: Sockets<C>,
+    /// What they ask for.
+    pub subjects: Subjects,
+}
+
+impl<C: Client<Language = Operations> + Send> WorkerBody for CallWorker<C> {
     fn driver(&self) -> &'static str {
-        Sockets::driver(self)
+        self.sockets.driver()
     }
 
     fn run(self: Box<Self>, thread: WorkerThread<'_>) {
-        let members = Member::of_worker(thread.plan, thread.index, thread.workload);
-        let start = |sockets: &mut Self, clock, _: &_| sockets.start(clock);
-        if let Some((finished, finisher)) = thread.run(members, *self, start) {
+        let Self { sockets, subjects } = *self;
+        let (plan, Subjects { table, sets }) = (thread.plan, &subjects);
+        let workload = |client| of_client(plan, table, sets, client);
+        let members = Member::of_worker(plan, thread.index, workload);
+        let start = |sockets: &mut Sockets<C>, clock, _: &_| sockets.start(clock);
+        if let Some((finished, finisher)) = thread.run(members, sockets, start) {
             finisher.finish(finished.end);
         }
     }

@@ -9,7 +9,7 @@ use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::host;
-use crate::run::{ConnectedClients, WorkerBody};
+use crate::run::{CallWorker, ConnectedClients, Subjects, WorkerBody};
 use connecting::{Connected, Wanted, connect_many};
 use filestone_model::client::Client;
 use filestone_model::language::Operations;
@@ -49,10 +49,12 @@ pub fn connect_sockets(
     Ok(connected)
 }
 
-/// One socket for each client of `plan`, and the clients that `make` gives.
+/// One socket for each client of `plan`, and the clients that `make` gives, which work on
+/// `subjects`.
 pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     plan: &Plan,
     options: &SocketOptions,
+    subjects: &Subjects,
     clock: &Clock,
     context: &mut Context<'_>,
     make: impl Fn() -> C,
@@ -71,7 +73,8 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     }
     let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
         let sockets = Sockets::new(clock.clone(), options.clone(), clients)?;
-        Ok(Box::new(sockets))
+        let subjects = subjects.clone();
+        Ok(Box::new(CallWorker { sockets, subjects }))
     };
     Ok(ConnectedClients {
         workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,

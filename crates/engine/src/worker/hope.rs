@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How many workers have a client that is not lost. Written when a worker's last client is lost,
-/// or its first one comes back, and read by workers without a client: never while operations are
-/// under way.
+/// or its first one comes back, and read by workers without a client: no operation comes past it.
 #[derive(Debug)]
 pub struct Hope(AtomicU32);
 

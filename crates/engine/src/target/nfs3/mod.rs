@@ -37,18 +37,16 @@ use super::{BuiltIn, Job, Protocol, Rate, TargetError, clients};
 use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_on};
 use crate::error::RunError;
-use crate::run::{ConnectedClients, OpenTarget};
+use crate::run::{ConnectedClients, OpenTarget, Subjects};
 use factory::ClientFactory;
 use filestone_model::client::Unsupported;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::procedures;
-use filestone_model::file_set::ClientSet;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, WorkloadPlan};
-use filestone_model::workload::FileTable;
 use filestone_wire::nfs3::Handle;
 use prepare::{Prepared, prepare, prepare_mix};
 use replay::{Nfs3Options, Nfs3Site, OverSockets};
@@ -113,21 +111,22 @@ struct OpenNfs3<'run> {
     plan: &'run Plan,
     target: &'run NfsTarget,
     prepared: Prepared,
-    table: Arc<FileTable>,
     handles: Arc<Handles<Handle>>,
-    clients: Vec<ClientSet>,
+    subjects: Subjects,
 }
 
 impl<'run> OpenNfs3<'run> {
     fn new(plan: &'run Plan, target: &'run NfsTarget, mut prepared: Prepared) -> Self {
-        let clients = prepared.file_set().map(|set| set.clients.clone());
+        let sets = prepared.file_set().map(|set| set.clients.clone());
         let files = std::mem::take(&mut prepared.files);
         Self {
             plan,
             target,
-            table: Arc::new(files.table),
             handles: Arc::new(files.handles),
-            clients: clients.unwrap_or_default(),
+            subjects: Subjects {
+                table: Arc::new(files.table),
+                sets: sets.unwrap_or_default().into(),
+            },
             prepared,
         }
     }
@@ -136,14 +135,6 @@ impl<'run> OpenNfs3<'run> {
 impl OpenTarget for OpenNfs3<'_> {
     fn describe(&self) -> &Target {
         &self.prepared.target
-    }
-
-    fn table(&self) -> Arc<FileTable> {
-        Arc::clone(&self.table)
-    }
-
-    fn client_sets(&self) -> &[ClientSet] {
-        &self.clients
     }
 
     fn file_set(&self) -> Option<FileSetRecord> {
@@ -160,8 +151,9 @@ impl OpenTarget for OpenNfs3<'_> {
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (plan, dial) = (self.plan, self.prepared.dial);
-        let factory = ClientFactory::new(plan, self.target, &self.table, &self.handles, dial);
-        clients::connect(plan, &factory.options, clock, context, || {
+        let (subjects, handles) = (&self.subjects, &self.handles);
+        let factory = ClientFactory::new(plan, self.target, &subjects.table, handles, dial);
+        clients::connect(plan, &factory.options, subjects, clock, context, || {
             factory.client(plan)
         })
     }
