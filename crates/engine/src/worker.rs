@@ -23,7 +23,7 @@ pub use offer::Offer;
 pub use shared_books::{SharedBooks, SharedRecorder};
 
 use crate::backend::{Backend, BackendError, ConnectionCounts};
-use client::{ClientState, Slots};
+use client::{ClientState, Slots, UnderWay};
 use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{Completions, for_slot};
 use filestone_model::language::{Language, Work};
@@ -220,7 +220,7 @@ impl<B: Backend, K: Books> Line<B, K> {
         slot.ready = ready;
         slot.kind = kind;
         slot.role = role;
-        slot.is_busy = true;
+        slot.under_way = UnderWay::Counted;
         self.busy += 1;
         self.backend.submit(ticket, work, now);
     }
@@ -234,8 +234,7 @@ impl<B: Backend, K: Books> Line<B, K> {
         now: Moment,
     ) {
         let slot = &mut slots.slots[ticket.slot as usize];
-        slot.is_busy = true;
-        slot.is_aside = true;
+        slot.under_way = UnderWay::Aside;
         self.busy += 1;
         self.backend.submit(ticket, work, now);
     }
@@ -320,23 +319,23 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         let slots = self.clients.iter().map(|client| client.slots.slots.len());
         let mut completed = Completions::with_capacity(slots.sum());
         let mut now = self.line.backend.now();
-        let mut lost = None;
         self.open_window(now);
         self.begin(now);
-        while !self.is_over(now) {
+        let lost = loop {
+            if self.is_over(now) {
+                break None;
+            }
             self.follow_offer(now);
             self.start_due(now);
             let until = self.wake_up_at(now);
-            if let Err(error) = self.line.backend.wait(until, &mut completed) {
-                lost = Some(error);
-            }
+            let waited = self.line.backend.wait(until, &mut completed);
             now = self.line.backend.recent();
             self.count_in_flight(now);
-            lost = lost.or(self.follow_connections(now));
-            if self.end.is_some() {
-                // All was measured: what becomes of the rest is in the ledger.
-                lost = lost.filter(BackendError::is_of_this_host);
-            }
+            let connected = match waited {
+                Ok(()) => self.follow_connections(now),
+                Err(error) => Err(error),
+            };
+            let connected = connected.or_else(|loss| self.take_loss(loss));
             // What ended after a boundary is no part of the interval before it.
             if now > self.next_boundary && completed.run_count() > 0 {
                 self.hand_over(now);
@@ -344,12 +343,22 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             self.complete_all(&completed);
             completed.clear();
             self.keep_time(now);
-            if lost.is_some() {
+            if let Err(error) = connected {
                 self.close(now);
-                break;
+                break Some(error);
             }
-        }
+        };
         self.finish(now, lost)
+    }
+
+    /// Whether a loss ends the run: once all was measured, what becomes of the rest is in the
+    /// ledger.
+    #[cold]
+    fn take_loss(&self, loss: BackendError) -> Result<(), BackendError> {
+        if self.end.is_some() && !loss.is_of_this_host() {
+            return Ok(());
+        }
+        Err(loss)
     }
 
     /// Puts every slot to work: closed loops at once, open loops by their schedule.
@@ -362,14 +371,26 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             }
             for slot in 0..slots.slots.len() as u32 {
                 self.clients[client as usize].slots.slots[slot as usize].free_at = now;
-                self.advance(Ticket { client, slot }, None, now);
+                self.advance_first(Ticket { client, slot }, now);
             }
         }
+    }
+
+    /// What a slot does first of all.
+    fn advance_first(&mut self, ticket: Ticket, now: Moment) {
+        self.advance(ticket, None, now);
     }
 
     /// Gives every operation that has come due to a free slot of its client.
     #[inline]
     fn start_due(&mut self, now: Moment) {
+        // Nothing ever comes due in a closed loop.
+        if !self.due.is_empty() {
+            self.start_all_due(now);
+        }
+    }
+
+    fn start_all_due(&mut self, now: Moment) {
         while let Some(Reverse((due, client))) = self.due.peek().copied() {
             if due > now {
                 return;
@@ -378,7 +399,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             let slots = &mut self.clients[client as usize].slots;
             if let Some(slot) = slots.parked.take() {
                 if self.end.is_none() && slots.remaining > 0 {
-                    self.ask(Ticket { client, slot }, now);
+                    self.ask_again(Ticket { client, slot }, now);
                 }
                 continue;
             }
@@ -417,31 +438,43 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     }
 
     /// Has the workload of a closed loop say what a free slot does next.
-    #[inline]
+    ///
+    /// Always part of its caller: what the workload says would be written down and read again.
+    #[expect(clippy::inline_always, reason = "7 % of the instructions of a call")]
+    #[inline(always)]
     fn ask(&mut self, ticket: Ticket, now: Moment) {
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
-        let start = match workload.next(ticket.slot, now) {
-            Next::Measured(work) => Start::now(work, Role::Measured, now),
-            Next::Unmeasured(work) => Start::now(work, Role::Unmeasured, now),
-            Next::Due(due, work) => Start {
-                work,
-                role: Role::Measured,
-                due,
-                ready: due.max(slots.slots[ticket.slot as usize].free_at),
-            },
-            Next::Aside(work) => return self.line.start_aside(slots, ticket, work, now),
+        match workload.next(ticket.slot, now) {
+            Next::Measured(work) => {
+                let start = Start::now(work, Role::Measured, now);
+                self.line.start(slots, ticket, start, now);
+            }
+            Next::Due(due, work) => {
+                let start = Start {
+                    work,
+                    role: Role::Measured,
+                    due,
+                    ready: due.max(slots.slots[ticket.slot as usize].free_at),
+                };
+                self.line.start(slots, ticket, start, now);
+            }
+            Next::Unmeasured(work) => {
+                let start = Start::now(work, Role::Unmeasured, now);
+                self.line.start(slots, ticket, start, now);
+            }
+            Next::Aside(work) => self.line.start_aside(slots, ticket, work, now),
             Next::NotBefore(moment) => {
                 slots.parked = Some(ticket.slot);
                 let later = moment.max(now.after_nanos(1));
                 self.due.push(Reverse((later, ticket.client)));
-                return;
             }
-            Next::Nothing => {
-                slots.remaining = 0;
-                return;
-            }
-        };
-        self.line.start(slots, ticket, start, now);
+            Next::Nothing => slots.remaining = 0,
+        }
+    }
+
+    /// The same, of a slot that had nothing to do before this moment.
+    fn ask_again(&mut self, ticket: Ticket, now: Moment) {
+        self.ask(ticket, now);
     }
 
     /// Deals with completions run by run. What can be repeated is on its way to
@@ -542,11 +575,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let due = slots.due[ticket.slot as usize];
         let slot = &mut slots.slots[ticket.slot as usize];
-        slot.is_busy = false;
+        let was = std::mem::replace(&mut slot.under_way, UnderWay::Nothing);
         slot.free_at = completion.done;
         self.line.busy -= 1;
         self.last_done = self.last_done.max(completion.done);
-        if std::mem::take(&mut slot.is_aside) {
+        if was == UnderWay::Aside {
             return;
         }
         let ready = if slots.is_constant { due } else { slot.ready };
@@ -564,7 +597,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     }
 
     /// What a slot does that has just come free.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "see `ask`")]
+    #[inline(always)]
     fn advance(&mut self, ticket: Ticket, after: Option<&Completion>, now: Moment) {
         if self.end.is_some() {
             return;
@@ -779,7 +813,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         let books = &mut self.line.books;
         for (client, ClientState { slots, .. }) in (0..).zip(&self.clients) {
             for ((slot, state), due) in (0..).zip(&slots.slots).zip(&slots.due) {
-                if !state.is_busy || state.is_aside || !books.is_measured(*due) {
+                if state.under_way != UnderWay::Counted || !books.is_measured(*due) {
                     continue;
                 }
                 if has_timed_out {

@@ -100,9 +100,17 @@ pub(super) struct SlotState {
     pub ready: Moment,
     pub kind: OpKind,
     pub role: Role,
-    pub is_busy: bool,
-    /// What is under way is neither counted nor timed.
-    pub is_aside: bool,
+    pub under_way: UnderWay,
+}
+
+/// What goes on in a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnderWay {
+    Nothing,
+    /// An operation that is counted and timed.
+    Counted,
+    /// Something that is neither.
+    Aside,
 }
 
 impl<W> ClientState<W> {
@@ -117,8 +125,7 @@ impl<W> ClientState<W> {
             ready: Moment::ZERO,
             kind: plan.measured_kind(),
             role: Role::Measured,
-            is_busy: false,
-            is_aside: false,
+            under_way: UnderWay::Nothing,
         };
         let (arrivals, count) = if workload.has_own_schedule() {
             (Arrivals::Closed, None)
@@ -188,7 +195,11 @@ impl Slots {
 
     /// Whether it has done all that it may.
     pub fn is_done(&self) -> bool {
-        self.remaining == 0 && !self.slots.iter().any(|slot| slot.is_busy)
+        self.remaining == 0
+            && !self
+                .slots
+                .iter()
+                .any(|slot| slot.under_way != UnderWay::Nothing)
     }
 
     /// Goes on with another offered load of all clients together.

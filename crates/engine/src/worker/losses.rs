@@ -24,14 +24,14 @@ impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
     /// Takes note of clients that were lost or have come back. An error if all clients of the run
     /// are lost.
     #[inline]
-    pub(super) fn follow_connections(&mut self, now: Moment) -> Option<BackendError> {
+    pub(super) fn follow_connections(&mut self, now: Moment) -> Result<(), BackendError> {
         while let Some(change) = self.line.backend.next_change() {
             self.take_change(change, now);
         }
-        if self.lost.count == 0 {
-            return None;
+        match self.lost.count {
+            0 => Ok(()),
+            _ => self.look_at_losses(now),
         }
-        self.look_at_losses(now)
     }
 
     #[cold]
@@ -79,10 +79,10 @@ impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
     }
 
     #[cold]
-    fn look_at_losses(&mut self, now: Moment) -> Option<BackendError> {
+    fn look_at_losses(&mut self, now: Moment) -> Result<(), BackendError> {
         let is_all = self.lost.count as usize == self.clients.len();
         if is_all && self.signals.hope.is_none_or(|hope| hope.is_gone()) {
-            return Some(self.line.backend.loss());
+            return Err(self.line.backend.loss());
         }
         // A run by count ends when the others have done theirs.
         let is_by_count = self.schedule.window_end == Moment::NEVER;
@@ -92,7 +92,7 @@ impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
                 self.give_up_lost();
             }
         }
-        None
+        Ok(())
     }
 
     /// Whether all clients that have their connections are done.

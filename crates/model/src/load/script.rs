@@ -186,6 +186,7 @@ impl Script {
 
     /// Looks at what comes next. A line stays ahead until it is asked for; all else is over with
     /// having been looked at.
+    #[inline]
     pub fn ahead(&mut self) -> Ahead {
         if let Some(step) = &self.ahead {
             return Ahead::Line(step.stamp);
@@ -204,6 +205,7 @@ impl Script {
 
     /// Goes on to the next instruction that is somebody else's business. The
     /// compiler sees to it that every turn of a loop has one.
+    #[inline]
     fn advance(&mut self) -> Ahead {
         loop {
             if let Some(step) = self.repeated() {
@@ -231,6 +233,7 @@ impl Script {
         }
     }
 
+    #[inline]
     fn come_to(&mut self, step: Step) -> Ahead {
         let stamp = step.stamp;
         self.ahead = Some(step);
@@ -313,6 +316,7 @@ impl Script {
     }
 
     /// What a line asks, with everything worked out.
+    #[inline]
     fn work_out(&mut self, step: &Step) -> Result<Line<'_>, ScriptError> {
         let numbers = self.numbers(step)?;
         self.previous = numbers;

@@ -316,6 +316,7 @@ mod tests {
     use super::*;
     use crate::control::Unobserved;
     use filestone_model::plan::{SourceAddresses, TransportKind};
+    use socket2::{Domain, Socket, Type};
     use std::cell::Cell;
     use std::net::TcpListener;
     use std::sync::atomic::AtomicBool;
@@ -326,9 +327,13 @@ mod tests {
         (listener, address)
     }
 
-    /// Where nothing listens.
-    fn nowhere() -> SocketAddr {
-        listener().1
+    /// Where nothing listens, nor can while this is kept.
+    fn nowhere() -> (Socket, SocketAddr) {
+        let bound = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+        bound.bind(&any.into()).expect("a port");
+        let address = bound.local_addr().expect("bound");
+        (bound, address.as_socket().expect("an address of IPv4"))
     }
 
     fn dial(address: SocketAddr) -> Dial {
@@ -422,7 +427,7 @@ mod tests {
     #[test]
     fn a_server_that_refuses_for_a_while_is_tried_again() {
         let (_listener, address) = listener();
-        let busy = nowhere();
+        let (_bound, busy) = nowhere();
         let attempts = Cell::new(0);
         let connected = connect(&wanted(2), |client| {
             attempts.set(attempts.get() + u32::from(client == 1));
@@ -440,7 +445,7 @@ mod tests {
     #[test]
     fn a_server_that_takes_no_more_is_given_up_with_its_figures() {
         let (_listener, address) = listener();
-        let full = nowhere();
+        let (_bound, full) = nowhere();
         let to = |client| if client < 3 { address } else { full };
         let error = connect(&wanted(5), to).expect_err("it takes three");
         let text = error.to_string();
@@ -458,7 +463,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_there_is_not_waited_for() {
-        let nowhere = nowhere();
+        let (_bound, nowhere) = nowhere();
         let patient = Wanted {
             timeout: Duration::from_secs(3600),
             ..wanted(5)
