@@ -1,8 +1,9 @@
-//! The two shapes nearly every message is made of, as declarations.
+//! The shapes nearly every message is made of, and the procedures of a program, as declarations.
 //!
 //! `message!` is an XDR `struct`: its fields on the wire in the order they are
 //! written. `numbered!` is an XDR `enum` of which unknown numbers are kept,
-//! because a peer that answers with a status of its own is data for us.
+//! because a peer that answers with a status of its own is data for us. `procedures!` is the
+//! procedures of a program, by number and name.
 //! Anything with a choice in it (a `union`) is written out by hand where it
 //! belongs.
 
@@ -123,6 +124,59 @@ macro_rules! numbered {
                 reader: &mut $crate::xdr::Reader<'input>,
             ) -> Result<Self, $crate::xdr::DecodeError> {
                 Ok(Self(reader.u32()?))
+            }
+        }
+    };
+}
+
+/// The procedures of a program: their numbers, and the standard's names in lower case, without
+/// prefix.
+macro_rules! procedures {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident {
+            $($(#[$variant_meta:meta])* $variant:ident = $number:literal, $text:literal;)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u32)]
+        pub enum $name {
+            $($(#[$variant_meta])* $variant = $number,)+
+        }
+
+        impl $name {
+            /// All of them, by number.
+            pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
+
+            /// The procedure with this number.
+            #[inline]
+            pub const fn from_number(number: u32) -> Option<Self> {
+                match number {
+                    $($number => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// The procedure with this name in lower case.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// The number on the wire.
+            #[inline]
+            pub const fn number(self) -> u32 {
+                self as u32
+            }
+
+            /// The standard's name in lower case, without its prefix.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
             }
         }
     };

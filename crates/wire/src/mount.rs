@@ -15,63 +15,21 @@ pub const PATH_MAX: usize = 1024;
 /// MNTNAMLEN: most bytes in the name of a host or group.
 pub const NAME_MAX: usize = 255;
 
-/// A procedure of the MOUNT protocol, section 5.2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u32)]
-pub enum Procedure {
-    /// MOUNTPROC3_NULL: void to void.
-    Null = 0,
-    /// MOUNTPROC3_MNT: [`DirPath`] to [`MntReply`].
-    Mnt = 1,
-    /// MOUNTPROC3_DUMP: void to [`DumpReply`].
-    Dump = 2,
-    /// MOUNTPROC3_UMNT: [`DirPath`] to void.
-    Umnt = 3,
-    /// MOUNTPROC3_UMNTALL: void to void.
-    UmntAll = 4,
-    /// MOUNTPROC3_EXPORT: void to [`ExportReply`].
-    Export = 5,
-}
-
-impl Procedure {
-    /// All of them, by number.
-    pub const ALL: [Self; 6] = [
-        Self::Null,
-        Self::Mnt,
-        Self::Dump,
-        Self::Umnt,
-        Self::UmntAll,
-        Self::Export,
-    ];
-
-    /// The procedure with this number.
-    pub const fn from_number(number: u32) -> Option<Self> {
-        Some(match number {
-            0 => Self::Null,
-            1 => Self::Mnt,
-            2 => Self::Dump,
-            3 => Self::Umnt,
-            4 => Self::UmntAll,
-            5 => Self::Export,
-            _ => return None,
-        })
-    }
-
-    /// The number on the wire.
-    pub const fn number(self) -> u32 {
-        self as u32
-    }
-
-    /// The standard's name in lower case, without the prefix `MOUNTPROC3_`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Mnt => "mnt",
-            Self::Dump => "dump",
-            Self::Umnt => "umnt",
-            Self::UmntAll => "umntall",
-            Self::Export => "export",
-        }
+procedures! {
+    /// A procedure of the MOUNT protocol, section 5.2.
+    pub enum Procedure {
+        /// MOUNTPROC3_NULL: void to void.
+        Null = 0, "null";
+        /// MOUNTPROC3_MNT: [`DirPath`] to [`MntReply`].
+        Mnt = 1, "mnt";
+        /// MOUNTPROC3_DUMP: void to [`DumpReply`].
+        Dump = 2, "dump";
+        /// MOUNTPROC3_UMNT: [`DirPath`] to void.
+        Umnt = 3, "umnt";
+        /// MOUNTPROC3_UMNTALL: void to void.
+        UmntAll = 4, "umntall";
+        /// MOUNTPROC3_EXPORT: void to [`ExportReply`].
+        Export = 5, "export";
     }
 }
 

@@ -16,31 +16,6 @@ use super::nfs3::{borrowed, post_op};
 use crate::clock;
 use crate::tree::{CreateMode, InodeNumber, Node, Owner, Tree};
 
-/// Writes the reply of a procedure that makes an object; the four differ in nothing but the
-/// names of their types.
-macro_rules! encode_made {
-    ($procedure:ident, $tree:expr, $made:expr, $dir_wcc:expr, $out:expr) => {
-        match $made {
-            Ok(number) => {
-                let handle = $tree.handle(number);
-                let reply: $procedure::Reply<'_> = Ok($procedure::ReplyOk {
-                    obj: Some(borrowed(&handle)),
-                    obj_attributes: post_op(&$tree, number),
-                    dir_wcc: $dir_wcc,
-                });
-                reply.encode($out);
-            }
-            Err(status) => {
-                $procedure::ReplyFail {
-                    status,
-                    dir_wcc: $dir_wcc,
-                }
-                .encode($out);
-            }
-        }
-    };
-}
-
 impl Service {
     pub(super) fn setattr(&self, arguments: setattr::Args<'_>, by: Owner, out: &mut Writer<'_>) {
         let now = clock::now();
@@ -104,7 +79,7 @@ impl Service {
         let (made, dir_wcc) = changing(&mut tree, arguments.where_.dir, |tree, directory| {
             tree.create(directory, arguments.where_.name, mode, owner, now)
         });
-        encode_made!(create, tree, made, dir_wcc, out);
+        encode_made(&tree, made, dir_wcc, out);
     }
 
     pub(super) fn mkdir(&self, arguments: mkdir::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
@@ -114,7 +89,7 @@ impl Service {
             let name = arguments.where_.name;
             tree.make_directory(directory, name, &arguments.attributes, owner, now)
         });
-        encode_made!(mkdir, tree, made, dir_wcc, out);
+        encode_made(&tree, made, dir_wcc, out);
     }
 
     pub(super) fn symlink(&self, arguments: symlink::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
@@ -131,7 +106,7 @@ impl Service {
                 now,
             )
         });
-        encode_made!(symlink, tree, made, dir_wcc, out);
+        encode_made(&tree, made, dir_wcc, out);
     }
 
     pub(super) fn mknod(&self, arguments: mknod::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
@@ -161,7 +136,7 @@ impl Service {
                 now,
             )
         });
-        encode_made!(mknod, tree, made, dir_wcc, out);
+        encode_made(&tree, made, dir_wcc, out);
     }
 
     pub(super) fn remove(&self, arguments: remove::Args<'_>, out: &mut Writer<'_>) {
@@ -170,11 +145,7 @@ impl Service {
         let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
             tree.remove(directory, arguments.object.name, now)
         });
-        let reply: remove::Reply = match result {
-            Ok(()) => Ok(remove::ReplyOk { dir_wcc }),
-            Err(status) => Err(remove::ReplyFail { status, dir_wcc }),
-        };
-        reply.encode(out);
+        encode_removed(result, dir_wcc, out);
     }
 
     pub(super) fn rmdir(&self, arguments: rmdir::Args<'_>, out: &mut Writer<'_>) {
@@ -183,11 +154,7 @@ impl Service {
         let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
             tree.remove_directory(directory, arguments.object.name, now)
         });
-        let reply: rmdir::Reply = match result {
-            Ok(()) => Ok(rmdir::ReplyOk { dir_wcc }),
-            Err(status) => Err(rmdir::ReplyFail { status, dir_wcc }),
-        };
-        reply.encode(out);
+        encode_removed(result, dir_wcc, out);
     }
 
     pub(super) fn rename(&self, arguments: rename::Args<'_>, out: &mut Writer<'_>) {
@@ -262,6 +229,37 @@ impl Service {
 
 fn pre_op(tree: &Tree, number: InodeNumber) -> PreOpAttr {
     tree.inode(number).ok().map(|inode| inode.wcc_attributes())
+}
+
+/// Writes the reply of a procedure that makes an object.
+fn encode_made(
+    tree: &Tree,
+    made: Result<InodeNumber, Status>,
+    dir_wcc: WccData,
+    out: &mut Writer<'_>,
+) {
+    let handle = made.map(|number| (number, tree.handle(number)));
+    let reply: create::Reply<'_> = match &handle {
+        Ok((number, handle)) => Ok(create::ReplyOk {
+            obj: Some(borrowed(handle)),
+            obj_attributes: post_op(tree, *number),
+            dir_wcc,
+        }),
+        Err(status) => Err(create::ReplyFail {
+            status: *status,
+            dir_wcc,
+        }),
+    };
+    reply.encode(out);
+}
+
+/// Writes the reply of a procedure that removes a name.
+fn encode_removed(removed: Result<(), Status>, dir_wcc: WccData, out: &mut Writer<'_>) {
+    let reply: remove::Reply = match removed {
+        Ok(()) => Ok(remove::ReplyOk { dir_wcc }),
+        Err(status) => Err(remove::ReplyFail { status, dir_wcc }),
+    };
+    reply.encode(out);
 }
 
 /// Changes the object behind `handle`, or something in it, and says what it was like before and

@@ -66,7 +66,7 @@ impl Service {
             let procedure = Procedure::from_number(header.procedure).ok_or(UNAVAILABLE)?;
             self.portmap_2(procedure, arguments, out)
         } else {
-            let procedure = rpcbind::Procedure::from_number(header.procedure, header.version);
+            let procedure = rpcbind::Procedure::of_version(header.procedure, header.version);
             self.rpcbind(procedure.ok_or(UNAVAILABLE)?, arguments, ends, out)
         }
     }

@@ -1,6 +1,9 @@
 //! MKNOD: create a special device (RFC 1813, section 3.3.11).
 
-use super::{DirOpArgs, FileType, PostOpAttr, PostOpHandle, Sattr3, Specdata3, Status, WccData};
+/// `MKNOD3res`, which is that of CREATE.
+pub use super::create::{Reply, ReplyFail, ReplyOk};
+
+use super::{DirOpArgs, FileType, Sattr3, Specdata3};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
 message! {
@@ -83,30 +86,3 @@ message! {
         pub what: MknodData,
     }
 }
-
-message! {
-    /// `MKNOD3resok`.
-    #[derive(Copy)]
-    pub struct ReplyOk<'a> {
-        /// The new object, if the server gives it.
-        pub obj: PostOpHandle<'a>,
-        /// `obj_attributes`, if the server gives them.
-        pub obj_attributes: PostOpAttr,
-        /// `dir_wcc`, as far as the server gives it.
-        pub dir_wcc: WccData,
-    }
-}
-
-message! {
-    /// The failing arms of `MKNOD3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `dir_wcc`, as far as the server gives it.
-        pub dir_wcc: WccData,
-    }
-}
-
-/// `MKNOD3res`.
-pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;

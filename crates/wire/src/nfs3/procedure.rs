@@ -2,99 +2,53 @@
 
 use core::fmt;
 
-macro_rules! procedures {
-    ($($(#[$meta:meta])* $variant:ident = $number:literal, $name:literal;)+) => {
-        /// A procedure of NFSv3.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u32)]
-        pub enum Procedure {
-            $($(#[$meta])* $variant = $number,)+
-        }
-
-        impl Procedure {
-            /// All of them, by number.
-            pub const ALL: [Self; 22] = [$(Self::$variant),+];
-
-            /// The procedure with this number.
-            #[inline]
-            pub const fn from_number(number: u32) -> Option<Self> {
-                match number {
-                    $($number => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-
-            /// The procedure with this name in lower case.
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-
-            /// The standard's name in lower case, without the prefix
-            /// `NFSPROC3_`.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-        }
-    };
-}
-
 procedures! {
-    /// Do nothing, section 3.3.0.
-    Null = 0, "null";
-    /// Get file attributes, section 3.3.1.
-    Getattr = 1, "getattr";
-    /// Set file attributes, section 3.3.2.
-    Setattr = 2, "setattr";
-    /// Look up a file name, section 3.3.3.
-    Lookup = 3, "lookup";
-    /// Check access permission, section 3.3.4.
-    Access = 4, "access";
-    /// Read from a symbolic link, section 3.3.5.
-    Readlink = 5, "readlink";
-    /// Read from a file, section 3.3.6.
-    Read = 6, "read";
-    /// Write to a file, section 3.3.7.
-    Write = 7, "write";
-    /// Create a file, section 3.3.8.
-    Create = 8, "create";
-    /// Create a directory, section 3.3.9.
-    Mkdir = 9, "mkdir";
-    /// Create a symbolic link, section 3.3.10.
-    Symlink = 10, "symlink";
-    /// Create a special device, section 3.3.11.
-    Mknod = 11, "mknod";
-    /// Remove a file, section 3.3.12.
-    Remove = 12, "remove";
-    /// Remove a directory, section 3.3.13.
-    Rmdir = 13, "rmdir";
-    /// Rename a file or directory, section 3.3.14.
-    Rename = 14, "rename";
-    /// Create a link to a file, section 3.3.15.
-    Link = 15, "link";
-    /// Read from a directory, section 3.3.16.
-    Readdir = 16, "readdir";
-    /// Extended read from a directory, section 3.3.17.
-    Readdirplus = 17, "readdirplus";
-    /// Get dynamic file system information, section 3.3.18.
-    Fsstat = 18, "fsstat";
-    /// Get static file system information, section 3.3.19.
-    Fsinfo = 19, "fsinfo";
-    /// Get POSIX information, section 3.3.20.
-    Pathconf = 20, "pathconf";
-    /// Commit cached data to stable storage, section 3.3.21.
-    Commit = 21, "commit";
-}
-
-impl Procedure {
-    /// The number on the wire.
-    #[inline]
-    pub const fn number(self) -> u32 {
-        self as u32
+    /// A procedure of NFSv3.
+    pub enum Procedure {
+        /// Do nothing, section 3.3.0.
+        Null = 0, "null";
+        /// Get file attributes, section 3.3.1.
+        Getattr = 1, "getattr";
+        /// Set file attributes, section 3.3.2.
+        Setattr = 2, "setattr";
+        /// Look up a file name, section 3.3.3.
+        Lookup = 3, "lookup";
+        /// Check access permission, section 3.3.4.
+        Access = 4, "access";
+        /// Read from a symbolic link, section 3.3.5.
+        Readlink = 5, "readlink";
+        /// Read from a file, section 3.3.6.
+        Read = 6, "read";
+        /// Write to a file, section 3.3.7.
+        Write = 7, "write";
+        /// Create a file, section 3.3.8.
+        Create = 8, "create";
+        /// Create a directory, section 3.3.9.
+        Mkdir = 9, "mkdir";
+        /// Create a symbolic link, section 3.3.10.
+        Symlink = 10, "symlink";
+        /// Create a special device, section 3.3.11.
+        Mknod = 11, "mknod";
+        /// Remove a file, section 3.3.12.
+        Remove = 12, "remove";
+        /// Remove a directory, section 3.3.13.
+        Rmdir = 13, "rmdir";
+        /// Rename a file or directory, section 3.3.14.
+        Rename = 14, "rename";
+        /// Create a link to a file, section 3.3.15.
+        Link = 15, "link";
+        /// Read from a directory, section 3.3.16.
+        Readdir = 16, "readdir";
+        /// Extended read from a directory, section 3.3.17.
+        Readdirplus = 17, "readdirplus";
+        /// Get dynamic file system information, section 3.3.18.
+        Fsstat = 18, "fsstat";
+        /// Get static file system information, section 3.3.19.
+        Fsinfo = 19, "fsinfo";
+        /// Get POSIX information, section 3.3.20.
+        Pathconf = 20, "pathconf";
+        /// Commit cached data to stable storage, section 3.3.21.
+        Commit = 21, "commit";
     }
 }
 

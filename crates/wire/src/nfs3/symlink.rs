@@ -1,6 +1,9 @@
 //! SYMLINK: create a symbolic link (RFC 1813, section 3.3.10).
 
-use super::{DirOpArgs, PostOpAttr, PostOpHandle, Sattr3, Status, WccData};
+/// `SYMLINK3res`, which is that of CREATE.
+pub use super::create::{Reply, ReplyFail, ReplyOk};
+
+use super::{DirOpArgs, Sattr3};
 
 message! {
     /// `SYMLINK3args`.
@@ -23,30 +26,3 @@ message! {
         pub symlink_data: &'a [u8],
     }
 }
-
-message! {
-    /// `SYMLINK3resok`.
-    #[derive(Copy)]
-    pub struct ReplyOk<'a> {
-        /// The new object, if the server gives it.
-        pub obj: PostOpHandle<'a>,
-        /// `obj_attributes`, if the server gives them.
-        pub obj_attributes: PostOpAttr,
-        /// `dir_wcc`, as far as the server gives it.
-        pub dir_wcc: WccData,
-    }
-}
-
-message! {
-    /// The failing arms of `SYMLINK3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `dir_wcc`, as far as the server gives it.
-        pub dir_wcc: WccData,
-    }
-}
-
-/// `SYMLINK3res`.
-pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;

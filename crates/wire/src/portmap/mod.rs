@@ -22,52 +22,22 @@ pub const IPPROTO_TCP: u32 = 6;
 /// `prot` of UDP.
 pub const IPPROTO_UDP: u32 = 17;
 
-/// A procedure of version 2, section 3.2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u32)]
-pub enum Procedure {
-    /// PMAPPROC_NULL: void to void.
-    Null = 0,
-    /// PMAPPROC_SET: [`Mapping`] to `bool`.
-    Set = 1,
-    /// PMAPPROC_UNSET: [`Mapping`] to `bool`; protocol and port are ignored.
-    Unset = 2,
-    /// PMAPPROC_GETPORT: [`Mapping`] to `u32`, 0 if the program is not there;
-    /// the port asked with is ignored.
-    Getport = 3,
-    /// PMAPPROC_DUMP: void to [`DumpReply`].
-    Dump = 4,
-    /// PMAPPROC_CALLIT: [`CallitArgs`] to [`CallitReply`].
-    Callit = 5,
-}
-
-impl Procedure {
-    /// All of them, by number.
-    pub const ALL: [Self; 6] = [
-        Self::Null,
-        Self::Set,
-        Self::Unset,
-        Self::Getport,
-        Self::Dump,
-        Self::Callit,
-    ];
-
-    /// The procedure with this number.
-    pub const fn from_number(number: u32) -> Option<Self> {
-        Some(match number {
-            0 => Self::Null,
-            1 => Self::Set,
-            2 => Self::Unset,
-            3 => Self::Getport,
-            4 => Self::Dump,
-            5 => Self::Callit,
-            _ => return None,
-        })
-    }
-
-    /// The number on the wire.
-    pub const fn number(self) -> u32 {
-        self as u32
+procedures! {
+    /// A procedure of version 2, section 3.2.
+    pub enum Procedure {
+        /// PMAPPROC_NULL: void to void.
+        Null = 0, "null";
+        /// PMAPPROC_SET: [`Mapping`] to `bool`.
+        Set = 1, "set";
+        /// PMAPPROC_UNSET: [`Mapping`] to `bool`; protocol and port are ignored.
+        Unset = 2, "unset";
+        /// PMAPPROC_GETPORT: [`Mapping`] to `u32`, 0 if the program is not there;
+        /// the port asked with is ignored.
+        Getport = 3, "getport";
+        /// PMAPPROC_DUMP: void to [`DumpReply`].
+        Dump = 4, "dump";
+        /// PMAPPROC_CALLIT: [`CallitArgs`] to [`CallitReply`].
+        Callit = 5, "callit";
     }
 }
 

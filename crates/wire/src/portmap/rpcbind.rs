@@ -9,82 +9,46 @@ pub const VERSION_3: u32 = 3;
 /// RPCBVERS4.
 pub const VERSION_4: u32 = 4;
 
-/// A procedure of version 3 or 4, section 2.2.1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u32)]
-pub enum Procedure {
-    /// RPCBPROC_NULL: void to void.
-    Null = 0,
-    /// RPCBPROC_SET: [`Rpcb`] to `bool`.
-    Set = 1,
-    /// RPCBPROC_UNSET: [`Rpcb`] to `bool`.
-    Unset = 2,
-    /// RPCBPROC_GETADDR: [`Rpcb`] to a string, empty if the program is not
-    /// there.
-    Getaddr = 3,
-    /// RPCBPROC_DUMP: void to [`DumpReply`].
-    Dump = 4,
-    /// RPCBPROC_CALLIT of version 3, RPCBPROC_BCAST of version 4:
-    /// [`CallArgs`] to [`CallReply`].
-    Bcast = 5,
-    /// RPCBPROC_GETTIME: void to `u32`, seconds since the beginning of 1970.
-    Gettime = 6,
-    /// RPCBPROC_UADDR2TADDR: a string to [`Netbuf`].
-    Uaddr2taddr = 7,
-    /// RPCBPROC_TADDR2UADDR: [`Netbuf`] to a string.
-    Taddr2uaddr = 8,
-    /// RPCBPROC_GETVERSADDR, version 4: [`Rpcb`] to a string, empty if the
-    /// program is not there in just that version.
-    Getversaddr = 9,
-    /// RPCBPROC_INDIRECT, version 4: [`CallArgs`] to [`CallReply`].
-    Indirect = 10,
-    /// RPCBPROC_GETADDRLIST, version 4: [`Rpcb`] to [`AddrListReply`].
-    Getaddrlist = 11,
-    /// RPCBPROC_GETSTAT, version 4: void to [`StatReply`].
-    Getstat = 12,
+procedures! {
+    /// A procedure of version 3 or 4, section 2.2.1.
+    pub enum Procedure {
+        /// RPCBPROC_NULL: void to void.
+        Null = 0, "null";
+        /// RPCBPROC_SET: [`Rpcb`] to `bool`.
+        Set = 1, "set";
+        /// RPCBPROC_UNSET: [`Rpcb`] to `bool`.
+        Unset = 2, "unset";
+        /// RPCBPROC_GETADDR: [`Rpcb`] to a string, empty if the program is not
+        /// there.
+        Getaddr = 3, "getaddr";
+        /// RPCBPROC_DUMP: void to [`DumpReply`].
+        Dump = 4, "dump";
+        /// RPCBPROC_CALLIT of version 3, RPCBPROC_BCAST of version 4:
+        /// [`CallArgs`] to [`CallReply`].
+        Bcast = 5, "bcast";
+        /// RPCBPROC_GETTIME: void to `u32`, seconds since the beginning of 1970.
+        Gettime = 6, "gettime";
+        /// RPCBPROC_UADDR2TADDR: a string to [`Netbuf`].
+        Uaddr2taddr = 7, "uaddr2taddr";
+        /// RPCBPROC_TADDR2UADDR: [`Netbuf`] to a string.
+        Taddr2uaddr = 8, "taddr2uaddr";
+        /// RPCBPROC_GETVERSADDR, version 4: [`Rpcb`] to a string, empty if the
+        /// program is not there in just that version.
+        Getversaddr = 9, "getversaddr";
+        /// RPCBPROC_INDIRECT, version 4: [`CallArgs`] to [`CallReply`].
+        Indirect = 10, "indirect";
+        /// RPCBPROC_GETADDRLIST, version 4: [`Rpcb`] to [`AddrListReply`].
+        Getaddrlist = 11, "getaddrlist";
+        /// RPCBPROC_GETSTAT, version 4: void to [`StatReply`].
+        Getstat = 12, "getstat";
+    }
 }
 
 impl Procedure {
-    /// All of them, by number.
-    pub const ALL: [Self; 13] = [
-        Self::Null,
-        Self::Set,
-        Self::Unset,
-        Self::Getaddr,
-        Self::Dump,
-        Self::Bcast,
-        Self::Gettime,
-        Self::Uaddr2taddr,
-        Self::Taddr2uaddr,
-        Self::Getversaddr,
-        Self::Indirect,
-        Self::Getaddrlist,
-        Self::Getstat,
-    ];
-
     /// The procedure with this number in this version.
-    pub const fn from_number(number: u32, version: u32) -> Option<Self> {
-        Some(match (number, version) {
-            (0, _) => Self::Null,
-            (1, _) => Self::Set,
-            (2, _) => Self::Unset,
-            (3, _) => Self::Getaddr,
-            (4, _) => Self::Dump,
-            (5, _) => Self::Bcast,
-            (6, _) => Self::Gettime,
-            (7, _) => Self::Uaddr2taddr,
-            (8, _) => Self::Taddr2uaddr,
-            (9, VERSION_4) => Self::Getversaddr,
-            (10, VERSION_4) => Self::Indirect,
-            (11, VERSION_4) => Self::Getaddrlist,
-            (12, VERSION_4) => Self::Getstat,
-            _ => return None,
-        })
-    }
-
-    /// The number on the wire.
-    pub const fn number(self) -> u32 {
-        self as u32
+    pub fn of_version(number: u32, version: u32) -> Option<Self> {
+        let is_there = |one: &Self| version == VERSION_4 || *one <= Self::Taddr2uaddr;
+        Self::from_number(number).filter(is_there)
     }
 }
 
@@ -258,13 +222,13 @@ mod tests {
     fn the_numbers_count_from_null_to_getstat() {
         for (number, procedure) in (0..).zip(Procedure::ALL) {
             assert_eq!(procedure.number(), number);
-            assert_eq!(Procedure::from_number(number, VERSION_4), Some(procedure));
+            assert_eq!(Procedure::of_version(number, VERSION_4), Some(procedure));
         }
         assert_eq!(
-            Procedure::from_number(8, VERSION_3),
+            Procedure::of_version(8, VERSION_3),
             Some(Procedure::Taddr2uaddr)
         );
-        assert_eq!(Procedure::from_number(9, VERSION_3), None);
-        assert_eq!(Procedure::from_number(13, VERSION_4), None);
+        assert_eq!(Procedure::of_version(9, VERSION_3), None);
+        assert_eq!(Procedure::of_version(13, VERSION_4), None);
     }
 }

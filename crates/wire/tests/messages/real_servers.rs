@@ -58,7 +58,7 @@ fn args_again(call: &CallHeader<'_>, bytes: &[u8]) -> Result<Vec<u8>, DecodeErro
             again::portmap_args(portmap::Procedure::from_number(number).unwrap(), bytes)
         }
         (portmap::PROGRAM, version) => again::rpcbind_args(
-            rpcbind::Procedure::from_number(number, version).unwrap(),
+            rpcbind::Procedure::of_version(number, version).unwrap(),
             bytes,
         ),
         other => panic!("unexpected program and version {other:?}"),
@@ -81,7 +81,7 @@ fn reply_again(call: &CallHeader<'_>, bytes: &[u8]) -> Result<Vec<u8>, DecodeErr
             again::portmap_reply(portmap::Procedure::from_number(number).unwrap(), bytes)
         }
         (portmap::PROGRAM, version) => again::rpcbind_reply(
-            rpcbind::Procedure::from_number(number, version).unwrap(),
+            rpcbind::Procedure::of_version(number, version).unwrap(),
             bytes,
         ),
         other => panic!("unexpected program and version {other:?}"),

@@ -8,8 +8,7 @@ use crate::workload::FileTable;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     Fattr3, PostOpAttr, Status, access, commit, create, fsinfo, fsstat, getattr, link, lookup,
-    mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir, setattr,
-    symlink, write,
+    pathconf, read, readdir, readdirplus, readlink, remove, rename, setattr, write,
 };
 use filestone_wire::xdr::{Decode, DecodeError, Reader};
 
@@ -225,17 +224,14 @@ fn check_other(operation: &Operation, results: &[u8]) -> Checked {
             simple(readlink::Reply::from_bytes(results), |fail| fail.status)
         }
         Operation::Write { len, stability, .. } => check_write(results, len, stability),
-        Operation::Create { .. } => simple(create::Reply::from_bytes(results), |fail| fail.status),
-        Operation::MakeDirectory { .. } => {
-            simple(mkdir::Reply::from_bytes(results), |fail| fail.status)
+        Operation::Create { .. }
+        | Operation::MakeDirectory { .. }
+        | Operation::MakeSymlink { .. }
+        | Operation::MakeNode { .. } => {
+            simple(create::Reply::from_bytes(results), |fail| fail.status)
         }
-        Operation::MakeSymlink { .. } => {
-            simple(symlink::Reply::from_bytes(results), |fail| fail.status)
-        }
-        Operation::MakeNode { .. } => simple(mknod::Reply::from_bytes(results), |fail| fail.status),
-        Operation::Remove { .. } => simple(remove::Reply::from_bytes(results), |fail| fail.status),
-        Operation::RemoveDirectory { .. } => {
-            simple(rmdir::Reply::from_bytes(results), |fail| fail.status)
+        Operation::Remove { .. } | Operation::RemoveDirectory { .. } => {
+            simple(remove::Reply::from_bytes(results), |fail| fail.status)
         }
         Operation::Rename { .. } => simple(rename::Reply::from_bytes(results), |fail| fail.status),
         Operation::Link { .. } => simple(link::Reply::from_bytes(results), |fail| fail.status),

@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::target::nfs3::calls::called;
 use crate::target::nfs3::session::{failed, without_results};
 use crate::workspace::tree::{Directory, Name};
-use filestone_wire::nfs3::{DirOpArgs, Handle, Procedure, Status, remove, rmdir};
+use filestone_wire::nfs3::{DirOpArgs, Handle, Procedure, Status, remove};
 use filestone_wire::xdr::{Decode, Encode, Writer};
 
 /// Names of a directory to be removed.
@@ -58,18 +58,15 @@ impl Work for Removal<'_> {
     }
 
     fn encode(&self, call: &usize, out: &mut Writer<'_>) {
-        let Some(Name { name, is_directory }) = self.names.get(*call) else {
+        let Some(Name { name, .. }) = self.names.get(*call) else {
             return;
         };
         let object = DirOpArgs {
             dir: self.parent.handle.borrow(),
             name,
         };
-        if *is_directory {
-            rmdir::Args { object }.encode(out);
-        } else {
-            remove::Args { object }.encode(out);
-        }
+        // That of RMDIR has the same form.
+        remove::Args { object }.encode(out);
     }
 
     fn failed(&self, call: &usize, failed: CallFailed) -> RunError {
@@ -82,20 +79,21 @@ impl Work for Removal<'_> {
         results: &[u8],
         _: bool,
     ) -> Result<(), WorkError<RunError>> {
-        let (procedure, status) = if self.is_directory(call) {
-            let reply = rmdir::Reply::from_bytes(results)?;
-            ("RMDIR", reply.err().map(|fail| fail.status))
-        } else {
-            let reply = remove::Reply::from_bytes(results)?;
-            ("REMOVE", reply.err().map(|fail| fail.status))
-        };
-        match status {
+        let reply = remove::Reply::from_bytes(results)?;
+        match reply.err().map(|fail| fail.status) {
             None | Some(Status::NOENT) => Ok(()),
             Some(Status::NOTEMPTY | Status::EXIST) => {
                 self.not_empty.get_or_insert(call);
                 Ok(())
             }
-            Some(status) => Err(failed(&self.about(call), procedure, status).into()),
+            Some(status) => {
+                let procedure = if self.is_directory(call) {
+                    "RMDIR"
+                } else {
+                    "REMOVE"
+                };
+                Err(failed(&self.about(call), procedure, status).into())
+            }
         }
     }
 }

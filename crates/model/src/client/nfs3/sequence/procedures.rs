@@ -92,6 +92,19 @@ const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
 /// What a decoder makes of a reply.
 type Decoded<T> = Result<NfsResult<T>, Fault>;
 
+/// The handle of what was made, if the server gives it.
+fn made(results: Results<'_>) -> Decoded<Option<Handle>> {
+    let reply = create::Reply::from_bytes(results.bytes)?;
+    Ok(reply
+        .map(|ok| ok.obj.map(Handle::from))
+        .map_err(|fail| fail.status.into()))
+}
+
+fn removed(results: Results<'_>) -> Decoded<()> {
+    let reply = remove::Reply::from_bytes(results.bytes)?;
+    Ok(reply.map(drop).map_err(|fail| fail.status.into()))
+}
+
 impl Link {
     /// GETATTR.
     pub fn attributes(&self, object: &Handle) -> impl Future<Output = NfsResult<Fattr3>> {
@@ -257,12 +270,7 @@ impl Link {
     ) -> impl Future<Output = NfsResult<Option<Handle>>> {
         let where_ = named(directory, name);
         let arguments = create::Args { where_, how };
-        self.call(called(Procedure::Create), &arguments, |results| {
-            let reply = create::Reply::from_bytes(results.bytes)?;
-            Ok(reply
-                .map(|ok| ok.obj.map(Handle::from))
-                .map_err(|fail| fail.status.into()))
-        })
+        self.call(called(Procedure::Create), &arguments, made)
     }
 
     /// MKDIR; the handle if the server gives it.
@@ -276,12 +284,7 @@ impl Link {
             where_: named(directory, name),
             attributes: permissions(mode),
         };
-        self.call(called(Procedure::Mkdir), &arguments, |results| {
-            let reply = mkdir::Reply::from_bytes(results.bytes)?;
-            Ok(reply
-                .map(|ok| ok.obj.map(Handle::from))
-                .map_err(|fail| fail.status.into()))
-        })
+        self.call(called(Procedure::Mkdir), &arguments, made)
     }
 
     /// SYMLINK; the handle if the server gives it.
@@ -298,12 +301,7 @@ impl Link {
                 symlink_data: target,
             },
         };
-        self.call(called(Procedure::Symlink), &arguments, |results| {
-            let reply = symlink::Reply::from_bytes(results.bytes)?;
-            Ok(reply
-                .map(|ok| ok.obj.map(Handle::from))
-                .map_err(|fail| fail.status.into()))
-        })
+        self.call(called(Procedure::Symlink), &arguments, made)
     }
 
     /// LINK: another name for `file`.
@@ -327,10 +325,7 @@ impl Link {
     pub fn remove(&self, directory: &Handle, name: &[u8]) -> impl Future<Output = NfsResult<()>> {
         let object = named(directory, name);
         let arguments = remove::Args { object };
-        self.call(called(Procedure::Remove), &arguments, |results| {
-            let reply = remove::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(drop).map_err(|fail| fail.status.into()))
-        })
+        self.call(called(Procedure::Remove), &arguments, removed)
     }
 
     /// RMDIR.
@@ -341,10 +336,7 @@ impl Link {
     ) -> impl Future<Output = NfsResult<()>> {
         let object = named(directory, name);
         let arguments = rmdir::Args { object };
-        self.call(called(Procedure::Rmdir), &arguments, |results| {
-            let reply = rmdir::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(drop).map_err(|fail| fail.status.into()))
-        })
+        self.call(called(Procedure::Rmdir), &arguments, removed)
     }
 
     /// RENAME.

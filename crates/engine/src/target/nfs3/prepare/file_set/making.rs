@@ -258,18 +258,11 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         was_resent: bool,
     ) -> Result<(), WorkError<RunError>> {
         let made = match self.nfs_procedure(&call) {
-            Procedure::Mkdir => mkdir::Reply::from_bytes(results)?
-                .map(|ok| ok.obj)
-                .map_err(|fail| fail.status),
-            Procedure::Create => create::Reply::from_bytes(results)?
-                .map(|ok| ok.obj)
-                .map_err(|fail| fail.status),
-            Procedure::Symlink => symlink::Reply::from_bytes(results)?
-                .map(|ok| ok.obj)
-                .map_err(|fail| fail.status),
-            Procedure::Mknod => mknod::Reply::from_bytes(results)?
-                .map(|ok| ok.obj)
-                .map_err(|fail| fail.status),
+            Procedure::Mkdir | Procedure::Create | Procedure::Symlink | Procedure::Mknod => {
+                create::Reply::from_bytes(results)?
+                    .map(|ok| ok.obj)
+                    .map_err(|fail| fail.status)
+            }
             Procedure::Link => link::Reply::from_bytes(results)?
                 .map(|_| None)
                 .map_err(|fail| fail.status),
