@@ -24,6 +24,7 @@ pub mod plan;
 pub mod queueing;
 pub mod random;
 pub mod session;
+pub mod statistics;
 pub mod steering;
 pub mod text;
 pub mod time;

@@ -28,6 +28,8 @@ pub enum Purpose {
     Popularity = 8,
     /// How long the files of a set are.
     FileSizes = 9,
+    /// Orders that a test tries.
+    Permutations = 10,
 }
 
 /// The random stream for one purpose of one client (or worker).

@@ -18,11 +18,11 @@ use crate::report::parts::units::micros;
 use crate::{Exit, built_in, protocols};
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
-use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{Plan, ProbePlan, WorkloadPlan};
+use filestone_model::statistics::series::half_width;
 use filestone_model::steering::TimeLeft;
 use std::sync::atomic::Ordering;
 

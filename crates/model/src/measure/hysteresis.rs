@@ -1,9 +1,9 @@
 //! Whether the way down a curve is the way up: a server that remembers its overload answers
 //! otherwise at the same load afterwards.
 
-use crate::measure::batch_means::widened_for;
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord, HysteresisRecord};
 use crate::measure::overall_response_time::area;
+use crate::statistics::series::widened_for;
 
 /// The same load on both ways.
 struct Pair<'curve> {

@@ -1,13 +1,13 @@
 //! What a mix came to: shares, operations in flight and steadiness, from a run's totals and
 //! ticks. A pure function; judging them is [`verdict`](crate::measure::verdict)'s.
 
-use crate::measure::batch_means::half_width;
 use crate::measure::mix_record::{FileSetRecord, MixOperationRecord, MixRecord, ThirdRecord};
 use crate::measure::run_record::{TickRecord, Totals};
 use crate::measure::sample::Role;
 use crate::measure::verdict::STANDARD_ERRORS;
 use crate::operation::OpKind;
 use crate::plan::{MixPlan, Plan};
+use crate::statistics::series::half_width;
 
 /// The record of a mix whose measured window was `window_ns` long.
 pub fn figures(

@@ -2,7 +2,6 @@
 //! histograms → interval → run record. Every report is a function of the record.
 
 pub mod assembly;
-pub mod batch_means;
 pub mod caveat;
 pub mod connections_record;
 pub mod curve_doubts;
@@ -17,6 +16,7 @@ pub mod mix_figures;
 pub mod mix_record;
 pub mod overall_response_time;
 pub mod processors;
+pub mod quantile_interval;
 pub mod recorder;
 pub mod replay_record;
 pub mod run_record;
@@ -35,6 +35,7 @@ pub use ledger::Ledger;
 pub use mismatches::{Mismatches, Unexpected};
 pub use mix_record::MixRecord;
 pub use processors::ProcessorsRecord;
+pub use quantile_interval::QuantileInterval;
 pub use recorder::Recorder;
 pub use replay_record::ReplayRecord;
 pub use run_record::RunRecord;

@@ -8,10 +8,10 @@
 use super::rows::Row;
 use crate::report::parts::kinds::measured;
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::batch_means::half_width;
 use filestone_model::measure::run_record::Phase;
 use filestone_model::measure::sample::Role;
 use filestone_model::operation::OpKind;
+use filestone_model::statistics::series::half_width;
 use std::fmt;
 
 /// Fewer rounds tell less than the intervals of the runs do.
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn variances_of_runs_after_each_other_add() {
-        // Of five each, mean 3 and variance 10/4: 1.963 (batch_means), and \u{221a}2 times that.
+        // Of five each, mean 3 and variance 10/4: 1.963 (series), and \u{221a}2 times that.
         let values = [1.0, 5.0, 2.0, 4.0, 3.0];
         let of = series([&values, &values], false);
         let half = of.half_width(&DIFFERENCE).expect("five batches");

@@ -1,11 +1,11 @@
 //! One load point while it is measured.
 
 use super::tally::{Tally, is_working_off};
-use crate::measure::batch_means;
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord};
 use crate::measure::distribution::Distribution;
 use crate::measure::run_record::IntervalRecord;
 use crate::measure::sample::Role;
+use crate::statistics::series::half_width;
 
 /// What is known of a point so far.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl PointInProgress {
             achieved_load_ops_per_s: self.tally.achieved(),
             ledger: self.tally.ledger,
             response_time_ns: self.response_time.to_record(),
-            response_time_mean_half_width_ns: batch_means::half_width(&self.means),
+            response_time_mean_half_width_ns: half_width(&self.means),
             // Little's law: what is in flight is how many end per second times how long each is.
             in_flight_mean: ended_per_s * service_time_ns.mean / 1e9,
             service_time_ns,

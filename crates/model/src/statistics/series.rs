@@ -1,4 +1,4 @@
-//! How far off a mean can be: batch means, with allowance for their autocorrelation.
+//! How far off the mean of a series can be whose values are alike one after the other.
 //!
 //! Response times one after the other are alike, so they cannot be treated as independent
 //! values. Their means over long stretches nearly are. Neighbouring stretches are joined until
@@ -8,18 +8,27 @@
 //! correlation is left then widens the interval as it would that of a first-order
 //! autoregressive series.
 
-/// Batches are not joined to fewer than this.
+use super::Estimate;
+use super::estimate::{deviations_squared, mean_of, student_quantile};
+
+/// Stretches are not joined to fewer than this.
 const BATCHES_MIN: usize = 10;
 /// The 95th percentile of the normal distribution: correlation is tested on one side.
 const ONE_SIDED: f64 = 1.644_853_6;
-/// The 97.5th percentile of the normal distribution.
-const TWO_SIDED: f64 = 1.959_964;
 /// Correlation beyond this is taken for this: the series is too short to tell it from a drift.
 const CORRELATION_MAX: f64 = 0.9;
 
-/// Half of the 95 % confidence interval of the mean of the series that these are stretches of;
-/// `None` of fewer than two.
-pub fn half_width(means: &[f64]) -> Option<f64> {
+/// A stretch of a series of values: how many there were, and what they add up to.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Part {
+    /// The sum of its values.
+    pub sum: f64,
+    /// How many they were.
+    pub count: f64,
+}
+
+/// The mean of the series that these are the means of equal stretches of; `None` of fewer than two.
+pub fn of_means(means: &[f64]) -> Option<Estimate> {
     let mut batches = means.to_vec();
     while is_correlated(&batches) && batches.len() >= 2 * BATCHES_MIN {
         // An odd one out is the first: it is nearest to the warm-up.
@@ -38,16 +47,37 @@ pub fn half_width(means: &[f64]) -> Option<f64> {
         0.0
     };
     let widened = variance * (1.0 + correlation) / (1.0 - correlation);
-    Some(student_quantile(TWO_SIDED, count - 1) * (widened / count as f64).sqrt())
+    Some(Estimate {
+        value: mean_of(means),
+        standard_error: (widened / count as f64).sqrt(),
+        freedom: (count - 1) as f64,
+    })
 }
 
-fn mean_of(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+/// The mean of all values of a series that came in stretches of equal length in time, with
+/// different numbers of values in them; `None` of fewer than two, or of no values.
+///
+/// How far the sum of each stretch is off what its number of values lets expect is a series with
+/// mean 0 (Cochran 1977, *Sampling Techniques*, 3rd edition, section 6.3).
+pub fn of_ratio(parts: &[Part]) -> Option<Estimate> {
+    let sum: f64 = parts.iter().map(|part| part.sum).sum();
+    let count: f64 = parts.iter().map(|part| part.count).sum();
+    if count <= 0.0 {
+        return None;
+    }
+    let (mean, each) = (sum / count, count / parts.len() as f64);
+    let off = |part: &Part| (part.sum - mean * part.count) / each;
+    let deviations: Vec<f64> = parts.iter().map(off).collect();
+    Some(Estimate {
+        value: mean,
+        ..of_means(&deviations)?
+    })
 }
 
-fn deviations_squared(values: &[f64]) -> f64 {
-    let mean = mean_of(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
+/// Half of the 95 % confidence interval of the mean of the series that these are stretches of;
+/// `None` of fewer than two.
+pub fn half_width(means: &[f64]) -> Option<f64> {
+    of_means(means).map(|mean| mean.half_width())
 }
 
 /// One minus half of von Neumann's ratio: the correlation of neighbours.
@@ -68,39 +98,12 @@ fn is_correlated(values: &[f64]) -> bool {
     count > 2.0 && correlation(values) > ONE_SIDED * ((count - 2.0) / (count * count - 1.0)).sqrt()
 }
 
-/// The quantile of Student's distribution at the probability whose normal quantile is `z`.
-///
-/// Exact at 97.5 % up to four degrees of freedom; else Fisher and Cornish's expansion
-/// (Abramowitz and Stegun 26.7.5), which is within 0.2 % there.
-pub fn student_quantile(z: f64, freedom: usize) -> f64 {
-    const FEW: [f64; 4] = [12.706, 4.303, 3.182, 2.776];
-    let exact = FEW.get(freedom.wrapping_sub(1));
-    if let Some(exact) = exact.filter(|_| (z - TWO_SIDED).abs() < 1e-6) {
-        return *exact;
-    }
-    let freedom = freedom.max(1) as f64;
-    let first = (z.powi(3) + z) / 4.0;
-    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
-    let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
-    z + first / freedom + second / freedom.powi(2) + third / freedom.powi(3)
-}
-
 /// How much wider than 95 % intervals must be, so that of `comparisons` with them all hold with
 /// 95 % together (Bonferroni), for the differences of two means of ten batches each.
 pub fn widened_for(comparisons: usize) -> f64 {
-    const FREEDOM: usize = 2 * (BATCHES_MIN - 1);
-    let tail = 0.025 / comparisons.max(1) as f64;
-    let z = normal_quantile_of_tail(tail).max(TWO_SIDED);
-    student_quantile(z, FREEDOM) / student_quantile(TWO_SIDED, FREEDOM)
-}
-
-/// What a normal value exceeds with probability `tail`, within 0.00045 (Abramowitz and Stegun
-/// 26.2.23).
-fn normal_quantile_of_tail(tail: f64) -> f64 {
-    let t = (-2.0 * tail.clamp(1e-300, 0.5).ln()).sqrt();
-    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
-    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
-    t - above / below
+    const FREEDOM: f64 = 2.0 * (BATCHES_MIN - 1) as f64;
+    let quantile = |tail: f64| student_quantile(1.0 - tail, FREEDOM);
+    quantile(0.025 / comparisons.max(1) as f64) / quantile(0.025)
 }
 
 #[cfg(test)]
@@ -109,14 +112,16 @@ mod tests {
     use crate::random::{Purpose, RngExt, stream};
 
     #[test]
-    fn student_and_normal_quantiles_are_those_of_the_tables() {
-        for (freedom, table) in [(1, 12.706), (4, 2.776), (5, 2.571), (9, 2.262), (30, 2.042)] {
-            let found = student_quantile(TWO_SIDED, freedom);
-            assert!((found / table - 1.0).abs() < 0.002, "{freedom}: {found}");
-        }
-        assert!((normal_quantile_of_tail(0.025) - 1.95996).abs() < 0.001);
-        assert!((normal_quantile_of_tail(0.001) - 3.0902).abs() < 0.001);
-        assert!((widened_for(1) - 1.0).abs() < 1e-3);
+    fn means_of_unequal_stretches_are_weighted() {
+        // 10 values of mean 1, 30 of mean 3: 2.5. Off: 10 − 25 and 90 − 75 of 20 each: ∓0.75,
+        // whose standard error is 0.75.
+        let part = |sum, count| Part { sum, count };
+        let found = of_ratio(&[part(10.0, 10.0), part(90.0, 30.0)]).expect("two");
+        assert!((found.value - 2.5).abs() < 1e-12);
+        assert!((found.standard_error - 0.75).abs() < 1e-12);
+        assert_eq!(of_ratio(&[]), None);
+        assert_eq!(of_ratio(&[Part::default(), Part::default()]), None);
+        assert!((widened_for(1) - 1.0).abs() < 1e-9);
     }
 
     #[test]

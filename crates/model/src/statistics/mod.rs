@@ -1,0 +1,16 @@
+//! What can be said of figures that chance had a part in: intervals, differences, changes.
+//!
+//! Nothing here knows what was measured. Quantiles of distributions come from `statrs`; golden
+//! values in the tests come from scipy by `xtask/golden/statistics.py`.
+
+pub mod change_points;
+pub mod estimate;
+pub mod holm;
+pub mod sample_size;
+pub mod sequential;
+pub mod series;
+
+pub use estimate::Estimate;
+
+/// What intervals are said to hold the true value with.
+pub const CONFIDENCE: f64 = 0.95;

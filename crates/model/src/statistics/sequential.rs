@@ -1,0 +1,151 @@
+//! Looking at a comparison while it goes on, and stopping when it is clear, without more false
+//! alarms than one look at its end would have.
+//!
+//! The probability of a false alarm is spent bit by bit (Lan and DeMets 1983, "Discrete sequential
+//! boundaries for clinical trials", *Biometrika* 70), little of it at first, by their function that
+//! comes near to O'Brien and Fleming's bounds. How much each look may spend is turned into a bound by
+//! recursive integration (Armitage, McPherson and Rowe 1969, "Repeated significance tests on
+//! accumulating data", *Journal of the Royal Statistical Society* A 132).
+
+use statrs::distribution::{Continuous, ContinuousCDF, Normal};
+
+/// Points of the grid on which the density of what went on is kept; odd, for Simpson's rule.
+const GRID: usize = 401;
+/// Bounds beyond this are never reached.
+const BOUND_MAX: f64 = 12.0;
+
+/// The probability, on both sides, that each look may take a difference for real with: to be
+/// compared with the p-value of that look. `fractions` says how far the whole is at each look, from
+/// more than 0 to 1, ascending; `alarm` is the probability of a false alarm of all looks together.
+pub fn nominal_levels(fractions: &[f64], alarm: f64) -> Vec<f64> {
+    let normal = Normal::standard();
+    let mut levels = Vec::with_capacity(fractions.len());
+    let mut going_on = GoingOn::start();
+    let (mut before, mut spent) = (0.0, 0.0);
+    for fraction in fractions.iter().map(|fraction| fraction.clamp(0.0, 1.0)) {
+        let step = fraction - before;
+        if step <= 0.0 {
+            levels.push(0.0);
+            continue;
+        }
+        let may_be_spent = spending(fraction, alarm);
+        let bound = going_on.bound(fraction, step, may_be_spent - spent);
+        going_on = going_on.after(fraction, step, bound);
+        (before, spent) = (fraction, may_be_spent);
+        levels.push(2.0 * normal.sf(bound));
+    }
+    levels
+}
+
+/// How much of the probability of a false alarm is spent up to this fraction: on either side as
+/// much as their function gives for half of it.
+fn spending(fraction: f64, alarm: f64) -> f64 {
+    let normal = Normal::standard();
+    let quantile = normal.inverse_cdf(1.0 - alarm / 4.0);
+    4.0 * normal.sf(quantile / fraction.sqrt())
+}
+
+/// The density of the sum so far, of comparisons that were not stopped.
+struct GoingOn {
+    /// Points from −reach to reach, and the density there; one point of probability 1 at first.
+    points: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl GoingOn {
+    fn start() -> Self {
+        Self {
+            points: vec![0.0],
+            weights: vec![1.0],
+        }
+    }
+
+    /// With which probability the sum leaves ±`reach` after a step of this variance.
+    fn leaving(&self, reach: f64, step: f64) -> f64 {
+        let (normal, deviation) = (Normal::standard(), step.sqrt());
+        let points = self.points.iter().zip(&self.weights);
+        points
+            .map(|(at, weight)| {
+                let above = normal.sf((reach - at) / deviation);
+                let below = normal.cdf((-reach - at) / deviation);
+                weight * (above + below)
+            })
+            .sum()
+    }
+
+    /// The bound, in standard deviations, that is left with this probability.
+    fn bound(&self, fraction: f64, step: f64, probability: f64) -> f64 {
+        let (mut low, mut high) = (0.0, BOUND_MAX);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if self.leaving(middle * fraction.sqrt(), step) > probability {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high
+    }
+
+    /// What goes on after a step, within the bound.
+    fn after(&self, fraction: f64, step: f64, bound: f64) -> Self {
+        let (reach, deviation) = (bound * fraction.sqrt(), step.sqrt());
+        let width = 2.0 * reach / (GRID - 1) as f64;
+        let normal = Normal::standard();
+        let points: Vec<f64> = (0..GRID)
+            .map(|place| -reach + width * place as f64)
+            .collect();
+        let density = |at: f64| -> f64 {
+            let before = self.points.iter().zip(&self.weights);
+            let from = before.map(|(from, weight)| weight * normal.pdf((at - from) / deviation));
+            from.sum::<f64>() / deviation
+        };
+        let weights = (0..GRID).zip(&points).map(|(place, at)| {
+            let simpson = match place {
+                0 => 1.0,
+                _ if place == GRID - 1 => 1.0,
+                _ if place % 2 == 1 => 4.0,
+                _ => 2.0,
+            };
+            simpson * width / 3.0 * density(*at)
+        });
+        Self {
+            weights: weights.collect(),
+            points,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(levels: &[f64]) -> Vec<f64> {
+        let normal = Normal::standard();
+        let bound = |level: &f64| normal.inverse_cdf(1.0 - level / 2.0);
+        levels.iter().map(bound).collect()
+    }
+
+    #[test]
+    fn bounds_are_the_published_ones() {
+        // Of five looks at equal distances, α = 0.05 on two sides: Lan and DeMets' function as
+        // Reboussin et al. (2000) give it, and gsDesign's sfLDOF.
+        let found = bounds(&nominal_levels(&[0.2, 0.4, 0.6, 0.8, 1.0], 0.05));
+        let golden = [4.8769, 3.3569, 2.6803, 2.2898, 2.0310];
+        for (found, golden) in found.iter().zip(golden) {
+            assert!((found - golden).abs() < 2e-3, "{found} instead of {golden}");
+        }
+    }
+
+    #[test]
+    fn one_look_is_the_test_that_it_is_without_a_plan() {
+        let [level] = nominal_levels(&[1.0], 0.05)[..] else {
+            panic!("one look has one level");
+        };
+        assert!((level - 0.05).abs() < 1e-6, "{level}");
+        assert_eq!(nominal_levels(&[], 0.05), Vec::<f64>::new());
+        // A look at what was looked at before may not spend anything.
+        let again = nominal_levels(&[0.5, 0.5, 1.0], 0.05);
+        assert_eq!(again[1], 0.0);
+    }
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Golden values of crates/model/src/statistics, from scipy.
+
+Run by hand when a test of that room needs another value:
+    python3 -m venv env && env/bin/pip install scipy && env/bin/python xtask/golden/statistics.py
+"""
+
+import numpy
+from scipy import stats
+
+print("Student's quantiles: freedom, at 0.975, at 0.9995")
+for freedom in (1, 4, 9, 7.3, 1e9):
+    print(freedom, stats.t.ppf(0.975, freedom), stats.t.ppf(0.9995, freedom))
+
+print("Welch's test: t, freedom, p")
+a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9]
+b = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0]
+test = stats.ttest_ind(b, a, equal_var=False)
+print(test.statistic, test.df, test.pvalue)
+
+
+def power(pairs, effect, alarm=0.05):
+    freedom = pairs - 1
+    bound = stats.t.ppf(1 - alarm / 2, freedom)
+    return stats.nct.sf(bound, freedom, effect * numpy.sqrt(pairs))
+
+
+print("Pairs for a power of 0.8: effect in standard deviations, pairs")
+for effect in (1.0, 0.5, 0.2):
+    print(effect, next(n for n in range(2, 10_000) if power(n, effect) >= 0.8))
+
+print("Share of series whose cut of the greatest likelihood is within two of the change")
+random = numpy.random.default_rng(1)
+length, change, near, series = 60, 40, 0, 4000
+cuts = numpy.arange(3, length - 2)
+for _ in range(series):
+    values = random.normal(1, 0.02, length)
+    values[change:] *= 1.03
+    sums = numpy.cumsum(values)
+    before = sums[cuts - 1] / cuts
+    after = (sums[-1] - sums[cuts - 1]) / (length - cuts)
+    between = cuts * (length - cuts) / length * (before - after) ** 2
+    near += abs(cuts[numpy.argmax(between)] - change) <= 2
+print(near / series)
