@@ -215,7 +215,7 @@ impl OpenTarget for OpenEcho<'_> {
             pattern: Arc::clone(&self.options.pattern),
             timeout_nanos: self.plan.timeout_ns,
         };
-        let make = || EchoClient::new(shared.clone(), self.plan.in_flight);
+        let make = |_| EchoClient::new(shared.clone(), self.plan.in_flight);
         let (plan, options, subjects) = (self.plan, &self.options, &self.subjects);
         clients::connect(plan, options, subjects, clock, context, make)
     }

@@ -3,6 +3,7 @@
 mod check;
 mod connections;
 mod field;
+mod identities;
 pub mod limits;
 mod mix;
 mod objective;
@@ -17,6 +18,7 @@ pub use check::{
 };
 pub use connections::{ConnectionPlan, OnLost};
 pub use field::Field;
+pub use identities::{CLIENT_NUMBER, Identities, Ids, Modes};
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, LeftOut, LocalMix, MixCount, MixPlan, Objective,
     ObjectivePlan, SteeringPlan,

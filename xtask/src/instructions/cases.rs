@@ -20,7 +20,9 @@ use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{
     Answer, Completion, FileId, OpKind, Operation, Outcome, Stability, Ticket,
 };
-use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan};
+use filestone_model::plan::{
+    Modes, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{self, FileEntry, FileTable, ObjectKind, Workload};
@@ -105,6 +107,7 @@ fn client(in_flight: u32) -> Nfs3Client {
         uid: 0,
         gid: 0,
         stamp: 1,
+        modes: Modes::OWN,
     };
     let shared = Shared {
         templates: Arc::new(Templates::new(&credentials)),

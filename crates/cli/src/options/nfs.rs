@@ -1,8 +1,8 @@
 //! How an NFS server is found and spoken to.
 
-use super::values::{port, within};
+use super::values::port;
 use clap::{Args, ValueEnum};
-use filestone_model::plan::{SourceAddresses, TransportKind};
+use filestone_model::plan::{Ids, SourceAddresses, TransportKind};
 use std::str::FromStr;
 
 /// How an NFS server is found and spoken to.
@@ -22,12 +22,18 @@ pub struct NfsOptions {
     /// what the host chooses]
     #[arg(hide_short_help = true, long, value_name = "ADDRESSES", value_parser = SourceAddresses::from_str)]
     pub source: Option<SourceAddresses>,
-    /// User id that calls carry [default: the effective one]
-    #[arg(hide_short_help = true, long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
-    pub uid: Option<u32>,
-    /// Group id that calls carry [default: the effective one]
-    #[arg(hide_short_help = true, long, value_name = "ID", value_parser = within::<0, { u32::MAX }>)]
-    pub gid: Option<u32>,
+    /// User id that calls carry; of a range such as 1000-1999, or a list with commas, clients take
+    /// one each, in turn. The first prepares and cleans up; with several, all that the run makes
+    /// has the permissions 0777 and 0666, with one 0700 and 0600 [default: the effective one]
+    #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = Ids::from_str)]
+    pub uid: Option<Ids>,
+    /// Group id that calls carry, or a range or a list of them [default: the effective one]
+    #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = Ids::from_str)]
+    pub gid: Option<Ids>,
+    /// Machine name that calls carry, with the number of the client, from 0 on, in the place of
+    /// %d, such as client%d [default: the host's name; of a replay filestone-%d]
+    #[arg(hide_short_help = true, long, value_name = "NAME")]
+    pub machine_name: Option<String>,
 }
 
 /// How operations travel.

@@ -11,8 +11,8 @@ use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadO
 use crate::options::target::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ArrivalsPlan, ConnectionPlan, NfsTarget, OtherTarget, Plan, PlanError, ProbePlan, ReadData,
-    TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, ConnectionPlan, Identities, Ids, NfsTarget, OtherTarget, Plan, PlanError,
+    ProbePlan, ReadData, TargetPlan, TransportKind, WorkloadPlan,
 };
 use std::hash::{BuildHasher, Hasher};
 
@@ -102,8 +102,24 @@ pub fn probe(options: &ProbeOptions, here: &Environment) -> Result<Plan, Error> 
 fn connections(options: &NfsOptions) -> ConnectionPlan {
     ConnectionPlan {
         sources: options.source.clone().unwrap_or_default(),
+        identities: Identities {
+            uids: several(options.uid.as_ref()),
+            gids: several(options.gid.as_ref()),
+            machine_name: options.machine_name.clone(),
+        },
         ..ConnectionPlan::default()
     }
+}
+
+/// Numbers that differ from client to client; a single one is the target's.
+fn several(ids: Option<&Ids>) -> Ids {
+    let several = ids.filter(|ids| ids.count() > 1);
+    several.cloned().unwrap_or_default()
+}
+
+/// The number of the first client.
+fn first_of(ids: Option<&Ids>) -> Option<u32> {
+    ids.and_then(|ids| ids.of_client(0))
 }
 
 /// The plan, with READ data dealt with as these options ask, or as usual, if it can be followed.
@@ -178,8 +194,8 @@ pub fn nfs_target(
         mount_port: options.mount_port,
         transport,
         reserved_port: options.reserved_port,
-        uid: options.uid.unwrap_or(here.uid),
-        gid: options.gid.unwrap_or(here.gid),
+        uid: first_of(options.uid.as_ref()).unwrap_or(here.uid),
+        gid: first_of(options.gid.as_ref()).unwrap_or(here.gid),
         ..NfsTarget::built_in(built_in_path)
     };
     match target {
@@ -273,7 +289,7 @@ fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
 }
 
 /// The options of how a server is found and spoken to, and which of them are given.
-fn server_options(options: &NfsOptions) -> [(&'static str, bool); 6] {
+fn server_options(options: &NfsOptions) -> [(&'static str, bool); 7] {
     [
         ("--port", options.port.is_some()),
         ("--mount-port", options.mount_port.is_some()),
@@ -281,6 +297,7 @@ fn server_options(options: &NfsOptions) -> [(&'static str, bool); 6] {
         ("--source", options.source.is_some()),
         ("--uid", options.uid.is_some()),
         ("--gid", options.gid.is_some()),
+        ("--machine-name", options.machine_name.is_some()),
     ]
 }
 

@@ -57,7 +57,7 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     subjects: &Subjects,
     clock: &Clock,
     context: &mut Context<'_>,
-    make: impl Fn() -> C,
+    make: impl Fn(u32) -> C,
 ) -> Result<ConnectedClients, RunError> {
     let dial = |client| dial_of(plan, client, options.dial);
     let connected = connect_sockets(plan, plan.clients, dial, context)?;
@@ -66,7 +66,7 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     // Client by client in turn, as the plan deals them.
     for (number, socket) in (0..).zip(connected.sockets) {
         of_workers[number as usize % workers].push(ConnectedClient {
-            client: make(),
+            client: make(number),
             socket,
             dial: dial(number),
         });

@@ -5,14 +5,15 @@
 use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, Marker, Owner};
 use crate::error::RunError;
+use filestone_model::plan::Modes;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// Permissions of the directories that a run makes for itself. Its own user alone works in them,
 /// and no one else can put links there.
-pub(crate) const DIRECTORY_MODE: u32 = 0o700;
+pub(crate) const DIRECTORY_MODE: u32 = Modes::OWN.directory;
 /// Permissions of the files that it makes.
-pub(crate) const FILE_MODE: u32 = 0o600;
+pub(crate) const FILE_MODE: u32 = Modes::OWN.file;
 
 /// A directory, with what errors say of it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! How the connections of a run's clients are made.
 
-use super::SourceAddresses;
+use super::{Identities, SourceAddresses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ pub struct ConnectionPlan {
     /// Where clients connect from; none leaves it to the host.
     #[serde(default, skip_serializing_if = "SourceAddresses::is_empty")]
     pub sources: SourceAddresses,
+    /// As whom clients call.
+    #[serde(default, skip_serializing_if = "Identities::is_empty")]
+    pub identities: Identities,
     /// What the loss of a client does; `None` as usual for so many clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_lost: Option<OnLost>,

@@ -30,10 +30,12 @@ fields! {
     Curve = "steering";
     Duration = "duration_ns";
     FilesPerClient = "files_per_client";
+    Gids = "gids";
     InFlight = "in_flight";
     Interval = "interval_ns";
     ListingBytes = "listing_bytes";
     Loads = "loads";
+    MachineName = "machine_name";
     MoreTargets = "more_targets";
     NoFeedback = "feedback";
     Objective = "steering";
@@ -59,6 +61,7 @@ fields! {
     TransferBytes = "transfer_bytes";
     Transport = "transport";
     TruncatedIo = "trunc_io_bytes";
+    Uids = "uids";
     Workers = "workers";
     WorkingSet = "working_set_bytes";
 }

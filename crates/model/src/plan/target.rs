@@ -132,6 +132,16 @@ impl TargetPlan {
         }
     }
 
+    /// The user that calls carry.
+    pub fn uid(&self) -> Option<u32> {
+        self.nfs3().map(|target| target.uid)
+    }
+
+    /// The group that calls carry.
+    pub fn gid(&self) -> Option<u32> {
+        self.nfs3().map(|target| target.gid)
+    }
+
     /// The NFS server, if it is one.
     pub fn nfs3(&self) -> Option<&NfsTarget> {
         match self {

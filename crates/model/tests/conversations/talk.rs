@@ -5,7 +5,7 @@ use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
 use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError};
 use filestone_model::operation::{Completion, FileId, Operation, Ticket};
-use filestone_model::plan::{ReadData, TransportKind};
+use filestone_model::plan::{Modes, ReadData, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
@@ -75,6 +75,7 @@ pub fn credentials() -> Credentials {
         uid: 1000,
         gid: 100,
         stamp: 99,
+        modes: Modes::OWN,
     }
 }
 

@@ -9,6 +9,7 @@ use filestone_model::client::nfs3::sequence::{
 };
 use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
+use filestone_model::plan::Modes;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, DirOpArgs, Fattr3, Handle, fsinfo};
@@ -129,6 +130,11 @@ impl Nfs {
     pub fn over(connection: RpcConnection) -> Self {
         let desk = Desk::default();
         Self { connection, desk }
+    }
+
+    /// Permissions of what is made for the run.
+    pub fn modes(&self) -> Modes {
+        self.connection.endpoint().credentials.modes
     }
 
     /// What comes of the calls that `calls` makes.

@@ -7,6 +7,7 @@ use filestone_model::client::Nfs3Client;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
 use filestone_model::plan::{NfsTarget, Plan, ReadData};
+use filestone_model::session::rpc::Credentials;
 use filestone_model::workload::FileTable;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 /// What all clients need, made once.
 pub struct ClientFactory {
     shared: Shared,
+    /// As whom the first client calls.
+    credentials: Credentials,
     pub options: SocketOptions,
     /// What is done with the data that are read.
     read_data: Option<ReadData>,
@@ -31,10 +34,9 @@ impl ClientFactory {
         dial: Dial,
     ) -> Self {
         let pattern: Arc<[u8]> = pattern::table().into();
+        let credentials = mount::credentials(&Caller::new(plan, target));
         let shared = Shared {
-            templates: Arc::new(Templates::new(&mount::credentials(&Caller::new(
-                plan, target,
-            )))),
+            templates: Arc::new(Templates::new(&credentials)),
             table: Arc::clone(table),
             handles: Arc::clone(handles),
             pattern: Arc::clone(&pattern),
@@ -56,13 +58,19 @@ impl ClientFactory {
             verify: (read_data == Some(ReadData::Verify)).then(verify),
             read_data,
             shared,
+            credentials,
             options,
         }
     }
 
-    /// One more client.
-    pub fn client(&self, plan: &Plan) -> Nfs3Client {
-        let shared = self.shared.clone();
+    /// Client `number`.
+    pub fn client(&self, plan: &Plan, number: u32) -> Nfs3Client {
+        let mut shared = self.shared.clone();
+        let identities = &plan.connections.identities;
+        if !identities.is_empty() {
+            let own = self.credentials.clone().of_client(identities, number);
+            shared.templates = Arc::new(Templates::new(&own));
+        }
         Nfs3Client::new(shared, plan.in_flight, self.reading(), first_xid())
     }
 

@@ -153,8 +153,8 @@ impl OpenTarget for OpenNfs3<'_> {
         let (plan, dial) = (self.plan, self.prepared.dial);
         let (subjects, handles) = (&self.subjects, &self.handles);
         let factory = ClientFactory::new(plan, self.target, &subjects.table, handles, dial);
-        clients::connect(plan, &factory.options, subjects, clock, context, || {
-            factory.client(plan)
+        clients::connect(plan, &factory.options, subjects, clock, context, |number| {
+            factory.client(plan, number)
         })
     }
 
@@ -177,6 +177,7 @@ fn open(
         timeout: Duration::from_nanos(plan.timeout_ns),
         reconnect: Duration::from_nanos(plan.reconnect_ns),
         sources: plan.connections.sources.clone(),
+        identities: plan.connections.identities.clone(),
         beside: beside(replay.left_over),
         ..Nfs3Options::new(vec![opening.generation])
     };

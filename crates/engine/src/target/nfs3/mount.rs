@@ -13,7 +13,7 @@ use crate::target::addresses::resolve;
 use crate::target::nfs3::Nfs3Error;
 use filestone_model::client::nfs3::load::NLM;
 use filestone_model::client::nfs3::sequence::NFS;
-use filestone_model::plan::{NfsTarget, Plan, TransportKind};
+use filestone_model::plan::{Identities, NfsTarget, Plan, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_wire::mount::MountStatus;
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle};
@@ -40,7 +40,7 @@ pub struct Mounted {
 }
 
 /// Which server is called, and what every call to it has in common.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Caller<'plan> {
     /// The server and the object on it.
     pub target: &'plan NfsTarget,
@@ -52,6 +52,8 @@ pub struct Caller<'plan> {
     pub wants_link: bool,
     /// Which address of this host to call from.
     pub source: Option<IpAddr>,
+    /// As whom clients call; all of this is done by the first of them.
+    pub identities: Identities,
 }
 
 impl<'plan> Caller<'plan> {
@@ -64,18 +66,23 @@ impl<'plan> Caller<'plan> {
             wants_link: false,
             // As the first client: exports may be for these addresses only.
             source: plan.connections.sources.of_client(0),
+            identities: plan.connections.identities.clone(),
         }
     }
 }
 
 /// Credentials of all calls.
 pub fn credentials(caller: &Caller<'_>) -> Credentials {
+    let identities = &caller.identities;
     Credentials {
-        machine_name: crate::host::name(),
+        machine_name: identities
+            .machine_name_of(0)
+            .unwrap_or_else(crate::host::name),
         uid: caller.target.uid,
         gid: caller.target.gid,
         // Any number will do; one that changes tells captures of two runs apart.
         stamp: std::process::id() ^ (caller.seed as u32).rotate_left(16),
+        modes: identities.modes(),
     }
 }
 
@@ -478,6 +485,7 @@ mod tests {
             seed: 1,
             wants_link: false,
             source: None,
+            identities: Identities::default(),
         };
         let finder = Finder {
             target: &target,

@@ -2,7 +2,7 @@
 
 use super::calls::Nfs;
 use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
-use filestone_model::plan::TransportKind;
+use filestone_model::plan::{Modes, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3};
 use filestone_wire::record::RecordMark;
@@ -52,6 +52,7 @@ pub fn connection(
         uid: 0,
         gid: 0,
         stamp: 0,
+        modes: Modes::OWN,
     };
     let endpoint = Endpoint {
         dial,

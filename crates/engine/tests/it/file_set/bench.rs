@@ -6,7 +6,7 @@ use filestone_engine::target::nfs3::{Session, mount};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{FileSetPlan, NfsTarget, Popularity};
+use filestone_model::plan::{FileSetPlan, Identities, NfsTarget, Popularity};
 use filestone_server::Running;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -57,6 +57,7 @@ impl Bench {
             seed: 1,
             wants_link: false,
             source: None,
+            identities: Identities::default(),
         };
         let (session, mounted) = mount::mount(&caller, None).expect("it can be mounted");
         Self {

@@ -5,6 +5,7 @@
 mod bounds;
 mod faults;
 mod full;
+mod identities;
 mod impostors;
 mod replays;
 mod restarts;

@@ -43,11 +43,13 @@ pub enum Fate {
 pub type Change = fn(Seen, &mut Vec<u8>);
 
 type Judge = Box<dyn FnMut(Seen, &mut Vec<u8>) -> Fate + Send>;
+type Listen = Box<dyn FnMut(usize, &[u8]) + Send>;
 
 /// What went through, and what becomes of the rest.
 struct State {
     server: SocketAddr,
     judge: Judge,
+    listen: Listen,
     /// The calls of each connection, in order.
     connections: Vec<Vec<Seen>>,
     /// The calls of all, in the order of their replies.
@@ -88,6 +90,7 @@ impl Relay {
         let state = State {
             server,
             judge: Box::new(judge),
+            listen: Box::new(|_, _| {}),
             connections: Vec::new(),
             answered: Vec::new(),
             open: Vec::new(),
@@ -105,6 +108,12 @@ impl Relay {
             }
         });
         relay
+    }
+
+    /// Tells `listen` of each call, with the number of its connection.
+    pub fn listen(self, listen: impl FnMut(usize, &[u8]) + Send + 'static) -> Self {
+        self.state.lock().expect("nobody panics").listen = Box::new(listen);
+        self
     }
 
     /// Where it listens.
@@ -174,6 +183,7 @@ impl Relay {
                 asked.lock().expect("nobody panics").insert(seen.xid, seen);
                 let mut state = self.state.lock().expect("nobody panics");
                 state.connections[number].push(seen);
+                (state.listen)(number, &call);
             }
             if send(&mut server, &call).is_none() {
                 break;

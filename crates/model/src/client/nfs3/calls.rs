@@ -8,7 +8,7 @@ use super::procedures::procedure_of;
 use crate::client::output::{Output, Splice};
 use crate::kind::{OpKind, PerKind};
 use crate::operation::{AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability};
-use crate::plan::TransportKind;
+use crate::plan::{Modes, TransportKind};
 use crate::session::rpc::Credentials;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -28,15 +28,13 @@ const MARK_LEN: usize = 4;
 const SPLICE_MIN: u32 = 1024;
 /// Bytes of a name made of a letter and a number.
 const NUMBERED_LEN: usize = 17;
-/// Permissions of what we create: read and write for the owner.
-const MODE_FILE: u32 = 0o600;
-/// The same for directories.
-const MODE_DIRECTORY: u32 = 0o700;
 
 /// Calls of all procedures up to their arguments, each led by room for a record mark.
 #[derive(Debug)]
 pub struct Templates {
     heads: PerKind<Vec<u8>>,
+    /// Permissions of what these calls make.
+    modes: Modes,
 }
 
 impl Templates {
@@ -62,6 +60,7 @@ impl Templates {
         };
         Self {
             heads: PerKind::from_fn(head),
+            modes: credentials.modes,
         }
     }
 }
@@ -245,7 +244,7 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         Operation::Create { directory, name } => with_name(shared, directory, name, |where_| {
             create::Args {
                 where_,
-                how: create::CreateHow::Unchecked(mode(MODE_FILE)),
+                how: create::CreateHow::Unchecked(mode(shared.templates.modes.file)),
             }
             .encode(out);
         }),
@@ -253,7 +252,7 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
             with_name(shared, directory, name, |where_| {
                 mkdir::Args {
                     where_,
-                    attributes: mode(MODE_DIRECTORY),
+                    attributes: mode(shared.templates.modes.directory),
                 }
                 .encode(out);
             })
@@ -276,7 +275,7 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         Operation::MakeNode { directory, name } => with_name(shared, directory, name, |where_| {
             mknod::Args {
                 where_,
-                what: mknod::MknodData::Fifo(mode(MODE_FILE)),
+                what: mknod::MknodData::Fifo(mode(shared.templates.modes.file)),
             }
             .encode(out);
         }),

@@ -3,7 +3,10 @@
 use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, ensure, positive};
 use crate::plan::limits::CONNECT_RATE_MAX;
-use crate::plan::{Field, Interface, Plan};
+use crate::plan::{CLIENT_NUMBER, Field, Interface, Plan, TargetPlan};
+
+/// The longest pattern of machine names: AUTH_SYS has room for 255 bytes, and numbers take some.
+const MACHINE_NAME_MAX: usize = 64;
 
 /// Why clients cannot be connected as asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +17,12 @@ pub enum ConnectionPlanError {
     NotKept,
     /// Others make the connections: the kernel, or the options of sockets.
     NoSources,
+    /// Others make the calls: the kernel, or there are none.
+    NoIdentities(Field),
+    /// What is prepared goes by another one than the first.
+    FirstIsAnother(Field),
+    /// No machine can be called that.
+    MachineName,
     /// Addresses of two families: one of them cannot reach the server.
     MixedSources,
 }
@@ -34,6 +43,20 @@ impl ConnectionPlanError {
                 "{}: only connections to NFS servers can be made from given addresses",
                 name(Field::Sources)
             )),
+            ConnectionPlanError::NoIdentities(field) => {
+                wrong(format!("{}: only calls to NFS servers carry it", name(field)))
+                    .with_help("elsewhere all clients are the user of this process")
+            }
+            ConnectionPlanError::FirstIsAnother(field) => wrong(format!(
+                "{}: the first of them is not the one of the target",
+                name(field)
+            ))
+            .with_help("the first client is the one of the target, which also prepares and cleans up"),
+            ConnectionPlanError::MachineName => wrong(format!(
+                "{}: expected 1 to {MACHINE_NAME_MAX} visible characters of ASCII, with %d for the number of the client",
+                name(Field::MachineName)
+            ))
+            .with_help("such as client%d or host%d.example.com"),
             ConnectionPlanError::MixedSources => wrong(format!(
                 "{}: IPv4 and IPv6 addresses do not reach the same server",
                 name(Field::Sources)
@@ -49,6 +72,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     ensure(are_calls || plan.connections.on_lost.is_none(), || {
         wrong_with(ConnectionPlanError::NotKept)
     })?;
+    check_identities(plan, are_calls)?;
     let sources = &plan.connections.sources;
     if sources.is_empty() {
         return Ok(());
@@ -61,6 +85,39 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
 
 fn wrong_with(error: ConnectionPlanError) -> PlanError {
     PlanError::Connections(error)
+}
+
+fn check_identities(plan: &Plan, are_calls: bool) -> Result<(), PlanError> {
+    let identities = &plan.connections.identities;
+    let has_name = identities.machine_name.is_some();
+    let (uid, gid) = (identities.uids.of_client(0), identities.gids.of_client(0));
+    let uids = || plan.targets().filter_map(TargetPlan::uid);
+    let gids = || plan.targets().filter_map(TargetPlan::gid);
+    let is_first_uid = uid.is_none_or(|first| uids().all(|uid| uid == first));
+    let is_first_gid = gid.is_none_or(|first| gids().all(|gid| gid == first));
+    for (field, is_given, is_first) in [
+        (Field::Uids, uid.is_some(), is_first_uid),
+        (Field::Gids, gid.is_some(), is_first_gid),
+        (Field::MachineName, has_name, true),
+    ] {
+        ensure(are_calls || !is_given, || {
+            wrong_with(ConnectionPlanError::NoIdentities(field))
+        })?;
+        ensure(is_first, || {
+            wrong_with(ConnectionPlanError::FirstIsAnother(field))
+        })?;
+    }
+    let name = identities.machine_name.as_deref();
+    ensure(name.is_none_or(is_machine_name), || {
+        wrong_with(ConnectionPlanError::MachineName)
+    })
+}
+
+/// Whether that can be the pattern of machine names.
+fn is_machine_name(pattern: &str) -> bool {
+    let visible = pattern.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_other_pattern = pattern.replace(CLIENT_NUMBER, "").contains('%');
+    visible && !is_other_pattern && (1..=MACHINE_NAME_MAX).contains(&pattern.len())
 }
 
 fn check_pace(plan: &Plan, are_calls: bool) -> Result<(), PlanError> {

@@ -74,6 +74,8 @@ fn what_every_plan_must_be() {
             |plan| plan.connections.connections_per_s = Some(0.0),
             |plan| plan.connections.connections_per_s = Some(2e6),
             |plan| plan.connections.sources = "10.0.0.1,::1".parse().expect("addresses"),
+            |plan| plan.connections.identities.uids = "1000-1999".parse().expect("numbers"),
+            |plan| plan.connections.identities.machine_name = Some("client%s".into()),
         ],
     );
     insta::assert_snapshot!(text);
@@ -114,6 +116,7 @@ fn what_a_replay_must_be() {
             |plan| plan.connections.connections_per_s = Some(10.0),
             |plan| plan.connections.on_lost = Some(OnLost::End),
             |plan| plan.connections.sources = "::1".parse().expect("an address"),
+            |plan| plan.connections.identities.gids = "5".parse().expect("a number"),
         ],
     );
     insta::assert_snapshot!(text);

@@ -5,7 +5,7 @@ use crate::driver::retry::Retry;
 use crate::workspace::Beside;
 use filestone_model::client::nfs3::load::LoadOptions;
 use filestone_model::load::Generation;
-use filestone_model::plan::SourceAddresses;
+use filestone_model::plan::{Identities, SourceAddresses};
 use std::time::Duration;
 
 /// What a caller decides.
@@ -30,6 +30,8 @@ pub struct Nfs3Options {
     pub reconnect: Duration,
     /// Where its clients connect from.
     pub sources: SourceAddresses,
+    /// As whom they call.
+    pub identities: Identities,
     /// When the run works beside a `clients` that filestone has not made.
     pub beside: Beside,
 }
@@ -46,6 +48,7 @@ impl Nfs3Options {
             timeout: Duration::from_secs(30),
             reconnect: Duration::from_secs(10),
             sources: SourceAddresses::default(),
+            identities: Identities::default(),
             beside: Beside::IfEmpty,
         }
     }
@@ -68,6 +71,7 @@ impl Nfs3Options {
             // Case counts in the names of NFS.
             ignores_case: self.resolve && !has_nfs_verbs,
             stable: self.stable,
+            modes: self.identities.modes(),
         }
     }
 }

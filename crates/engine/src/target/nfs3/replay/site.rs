@@ -99,6 +99,7 @@ fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
         seed: 0,
         wants_link: false,
         source: options.sources.of_client(0),
+        identities: options.identities.clone(),
     }
 }
 
@@ -189,7 +190,8 @@ impl Nfs3Site {
             credentials: Credentials {
                 machine_name: format!("filestone-{client}"),
                 ..self.credentials.clone()
-            },
+            }
+            .of_client(&self.options.identities, client),
             transport: self.dial.transport,
             pattern: Arc::clone(pattern),
             first_xid: first_xid(),

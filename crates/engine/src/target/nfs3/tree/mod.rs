@@ -21,8 +21,7 @@ use crate::target::nfs3::session::{at_path, without_results};
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
-    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind,
-    Refused, Step, Tree, Tried,
+    Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Refused, Step, Tree, Tried,
 };
 use filestone_model::client::nfs3::sequence::KnownObject as Object;
 use filestone_wire::nfs3::create::CreateHow;
@@ -37,7 +36,7 @@ const PAGE: u32 = 8 << 10;
 impl Nfs {
     /// MKDIR of a directory of the run's own; NFS3ERR_EXIST if it was there before.
     fn make_own_directory(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<Handle> {
-        match self.make_directory(parent, name, DIRECTORY_MODE) {
+        match self.make_directory(parent, name, self.modes().directory) {
             Ok(Some(handle)) => Ok(handle),
             // The server may leave the handle out (RFC 1813, section 3.3.9).
             Ok(None) => Ok(self.lookup(parent, name)?.handle),
@@ -54,7 +53,7 @@ impl Nfs {
 
     /// CREATE of an empty file of the run's own; NFS3ERR_EXIST if it was there before.
     pub(crate) fn make_own_file(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Handle> {
-        let how = CreateHow::Guarded(permissions(FILE_MODE));
+        let how = CreateHow::Guarded(permissions(self.modes().file));
         let made = match self.create(directory, name, how) {
             Err(failure) if failure.is(Status::EXIST) && self.connection.was_resent() => None,
             made => made?,

@@ -218,6 +218,7 @@ impl Future for NextTask<'_> {
 mod tests {
     use super::*;
     use crate::client::nfs3::load::Transfers;
+    use crate::plan::Modes;
     use filestone_wire::nfs3::Handle;
 
     #[test]
@@ -234,6 +235,7 @@ mod tests {
                 has_nfs_verbs: false,
                 ignores_case: true,
                 stable: false,
+                modes: Modes::OWN,
             },
             has_lock_manager: true,
             timeout_nanos: 1,

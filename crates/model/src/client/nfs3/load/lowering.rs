@@ -114,9 +114,11 @@ impl Verbs {
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
         let made = if is_directory {
-            self.nfs.make_directory(&directory, name, 0o700).await?
+            self.nfs
+                .make_directory(&directory, name, self.options.modes.directory)
+                .await?
         } else {
-            let how = CreateHow::Unchecked(permissions(0o600));
+            let how = CreateHow::Unchecked(permissions(self.options.modes.file));
             self.nfs.create(&directory, name, how).await?
         };
         let handle = match made {

@@ -8,6 +8,7 @@ use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use crate::client::nfs3::sequence::{Failure, Link, NfsResult, Object, answer};
 use crate::load::{Action, CLIENTS, Cause, MARKER, Status};
+use crate::plan::Modes;
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
 
@@ -43,6 +44,8 @@ pub struct LoadOptions {
     pub ignores_case: bool,
     /// Whether writes are FILE_SYNC.
     pub stable: bool,
+    /// Permissions of what verbs make that say none.
+    pub modes: Modes,
 }
 
 /// What a name was found to be.

@@ -7,7 +7,7 @@ use crate::completions::Completions;
 use crate::load::action::Disposition;
 use crate::load::{Action, Cause, Expected, Line, LoadWork, Status};
 use crate::operation::{Completion, Failure, Outcome, Ticket};
-use crate::plan::TransportKind;
+use crate::plan::{Modes, TransportKind};
 use crate::session::rpc::Credentials;
 use crate::time::Moment;
 use filestone_wire::nfs3::write::StableHow;
@@ -81,6 +81,7 @@ fn options(transport: TransportKind, has_lock_manager: bool) -> LoadClientOption
                 has_nfs_verbs: false,
                 ignores_case: false,
                 stable: false,
+                modes: Modes::OWN,
             },
             has_lock_manager,
             timeout_nanos: TIMEOUT,
@@ -90,6 +91,7 @@ fn options(transport: TransportKind, has_lock_manager: bool) -> LoadClientOption
             uid: 1,
             gid: 2,
             stamp: 3,
+            modes: Modes::OWN,
         },
         transport,
         pattern: pattern::table().into(),

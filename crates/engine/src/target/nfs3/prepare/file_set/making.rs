@@ -10,9 +10,9 @@ use crate::error::RunError;
 use crate::target::nfs3::calls::{called, permissions};
 use crate::target::nfs3::prepare::PrepareError;
 use crate::target::nfs3::session::{failed, without_results};
-use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE};
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
+use filestone_model::plan::Modes;
 use filestone_model::text::thousands;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::MknodData;
@@ -62,6 +62,8 @@ pub struct Making<'w, 'p, S> {
     follow_up: VecDeque<Call>,
     writings: Writings,
     pattern: &'w [u8],
+    /// Permissions of what is made.
+    modes: Modes,
     /// Objects that have been made.
     pub made: u64,
     progress: Progress<'w>,
@@ -95,6 +97,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
     pub fn new(
         places: &'w mut Places<'p>,
         steps: S,
+        modes: Modes,
         pattern: &'w [u8],
         transfer: u32,
         progress: Progress<'w>,
@@ -105,6 +108,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
             follow_up: VecDeque::new(),
             writings: Writings::new(transfer),
             pattern,
+            modes,
             made: 0,
             progress,
         }
@@ -165,8 +169,10 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         let (parent, name) = (self.places.parent(index), self.places.name(index));
         let where_ = named(&parent, &name);
         match self.places.part(index) {
-            (_, Part::Root | Part::Files(_) | Part::Changing(_)) => make_directory(where_, out),
-            (_, Part::File(_)) => make_file(where_, out),
+            (_, Part::Root | Part::Files(_) | Part::Changing(_)) => {
+                make_directory(where_, self.modes, out)
+            }
+            (_, Part::File(_)) => make_file(where_, self.modes, out),
             (_, Part::Link(link)) => {
                 make_link(where_, &self.places.layout.link_target(link), out);
             }
@@ -179,7 +185,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
         let (parent, name) = (self.places.handle(directory), spare.name());
         let where_ = named(&parent, &name);
         match spare.changing {
-            Changing::Created => make_file(where_, out),
+            Changing::Created => make_file(where_, self.modes, out),
             Changing::Links => {
                 let files = self.places.layout.files_per_client().max(1);
                 let file = Part::File(spare.number % files);
@@ -189,10 +195,10 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
             }
             Changing::SymbolicLinks => make_link(where_, SPARE_TARGET, out),
             Changing::Nodes => {
-                let what = MknodData::Fifo(permissions(FILE_MODE));
+                let what = MknodData::Fifo(permissions(self.modes.file));
                 mknod::Args { where_, what }.encode(out);
             }
-            Changing::Directories => make_directory(where_, out),
+            Changing::Directories => make_directory(where_, self.modes, out),
         }
     }
 
@@ -411,13 +417,13 @@ fn named<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
     }
 }
 
-fn make_directory(where_: DirOpArgs<'_>, out: &mut Writer<'_>) {
-    let attributes = permissions(DIRECTORY_MODE);
+fn make_directory(where_: DirOpArgs<'_>, modes: Modes, out: &mut Writer<'_>) {
+    let attributes = permissions(modes.directory);
     mkdir::Args { where_, attributes }.encode(out);
 }
 
-fn make_file(where_: DirOpArgs<'_>, out: &mut Writer<'_>) {
-    let how = CreateHow::Guarded(permissions(FILE_MODE));
+fn make_file(where_: DirOpArgs<'_>, modes: Modes, out: &mut Writer<'_>) {
+    let how = CreateHow::Guarded(permissions(modes.file));
     create::Args { where_, how }.encode(out);
 }
 

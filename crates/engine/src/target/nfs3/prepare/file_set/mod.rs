@@ -422,7 +422,8 @@ impl Builder<'_> {
             last: Instant::now(),
         };
         let (pattern, transfer) = (&self.pattern, self.transfer);
-        let mut making = Making::new(&mut self.places, steps, pattern, transfer, progress);
+        let modes = self.tree.nfs.modes();
+        let mut making = Making::new(&mut self.places, steps, modes, pattern, transfer, progress);
         let result = self.tree.run(&mut making);
         self.made += making.made;
         result

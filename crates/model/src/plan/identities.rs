@@ -1,0 +1,222 @@
+//! As whom the clients of a run call.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Where the number of a client stands in the pattern of machine names.
+pub const CLIENT_NUMBER: &str = "%d";
+
+/// As whom clients call; what is left out is that of the target for all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Identities {
+    /// Users of AUTH_SYS. What is prepared and cleaned up goes by the first.
+    #[serde(default, skip_serializing_if = "Ids::is_empty")]
+    pub uids: Ids,
+    /// Groups, likewise.
+    #[serde(default, skip_serializing_if = "Ids::is_empty")]
+    pub gids: Ids,
+    /// What machines call themselves; `%d` in it becomes the number of the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_name: Option<String>,
+}
+
+impl Identities {
+    /// Whether clients call as the target says.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What the machine of client `client` calls itself, if that is said.
+    pub fn machine_name_of(&self, client: u32) -> Option<String> {
+        let pattern = self.machine_name.as_ref()?;
+        Some(pattern.replace(CLIENT_NUMBER, &client.to_string()))
+    }
+
+    /// The permissions of what the run makes: several users work with what the first prepares, and
+    /// the first removes what all of them have made.
+    pub fn modes(&self) -> Modes {
+        match self.uids.count() {
+            0 | 1 => Modes::OWN,
+            _ => Modes::SHARED,
+        }
+    }
+}
+
+/// Permissions of what a run makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes {
+    /// Of files and named pipes.
+    pub file: u32,
+    /// Of directories.
+    pub directory: u32,
+}
+
+impl Modes {
+    /// For the one user of a run, and no other program's.
+    pub const OWN: Self = Self {
+        file: 0o600,
+        directory: 0o700,
+    };
+    /// For all users, as those of a run are.
+    pub const SHARED: Self = Self {
+        file: 0o666,
+        directory: 0o777,
+    };
+}
+
+/// Numbers of users or groups: client i has number i modulo how many there are. Written as
+/// `1000-1999`, `100`, or a list of these with commas.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Ids(Vec<IdRange>);
+
+/// Numbers without a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct IdRange {
+    first: u32,
+    last: u32,
+}
+
+impl IdRange {
+    fn count(&self) -> u64 {
+        u64::from(self.last - self.first) + 1
+    }
+}
+
+impl Ids {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(IdRange::count).sum()
+    }
+
+    /// That of client `client`.
+    pub fn of_client(&self, client: u32) -> Option<u32> {
+        let mut place = u64::from(client).checked_rem(self.count())?;
+        for range in &self.0 {
+            if place < range.count() {
+                return Some(range.first + place as u32);
+            }
+            place -= range.count();
+        }
+        None
+    }
+}
+
+impl FromStr for IdRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?}: expected a number, or a range such as 1000-1999");
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
+        let (first, last) = match text.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(text)?, number(text)?),
+        };
+        (first <= last)
+            .then_some(Self { first, last })
+            .ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for IdRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.first.fmt(f)?;
+        if self.first != self.last {
+            write!(f, "-{}", self.last)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Ids {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split(',')
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl fmt::Display for Ids {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&texts.join(","))
+    }
+}
+
+impl TryFrom<String> for Ids {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Ids> for String {
+    fn from(ids: Ids) -> Self {
+        ids.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_take_numbers_in_turn() {
+        let ids: Ids = "1000-1001,7".parse().expect("numbers");
+        let of = [0, 1, 2, 3].map(|client| ids.of_client(client));
+        assert_eq!(of, [Some(1000), Some(1001), Some(7), Some(1000)]);
+        assert_eq!(Ids::default().of_client(3), None);
+        let all: Ids = "0-4294967295".parse().expect("numbers");
+        assert_eq!(all.of_client(u32::MAX), Some(u32::MAX));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_and_the_rest_is_stored_as_text() {
+        for text in ["", "x", "-1", "5-3", "1,", "4294967296"] {
+            let error = text.parse::<Ids>().expect_err(text);
+            assert!(error.contains("expected a number"), "{error}");
+        }
+        let ids: Ids = "1,5-9".parse().expect("numbers");
+        let stored = serde_json::to_string(&ids).expect("text");
+        assert_eq!(stored, "\"1,5-9\"");
+        assert_eq!(serde_json::from_str::<Ids>(&stored).expect("the same"), ids);
+    }
+
+    #[test]
+    fn machines_are_named_by_a_pattern() {
+        let identities = Identities {
+            machine_name: Some("host%d.example".into()),
+            ..Identities::default()
+        };
+        let name = identities.machine_name_of(12);
+        assert_eq!(name.as_deref(), Some("host12.example"));
+    }
+
+    #[test]
+    fn several_users_share_what_is_made() {
+        let modes = |uids: &str, gids: &str| {
+            let (uids, gids) = (uids.parse().ok(), gids.parse().ok());
+            let identities = Identities {
+                uids: uids.unwrap_or_default(),
+                gids: gids.unwrap_or_default(),
+                machine_name: None,
+            };
+            identities.modes()
+        };
+        assert_eq!(modes("", "5-9"), Modes::OWN);
+        assert_eq!(modes("7", ""), Modes::OWN);
+        assert_eq!(modes("7-8", ""), Modes::SHARED);
+    }
+}
