@@ -351,14 +351,14 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         self.finish(now, lost)
     }
 
-    /// Whether a loss ends the run: once all was measured, what becomes of the rest is in the
-    /// ledger.
+    /// Whether a loss ends the run: not one that began when all was measured. What becomes of the
+    /// rest then is in the ledger.
     #[cold]
     fn take_loss(&self, loss: BackendError) -> Result<(), BackendError> {
-        if self.end.is_some() && !loss.is_of_this_host() {
-            return Ok(());
+        if self.end.is_none() || self.is_down_since_the_window() || loss.is_of_this_host() {
+            return Err(loss);
         }
-        Err(loss)
+        Ok(())
     }
 
     /// Puts every slot to work: closed loops at once, open loops by their schedule.
@@ -751,8 +751,20 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
 
     fn is_over(&self, now: Moment) -> bool {
         self.end.is_some_and(|end| {
-            self.line.busy == 0 || now > end.after_nanos(self.schedule.drain_nanos)
+            now > end.after_nanos(self.schedule.drain_nanos)
+                || self.line.busy == 0 && !self.is_loss_open()
         })
+    }
+
+    /// Whether every connection was lost before the window closed and is not back.
+    fn is_down_since_the_window(&self) -> bool {
+        let since = self.line.backend.down_since();
+        since.is_some_and(|since| self.end.is_some_and(|end| since < end))
+    }
+
+    /// Whether it is still to be seen if the server was lost in the window.
+    fn is_loss_open(&self) -> bool {
+        !self.is_interrupted && !self.lost.are_all(&self.clients) && self.is_down_since_the_window()
     }
 
     /// When the loop must look at the clock again.

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// What comes before the window.
 pub const WARM_UP: Duration = Duration::from_millis(1000);
 /// The window.
-pub const WINDOW: Duration = Duration::from_millis(1500);
+pub const WINDOW: Duration = Duration::from_millis(2000);
 /// How long a call may stay unanswered.
 pub const TIMEOUT: Duration = Duration::from_millis(1000);
 /// How long a lost connection is tried again.

@@ -125,6 +125,11 @@ pub trait Backend {
     /// left to do.
     fn give_up_lost(&mut self) {}
 
+    /// Since when it has no connection at all; `None` if it has one, or needs none.
+    fn down_since(&self) -> Option<Moment> {
+        None
+    }
+
     /// Why a client was lost, of which there is one.
     fn loss(&self) -> BackendError {
         BackendError::AllLost

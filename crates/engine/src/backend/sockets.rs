@@ -786,6 +786,14 @@ impl<C: Client> Backend for Sockets<C> {
         self.next_scan = self.recent;
     }
 
+    fn down_since(&self) -> Option<Moment> {
+        let down = |connection: &ClientConnection<C>| {
+            (!matches!(connection.link, Link::Up(_))).then_some(connection.lost_at)
+        };
+        let since: Option<Vec<Moment>> = self.connections.iter().map(down).collect();
+        since?.into_iter().max()
+    }
+
     fn loss(&self) -> BackendError {
         let lost = self.last_loss.and_then(|(index, in_flight)| {
             let connection = self.connections.get(index as usize)?;

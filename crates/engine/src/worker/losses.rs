@@ -1,6 +1,7 @@
 //! Clients that have lost their connections: a worker begins nothing for those that were given
 //! up, and ends when there is nothing else left.
 
+use super::client::ClientState;
 use super::{Books, Worker};
 use crate::backend::{Backend, BackendError, ConnectionChange};
 use filestone_model::measure::Role;
@@ -18,6 +19,13 @@ pub(super) struct LostClients {
     look_at: Moment,
     /// Whether the backend waits for them no longer.
     are_given_up: bool,
+}
+
+impl LostClients {
+    /// Whether they are all of these.
+    pub fn are_all<W>(&self, clients: &[ClientState<W>]) -> bool {
+        self.count as usize == clients.len()
+    }
 }
 
 impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
@@ -80,7 +88,7 @@ impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
 
     #[cold]
     fn look_at_losses(&mut self, now: Moment) -> Result<(), BackendError> {
-        let is_all = self.lost.count as usize == self.clients.len();
+        let is_all = self.lost.are_all(&self.clients);
         if is_all && self.signals.hope.is_none_or(|hope| hope.is_gone()) {
             return Err(self.line.backend.loss());
         }

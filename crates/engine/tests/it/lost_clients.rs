@@ -34,6 +34,8 @@ struct Breaking<L = Operations> {
     in_flight: Vec<(Ticket, Moment)>,
     waiting: Vec<Ticket>,
     down: Vec<u32>,
+    /// When the last of them was lost.
+    down_at: Moment,
     lost: Vec<u32>,
     /// Whether what is in flight when a connection breaks goes out again, as a load's calls do.
     resends: bool,
@@ -52,6 +54,7 @@ impl<L> Breaking<L> {
             in_flight: vec![],
             waiting: vec![],
             down: vec![],
+            down_at: Moment::ZERO,
             lost: vec![],
             resends: false,
             language: PhantomData,
@@ -85,6 +88,7 @@ impl<L> Breaking<L> {
         match event {
             Event::Down(client) => {
                 self.down.push(client);
+                self.down_at = self.now;
                 let (lost, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.in_flight)
                     .into_iter()
                     .partition(|(ticket, _)| ticket.client == client);
@@ -186,6 +190,11 @@ impl<L: Language> Backend for Breaking<L> {
 
     fn next_change(&mut self) -> Option<ConnectionChange> {
         self.changes.pop()
+    }
+
+    fn down_since(&self) -> Option<Moment> {
+        // Runs with it have two clients.
+        (self.down.len() == 2).then_some(self.down_at)
     }
 
     fn give_up_lost(&mut self) {
@@ -395,4 +404,28 @@ fn a_server_that_is_lost_when_the_window_is_over_costs_what_was_in_flight() {
     assert!(run.end.lost.is_none());
     let ledger = run.totals.ledger;
     assert_eq!((ledger.ok, ledger.disconnected), (20_000, 2));
+}
+
+#[test]
+fn a_server_that_is_lost_in_the_window_is_lost_although_that_is_known_later() {
+    let loss = |event, after| (9 * SECOND + MS / 2 + after, event);
+    let events = [
+        loss(Event::Down(0), 0),
+        loss(Event::Down(1), 0),
+        loss(Event::Change(ConnectionChange::GivenUp(0)), 2 * SECOND),
+        loss(Event::Change(ConnectionChange::GivenUp(1)), 2 * SECOND),
+    ];
+    // One call of each client every five seconds: none is in flight then.
+    let arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 0.4,
+    };
+    let plan = two(arrivals, |_| {});
+    let run = run_on(&plan, Breaking::new(&events));
+    assert!(run.end.lost.is_some());
+    let back = [
+        loss(Event::Down(0), 0),
+        loss(Event::Down(1), 0),
+        loss(Event::Change(ConnectionChange::Back(1)), 2 * SECOND),
+    ];
+    assert!(run_on(&plan, Breaking::new(&back)).end.lost.is_none());
 }
