@@ -10,7 +10,7 @@ use filestone_model::completions::Completions;
 use filestone_model::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, Stability, Ticket,
 };
-use filestone_model::plan::TransportKind;
+use filestone_model::plan::{Modes, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
@@ -178,6 +178,7 @@ impl Conversation {
             uid: 0,
             gid: 0,
             stamp: 0,
+            modes: Modes::OWN,
         };
         let shared = Shared {
             templates: Arc::new(Templates::new(&credentials)),

@@ -11,7 +11,7 @@ use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::load::{Compiler, Line, Load, LoadWork, Next, Script};
 use filestone_model::operation::Ticket;
-use filestone_model::plan::TransportKind;
+use filestone_model::plan::{Modes, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_wire::nfs3::Handle;
@@ -94,6 +94,7 @@ impl LoadConversation {
                     has_nfs_verbs,
                     ignores_case: flags & ANY_CASE != 0,
                     stable: false,
+                    modes: Modes::OWN,
                 },
                 has_lock_manager: false,
                 timeout_nanos: TIMEOUT_NANOS,
@@ -103,6 +104,7 @@ impl LoadConversation {
                 uid: 0,
                 gid: 0,
                 stamp: 0,
+                modes: Modes::OWN,
             },
             transport,
             pattern: Arc::clone(&PATTERN),
