@@ -74,6 +74,8 @@ pub struct Sockets<C> {
     gives_up: bool,
     /// Present when there is more than one connection.
     epoll: Option<OwnedFd>,
+    /// Connections that the kernel said were ready, the one to be looked at next last.
+    ready: Vec<(u32, epoll::EventFlags)>,
     /// Whether this kernel has no epoll_pwait2.
     lacks_pwait2: bool,
     buffer: Box<[u8]>,
@@ -163,6 +165,7 @@ impl<C: Client> Sockets<C> {
             timers: BinaryHeap::with_capacity(clients.len()),
             connections: clients.into_iter().map(ClientConnection::new).collect(),
             epoll,
+            ready: Vec::with_capacity(EVENTS_MAX),
             lacks_pwait2: false,
             buffer: vec![0; BUFFER_LEN].into_boxed_slice(),
             recent: Moment::ZERO,
@@ -356,16 +359,30 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Many connections: sleeps in epoll, then spins on it until `until`.
+    /// Many connections: takes what came over one that is ready. Its client goes on before the
+    /// next is looked at, so that the server works meanwhile. If none is ready, sleeps in epoll,
+    /// then spins on it until `until`.
     fn wait_for_many(
         &mut self,
         until: Moment,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
+        if self.ready.is_empty() {
+            self.poll_until(until)?;
+        }
+        match self.ready.pop() {
+            Some((index, flags)) => self.attend(index as usize, flags, completed),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until a connection is ready, until `until`, or until it is time for a scan.
+    fn poll_until(&mut self, until: Moment) -> Result<(), BackendError> {
         let now = self.recent;
         let mut sleep = self.sleep_nanos(now, until.min(now.after_nanos(SCAN_NANOS)));
         loop {
-            if self.poll_events(sleep, completed)? || self.look() >= until.min(self.next_scan) {
+            self.poll_events(sleep)?;
+            if !self.ready.is_empty() || self.look() >= until.min(self.next_scan) {
                 return Ok(());
             }
             sleep = 0;
@@ -373,68 +390,67 @@ impl<C: Client> Sockets<C> {
         }
     }
 
-    /// Takes ready connections from the kernel and receives from each; says
-    /// whether there were any.
-    fn poll_events(
-        &mut self,
-        sleep_nanos: u64,
-        completed: &mut Completions,
-    ) -> Result<bool, BackendError> {
+    /// Asks the kernel which connections are ready.
+    fn poll_events(&mut self, sleep_nanos: u64) -> Result<(), BackendError> {
         let Some(epoll) = &self.epoll else {
-            return Ok(false);
+            return Ok(());
         };
         let timeout = timespec(sleep_nanos);
         if self.lacks_pwait2 {
-            return self.poll_all(&timeout, completed);
+            return self.poll_all(&timeout);
         }
         let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; EVENTS_MAX];
-        let (events, _) = match epoll::wait(epoll, &mut events, Some(&timeout)) {
-            Ok(events) => events,
-            Err(Errno::INTR) => return Ok(false),
+        match epoll::wait(epoll, &mut events, Some(&timeout)) {
+            Ok((events, _)) => {
+                let ready = events.iter().rev();
+                self.ready
+                    .extend(ready.map(|event| (event.data.u64() as u32, event.flags)));
+                Ok(())
+            }
+            Err(Errno::INTR) => Ok(()),
             // epoll_pwait2 is of Linux 5.11, and valgrind does not know it.
             Err(Errno::NOSYS) => {
                 self.lacks_pwait2 = true;
-                return self.poll_all(&timeout, completed);
+                self.poll_all(&timeout)
             }
-            Err(error) => return Err(system("wait for sockets")(error)),
-        };
-        for event in &*events {
-            let index = event.data.u64() as usize;
-            let flags = event.flags;
-            if flags.contains(epoll::EventFlags::OUT) {
-                self.mark_dirty(index);
-            }
-            if flags
-                .intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
-            {
-                self.receive(index, Waiting::None, completed)?;
-            }
+            Err(error) => Err(system("wait for sockets")(error)),
         }
-        Ok(!events.is_empty())
     }
 
     /// The same with poll(2), which does not say which connections are ready: all are tried.
     #[cold]
-    fn poll_all(
-        &mut self,
-        timeout: &Timespec,
-        completed: &mut Completions,
-    ) -> Result<bool, BackendError> {
+    fn poll_all(&mut self, timeout: &Timespec) -> Result<(), BackendError> {
         let Some(epoll) = &self.epoll else {
-            return Ok(false);
+            return Ok(());
         };
         let is_ready = match poll(&mut [PollFd::new(epoll, PollFlags::IN)], Some(timeout)) {
             Ok(count) => count > 0,
             Err(Errno::INTR) => false,
             Err(error) => return Err(system("wait for sockets")(error)),
         };
-        for index in 0..self.connections.len() {
-            if is_ready {
-                self.mark_dirty(index);
-                self.receive(index, Waiting::None, completed)?;
-            }
+        if is_ready {
+            let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT;
+            let all = (0..self.connections.len() as u32).rev();
+            self.ready.extend(all.map(|index| (index, flags)));
         }
-        Ok(is_ready)
+        Ok(())
+    }
+
+    /// Goes on with a connection that is ready.
+    fn attend(
+        &mut self,
+        index: usize,
+        flags: epoll::EventFlags,
+        completed: &mut Completions,
+    ) -> Result<(), BackendError> {
+        if flags.contains(epoll::EventFlags::OUT) {
+            self.mark_dirty(index);
+        }
+        if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
+        {
+            self.receive(index, Waiting::None, completed)?;
+        }
+        Ok(())
     }
 
     #[inline]
