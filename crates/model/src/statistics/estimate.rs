@@ -139,6 +139,19 @@ mod tests {
     }
 
     #[test]
+    fn quantiles_are_finite_and_grow_with_the_probability() {
+        let probabilities = [
+            0.5, 0.6, 0.75, 0.9, 0.95, 0.975, 0.99, 0.999, 0.9999, 0.99999,
+        ];
+        for freedom in [1.0, 1.3, 2.0, 5.7, 30.0, 1e3, 1e6] {
+            let quantiles = probabilities.map(|probability| student_quantile(probability, freedom));
+            let is_sound = quantiles.iter().all(|quantile| quantile.is_finite())
+                && quantiles.is_sorted_by(|below, above| below < above);
+            assert!(is_sound, "{freedom}: {quantiles:?}");
+        }
+    }
+
+    #[test]
     fn two_samples_compare_as_scipy_compares_them() {
         // ttest_ind(b, a, equal_var=False) of these.
         let a = Estimate::of_independent(&[27.5, 21.0, 19.0, 23.6, 17.0, 17.9]).expect("six");
