@@ -7,6 +7,7 @@ mod identities;
 pub mod limits;
 mod mix;
 mod objective;
+mod ranges;
 mod read_data;
 mod sources;
 mod target;
@@ -24,6 +25,7 @@ pub use mix::{
     ObjectivePlan, SteeringPlan,
 };
 pub use objective::ObjectiveError;
+pub use ranges::Ranges;
 pub use read_data::{ReadData, ReadDataError};
 pub use sources::SourceAddresses;
 pub use target::{

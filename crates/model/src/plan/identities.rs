@@ -1,9 +1,8 @@
 //! As whom the clients of a run call.
 
+use super::ranges::{Ranged, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
 /// Where the number of a client stands in the pattern of machine names.
 pub const CLIENT_NUMBER: &str = "%d";
@@ -68,103 +67,17 @@ impl Modes {
 
 /// Numbers of users or groups: client i has number i modulo how many there are. Written as
 /// `1000-1999`, `100`, or a list of these with commas.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
-pub struct Ids(Vec<IdRange>);
+pub type Ids = Ranges<u32>;
 
-/// Numbers without a gap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct IdRange {
-    first: u32,
-    last: u32,
-}
+impl Ranged for u32 {
+    const EXPECTED: &str = "a number, or a range such as 1000-1999";
 
-impl IdRange {
-    fn count(&self) -> u64 {
-        u64::from(self.last - self.first) + 1
-    }
-}
-
-impl Ids {
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    fn number(self) -> u128 {
+        self.into()
     }
 
-    /// How many there are.
-    pub fn count(&self) -> u64 {
-        self.0.iter().map(IdRange::count).sum()
-    }
-
-    /// That of client `client`.
-    pub fn of_client(&self, client: u32) -> Option<u32> {
-        let mut place = u64::from(client).checked_rem(self.count())?;
-        for range in &self.0 {
-            if place < range.count() {
-                return Some(range.first + place as u32);
-            }
-            place -= range.count();
-        }
-        None
-    }
-}
-
-impl FromStr for IdRange {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?}: expected a number, or a range such as 1000-1999");
-        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
-        let (first, last) = match text.split_once('-') {
-            Some((first, last)) => (number(first)?, number(last)?),
-            None => (number(text)?, number(text)?),
-        };
-        (first <= last)
-            .then_some(Self { first, last })
-            .ok_or_else(wrong)
-    }
-}
-
-impl fmt::Display for IdRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.first.fmt(f)?;
-        if self.first != self.last {
-            write!(f, "-{}", self.last)?;
-        }
-        Ok(())
-    }
-}
-
-impl FromStr for Ids {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.split(',')
-            .map(str::parse)
-            .collect::<Result<_, _>>()
-            .map(Self)
-    }
-}
-
-impl fmt::Display for Ids {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        f.write_str(&texts.join(","))
-    }
-}
-
-impl TryFrom<String> for Ids {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Ids> for String {
-    fn from(ids: Ids) -> Self {
-        ids.to_string()
+    fn like(self, number: u128) -> Self {
+        number as Self
     }
 }
 

@@ -1,164 +1,63 @@
 //! The addresses that clients connect from.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use super::ranges::{Ranged, Ranges, hyphenated};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::str::FromStr;
+use std::ops::RangeInclusive;
 
-/// Addresses of this host that clients connect from: client i from number i modulo their number.
-/// Written as `10.0.0.1-10.0.0.20`, `10.0.0.0/24`, `::1`, or a list of these with commas.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
-pub struct SourceAddresses(Vec<AddressRange>);
-
-/// Addresses of one family without a gap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct AddressRange {
-    first: IpAddr,
-    last: IpAddr,
-}
+/// Addresses of this host that clients connect from: client i from number i modulo their number; the
+/// host chooses if there is none. Written as `10.0.0.1-10.0.0.20`, `10.0.0.0/24`, `::1`, or a list of
+/// these with commas.
+pub type SourceAddresses = Ranges<IpAddr>;
 
 impl SourceAddresses {
-    /// Whether there is none: the host chooses.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> u128 {
-        let ranges = self.0.iter().map(AddressRange::count);
-        ranges.fold(0, u128::saturating_add)
-    }
-
-    /// Where client `client` connects from.
-    pub fn of_client(&self, client: u32) -> Option<IpAddr> {
-        let mut place = u128::from(client).checked_rem(self.count())?;
-        for range in &self.0 {
-            let count = range.count();
-            if place < count {
-                return Some(range.nth(place));
-            }
-            place -= count;
-        }
-        None
-    }
-
     /// Whether both IPv4 and IPv6 are among them.
     pub fn are_mixed(&self) -> bool {
-        let first = self.0.first();
-        first.is_some_and(|first| {
-            let is_v4 = first.first.is_ipv4();
-            self.0.iter().any(|range| range.first.is_ipv4() != is_v4)
-        })
+        let mut are_v4 = self.0.iter().map(|range| range.start().is_ipv4());
+        are_v4
+            .next()
+            .is_some_and(|first| are_v4.any(|is_v4| is_v4 != first))
     }
 }
 
-/// An address as a number.
-fn number(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => u32::from(address).into(),
-        IpAddr::V6(address) => address.into(),
-    }
-}
+impl Ranged for IpAddr {
+    const EXPECTED: &str = "an address, a range such as 10.0.0.1-10.0.0.20, or a network such as \
+                            10.0.0.0/24";
 
-/// The address with this number of the same family as `other`.
-fn like(other: IpAddr, number: u128) -> IpAddr {
-    match other {
-        IpAddr::V4(_) => Ipv4Addr::from(number as u32).into(),
-        IpAddr::V6(_) => Ipv6Addr::from(number).into(),
-    }
-}
-
-impl AddressRange {
-    fn count(&self) -> u128 {
-        (number(self.last) - number(self.first)).saturating_add(1)
+    fn number(self) -> u128 {
+        match self {
+            IpAddr::V4(address) => u32::from(address).into(),
+            IpAddr::V6(address) => address.into(),
+        }
     }
 
-    fn nth(&self, place: u128) -> IpAddr {
-        like(self.first, number(self.first) + place)
+    fn like(self, number: u128) -> Self {
+        match self {
+            IpAddr::V4(_) => Ipv4Addr::from(number as u32).into(),
+            IpAddr::V6(_) => Ipv6Addr::from(number).into(),
+        }
     }
 
-    /// The hosts of a network: of IPv4 without its first address, which names it, and without its
-    /// last, which is for all of them, where it has others.
-    fn of_network(address: IpAddr, prefix_len: u32) -> Option<Self> {
-        let bits: u32 = if address.is_ipv4() { 32 } else { 128 };
-        let host_bits = bits.checked_sub(prefix_len).filter(|bits| *bits < 128)?;
-        let mask = (1u128 << host_bits) - 1;
-        let first = number(address) & !mask;
-        let spared = u128::from(address.is_ipv4() && host_bits > 1);
-        Some(Self {
-            first: like(address, first + spared),
-            last: like(address, (first | mask) - spared),
-        })
-    }
-}
-
-impl FromStr for AddressRange {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "{text:?}: expected an address, a range such as 10.0.0.1-10.0.0.20, or a network \
-                 such as 10.0.0.0/24"
-            )
-        };
-        let address = |text: &str| text.trim().parse::<IpAddr>().map_err(|_| wrong());
+    fn range(text: &str) -> Option<RangeInclusive<Self>> {
         if let Some((network, prefix_len)) = text.split_once('/') {
-            let prefix_len = prefix_len.trim().parse().map_err(|_| wrong())?;
-            return Self::of_network(address(network)?, prefix_len).ok_or_else(wrong);
+            return hosts_of(
+                network.trim().parse().ok()?,
+                prefix_len.trim().parse().ok()?,
+            );
         }
-        let (first, last) = match text.split_once('-') {
-            Some((first, last)) => (address(first)?, address(last)?),
-            None => (address(text)?, address(text)?),
-        };
-        let is_range = first.is_ipv4() == last.is_ipv4() && first <= last;
-        is_range.then_some(Self { first, last }).ok_or_else(wrong)
+        hyphenated(text)
+            .filter(|range: &RangeInclusive<Self>| range.start().is_ipv4() == range.end().is_ipv4())
     }
 }
 
-impl fmt::Display for AddressRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.first.fmt(f)?;
-        if self.first != self.last {
-            write!(f, "-{}", self.last)?;
-        }
-        Ok(())
-    }
-}
-
-impl FromStr for SourceAddresses {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.split(',')
-            .map(str::parse)
-            .collect::<Result<_, _>>()
-            .map(Self)
-    }
-}
-
-impl fmt::Display for SourceAddresses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        f.write_str(&texts.join(","))
-    }
-}
-
-impl TryFrom<String> for SourceAddresses {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<SourceAddresses> for String {
-    fn from(sources: SourceAddresses) -> Self {
-        sources.to_string()
-    }
+/// The hosts of a network: of IPv4 without its first address, which names it, and without its
+/// last, which is for all of them, where it has others.
+fn hosts_of(network: IpAddr, prefix_len: u32) -> Option<RangeInclusive<IpAddr>> {
+    let bits: u32 = if network.is_ipv4() { 32 } else { 128 };
+    let host_bits = bits.checked_sub(prefix_len).filter(|bits| *bits < 128)?;
+    let mask = (1u128 << host_bits) - 1;
+    let first = network.number() & !mask;
+    let spared = u128::from(network.is_ipv4() && host_bits > 1);
+    Some(network.like(first + spared)..=network.like((first | mask) - spared))
 }
 
 #[cfg(test)]

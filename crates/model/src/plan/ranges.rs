@@ -1,0 +1,114 @@
+//! What clients take one each of, in turn, written as ranges.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// Values that clients take in turn: client i has number i modulo how many there are. Written as
+/// single ones, ranges with a hyphen, or a list of these with commas.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String", bound = "T: Ranged")]
+#[schemars(with = "String")]
+pub struct Ranges<T>(pub(super) Vec<RangeInclusive<T>>);
+
+/// What ranges can be of.
+pub trait Ranged: Copy + PartialOrd + fmt::Display + FromStr {
+    /// What a text that is no range of these should have been.
+    const EXPECTED: &str;
+
+    /// This value as a number.
+    fn number(self) -> u128;
+
+    /// The value with this number, of the same kind as this one.
+    fn like(self, number: u128) -> Self;
+
+    /// The range that a text means.
+    fn range(text: &str) -> Option<RangeInclusive<Self>> {
+        hyphenated(text)
+    }
+}
+
+/// A single value, or two with a hyphen.
+pub fn hyphenated<T: Ranged>(text: &str) -> Option<RangeInclusive<T>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+    (!range.is_empty()).then_some(range)
+}
+
+fn count<T: Ranged>(range: &RangeInclusive<T>) -> u128 {
+    (range.end().number() - range.start().number()).saturating_add(1)
+}
+
+impl<T: Ranged> Ranges<T> {
+    /// Whether there is none: nothing is said of clients.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u128 {
+        self.0.iter().map(count).fold(0, u128::saturating_add)
+    }
+
+    /// That of client `client`.
+    pub fn of_client(&self, client: u32) -> Option<T> {
+        let mut place = u128::from(client).checked_rem(self.count())?;
+        for range in &self.0 {
+            if place < count(range) {
+                let first = range.start();
+                return Some(first.like(first.number() + place));
+            }
+            place -= count(range);
+        }
+        None
+    }
+}
+
+impl<T> Default for Ranges<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Ranged> FromStr for Ranges<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let range = |text: &str| {
+            T::range(text).ok_or_else(|| format!("{text:?}: expected {}", T::EXPECTED))
+        };
+        text.split(',')
+            .map(range)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl<T: Ranged> fmt::Display for Ranges<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, range) in self.0.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{}", range.start())?;
+            if range.start() != range.end() {
+                write!(f, "-{}", range.end())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Ranged> TryFrom<String> for Ranges<T> {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl<T: Ranged> From<Ranges<T>> for String {
+    fn from(ranges: Ranges<T>) -> Self {
+        ranges.to_string()
+    }
+}
