@@ -4,7 +4,8 @@
 //! caller knows.
 
 use filestone_model::plan::limits::PROCESSORS_MAX;
-pub use filestone_model::text::thousands as grouped;
+use filestone_model::text::time_unit;
+pub use filestone_model::text::{bytes_text, thousands as grouped, time_text};
 
 /// Splits `12.5MiB` into its number and its unit.
 fn split(text: &str) -> Option<(f64, &str)> {
@@ -122,25 +123,6 @@ pub fn processors(text: &str) -> Result<Vec<u32>, String> {
     Ok(list)
 }
 
-/// `4 KiB`, `1.5 MiB`, `700 bytes`.
-pub fn bytes_text(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut name = "bytes";
-    for unit in UNITS {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        name = unit;
-    }
-    if value.fract() == 0.0 {
-        format!("{value:.0} {name}")
-    } else {
-        format!("{value:.1} {name}")
-    }
-}
-
 /// `10 s`, `1.25 s`, `500 ms`.
 pub fn duration_text(nanos: u64) -> String {
     let seconds = nanos as f64 / 1e9;
@@ -170,17 +152,6 @@ pub fn waiting_text(nanos: u64) -> String {
     match seconds % unit.1 / part.1 {
         0 => whole,
         rest => format!("{whole} {rest} {}", part.0),
-    }
-}
-
-/// A time to three figures: `87.3 µs`, `1.23 ms`, `12.3 s`.
-pub fn time_text(nanos: f64) -> String {
-    let (scale, unit) = time_unit(nanos);
-    let value = nanos / scale;
-    match value {
-        _ if value < 10.0 => format!("{value:.2} {unit}"),
-        _ if value < 100.0 => format!("{value:.1} {unit}"),
-        _ => format!("{value:.0} {unit}"),
     }
 }
 
@@ -266,15 +237,6 @@ pub fn load_text(load: f64, half_width: f64) -> String {
         format!("{load:.1}")
     } else {
         grouped(load.round() as u64)
-    }
-}
-
-const fn time_unit(nanos: f64) -> (f64, &'static str) {
-    match nanos {
-        _ if nanos < 1e3 => (1.0, "ns"),
-        _ if nanos < 1e6 => (1e3, "µs"),
-        _ if nanos < 1e9 => (1e6, "ms"),
-        _ => (1e9, "s"),
     }
 }
 

@@ -13,6 +13,46 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
+/// `4 KiB`, `1.5 MiB`, `700 bytes`.
+pub fn bytes_text(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut name = "bytes";
+    for unit in UNITS {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        name = unit;
+    }
+    if value.fract() == 0.0 {
+        format!("{value:.0} {name}")
+    } else {
+        format!("{value:.1} {name}")
+    }
+}
+
+/// A time to three figures: `87.3 µs`, `1.23 ms`, `12.3 s`.
+pub fn time_text(nanos: f64) -> String {
+    let (scale, unit) = time_unit(nanos);
+    let value = nanos / scale;
+    match value {
+        _ if value < 10.0 => format!("{value:.2} {unit}"),
+        _ if value < 100.0 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.0} {unit}"),
+    }
+}
+
+/// The unit that a time is told in, and how many nanoseconds it is.
+pub const fn time_unit(nanos: f64) -> (f64, &'static str) {
+    match nanos {
+        _ if nanos < 1e3 => (1.0, "ns"),
+        _ if nanos < 1e6 => (1e3, "µs"),
+        _ if nanos < 1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
