@@ -11,6 +11,7 @@
 pub mod arrivals;
 pub mod client;
 pub mod completions;
+pub mod doctor;
 pub mod emptying;
 pub mod failure;
 pub mod file_set;

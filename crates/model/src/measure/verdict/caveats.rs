@@ -13,7 +13,7 @@ use crate::operation::OpKind;
 /// A thread that had no processor for longer than this was held up.
 pub const WAITED_PERCENT: f64 = 5.0;
 /// A clock dearer than this adds to what is measured.
-const CLOCK_READ_NS: f64 = 50.0;
+pub const CLOCK_READ_NS: f64 = 50.0;
 
 /// The reasons to doubt a record's numbers.
 pub fn find(record: &RunRecord) -> Vec<Caveat> {
