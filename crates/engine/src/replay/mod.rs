@@ -1,7 +1,6 @@
 //! Replaying a load: its clients, the place that they work in, and how far they are.
 
-mod clients;
-pub mod connected;
+pub(crate) mod clients;
 pub mod layer;
 pub(crate) mod progress;
 mod record;

@@ -8,9 +8,8 @@ use filestone_engine::backend::connection::ConnectedClient;
 use filestone_engine::backend::sockets::{SocketOptions, Sockets};
 use filestone_engine::clock::Clock;
 use filestone_engine::driver::{Dial, Patience};
-use filestone_engine::replay::connected::{ConnectedClient as _, Ended};
 use filestone_engine::replay::{Reply, Site, Trees};
-use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site};
+use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site, why_lost};
 use filestone_model::client::Client as _;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::client::nfs3::sequence::Why;
@@ -184,14 +183,7 @@ impl Client {
         let patience = self.patience;
         let mut connections = self.sockets.connections_mut();
         let connection = connections.next().expect("a connection");
-        let counts = connection.client.take_counts(Ended {
-            dial: &connection.dial,
-            patience,
-            loss: connection.loss.take(),
-            tried: connection.tried,
-            is_given_up: false,
-        });
-        counts.lost.expect("a reason")
+        why_lost(connection, patience, false).expect("a reason")
     }
 
     /// Stops an action as the end of a run does, once so many of its calls are answered.

@@ -1,24 +1,19 @@
 //! The clients of a load, over sockets: any number of them on each worker's thread.
 
 use super::site::Nfs3Site;
-use crate::backend::connection::ConnectedClient as Connection;
+use super::worker::LoadWorker;
+use crate::backend::connection::ConnectedClient;
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
-use crate::driver::{CallError, Dial, Patience};
+use crate::driver::{Dial, Patience};
 use crate::error::RunError;
-use crate::replay::connected::{ConnectedClient, ConnectedWorker, Counts, Ended};
 use crate::replay::replaying::{Crew, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
-use crate::target::nfs3::calls;
 use crate::worker::Member;
 use filestone_model::client::nfs3::load::LoadClient;
-use filestone_model::client::nfs3::sequence::{Lost, Why};
-use filestone_model::completions::Completions;
 use filestone_model::plan::Plan;
-use filestone_model::session::rpc::RpcProcedure;
-use filestone_model::time::Moment;
 use filestone_wire::pattern;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -26,51 +21,6 @@ use std::time::Duration;
 
 /// Clients over sockets.
 pub struct OverSockets;
-
-impl ConnectedClient for LoadClient {
-    fn break_off(&mut self, now: Moment, completed: &mut Completions) {
-        LoadClient::break_off(self, Why::Stopped, now, completed);
-    }
-
-    fn take_counts(&mut self, ended: Ended<'_>) -> Counts {
-        let lost = self.take_lost().filter(|lost| lost.why != Why::Stopped);
-        // Nothing was cut off of one that waited for its next line.
-        let idle = || Lost {
-            procedure: RpcProcedure::NONE,
-            why: Why::Disconnected,
-        };
-        let lost = lost.or_else(|| ended.is_given_up.then(idle));
-        Counts {
-            mismatches: self.take_mismatches(),
-            busy_pauses: self.take_busy_pauses(),
-            lost: lost.map(|lost| in_words(lost, ended)),
-        }
-    }
-}
-
-/// Why a client could not go on.
-fn in_words(lost: Lost, ended: Ended<'_>) -> String {
-    let Patience { timeout, reconnect } = ended.patience;
-    let loss = ended.loss.map_or(CallError::Closed, CallError::from);
-    let tried = ended
-        .tried
-        .map_or(timeout, |tried| tried_for(tried, reconnect));
-    let gone = if tried.is_zero() {
-        loss
-    } else {
-        CallError::Gone {
-            loss: Box::new(loss),
-            tried,
-        }
-    };
-    calls::call_failed(ended.dial.address, lost, timeout, gone).to_string()
-}
-
-/// For how long it was tried, which is looked at now and then: what was asked for, and whole
-/// seconds of what is beyond that.
-fn tried_for(tried: Duration, reconnect: Duration) -> Duration {
-    reconnect + Duration::from_secs(tried.saturating_sub(reconnect).as_secs())
-}
 
 impl Crew<RoundRobin<Nfs3Site>> for OverSockets {
     fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
@@ -107,14 +57,14 @@ impl Crew<RoundRobin<Nfs3Site>> for OverSockets {
                 if let Some(socket) = take(plan.clients + number)
                     && let Some(client) = client.lock_manager(&made, place, own)
                 {
-                    locks.push(Connection {
+                    locks.push(ConnectedClient {
                         client,
                         socket,
                         dial: dial(plan.clients + number),
                     });
                 }
                 let dial = dial(number);
-                clients.extend(take(number).map(|socket| Connection {
+                clients.extend(take(number).map(|socket| ConnectedClient {
                     client,
                     socket,
                     dial,
@@ -125,7 +75,7 @@ impl Crew<RoundRobin<Nfs3Site>> for OverSockets {
                 number,
                 workload: (wanted.workload)(number),
             };
-            workers.push(Box::new(ConnectedWorker {
+            workers.push(Box::new(LoadWorker {
                 sockets: Sockets::new(wanted.clock.clone(), options.clone(), clients)?,
                 members: numbers.into_iter().map(member).collect(),
                 replaying: Arc::clone(wanted.replaying),

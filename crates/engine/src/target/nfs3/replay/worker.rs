@@ -1,77 +1,43 @@
 //! Clients of a load over sockets: any number of them on the thread of one worker.
 
-use super::clients::{ClientEnd, all_lost};
-use super::progress::Cancellations;
-use super::replaying::Replaying;
-use super::site::Site;
-use crate::backend::connection::{ClientConnection, Link, Loss};
+use super::site::Nfs3Site;
+use crate::backend::connection::{ClientConnection, Link};
 use crate::backend::sockets::Sockets;
 use crate::backend::{Backend, BackendError};
 use crate::control::LOOK_EVERY;
-use crate::driver::{Dial, Patience};
+use crate::driver::{CallError, Patience};
+use crate::replay::clients::{ClientEnd, all_lost};
+use crate::replay::progress::Cancellations;
+use crate::replay::replaying::Replaying;
+use crate::replay::round_robin::RoundRobin;
 use crate::run::{WorkerBody, WorkerThread};
+use crate::target::nfs3::calls;
 use crate::worker::Member;
-use filestone_model::client::Client;
+use filestone_model::client::nfs3::load::LoadClient;
+use filestone_model::client::nfs3::sequence::{Lost, Why};
 use filestone_model::completions::Completions;
-use filestone_model::load::{Lines, LoadWork};
-use filestone_model::measure::Mismatches;
+use filestone_model::load::LoadWork;
 use filestone_model::operation::{Outcome, Ticket};
-use filestone_model::session::rpc::BusyPauses;
-use filestone_model::time::Moment;
+use filestone_model::session::rpc::RpcProcedure;
 use filestone_model::workload::LoadFile;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One client of a load over a connection.
-pub trait ConnectedClient: Client<Language = Lines> + Send + 'static {
-    /// What is going on ends here: nobody waits for it any longer.
-    fn break_off(&mut self, now: Moment, completed: &mut Completions);
-
-    /// What it has counted by itself.
-    fn take_counts(&mut self, ended: Ended<'_>) -> Counts;
-}
-
-/// What is known of a client that has ended.
-#[derive(Debug)]
-pub struct Ended<'a> {
-    /// Where its server is.
-    pub dial: &'a Dial,
-    /// How long the server was waited for.
-    pub patience: Patience,
-    /// Why its connection is down, or was last.
-    pub loss: Option<Loss>,
-    /// For how long its connection was tried again before it was given up.
-    pub tried: Option<Duration>,
-    /// Whether it was given up before it had come to its end.
-    pub is_given_up: bool,
-}
-
-/// What a client over a connection has counted by itself.
-#[derive(Debug, Default)]
-pub struct Counts {
-    /// Its mismatches by kind.
-    pub mismatches: Mismatches,
-    /// How long its server was not ready.
-    pub busy_pauses: BusyPauses,
-    /// Why it cannot go on.
-    pub lost: Option<String>,
-}
-
 /// The clients of one worker.
-pub struct ConnectedWorker<C, S> {
+pub struct LoadWorker {
     /// Their connections.
-    pub sockets: Sockets<C>,
+    pub sockets: Sockets<LoadClient>,
     /// What they ask.
     pub members: Vec<Member<LoadFile>>,
     /// What they have in common with those of other workers.
-    pub replaying: Arc<Replaying<S>>,
+    pub replaying: Arc<Replaying<RoundRobin<Nfs3Site>>>,
     /// What ends their clean-up.
     pub cancellations: Cancellations,
     /// How long the server was waited for.
     pub patience: Patience,
 }
 
-impl<C: ConnectedClient, S: Site> WorkerBody for ConnectedWorker<C, S> {
+impl WorkerBody for LoadWorker {
     fn driver(&self) -> &'static str {
         self.sockets.driver()
     }
@@ -85,7 +51,7 @@ impl<C: ConnectedClient, S: Site> WorkerBody for ConnectedWorker<C, S> {
             patience,
         } = *self;
         let plan = thread.plan();
-        let start = |sockets: &mut Sockets<C>, clock, _: &_| sockets.start(clock);
+        let start = |sockets: &mut Sockets<_>, clock, _: &_| sockets.start(clock);
         let Some((finished, finisher)) = thread.run(members, sockets, start) else {
             return;
         };
@@ -102,36 +68,64 @@ impl<C: ConnectedClient, S: Site> WorkerBody for ConnectedWorker<C, S> {
         end.lost = all_lost(plan, &end, &ends).or(end.lost);
         replaying.note(ends);
         finisher.finish(end);
-        let mut clean_up = CleanUp::new(&mut sockets, clients);
+        let mut clean_up = CleanUp::new(&mut sockets, &replaying, clients);
         if replaying.removes() {
             // What is left is taken away with the directory of all, and its reason told then.
-            let _ = clean_up.run(&replaying, &cancellations);
+            let _ = clean_up.run(&cancellations);
         }
         replaying.count_cleaned(clean_up.left);
     }
 }
 
-fn ended<C: ConnectedClient>(
+fn ended(
     workload: LoadFile,
-    connection: &mut ClientConnection<C>,
+    connection: &mut ClientConnection<LoadClient>,
     patience: Patience,
 ) -> ClientEnd {
-    let Counts {
-        mismatches,
-        busy_pauses,
-        lost,
-    } = connection.client.take_counts(Ended {
-        dial: &connection.dial,
-        patience,
-        loss: connection.loss.take(),
-        tried: connection.tried,
-        is_given_up: workload.is_given_up(),
-    });
+    let lost = why_lost(connection, patience, workload.is_given_up());
     ClientEnd {
         ledger: workload.into_ledger(lost),
-        mismatches,
-        busy_pauses,
+        mismatches: connection.client.take_mismatches(),
+        busy_pauses: connection.client.take_busy_pauses(),
     }
+}
+
+/// Why the client of this connection could not go on, if it could not: one that was given up may
+/// not know.
+pub fn why_lost(
+    connection: &mut ClientConnection<LoadClient>,
+    patience: Patience,
+    is_given_up: bool,
+) -> Option<String> {
+    let lost = connection.client.take_lost();
+    // Nothing was cut off of one that waited for its next line.
+    let idle = || Lost {
+        procedure: RpcProcedure::NONE,
+        why: Why::Disconnected,
+    };
+    let lost = lost
+        .filter(|lost| lost.why != Why::Stopped)
+        .or_else(|| is_given_up.then(idle))?;
+    let Patience { timeout, reconnect } = patience;
+    let loss = connection.loss.take();
+    let loss = loss.map_or(CallError::Closed, CallError::from);
+    let tried = connection.tried;
+    let tried = tried.map_or(timeout, |tried| tried_for(tried, reconnect));
+    let gone = if tried.is_zero() {
+        loss
+    } else {
+        CallError::Gone {
+            loss: Box::new(loss),
+            tried,
+        }
+    };
+    Some(calls::call_failed(connection.dial.address, lost, timeout, gone).to_string())
+}
+
+/// For how long it was tried, which is looked at now and then: what was asked for, and whole
+/// seconds of what is beyond that.
+fn tried_for(tried: Duration, reconnect: Duration) -> Duration {
+    reconnect + Duration::from_secs(tried.saturating_sub(reconnect).as_secs())
 }
 
 /// How far a client is with cleaning up.
@@ -146,31 +140,35 @@ enum Stage {
 }
 
 /// Clients that take their trees away, all at the same time.
-struct CleanUp<'run, C> {
-    sockets: &'run mut Sockets<C>,
+struct CleanUp<'run> {
+    sockets: &'run mut Sockets<LoadClient>,
+    replaying: &'run Replaying<RoundRobin<Nfs3Site>>,
     stages: Vec<Stage>,
     /// Clients that are not done.
     left: u32,
 }
 
-impl<'run, C: ConnectedClient> CleanUp<'run, C> {
-    fn new(sockets: &'run mut Sockets<C>, clients: u32) -> Self {
+impl<'run> CleanUp<'run> {
+    fn new(
+        sockets: &'run mut Sockets<LoadClient>,
+        replaying: &'run Replaying<RoundRobin<Nfs3Site>>,
+        clients: u32,
+    ) -> Self {
         Self {
             sockets,
+            replaying,
             stages: vec![Stage::EndsPass; clients as usize],
             left: clients,
         }
     }
 
-    fn run<S: Site>(
-        &mut self,
-        replaying: &Replaying<S>,
-        cancellations: &Cancellations,
-    ) -> Result<(), BackendError> {
+    fn run(&mut self, cancellations: &Cancellations) -> Result<(), BackendError> {
         let mut completed = Completions::default();
         let now = self.sockets.now();
         for connection in self.sockets.connections_mut().take(self.stages.len()) {
-            connection.client.break_off(now, &mut completed);
+            connection
+                .client
+                .break_off(Why::Stopped, now, &mut completed);
         }
         completed.clear();
         let connections = self.sockets.connections_mut().zip(&mut self.stages);
@@ -179,7 +177,7 @@ impl<'run, C: ConnectedClient> CleanUp<'run, C> {
             if !matches!(connection.link, Link::Up(_)) {
                 *stage = Stage::Done;
                 self.left -= 1;
-                replaying.count_cleaned(1);
+                self.replaying.count_cleaned(1);
             }
         }
         for client in 0..self.stages.len() as u32 {
@@ -192,14 +190,14 @@ impl<'run, C: ConnectedClient> CleanUp<'run, C> {
             let until = self.sockets.now().after(LOOK_EVERY);
             self.sockets.wait(until, &mut completed)?;
             for completion in completed.iter() {
-                self.go_on(completion.ticket, completion.outcome, replaying);
+                self.go_on(completion.ticket, completion.outcome);
             }
             completed.clear();
         }
         Ok(())
     }
 
-    fn go_on<S: Site>(&mut self, ticket: Ticket, outcome: Outcome, replaying: &Replaying<S>) {
+    fn go_on(&mut self, ticket: Ticket, outcome: Outcome) {
         let Some(stage) = self.stages.get_mut(ticket.client as usize) else {
             return;
         };
@@ -214,6 +212,6 @@ impl<'run, C: ConnectedClient> CleanUp<'run, C> {
             return self.sockets.submit(ticket, LoadWork::RemoveTree, now);
         }
         self.left -= 1;
-        replaying.count_cleaned(1);
+        self.replaying.count_cleaned(1);
     }
 }
