@@ -19,10 +19,7 @@ fn attributes() -> Vec<u8> {
 }
 
 fn stale() -> Vec<u8> {
-    getattr::Reply::Err(getattr::ReplyFail {
-        status: Status::STALE,
-    })
-    .to_bytes()
+    getattr::Reply::Err(Status::STALE.into()).to_bytes()
 }
 
 /// Calls in all slots, GETATTR and NULL in turn; gives their xids.

@@ -6,8 +6,8 @@
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::MknodData;
 use filestone_wire::nfs3::{
-    FileHandle, PreOpAttr, Status, WccData, commit, create, link, mkdir, mknod, remove, rename,
-    rmdir, setattr, symlink, write,
+    FileHandle, PreOpAttr, ReplyFail, Status, WccData, commit, create, link, mkdir, mknod, remove,
+    rename, rmdir, setattr, symlink, write,
 };
 use filestone_wire::xdr::{Encode, Writer};
 
@@ -24,11 +24,7 @@ impl Service {
             let attributes = &arguments.new_attributes;
             tree.set_attributes(number, attributes, arguments.guard, by, now)
         });
-        let reply: setattr::Reply = match result {
-            Ok(()) => Ok(setattr::ReplyOk { obj_wcc }),
-            Err(status) => Err(setattr::ReplyFail { status, obj_wcc }),
-        };
-        reply.encode(out);
+        encode_changed(result, obj_wcc, out);
     }
 
     pub(super) fn write(&self, arguments: write::Args<'_>, by: Owner, out: &mut Writer<'_>) {
@@ -63,7 +59,10 @@ impl Service {
                 committed: arguments.stable,
                 verf: self.verifier,
             }),
-            Err(status) => Err(write::ReplyFail { status, file_wcc }),
+            Err(status) => Err(ReplyFail {
+                status,
+                attributes: file_wcc,
+            }),
         };
         reply.encode(out);
     }
@@ -145,7 +144,7 @@ impl Service {
         let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
             tree.remove(directory, arguments.object.name, now)
         });
-        encode_removed(result, dir_wcc, out);
+        encode_changed(result, dir_wcc, out);
     }
 
     pub(super) fn rmdir(&self, arguments: rmdir::Args<'_>, out: &mut Writer<'_>) {
@@ -154,7 +153,7 @@ impl Service {
         let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
             tree.remove_directory(directory, arguments.object.name, now)
         });
-        encode_removed(result, dir_wcc, out);
+        encode_changed(result, dir_wcc, out);
     }
 
     pub(super) fn rename(&self, arguments: rename::Args<'_>, out: &mut Writer<'_>) {
@@ -168,18 +167,11 @@ impl Service {
             fromdir_wcc = wcc;
             result
         });
-        let reply: rename::Reply = match result {
-            Ok(()) => Ok(rename::ReplyOk {
-                fromdir_wcc,
-                todir_wcc,
-            }),
-            Err(status) => Err(rename::ReplyFail {
-                status,
-                fromdir_wcc,
-                todir_wcc,
-            }),
+        let attributes = rename::ReplyOk {
+            fromdir_wcc,
+            todir_wcc,
         };
-        reply.encode(out);
+        encode_changed(result, attributes, out);
     }
 
     pub(super) fn link(&self, arguments: link::Args<'_>, out: &mut Writer<'_>) {
@@ -190,18 +182,11 @@ impl Service {
             tree.link(file?, directory, arguments.link.name, now)
         });
         let file_attributes = file.ok().and_then(|number| post_op(&tree, number));
-        let reply: link::Reply = match result {
-            Ok(()) => Ok(link::ReplyOk {
-                file_attributes,
-                linkdir_wcc,
-            }),
-            Err(status) => Err(link::ReplyFail {
-                status,
-                file_attributes,
-                linkdir_wcc,
-            }),
+        let attributes = link::ReplyOk {
+            file_attributes,
+            linkdir_wcc,
         };
-        reply.encode(out);
+        encode_changed(result, attributes, out);
     }
 
     /// COMMIT changes nothing: memory is as stable as it gets here.
@@ -221,7 +206,10 @@ impl Service {
                 file_wcc,
                 verf: self.verifier,
             }),
-            Err(status) => Err(commit::ReplyFail { status, file_wcc }),
+            Err(status) => Err(ReplyFail {
+                status,
+                attributes: file_wcc,
+            }),
         };
         reply.encode(out);
     }
@@ -245,19 +233,20 @@ fn encode_made(
             obj_attributes: post_op(tree, *number),
             dir_wcc,
         }),
-        Err(status) => Err(create::ReplyFail {
+        Err(status) => Err(ReplyFail {
             status: *status,
-            dir_wcc,
+            attributes: dir_wcc,
         }),
     };
     reply.encode(out);
 }
 
-/// Writes the reply of a procedure that removes a name.
-fn encode_removed(removed: Result<(), Status>, dir_wcc: WccData, out: &mut Writer<'_>) {
-    let reply: remove::Reply = match removed {
-        Ok(()) => Ok(remove::ReplyOk { dir_wcc }),
-        Err(status) => Err(remove::ReplyFail { status, dir_wcc }),
+/// Writes the reply of a procedure whose success and failure have the same attributes, and nothing
+/// else.
+fn encode_changed<A: Encode>(result: Result<(), Status>, attributes: A, out: &mut Writer<'_>) {
+    let reply = match result {
+        Ok(()) => Ok(attributes),
+        Err(status) => Err(ReplyFail { status, attributes }),
     };
     reply.encode(out);
 }

@@ -1,7 +1,9 @@
 //! READDIR and READDIRPLUS (RFC 1813, sections 3.3.16 and 3.3.17).
 
 use filestone_wire::nfs3::directory::DirectoryWriter;
-use filestone_wire::nfs3::{FileHandle, PostOpAttr, Status, Verifier, readdir, readdirplus};
+use filestone_wire::nfs3::{
+    FileHandle, PostOpAttr, ReplyFail, Status, Verifier, readdir, readdirplus,
+};
 use filestone_wire::xdr::{Encode, Writer};
 
 use super::nfs3::{borrowed, post_op};
@@ -23,16 +25,9 @@ impl Service {
             cookie: arguments.cookie,
             cookieverf: arguments.cookieverf,
         };
-        let fail = |status, dir_attributes, out: &mut Vec<u8>| {
-            readdir::ReplyFail {
-                status,
-                dir_attributes,
-            }
-            .encode(&mut Writer::new(out));
-        };
         let (number, directory) = match self.listed(&tree, arguments.dir, &place) {
             Ok(listed) => listed,
-            Err((status, attributes)) => return fail(status, attributes, out),
+            Err(fail) => return fail.encode(&mut Writer::new(out)),
         };
         let attributes = post_op(&tree, number);
         let count = self.listing_max(arguments.count, &attributes, transport);
@@ -50,7 +45,8 @@ impl Service {
         }
         if is_too_small(writer.entries(), is_complete, writer.is_over_limit()) {
             writer.abandon();
-            return fail(Status::TOOSMALL, attributes, out);
+            let status = Status::TOOSMALL;
+            return ReplyFail { status, attributes }.encode(&mut Writer::new(out));
         }
         writer.finish(is_complete);
     }
@@ -66,16 +62,9 @@ impl Service {
             cookie: arguments.cookie,
             cookieverf: arguments.cookieverf,
         };
-        let fail = |status, dir_attributes, out: &mut Vec<u8>| {
-            readdirplus::ReplyFail {
-                status,
-                dir_attributes,
-            }
-            .encode(&mut Writer::new(out));
-        };
         let (number, directory) = match self.listed(&tree, arguments.dir, &place) {
             Ok(listed) => listed,
-            Err((status, attributes)) => return fail(status, attributes, out),
+            Err(fail) => return fail.encode(&mut Writer::new(out)),
         };
         let attributes = post_op(&tree, number);
         let maxcount = self.listing_max(arguments.maxcount, &attributes, transport);
@@ -110,7 +99,8 @@ impl Service {
         let is_complete = entries(number, directory, last).next().is_none();
         if is_too_small(writer.entries(), is_complete, writer.is_over_limit()) {
             writer.abandon();
-            return fail(Status::TOOSMALL, attributes, out);
+            let status = Status::TOOSMALL;
+            return ReplyFail { status, attributes }.encode(&mut Writer::new(out));
         }
         writer.finish(is_complete);
     }
@@ -134,11 +124,12 @@ impl Service {
         tree: &'t Tree,
         handle: FileHandle<'_>,
         place: &Listing,
-    ) -> Result<(InodeNumber, &'t Directory), (Status, PostOpAttr)> {
-        let number = tree
-            .resolve(handle.as_bytes())
-            .map_err(|status| (status, None))?;
-        let fail = |status| (status, post_op(tree, number));
+    ) -> Result<(InodeNumber, &'t Directory), ReplyFail<PostOpAttr>> {
+        let number = tree.resolve(handle.as_bytes())?;
+        let fail = |status| ReplyFail {
+            status,
+            attributes: post_op(tree, number),
+        };
         let directory = tree.directory(number).map_err(fail)?;
         // Cookies hold as long as the server lives, and so does the verifier. The first call of
         // a listing has cookie 0 and should have verifier 0, which nobody needs to insist on.

@@ -1,8 +1,8 @@
 //! The procedures of NFSv3 that change nothing (RFC 1813), and the switch over all 22.
 
 use filestone_wire::nfs3::{
-    FileHandle, Nfstime3, PostOpAttr, Procedure, Status, access, fsinfo, fsstat, getattr, lookup,
-    pathconf, read, readdir, readdirplus, readlink,
+    FileHandle, Nfstime3, PostOpAttr, Procedure, ReplyFail, Status, access, fsinfo, fsstat,
+    getattr, lookup, pathconf, read, readdir, readdirplus, readlink,
 };
 use filestone_wire::rpc::{CallHeader, Credential};
 use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
@@ -91,13 +91,10 @@ impl Service {
 
     fn getattr(&self, arguments: getattr::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let reply: getattr::Reply = match found(&tree, arguments.object) {
-            Ok((number, inode)) => Ok(getattr::ReplyOk {
-                obj_attributes: inode.attributes(number),
-            }),
-            Err(status) => Err(getattr::ReplyFail { status }),
-        };
-        reply.encode(out);
+        let reply = found(&tree, arguments.object).map(|(number, inode)| getattr::ReplyOk {
+            obj_attributes: inode.attributes(number),
+        });
+        getattr::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
     fn lookup(&self, arguments: lookup::Args<'_>, out: &mut Writer<'_>) {
@@ -115,9 +112,9 @@ impl Service {
                 });
                 reply.encode(out);
             }
-            Err(status) => lookup::ReplyFail {
+            Err(status) => ReplyFail {
                 status,
-                dir_attributes,
+                attributes: dir_attributes,
             }
             .encode(out),
         }
@@ -142,40 +139,29 @@ impl Service {
                 gids: &[],
             },
         };
-        let reply: access::Reply = match found(&tree, arguments.object) {
-            Ok((number, inode)) => Ok(access::ReplyOk {
-                obj_attributes: Some(inode.attributes(number)),
-                access: granted(inode, &identity, arguments.access),
-            }),
-            Err(status) => Err(access::ReplyFail {
-                status,
-                obj_attributes: None,
-            }),
-        };
-        reply.encode(out);
+        let reply = found(&tree, arguments.object).map(|(number, inode)| access::ReplyOk {
+            obj_attributes: Some(inode.attributes(number)),
+            access: granted(inode, &identity, arguments.access),
+        });
+        access::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
     fn readlink(&self, arguments: readlink::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let reply: readlink::Reply<'_> = match found(&tree, arguments.symlink) {
-            Ok((number, inode)) => {
-                let symlink_attributes = Some(inode.attributes(number));
-                match &inode.kind {
-                    Kind::Symlink(data) => Ok(readlink::ReplyOk {
-                        symlink_attributes,
-                        data,
-                    }),
-                    _ => Err(readlink::ReplyFail {
-                        status: Status::INVAL,
-                        symlink_attributes,
-                    }),
-                }
+        let reply = found(&tree, arguments.symlink).map_err(ReplyFail::from);
+        let reply: readlink::Reply<'_> = reply.and_then(|(number, inode)| {
+            let symlink_attributes = Some(inode.attributes(number));
+            match &inode.kind {
+                Kind::Symlink(data) => Ok(readlink::ReplyOk {
+                    symlink_attributes,
+                    data,
+                }),
+                _ => Err(ReplyFail {
+                    status: Status::INVAL,
+                    attributes: symlink_attributes,
+                }),
             }
-            Err(status) => Err(readlink::ReplyFail {
-                status,
-                symlink_attributes: None,
-            }),
-        };
+        });
         reply.encode(out);
     }
 
@@ -186,12 +172,8 @@ impl Service {
         let (number, (inode, content)) = match file {
             Ok(file) => file,
             Err(status) => {
-                let file_attributes = number.ok().and_then(|number| post_op(&tree, number));
-                return read::ReplyFail {
-                    status,
-                    file_attributes,
-                }
-                .encode(&mut sink.writer());
+                let attributes = number.ok().and_then(|number| post_op(&tree, number));
+                return ReplyFail { status, attributes }.encode(&mut sink.writer());
             }
         };
         inode.touch(caller.now);
@@ -212,80 +194,57 @@ impl Service {
 
     fn fsstat(&self, arguments: fsstat::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let reply: fsstat::Reply = match found(&tree, arguments.fsroot) {
-            Ok((number, inode)) => {
-                let free = tree.memory_limit().saturating_sub(tree.memory_used());
-                let inodes_free = tree.inodes_free();
-                Ok(fsstat::ReplyOk {
-                    obj_attributes: Some(inode.attributes(number)),
-                    tbytes: tree.memory_limit(),
-                    fbytes: free,
-                    abytes: free,
-                    tfiles: tree.inode_count() + inodes_free,
-                    ffiles: inodes_free,
-                    afiles: inodes_free,
-                    // Any moment may change it.
-                    invarsec: 0,
-                })
-            }
-            Err(status) => Err(fsstat::ReplyFail {
-                status,
-                obj_attributes: None,
-            }),
-        };
-        reply.encode(out);
+        let free = tree.memory_limit().saturating_sub(tree.memory_used());
+        let inodes_free = tree.inodes_free();
+        let reply = found(&tree, arguments.fsroot).map(|(number, inode)| fsstat::ReplyOk {
+            obj_attributes: Some(inode.attributes(number)),
+            tbytes: tree.memory_limit(),
+            fbytes: free,
+            abytes: free,
+            tfiles: tree.inode_count() + inodes_free,
+            ffiles: inodes_free,
+            afiles: inodes_free,
+            // Any moment may change it.
+            invarsec: 0,
+        });
+        fsstat::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
     fn fsinfo(&self, arguments: fsinfo::Args<'_>, transport: Transport, out: &mut Writer<'_>) {
         let tree = self.tree();
         let max = transport.reply_data_max();
-        let reply: fsinfo::Reply = match found(&tree, arguments.fsroot) {
-            Ok((number, inode)) => Ok(fsinfo::ReplyOk {
-                obj_attributes: Some(inode.attributes(number)),
-                rtmax: max,
-                rtpref: max.min(128 << 10),
-                rtmult: 4096,
-                wtmax: max,
-                wtpref: max.min(128 << 10),
-                wtmult: 4096,
-                dtpref: max.min(64 << 10),
-                maxfilesize: FILE_MAX,
-                time_delta: Nfstime3 {
-                    seconds: 0,
-                    nseconds: 1,
-                },
-                properties: fsinfo::LINK
-                    | fsinfo::SYMLINK
-                    | fsinfo::HOMOGENEOUS
-                    | fsinfo::CANSETTIME,
-            }),
-            Err(status) => Err(fsinfo::ReplyFail {
-                status,
-                obj_attributes: None,
-            }),
-        };
-        reply.encode(out);
+        let reply = found(&tree, arguments.fsroot).map(|(number, inode)| fsinfo::ReplyOk {
+            obj_attributes: Some(inode.attributes(number)),
+            rtmax: max,
+            rtpref: max.min(128 << 10),
+            rtmult: 4096,
+            wtmax: max,
+            wtpref: max.min(128 << 10),
+            wtmult: 4096,
+            dtpref: max.min(64 << 10),
+            maxfilesize: FILE_MAX,
+            time_delta: Nfstime3 {
+                seconds: 0,
+                nseconds: 1,
+            },
+            properties: fsinfo::LINK | fsinfo::SYMLINK | fsinfo::HOMOGENEOUS | fsinfo::CANSETTIME,
+        });
+        fsinfo::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
     fn pathconf(&self, arguments: pathconf::Args<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let reply: pathconf::Reply = match found(&tree, arguments.object) {
-            Ok((number, inode)) => Ok(pathconf::ReplyOk {
-                obj_attributes: Some(inode.attributes(number)),
-                linkmax: LINK_MAX,
-                name_max: NAME_MAX as u32,
-                no_trunc: true,
-                // SETATTR may give a file away, whoever asks.
-                chown_restricted: false,
-                case_insensitive: false,
-                case_preserving: true,
-            }),
-            Err(status) => Err(pathconf::ReplyFail {
-                status,
-                obj_attributes: None,
-            }),
-        };
-        reply.encode(out);
+        let reply = found(&tree, arguments.object).map(|(number, inode)| pathconf::ReplyOk {
+            obj_attributes: Some(inode.attributes(number)),
+            linkmax: LINK_MAX,
+            name_max: NAME_MAX as u32,
+            no_trunc: true,
+            // SETATTR may give a file away, whoever asks.
+            chown_restricted: false,
+            case_insensitive: false,
+            case_preserving: true,
+        });
+        pathconf::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 }
 

@@ -264,7 +264,7 @@ fn getattr_setattr_and_access_go_together() {
     let results = bench.nfs3(Procedure::Setattr, &arguments);
     let fail = setattr::Reply::from_bytes(&results).unwrap().unwrap_err();
     assert_eq!(fail.status, Status::NOT_SYNC);
-    assert_eq!(fail.obj_wcc.after, wcc.after);
+    assert_eq!(fail.attributes.after, wcc.after);
 
     let arguments = access::Args {
         object: file.borrow(),

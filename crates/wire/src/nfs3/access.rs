@@ -1,6 +1,6 @@
 //! ACCESS: check access permission (RFC 1813, section 3.3.4).
 
-use super::{FileHandle, PostOpAttr, Status};
+use super::{FileHandle, PostOpAttr, ReplyFail};
 
 /// ACCESS3_READ: read file data or a directory.
 pub const READ: u32 = 0x01;
@@ -39,16 +39,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `ACCESS3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `obj_attributes`, if the server gives them.
-        pub obj_attributes: PostOpAttr,
-    }
-}
-
 /// `ACCESS3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<PostOpAttr>>;

@@ -1,6 +1,6 @@
 //! COMMIT: commit cached data to stable storage (RFC 1813, section 3.3.21).
 
-use super::{FileHandle, Status, Verifier, WccData};
+use super::{FileHandle, ReplyFail, Verifier, WccData};
 
 message! {
     /// `COMMIT3args`.
@@ -26,16 +26,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `COMMIT3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `file_wcc`, as far as the server gives it.
-        pub file_wcc: WccData,
-    }
-}
-
 /// `COMMIT3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<WccData>>;

@@ -1,6 +1,6 @@
 //! CREATE: create a file (RFC 1813, section 3.3.8).
 
-use super::{DirOpArgs, PostOpAttr, PostOpHandle, Sattr3, Status, Verifier, WccData};
+use super::{DirOpArgs, PostOpAttr, PostOpHandle, ReplyFail, Sattr3, Verifier, WccData};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
 /// `createhow3`: a union switched on `createmode3`.
@@ -71,19 +71,8 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `CREATE3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `dir_wcc`, as far as the server gives it.
-        pub dir_wcc: WccData,
-    }
-}
-
 /// `CREATE3res`.
-pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail<WccData>>;
 
 #[cfg(test)]
 mod tests {

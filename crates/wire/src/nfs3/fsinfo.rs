@@ -1,6 +1,6 @@
 //! FSINFO: get static file system information (RFC 1813, section 3.3.19).
 
-use super::{FileHandle, Nfstime3, PostOpAttr, Status};
+use super::{FileHandle, Nfstime3, PostOpAttr, ReplyFail};
 
 /// FSF3_LINK: hard links.
 pub const LINK: u32 = 0x01;
@@ -49,16 +49,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `FSINFO3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `obj_attributes`, if the server gives them.
-        pub obj_attributes: PostOpAttr,
-    }
-}
-
 /// `FSINFO3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<PostOpAttr>>;

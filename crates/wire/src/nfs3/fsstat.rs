@@ -1,6 +1,6 @@
 //! FSSTAT: get dynamic file system information (RFC 1813, section 3.3.18).
 
-use super::{FileHandle, PostOpAttr, Status};
+use super::{FileHandle, PostOpAttr, ReplyFail};
 
 message! {
     /// `FSSTAT3args`.
@@ -34,16 +34,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `FSSTAT3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `obj_attributes`, if the server gives them.
-        pub obj_attributes: PostOpAttr,
-    }
-}
-
 /// `FSSTAT3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<PostOpAttr>>;

@@ -1,6 +1,6 @@
 //! GETATTR: get file attributes (RFC 1813, section 3.3.1).
 
-use super::{Fattr3, FileHandle, Status};
+use super::{Fattr3, FileHandle, ReplyFail};
 
 message! {
     /// `GETATTR3args`.
@@ -20,14 +20,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arm of `GETATTR3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-    }
-}
-
 /// `GETATTR3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<()>>;

@@ -1,6 +1,6 @@
 //! LINK: create a link to a file (RFC 1813, section 3.3.15).
 
-use super::{DirOpArgs, FileHandle, PostOpAttr, Status, WccData};
+use super::{DirOpArgs, FileHandle, PostOpAttr, ReplyFail, WccData};
 
 message! {
     /// `LINK3args`.
@@ -14,7 +14,7 @@ message! {
 }
 
 message! {
-    /// `LINK3resok`.
+    /// `LINK3resok`, and the attributes of a failing arm, which are the same.
     #[derive(Copy)]
     pub struct ReplyOk {
         /// `file_attributes`, if the server gives them.
@@ -24,18 +24,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `LINK3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `file_attributes`, if the server gives them.
-        pub file_attributes: PostOpAttr,
-        /// `linkdir_wcc`, as far as the server gives it.
-        pub linkdir_wcc: WccData,
-    }
-}
-
 /// `LINK3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<ReplyOk>>;

@@ -1,6 +1,6 @@
 //! LOOKUP: look up a file name (RFC 1813, section 3.3.3).
 
-use super::{DirOpArgs, FileHandle, PostOpAttr, Status};
+use super::{DirOpArgs, FileHandle, PostOpAttr, ReplyFail};
 
 message! {
     /// `LOOKUP3args`.
@@ -24,30 +24,20 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `LOOKUP3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `dir_attributes`, if the server gives them.
-        pub dir_attributes: PostOpAttr,
-    }
-}
-
 /// `LOOKUP3res`.
-pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail<PostOpAttr>>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nfs3::Status;
     use crate::xdr::{Decode, Encode};
 
     #[test]
     fn a_failure_carries_the_attributes_of_the_directory() {
         let reply = Reply::Err(ReplyFail {
             status: Status::NOENT,
-            dir_attributes: None,
+            attributes: None,
         });
         let expected = [0, 0, 0, 2, 0, 0, 0, 0];
         assert_eq!(reply.to_bytes(), expected);

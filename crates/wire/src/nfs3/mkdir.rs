@@ -1,7 +1,7 @@
 //! MKDIR: create a directory (RFC 1813, section 3.3.9).
 
 /// `MKDIR3res`, which is that of CREATE.
-pub use super::create::{Reply, ReplyFail, ReplyOk};
+pub use super::create::{Reply, ReplyOk};
 
 use super::{DirOpArgs, Sattr3};
 

@@ -1,7 +1,7 @@
 //! MKNOD: create a special device (RFC 1813, section 3.3.11).
 
 /// `MKNOD3res`, which is that of CREATE.
-pub use super::create::{Reply, ReplyFail, ReplyOk};
+pub use super::create::{Reply, ReplyOk};
 
 use super::{DirOpArgs, FileType, Sattr3, Specdata3};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};

@@ -1,14 +1,15 @@
 //! NFS version 3: the 22 procedures (RFC 1813).
 //!
-//! One file per procedure, each with `Args`, `ReplyOk`, `ReplyFail` and
-//! `Reply`, and fields named as in the standard. What several procedures share
-//! is in the files named after it.
+//! One file per procedure, each with `Args`, `ReplyOk` and `Reply`, and fields
+//! named as in the standard. What several procedures share is in the files
+//! named after it.
 
 pub mod access;
 pub mod attributes;
 pub mod commit;
 pub mod create;
 pub mod directory;
+mod fail;
 pub mod fsinfo;
 pub mod fsstat;
 pub mod getattr;
@@ -36,6 +37,7 @@ pub mod write;
 pub use attributes::{
     Fattr3, FileType, PostOpAttr, PreOpAttr, Sattr3, SetTime, Specdata3, WccAttr, WccData,
 };
+pub use fail::ReplyFail;
 pub use handle::{DirOpArgs, FileHandle, HANDLE_MAX, Handle, PostOpHandle};
 pub use procedure::Procedure;
 pub use status::Status;

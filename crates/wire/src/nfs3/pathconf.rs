@@ -1,6 +1,6 @@
 //! PATHCONF: get POSIX information (RFC 1813, section 3.3.20).
 
-use super::{FileHandle, PostOpAttr, Status};
+use super::{FileHandle, PostOpAttr, ReplyFail};
 
 message! {
     /// `PATHCONF3args`.
@@ -32,16 +32,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `PATHCONF3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `obj_attributes`, if the server gives them.
-        pub obj_attributes: PostOpAttr,
-    }
-}
-
 /// `PATHCONF3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<PostOpAttr>>;

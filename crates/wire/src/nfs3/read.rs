@@ -1,6 +1,6 @@
 //! READ: read from a file (RFC 1813, section 3.3.6).
 
-use super::{FileHandle, PostOpAttr, Status};
+use super::{FileHandle, PostOpAttr, ReplyFail, Status};
 use crate::xdr::{Encode, Writer, length};
 
 message! {
@@ -31,19 +31,8 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `READ3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `file_attributes`, if the server gives them.
-        pub file_attributes: PostOpAttr,
-    }
-}
-
 /// `READ3res`.
-pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail<PostOpAttr>>;
 
 impl ReplyOk<'_> {
     /// Appends the reply up to its data: status, attributes, count, eof and

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{FileHandle, PostOpAttr, Status, Verifier};
+use super::{FileHandle, PostOpAttr, ReplyFail, Verifier};
 
 message! {
     /// `READDIR3args`.
@@ -46,19 +46,8 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `READDIR3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `dir_attributes`, if the server gives them.
-        pub dir_attributes: PostOpAttr,
-    }
-}
-
 /// `READDIR3res`.
-pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail<PostOpAttr>>;
 
 #[cfg(test)]
 mod tests {

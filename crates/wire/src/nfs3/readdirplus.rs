@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{FileHandle, PostOpAttr, PostOpHandle, Status, Verifier};
+use super::{FileHandle, PostOpAttr, PostOpHandle, ReplyFail, Verifier};
 
 message! {
     /// `READDIRPLUS3args`.
@@ -52,16 +52,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `READDIRPLUS3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `dir_attributes`, if the server gives them.
-        pub dir_attributes: PostOpAttr,
-    }
-}
-
 /// `READDIRPLUS3res`.
-pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail<PostOpAttr>>;

@@ -1,6 +1,6 @@
 //! READLINK: read from a symbolic link (RFC 1813, section 3.3.5).
 
-use super::{FileHandle, PostOpAttr, Status};
+use super::{FileHandle, PostOpAttr, ReplyFail};
 
 message! {
     /// `READLINK3args`.
@@ -22,16 +22,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `READLINK3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `symlink_attributes`, if the server gives them.
-        pub symlink_attributes: PostOpAttr,
-    }
-}
-
 /// `READLINK3res`.
-pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail>;
+pub type Reply<'a> = Result<ReplyOk<'a>, ReplyFail<PostOpAttr>>;

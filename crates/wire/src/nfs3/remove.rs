@@ -1,6 +1,6 @@
 //! REMOVE: remove a file (RFC 1813, section 3.3.12).
 
-use super::{DirOpArgs, Status, WccData};
+use super::{DirOpArgs, ReplyFail, WccData};
 
 message! {
     /// `REMOVE3args`.
@@ -20,16 +20,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `REMOVE3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `dir_wcc`, as far as the server gives it.
-        pub dir_wcc: WccData,
-    }
-}
-
 /// `REMOVE3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<WccData>>;

@@ -1,6 +1,6 @@
 //! RENAME: rename a file or directory (RFC 1813, section 3.3.14).
 
-use super::{DirOpArgs, Status, WccData};
+use super::{DirOpArgs, ReplyFail, WccData};
 
 message! {
     /// `RENAME3args`.
@@ -14,7 +14,7 @@ message! {
 }
 
 message! {
-    /// `RENAME3resok`.
+    /// `RENAME3resok`, and the attributes of a failing arm, which are the same.
     #[derive(Copy)]
     pub struct ReplyOk {
         /// `fromdir_wcc`, as far as the server gives it.
@@ -24,18 +24,5 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `RENAME3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `fromdir_wcc`, as far as the server gives it.
-        pub fromdir_wcc: WccData,
-        /// `todir_wcc`, as far as the server gives it.
-        pub todir_wcc: WccData,
-    }
-}
-
 /// `RENAME3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<ReplyOk>>;

@@ -1,6 +1,6 @@
 //! SETATTR: set file attributes (RFC 1813, section 3.3.2).
 
-use super::{FileHandle, Nfstime3, Sattr3, Status, WccData};
+use super::{FileHandle, Nfstime3, ReplyFail, Sattr3, WccData};
 
 message! {
     /// `SETATTR3args`.
@@ -24,19 +24,8 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `SETATTR3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `obj_wcc`, as far as the server gives it.
-        pub obj_wcc: WccData,
-    }
-}
-
 /// `SETATTR3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<WccData>>;
 
 #[cfg(test)]
 mod tests {

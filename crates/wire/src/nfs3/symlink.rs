@@ -1,7 +1,7 @@
 //! SYMLINK: create a symbolic link (RFC 1813, section 3.3.10).
 
 /// `SYMLINK3res`, which is that of CREATE.
-pub use super::create::{Reply, ReplyFail, ReplyOk};
+pub use super::create::{Reply, ReplyOk};
 
 use super::{DirOpArgs, Sattr3};
 

@@ -1,6 +1,6 @@
 //! WRITE: write to a file (RFC 1813, section 3.3.7).
 
-use super::{FileHandle, Status, Verifier, WccData};
+use super::{FileHandle, ReplyFail, Verifier, WccData};
 use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer, length};
 
 /// `stable_how`: what has to be on stable storage when the reply is sent.
@@ -94,19 +94,8 @@ message! {
     }
 }
 
-message! {
-    /// The failing arms of `WRITE3res`.
-    #[derive(Copy)]
-    pub struct ReplyFail {
-        /// Why.
-        pub status: Status,
-        /// `file_wcc`, as far as the server gives it.
-        pub file_wcc: WccData,
-    }
-}
-
 /// `WRITE3res`.
-pub type Reply = Result<ReplyOk, ReplyFail>;
+pub type Reply = Result<ReplyOk, ReplyFail<WccData>>;
 
 #[cfg(test)]
 mod tests {

@@ -7,8 +7,8 @@ use filestone_wire::nfs3::mknod::{DeviceData, MknodData};
 use filestone_wire::nfs3::symlink::SymlinkData;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
-    self, DirOpArgs, Fattr3, FileHandle, FileType, Nfstime3, Sattr3, SetTime, Specdata3, Status,
-    WccAttr, WccData,
+    self, DirOpArgs, Fattr3, FileHandle, FileType, Nfstime3, ReplyFail, Sattr3, SetTime, Specdata3,
+    Status, WccAttr, WccData,
 };
 use filestone_wire::record::{Assembler, RecordMark};
 use filestone_wire::rpc::{AuthSys, CallHeader, Credential, Gids, OpaqueAuth, ReplyHeader};
@@ -139,7 +139,7 @@ macro_rules! procedure {
     ($module:ident, { $($arg:tt)* }, { $($ok:tt)* }, { $($fail:tt)* }) => {
         expect_back!(nfs3::$module::Args, nfs3::$module::Args { $($arg)* });
         expect_back!(nfs3::$module::Reply, Ok(nfs3::$module::ReplyOk { $($ok)* }));
-        expect_back!(nfs3::$module::Reply, Err(nfs3::$module::ReplyFail { $($fail)* }));
+        expect_back!(nfs3::$module::Reply, Err(ReplyFail { $($fail)* }));
     };
 }
 
@@ -152,29 +152,29 @@ proptest! {
         let ([wcc, other_wcc], status) = (m.wcc, m.status);
         if let Some(attributes) = obj_attributes {
             procedure!(getattr,
-                { object: m.handle() }, { obj_attributes: attributes }, { status });
+                { object: m.handle() }, { obj_attributes: attributes }, { status, attributes: () });
         }
         procedure!(setattr,
             { object: m.handle(), new_attributes: m.set, guard: m.guard },
-            { obj_wcc: wcc }, { status, obj_wcc: other_wcc });
+            { obj_wcc: wcc }, { status, attributes: other_wcc });
         procedure!(access,
             { object: m.handle(), access },
-            { obj_attributes, access: count }, { status, obj_attributes });
+            { obj_attributes, access: count }, { status, attributes: obj_attributes });
         procedure!(readlink,
             { symlink: m.handle() },
             { symlink_attributes: obj_attributes, data: &m.data },
-            { status, symlink_attributes: obj_attributes });
+            { status, attributes: obj_attributes });
         procedure!(read,
             { file: m.handle(), offset, count },
             { file_attributes: obj_attributes, count, eof: m.flags[0], data: &m.data },
-            { status, file_attributes: obj_attributes });
+            { status, attributes: obj_attributes });
         procedure!(write,
             { file: m.handle(), offset, count, stable: m.stable, data: &m.data },
             { file_wcc: wcc, count, committed: m.stable, verf: m.verifier },
-            { status, file_wcc: other_wcc });
+            { status, attributes: other_wcc });
         procedure!(commit,
             { file: m.handle(), offset, count },
-            { file_wcc: wcc, verf: m.verifier }, { status, file_wcc: other_wcc });
+            { file_wcc: wcc, verf: m.verifier }, { status, attributes: other_wcc });
     }
 
     #[test]
@@ -185,13 +185,13 @@ proptest! {
             [CreateHow::Unchecked(m.set), CreateHow::Guarded(m.set), CreateHow::Exclusive(m.verifier)]
         {
             procedure!(create, { where_: m.named(0), how },
-                { obj, obj_attributes, dir_wcc: wcc }, { status, dir_wcc: other });
+                { obj, obj_attributes, dir_wcc: wcc }, { status, attributes: other });
         }
         procedure!(mkdir, { where_: m.named(0), attributes: m.set },
-            { obj, obj_attributes, dir_wcc: wcc }, { status, dir_wcc: other });
+            { obj, obj_attributes, dir_wcc: wcc }, { status, attributes: other });
         let symlink = SymlinkData { symlink_attributes: m.set, symlink_data: &m.data };
         procedure!(symlink, { where_: m.named(0), symlink },
-            { obj, obj_attributes, dir_wcc: wcc }, { status, dir_wcc: other });
+            { obj, obj_attributes, dir_wcc: wcc }, { status, attributes: other });
         let spec = Specdata3 { major: m.words[0], minor: m.words[1] };
         let device = DeviceData { dev_attributes: m.set, spec };
         for what in [
@@ -202,7 +202,7 @@ proptest! {
             MknodData::Regular,
         ] {
             procedure!(mknod, { where_: m.named(0), what },
-                { obj, obj_attributes, dir_wcc: wcc }, { status, dir_wcc: other });
+                { obj, obj_attributes, dir_wcc: wcc }, { status, attributes: other });
         }
     }
 
@@ -212,15 +212,18 @@ proptest! {
         let ([wcc, other], status) = (m.wcc, m.status);
         procedure!(lookup, { what: m.named(0) },
             { object: m.handle(), obj_attributes: attributes, dir_attributes: other_attributes },
-            { status, dir_attributes: attributes });
-        procedure!(remove, { object: m.named(0) }, { dir_wcc: wcc }, { status, dir_wcc: other });
-        procedure!(rmdir, { object: m.named(1) }, { dir_wcc: wcc }, { status, dir_wcc: other });
+            { status, attributes });
+        procedure!(remove, { object: m.named(0) }, { dir_wcc: wcc }, { status, attributes: other });
+        procedure!(rmdir, { object: m.named(1) }, { dir_wcc: wcc }, { status, attributes: other });
         procedure!(rename, { from: m.named(0), to: m.named(1) },
             { fromdir_wcc: wcc, todir_wcc: other },
-            { status, fromdir_wcc: other, todir_wcc: wcc });
+            { status, attributes: nfs3::rename::ReplyOk { fromdir_wcc: other, todir_wcc: wcc } });
         procedure!(link, { file: m.handle(), link: m.named(1) },
             { file_attributes: attributes, linkdir_wcc: wcc },
-            { status, file_attributes: attributes, linkdir_wcc: other });
+            {
+                status,
+                attributes: nfs3::link::ReplyOk { file_attributes: attributes, linkdir_wcc: other },
+            });
     }
 
     #[test]
@@ -232,14 +235,14 @@ proptest! {
         procedure!(readdir,
             { dir: m.handle(), cookie, cookieverf: m.verifier, count },
             { dir_attributes, cookieverf: m.verifier, entries: vec![entry; m.entries], eof },
-            { status, dir_attributes });
+            { status, attributes: dir_attributes });
         let name_handle = m.obj();
         let entry =
             nfs3::readdirplus::EntryPlus { fileid, name, cookie, name_attributes, name_handle };
         procedure!(readdirplus,
             { dir: m.handle(), cookie, cookieverf: m.verifier, dircount: count, maxcount },
             { dir_attributes, cookieverf: m.verifier, entries: vec![entry; m.entries], eof },
-            { status, dir_attributes });
+            { status, attributes: dir_attributes });
     }
 
     #[test]
@@ -250,17 +253,17 @@ proptest! {
             m.words;
         procedure!(fsstat, { fsroot: m.handle() },
             { obj_attributes, tbytes, fbytes, abytes, tfiles, ffiles, afiles, invarsec: rtmax },
-            { status, obj_attributes });
+            { status, attributes: obj_attributes });
         let time_delta = Nfstime3 { seconds, nseconds };
         procedure!(fsinfo, { fsroot: m.handle() }, {
             obj_attributes, rtmax, rtpref, rtmult, wtmax, wtpref, wtmult, dtpref, maxfilesize,
             time_delta, properties,
-        }, { status, obj_attributes });
+        }, { status, attributes: obj_attributes });
         let [no_trunc, chown_restricted, case_insensitive, case_preserving] = m.flags;
         procedure!(pathconf, { object: m.handle() }, {
             obj_attributes, linkmax: rtmax, name_max: rtpref, no_trunc, chown_restricted,
             case_insensitive, case_preserving,
-        }, { status, obj_attributes });
+        }, { status, attributes: obj_attributes });
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::operation::{Answer, DirectoryCursor, FileId, OpKind, Operation, Outco
 use crate::workload::FileTable;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
-    Fattr3, PostOpAttr, Status, access, commit, create, fsinfo, fsstat, getattr, link, lookup,
-    pathconf, read, readdir, readdirplus, readlink, remove, rename, setattr, write,
+    Fattr3, PostOpAttr, ReplyFail, Status, access, commit, create, fsinfo, fsstat, getattr, link,
+    lookup, pathconf, read, readdir, readdirplus, readlink, remove, rename, setattr, write,
 };
 use filestone_wire::xdr::{Decode, DecodeError, Reader};
 
@@ -62,9 +62,7 @@ pub fn check(
         Operation::Null if results.is_empty() => OK,
         Operation::Null => undecodable(),
         Operation::GetAttr { .. } if is_plain_getattr(results) => OK,
-        Operation::GetAttr { .. } => {
-            simple(getattr::Reply::from_bytes(results), |fail| fail.status)
-        }
+        Operation::GetAttr { .. } => simple(getattr::Reply::from_bytes(results)),
         Operation::Read { file, offset, len } => match read::Reply::from_bytes(results) {
             Ok(Ok(ok)) => {
                 let checked = check_read(&ok, AskedRead { file, offset, len }, table);
@@ -94,26 +92,22 @@ fn is_plain_getattr(results: &[u8]) -> bool {
 }
 
 #[inline]
-fn simple<T, F>(
-    reply: Result<Result<T, F>, DecodeError>,
-    status: impl FnOnce(&F) -> Status,
-) -> Checked {
+fn simple<T, A>(reply: Result<Result<T, ReplyFail<A>>, DecodeError>) -> Checked {
     match reply {
         Ok(Ok(_)) => OK,
-        Ok(Err(fail)) => failed(status(&fail)),
+        Ok(Err(fail)) => failed(fail.status),
         Err(_) => undecodable(),
     }
 }
 
 /// As [`simple`], with a condition that a good reply must meet.
-fn conditional<T, F>(
-    reply: Result<Result<T, F>, DecodeError>,
-    status: impl FnOnce(&F) -> Status,
+fn conditional<T, A>(
+    reply: Result<Result<T, ReplyFail<A>>, DecodeError>,
     is_consistent: impl FnOnce(&T) -> bool,
 ) -> Checked {
     match reply {
         Ok(Ok(ok)) if !is_consistent(&ok) => bad_reply(ReplyFault::Inconsistent),
-        reply => simple(reply, status),
+        reply => simple(reply),
     }
 }
 
@@ -206,51 +200,35 @@ fn check_other(operation: &Operation, results: &[u8]) -> Checked {
         | Operation::Close { .. }
         | Operation::Lock { .. }
         | Operation::Unlock { .. } => undecodable(),
-        Operation::SetAttr { .. } => {
-            simple(setattr::Reply::from_bytes(results), |fail| fail.status)
-        }
-        Operation::Lookup { .. } => conditional(
-            lookup::Reply::from_bytes(results),
-            |fail| fail.status,
-            |ok| !ok.object.as_bytes().is_empty(),
-        ),
+        Operation::SetAttr { .. } => simple(setattr::Reply::from_bytes(results)),
+        Operation::Lookup { .. } => conditional(lookup::Reply::from_bytes(results), |ok| {
+            !ok.object.as_bytes().is_empty()
+        }),
         // The server may grant less than was asked, not more (section 3.3.4).
-        Operation::Access { wanted, .. } => conditional(
-            access::Reply::from_bytes(results),
-            |fail| fail.status,
-            |ok| ok.access & !wanted == 0,
-        ),
-        Operation::ReadLink { .. } => {
-            simple(readlink::Reply::from_bytes(results), |fail| fail.status)
-        }
+        Operation::Access { wanted, .. } => conditional(access::Reply::from_bytes(results), |ok| {
+            ok.access & !wanted == 0
+        }),
+        Operation::ReadLink { .. } => simple(readlink::Reply::from_bytes(results)),
         Operation::Write { len, stability, .. } => check_write(results, len, stability),
         Operation::Create { .. }
         | Operation::MakeDirectory { .. }
         | Operation::MakeSymlink { .. }
-        | Operation::MakeNode { .. } => {
-            simple(create::Reply::from_bytes(results), |fail| fail.status)
-        }
+        | Operation::MakeNode { .. } => simple(create::Reply::from_bytes(results)),
         Operation::Remove { .. } | Operation::RemoveDirectory { .. } => {
-            simple(remove::Reply::from_bytes(results), |fail| fail.status)
+            simple(remove::Reply::from_bytes(results))
         }
-        Operation::Rename { .. } => simple(rename::Reply::from_bytes(results), |fail| fail.status),
-        Operation::Link { .. } => simple(link::Reply::from_bytes(results), |fail| fail.status),
+        Operation::Rename { .. } => simple(rename::Reply::from_bytes(results)),
+        Operation::Link { .. } => simple(link::Reply::from_bytes(results)),
         Operation::ReadDirectory { len, .. } => check_listing(results, len, |reader| {
             readdir::Entry::decode(reader).map(|entry| entry.cookie)
         }),
         Operation::ReadDirectoryPlus { len, .. } => check_listing(results, len, |reader| {
             readdirplus::EntryPlus::decode(reader).map(|entry| entry.cookie)
         }),
-        Operation::FileSystemStatus { .. } => {
-            simple(fsstat::Reply::from_bytes(results), |fail| fail.status)
-        }
-        Operation::FileSystemInfo { .. } => {
-            simple(fsinfo::Reply::from_bytes(results), |fail| fail.status)
-        }
-        Operation::PathConfiguration { .. } => {
-            simple(pathconf::Reply::from_bytes(results), |fail| fail.status)
-        }
-        Operation::Commit { .. } => simple(commit::Reply::from_bytes(results), |fail| fail.status),
+        Operation::FileSystemStatus { .. } => simple(fsstat::Reply::from_bytes(results)),
+        Operation::FileSystemInfo { .. } => simple(fsinfo::Reply::from_bytes(results)),
+        Operation::PathConfiguration { .. } => simple(pathconf::Reply::from_bytes(results)),
+        Operation::Commit { .. } => simple(commit::Reply::from_bytes(results)),
     }
 }
 

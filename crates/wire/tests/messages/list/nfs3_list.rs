@@ -5,8 +5,8 @@ use filestone_wire::nfs3::mknod::{DeviceData, MknodData};
 use filestone_wire::nfs3::symlink::SymlinkData;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
-    self, DirOpArgs, Fattr3, FileHandle, FileType, Nfstime3, PostOpAttr, Procedure, Sattr3,
-    SetTime, Specdata3, Status, Verifier, WccAttr, WccData,
+    self, DirOpArgs, Fattr3, FileHandle, FileType, Nfstime3, PostOpAttr, Procedure, ReplyFail,
+    Sattr3, SetTime, Specdata3, Status, Verifier, WccAttr, WccData,
 };
 
 use super::{Kind, Message, message};
@@ -276,9 +276,9 @@ fn readdirplus() -> nfs3::readdirplus::Args<'static> {
 
 /// Both arms of the reply of every procedure.
 macro_rules! reply {
-    ($all:ident, $variant:ident, $module:ident, { $($ok:tt)* }, { $($fail:tt)* }) => {
+    ($all:ident, $variant:ident, $module:ident, { $($ok:tt)* }, $attributes:expr) => {
         let ok = nfs3::$module::ReplyOk { $($ok)* };
-        let fail = nfs3::$module::ReplyFail { status: Status::STALE, $($fail)* };
+        let fail = ReplyFail { status: Status::STALE, attributes: $attributes };
         $all.push(message(Reply(Procedure::$variant), nfs3::$module::Reply::Ok(ok)));
         $all.push(message(Reply(Procedure::$variant), nfs3::$module::Reply::Err(fail)));
     };
@@ -287,45 +287,45 @@ macro_rules! reply {
 /// Replies to every procedure.
 pub fn replies() -> Vec<Message> {
     let mut all = vec![message(Reply(Procedure::Null), ())];
-    reply!(all, Getattr, getattr, { obj_attributes: ATTRIBUTES }, {});
-    reply!(all, Setattr, setattr, { obj_wcc: WCC }, { obj_wcc: NO_WCC });
+    reply!(all, Getattr, getattr, { obj_attributes: ATTRIBUTES }, ());
+    reply!(all, Setattr, setattr, { obj_wcc: WCC }, NO_WCC);
     reply!(all, Lookup, lookup,
         { object: handle(), obj_attributes: POST, dir_attributes: None },
-        { dir_attributes: POST });
-    reply!(all, Access, access, { obj_attributes: POST, access: 0x1f }, { obj_attributes: None });
+        POST);
+    reply!(all, Access, access, { obj_attributes: POST, access: 0x1f }, None);
     reply!(all, Readlink, readlink,
-        { symlink_attributes: POST, data: b"../elsewhere" }, { symlink_attributes: POST });
+        { symlink_attributes: POST, data: b"../elsewhere" }, POST);
     reply!(all, Read, read,
-        { file_attributes: POST, count: 5, eof: true, data: b"bytes" }, { file_attributes: None });
+        { file_attributes: POST, count: 5, eof: true, data: b"bytes" }, None);
     reply!(all, Write, write,
         { file_wcc: WCC, count: 5, committed: StableHow::FileSync, verf: VERIFIER },
-        { file_wcc: WCC });
+        WCC);
     reply!(all, Create, create,
-        { obj: Some(handle()), obj_attributes: POST, dir_wcc: WCC }, { dir_wcc: NO_WCC });
+        { obj: Some(handle()), obj_attributes: POST, dir_wcc: WCC }, NO_WCC);
     reply!(all, Mkdir, mkdir,
-        { obj: None, obj_attributes: None, dir_wcc: NO_WCC }, { dir_wcc: WCC });
+        { obj: None, obj_attributes: None, dir_wcc: NO_WCC }, WCC);
     reply!(all, Symlink, symlink,
-        { obj: Some(handle()), obj_attributes: None, dir_wcc: WCC }, { dir_wcc: WCC });
+        { obj: Some(handle()), obj_attributes: None, dir_wcc: WCC }, WCC);
     reply!(all, Mknod, mknod,
-        { obj: None, obj_attributes: POST, dir_wcc: WCC }, { dir_wcc: WCC });
-    reply!(all, Remove, remove, { dir_wcc: WCC }, { dir_wcc: WCC });
-    reply!(all, Rmdir, rmdir, { dir_wcc: WCC }, { dir_wcc: NO_WCC });
+        { obj: None, obj_attributes: POST, dir_wcc: WCC }, WCC);
+    reply!(all, Remove, remove, { dir_wcc: WCC }, WCC);
+    reply!(all, Rmdir, rmdir, { dir_wcc: WCC }, NO_WCC);
     reply!(all, Rename, rename,
-        { fromdir_wcc: WCC, todir_wcc: NO_WCC }, { fromdir_wcc: NO_WCC, todir_wcc: WCC });
+        { fromdir_wcc: WCC, todir_wcc: NO_WCC }, nfs3::rename::ReplyOk { fromdir_wcc: NO_WCC, todir_wcc: WCC });
     reply!(all, Link, link,
-        { file_attributes: POST, linkdir_wcc: WCC }, { file_attributes: None, linkdir_wcc: WCC });
+        { file_attributes: POST, linkdir_wcc: WCC }, nfs3::link::ReplyOk { file_attributes: None, linkdir_wcc: WCC });
     reply!(all, Readdir, readdir, {
         dir_attributes: POST,
         cookieverf: VERIFIER,
         entries: vec![entry(1, b"."), entry(2, b".."), entry(3, b"file")],
         eof: true,
-    }, { dir_attributes: POST });
+    }, POST);
     reply!(all, Readdirplus, readdirplus, {
         dir_attributes: None,
         cookieverf: VERIFIER,
         entries: vec![entry_plus(1, b".", POST), entry_plus(2, b"file", None)],
         eof: false,
-    }, { dir_attributes: POST });
+    }, POST);
     all.extend(file_system_replies());
     all
 }
@@ -337,7 +337,7 @@ fn file_system_replies() -> Vec<Message> {
         tbytes: 1 << 40, fbytes: 1 << 39, abytes: 1 << 38,
         tfiles: 3000, ffiles: 2000, afiles: 1000,
         invarsec: 1,
-    }, { obj_attributes: POST });
+    }, POST);
     reply!(all, Fsinfo, fsinfo, {
         obj_attributes: None,
         rtmax: 1 << 20, rtpref: 1 << 17, rtmult: 4096,
@@ -346,13 +346,13 @@ fn file_system_replies() -> Vec<Message> {
         maxfilesize: u64::MAX,
         time_delta: Nfstime3 { seconds: 0, nseconds: 1 },
         properties: 0x1b,
-    }, { obj_attributes: POST });
+    }, POST);
     reply!(all, Pathconf, pathconf, {
         obj_attributes: POST,
         linkmax: 1024, name_max: 255,
         no_trunc: true, chown_restricted: true, case_insensitive: false, case_preserving: true,
-    }, { obj_attributes: POST });
-    reply!(all, Commit, commit, { file_wcc: WCC, verf: VERIFIER }, { file_wcc: WCC });
+    }, POST);
+    reply!(all, Commit, commit, { file_wcc: WCC, verf: VERIFIER }, WCC);
     all
 }
 

@@ -366,11 +366,7 @@ fn read_of(len: usize, eof: bool) -> Vec<u8> {
 
 /// Results that end a call of any procedure with this status.
 fn failed(status: nfs3::Status) -> Vec<u8> {
-    let fail = lookup::ReplyFail {
-        status,
-        dir_attributes: None,
-    };
-    lookup::Reply::Err(fail).to_bytes()
+    lookup::Reply::Err(status.into()).to_bytes()
 }
 
 fn ok(call: &Seen, _: usize) -> Reaction {

@@ -8,9 +8,9 @@ use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::symlink::SymlinkData;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
-    self, DirOpArgs, Fattr3, Handle, PROGRAM, PostOpAttr, Procedure, Sattr3, SetTime, VERSION,
-    Verifier, access, commit, create, fsinfo, fsstat, getattr, link, lookup, mkdir, pathconf, read,
-    readdir, readdirplus, readlink, remove, rename, rmdir, setattr, symlink, write,
+    self, DirOpArgs, Fattr3, Handle, PROGRAM, PostOpAttr, Procedure, ReplyFail, Sattr3, SetTime,
+    VERSION, Verifier, access, commit, create, fsinfo, fsstat, getattr, link, lookup, mkdir,
+    pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir, setattr, symlink, write,
 };
 use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
@@ -92,17 +92,23 @@ const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
 /// What a decoder makes of a reply.
 type Decoded<T> = Result<NfsResult<T>, Fault>;
 
+/// What a client needs of a reply.
+fn answer<T, A, U>(
+    reply: Result<Result<T, ReplyFail<A>>, DecodeError>,
+    keep: impl FnOnce(T) -> U,
+) -> Decoded<U> {
+    Ok(reply?.map(keep).map_err(|fail| fail.status.into()))
+}
+
 /// The handle of what was made, if the server gives it.
 fn made(results: Results<'_>) -> Decoded<Option<Handle>> {
-    let reply = create::Reply::from_bytes(results.bytes)?;
-    Ok(reply
-        .map(|ok| ok.obj.map(Handle::from))
-        .map_err(|fail| fail.status.into()))
+    answer(create::Reply::from_bytes(results.bytes), |ok| {
+        ok.obj.map(Handle::from)
+    })
 }
 
 fn removed(results: Results<'_>) -> Decoded<()> {
-    let reply = remove::Reply::from_bytes(results.bytes)?;
-    Ok(reply.map(drop).map_err(|fail| fail.status.into()))
+    answer(remove::Reply::from_bytes(results.bytes), drop)
 }
 
 impl Link {
@@ -111,10 +117,9 @@ impl Link {
         let object = object.borrow();
         let arguments = getattr::Args { object };
         self.call(called(Procedure::Getattr), &arguments, |results| {
-            let reply = getattr::Reply::from_bytes(results.bytes)?;
-            Ok(reply
-                .map(|ok| ok.obj_attributes)
-                .map_err(|fail| fail.status.into()))
+            answer(getattr::Reply::from_bytes(results.bytes), |ok| {
+                ok.obj_attributes
+            })
         })
     }
 
@@ -130,8 +135,7 @@ impl Link {
             guard: None,
         };
         self.call(called(Procedure::Setattr), &arguments, |results| {
-            let reply = setattr::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(drop).map_err(|fail| fail.status.into()))
+            answer(setattr::Reply::from_bytes(results.bytes), drop)
         })
     }
 
@@ -144,12 +148,11 @@ impl Link {
         let what = named(directory, name);
         let arguments = lookup::Args { what };
         self.call(called(Procedure::Lookup), &arguments, |results| {
-            let reply = lookup::Reply::from_bytes(results.bytes)?;
             let object = |ok: lookup::ReplyOk<'_>| Object {
                 handle: ok.object.into(),
                 attributes: ok.obj_attributes,
             };
-            Ok(reply.map(object).map_err(|fail| fail.status.into()))
+            answer(lookup::Reply::from_bytes(results.bytes), object)
         })
     }
 
@@ -158,8 +161,7 @@ impl Link {
         let object = object.borrow();
         let arguments = access::Args { object, access };
         self.call(called(Procedure::Access), &arguments, |results| {
-            let reply = access::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(|ok| ok.access).map_err(|fail| fail.status.into()))
+            answer(access::Reply::from_bytes(results.bytes), |ok| ok.access)
         })
     }
 
@@ -181,10 +183,9 @@ impl Link {
         let symlink = link.borrow();
         let arguments = readlink::Args { symlink };
         self.call(called(Procedure::Readlink), &arguments, move |results| {
-            let reply = readlink::Reply::from_bytes(results.bytes)?;
-            Ok(reply
-                .map(|ok| keep(ok.data))
-                .map_err(|fail| fail.status.into()))
+            answer(readlink::Reply::from_bytes(results.bytes), |ok| {
+                keep(ok.data)
+            })
         })
     }
 
@@ -220,10 +221,9 @@ impl Link {
             count,
         };
         self.call(called(Procedure::Read), &arguments, |results| {
-            let reply = read::Reply::from_bytes(results.bytes)?;
-            Ok(reply
-                .map(|ok| ok.data.to_vec())
-                .map_err(|fail| fail.status.into()))
+            answer(read::Reply::from_bytes(results.bytes), |ok| {
+                ok.data.to_vec()
+            })
         })
     }
 
@@ -256,8 +256,7 @@ impl Link {
             count: 0,
         };
         self.call(called(Procedure::Commit), &arguments, |results| {
-            let reply = commit::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(|ok| ok.verf).map_err(|fail| fail.status.into()))
+            answer(commit::Reply::from_bytes(results.bytes), |ok| ok.verf)
         })
     }
 
@@ -316,8 +315,7 @@ impl Link {
             link: named(directory, name),
         };
         self.call(called(Procedure::Link), &arguments, |results| {
-            let reply = link::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(drop).map_err(|fail| fail.status.into()))
+            answer(link::Reply::from_bytes(results.bytes), drop)
         })
     }
 
@@ -347,8 +345,7 @@ impl Link {
     ) -> impl Future<Output = NfsResult<()>> {
         let arguments = rename::Args { from, to };
         self.call(called(Procedure::Rename), &arguments, |results| {
-            let reply = rename::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(drop).map_err(|fail| fail.status.into()))
+            answer(rename::Reply::from_bytes(results.bytes), drop)
         })
     }
 
@@ -367,8 +364,7 @@ impl Link {
             count,
         };
         self.call(called(Procedure::Readdir), &arguments, move |results| {
-            let reply = readdir::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(keep).map_err(|fail| fail.status.into()))
+            answer(readdir::Reply::from_bytes(results.bytes), keep)
         })
     }
 
@@ -388,8 +384,7 @@ impl Link {
             maxcount: count,
         };
         self.call(called(Procedure::Readdirplus), &arguments, move |results| {
-            let reply = readdirplus::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(keep).map_err(|fail| fail.status.into()))
+            answer(readdirplus::Reply::from_bytes(results.bytes), keep)
         })
     }
 
@@ -398,8 +393,7 @@ impl Link {
         let fsroot = root.borrow();
         let arguments = fsstat::Args { fsroot };
         self.call(called(Procedure::Fsstat), &arguments, |results| {
-            let reply = fsstat::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(drop).map_err(|fail| fail.status.into()))
+            answer(fsstat::Reply::from_bytes(results.bytes), drop)
         })
     }
 
@@ -411,8 +405,7 @@ impl Link {
         let fsroot = root.borrow();
         let arguments = fsinfo::Args { fsroot };
         self.call(called(Procedure::Fsinfo), &arguments, |results| {
-            let reply = fsinfo::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map_err(|fail| fail.status.into()))
+            answer(fsinfo::Reply::from_bytes(results.bytes), |ok| ok)
         })
     }
 
@@ -421,8 +414,7 @@ impl Link {
         let object = object.borrow();
         let arguments = pathconf::Args { object };
         self.call(called(Procedure::Pathconf), &arguments, |results| {
-            let reply = pathconf::Reply::from_bytes(results.bytes)?;
-            Ok(reply.map(drop).map_err(|fail| fail.status.into()))
+            answer(pathconf::Reply::from_bytes(results.bytes), drop)
         })
     }
 }
