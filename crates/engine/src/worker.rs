@@ -153,6 +153,7 @@ pub struct Worker<'run, B, W, K> {
     time: ThreadTime,
     lost: LostClients,
     cpu_mark: u64,
+    spun_mark: u64,
     waited_mark: u64,
     late_mark: u64,
     is_window_open: bool,
@@ -293,6 +294,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             time: ThreadTime::default(),
             lost: LostClients::default(),
             cpu_mark: 0,
+            spun_mark: 0,
             waited_mark: 0,
             late_mark: 0,
             is_window_open: false,
@@ -627,6 +629,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         if !self.is_window_open && now >= self.schedule.window_start {
             self.is_window_open = true;
             self.cpu_mark = self.line.backend.processor_nanos();
+            self.spun_mark = self.line.backend.spun_nanos();
             self.waited_mark = self.line.backend.waited_nanos();
             self.late_mark = self.line.backend.late_replies();
         }
@@ -806,11 +809,14 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         if self.end.is_none() {
             let backend = &mut self.line.backend;
             let (cpu, waited) = (backend.processor_nanos(), backend.waited_nanos());
+            let spun = backend.spun_nanos();
             costs.cpu_nanos = cpu - self.cpu_mark;
+            costs.spun_nanos = spun - self.spun_mark;
             costs.waited_nanos = waited - self.waited_mark;
             self.time.cpu_ns += costs.cpu_nanos;
             self.time.waited_ns += costs.waited_nanos;
             self.cpu_mark = cpu;
+            self.spun_mark = spun;
             self.waited_mark = waited;
         }
         self.line.books.add(&costs);

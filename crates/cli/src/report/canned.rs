@@ -173,6 +173,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             worker: 0,
             clients: plan.clients,
             cpu_ns: seconds * 50_000_000,
+            spun_ns: 0,
             busy_percent: 5.0,
             waited_percent: 0.0,
         }],

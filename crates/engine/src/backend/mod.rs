@@ -2,6 +2,7 @@
 
 pub mod blocking;
 pub mod connection;
+pub(crate) mod looking;
 pub mod null;
 pub mod simulated;
 pub mod sockets;
@@ -103,6 +104,11 @@ pub trait Backend {
 
     /// Processor time that this thread has used, in nanoseconds.
     fn processor_nanos(&self) -> u64 {
+        0
+    }
+
+    /// How much of it was spent looking for what had not come, in nanoseconds.
+    fn spun_nanos(&self) -> u64 {
         0
     }
 

@@ -1,7 +1,8 @@
 //! A backend that does nothing: every operation succeeds at once. It shows what
 //! the worker loop, the workload and the recording cost by themselves.
 
-use crate::backend::sockets::{SPIN_NANOS, timespec};
+use crate::backend::looking::SPIN_NANOS;
+use crate::backend::sockets::timespec;
 use crate::backend::{Backend, BackendError};
 use crate::clock::Clock;
 use filestone_model::completions::Completions;

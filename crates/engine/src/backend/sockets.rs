@@ -1,10 +1,11 @@
 //! Simulated clients over sockets: readiness by epoll, nanosecond waits, a spin
-//! tail before due moments.
+//! tail before due moments, and a look for replies before sleeping (`looking`).
 //!
 //! With one connection there is nothing to choose between, so the worker blocks
 //! in `recv` itself and saves a system call for each exchange.
 
 use crate::backend::connection::{ClientConnection, ConnectedClient, Link, Loss, Waiting};
+use crate::backend::looking::{Look, Looking, SPIN_NANOS};
 use crate::backend::{Backend, BackendError, ConnectionChange, ConnectionCounts};
 use crate::clock::Clock;
 use crate::driver::Dial;
@@ -25,9 +26,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Before a due moment the worker spins for this long: a sleeping thread wakes
-/// up some 30 µs late at the median.
-pub(crate) const SPIN_NANOS: u64 = 50_000;
 /// How often time-outs and lost connections are looked at.
 const SCAN_NANOS: u64 = 20_000_000;
 /// A blocking `recv` returns after this long, so that the clock is looked at.
@@ -86,6 +84,7 @@ pub struct Sockets<C> {
     early_error: Option<BackendError>,
     /// Whether the clock has been looked at since the last wait.
     is_fresh: bool,
+    looking: Looking,
     next_scan: Moment,
     /// When clients want to hear of the time: no client's time-out is before its entry here.
     /// What is not the moment that its connection names is stale.
@@ -172,6 +171,7 @@ impl<C: Client> Sockets<C> {
             early: Completions::default(),
             early_error: None,
             is_fresh: false,
+            looking: Looking::default(),
             next_scan: Moment::ZERO,
             late_replies: 0,
             reconnections: 0,
@@ -284,19 +284,58 @@ impl<C: Client> Sockets<C> {
         Ok(())
     }
 
-    /// One connection: blocks in `recv` while nothing else is to be done soon.
+    /// One connection: looks for a reply for a while, then blocks in `recv` while nothing else is
+    /// to be done soon.
     #[inline]
     fn wait_for_one(
         &mut self,
         until: Moment,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
-        let now = self.recent;
-        let is_blocked = self.connections[0].is_blocked;
-        if !is_blocked && !self.options.busy_poll && until.nanos_since(now) > RECEIVE_MARGIN_NANOS {
+        let connection = &self.connections[0];
+        let is_blocked = connection.is_blocked;
+        // The rest of data that nobody reads is best waited for as a whole.
+        let waits_for_rest = connection.client.discardable() > 0;
+        if self.options.busy_poll && !is_blocked {
+            return self.spin_for_one(until, completed).map(drop);
+        }
+        if !is_blocked
+            && !waits_for_rest
+            && let Some(look) = self.looking.begin()
+        {
+            let began = self.look();
+            let to = began.after_nanos(look.nanos).min(until);
+            let has_found = self.spin_for_one(to, completed)?;
+            if self.has_learned(look, began, has_found, until) {
+                return Ok(());
+            }
+        }
+        self.sleep_for_one(until, is_blocked, completed)
+    }
+
+    /// Remembers what came of a look. Says whether there is no need to sleep.
+    #[inline]
+    fn has_learned(&mut self, look: Look, began: Moment, has_found: bool, until: Moment) -> bool {
+        let nanos = self.recent.nanos_since(began);
+        // What was there already, or was cut short by a due moment, has not shown anything.
+        let was_there = has_found && self.looking.spun_nanos() == look.spun_before;
+        if !was_there && (has_found || nanos >= look.nanos) {
+            self.looking.end(look, nanos, has_found);
+        }
+        has_found || self.recent >= until
+    }
+
+    fn sleep_for_one(
+        &mut self,
+        until: Moment,
+        is_blocked: bool,
+        completed: &mut Completions,
+    ) -> Result<(), BackendError> {
+        let nanos = until.nanos_since(self.recent);
+        if !is_blocked && nanos > RECEIVE_MARGIN_NANOS {
             return self.receive(0, Waiting::UntilTimeout, completed);
         }
-        let sleep = self.sleep_nanos(now, until);
+        let sleep = nanos.saturating_sub(SPIN_NANOS);
         if sleep > 0 || is_blocked {
             let Link::Up(socket) = &self.connections[0].link else {
                 return Ok(());
@@ -318,22 +357,31 @@ impl<C: Client> Sockets<C> {
                 Err(Errno::INTR) => return Ok(()),
                 Err(error) => return Err(system("wait for a socket")(error)),
             }
+            self.look();
         }
-        self.spin_for_one(until, completed)
+        self.spin_for_one(until, completed).map(drop)
     }
 
-    /// Looks again and again until something comes or `until` does.
+    /// Looks again and again until something comes, which it says, or `until` does.
+    #[inline]
     fn spin_for_one(
         &mut self,
         until: Moment,
         completed: &mut Completions,
-    ) -> Result<(), BackendError> {
+    ) -> Result<bool, BackendError> {
+        // What was sent since the last look took its time.
+        let began = self.look();
         loop {
-            let before = completed.len();
+            let looked = self.recent;
             self.receive(0, Waiting::None, completed)?;
-            let has_news = completed.len() > before || !self.dirty.is_empty();
-            if has_news || self.look() >= until || !self.down.is_empty() {
-                return Ok(());
+            // Whatever comes, a piece of a reply or a loss, brings a moment with it.
+            if self.recent != looked || !self.down.is_empty() {
+                self.looking.count(looked.nanos_since(began));
+                return Ok(true);
+            }
+            if self.look() >= until {
+                self.looking.count(self.recent.nanos_since(began));
+                return Ok(false);
             }
             std::hint::spin_loop();
         }
@@ -349,19 +397,9 @@ impl<C: Client> Sockets<C> {
         self.early_error.take().map_or(Ok(()), Err)
     }
 
-    /// How long to sleep before spinning; 0 to spin at once.
-    #[inline]
-    fn sleep_nanos(&self, now: Moment, until: Moment) -> u64 {
-        if self.options.busy_poll {
-            0
-        } else {
-            until.nanos_since(now).saturating_sub(SPIN_NANOS)
-        }
-    }
-
     /// Many connections: takes what came over one that is ready. Its client goes on before the
-    /// next is looked at, so that the server works meanwhile. If none is ready, sleeps in epoll,
-    /// then spins on it until `until`.
+    /// next is looked at, so that the server works meanwhile. If none is ready, looks for one for a
+    /// while, sleeps in epoll, and spins on it until `until`.
     fn wait_for_many(
         &mut self,
         until: Moment,
@@ -378,14 +416,43 @@ impl<C: Client> Sockets<C> {
 
     /// Waits until a connection is ready, until `until`, or until it is time for a scan.
     fn poll_until(&mut self, until: Moment) -> Result<(), BackendError> {
-        let now = self.recent;
-        let mut sleep = self.sleep_nanos(now, until.min(now.after_nanos(SCAN_NANOS)));
-        loop {
-            self.poll_events(sleep)?;
-            if !self.ready.is_empty() || self.look() >= until.min(self.next_scan) {
+        let to = until.min(self.next_scan);
+        if self.options.busy_poll {
+            return self.spin_for_many(to).map(drop);
+        }
+        if let Some(look) = self.looking.begin() {
+            let began = self.look();
+            let has_found = self.spin_for_many(to.min(began.after_nanos(look.nanos)))?;
+            if self.has_learned(look, began, has_found, to) {
                 return Ok(());
             }
-            sleep = 0;
+        }
+        let sleep = to.nanos_since(self.recent).saturating_sub(SPIN_NANOS);
+        if sleep > 0 {
+            self.poll_events(sleep)?;
+            self.look();
+            if !self.ready.is_empty() {
+                return Ok(());
+            }
+        }
+        self.spin_for_many(to).map(drop)
+    }
+
+    /// Asks again and again until a connection is ready, which it says, or `until` comes.
+    fn spin_for_many(&mut self, until: Moment) -> Result<bool, BackendError> {
+        // What was sent since the last look took its time.
+        let began = self.look();
+        loop {
+            let looked = self.recent;
+            self.poll_events(0)?;
+            if !self.ready.is_empty() {
+                self.looking.count(looked.nanos_since(began));
+                return Ok(true);
+            }
+            if self.look() >= until {
+                self.looking.count(self.recent.nanos_since(began));
+                return Ok(false);
+            }
             std::hint::spin_loop();
         }
     }
@@ -786,6 +853,10 @@ impl<C: Client> Backend for Sockets<C> {
 
     fn processor_nanos(&self) -> u64 {
         processors::thread_nanos()
+    }
+
+    fn spun_nanos(&self) -> u64 {
+        self.looking.spun_nanos()
     }
 
     fn late_replies(&self) -> u64 {

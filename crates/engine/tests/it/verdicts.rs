@@ -19,6 +19,7 @@ fn record(plan: Plan, server: SimulatedServer) -> RunRecord {
         worker: 0,
         clients: plan.clients,
         cpu_ns: 0,
+        spun_ns: 0,
         busy_percent: 0.0,
         waited_percent: 0.0,
     };

@@ -32,8 +32,8 @@ pub struct Assembly {
     intervals: Vec<IntervalRecord>,
     ticks: Vec<TickCounts>,
     totals: RunningTotals,
-    /// Processor time of each worker, and time it waited for a processor.
-    costs: Vec<(u64, u64)>,
+    /// What each worker came to.
+    workers: Vec<StretchCounts>,
 }
 
 /// Sums over all complete intervals.
@@ -71,7 +71,7 @@ impl Assembly {
             intervals: Vec::new(),
             ticks: Vec::new(),
             totals: RunningTotals::new(&plan.kinds()),
-            costs: vec![(0, 0); plan.workers as usize],
+            workers: vec![StretchCounts::default(); plan.workers as usize],
         }
     }
 
@@ -88,9 +88,8 @@ impl Assembly {
         worker: usize,
         mut buffer: Box<IntervalBuffer>,
     ) -> Option<Box<IntervalBuffer>> {
-        if let Some((cpu, waited)) = self.costs.get_mut(worker) {
-            *cpu += buffer.counts.cpu_nanos;
-            *waited += buffer.counts.waited_nanos;
+        if let Some(counts) = self.workers.get_mut(worker) {
+            counts.add(&buffer.counts);
         }
         let number = self.number_of(buffer.start);
         let reached = self.number_of(buffer.end).max(number + 1);
@@ -164,7 +163,7 @@ impl Assembly {
             ledger,
             bytes_sent: bytes.0,
             bytes_received: bytes.1,
-            client_cpu_ns: buffer.counts.cpu_nanos,
+            client_cpu_ns: buffer.counts.work_nanos(),
             kinds: buffer.kinds.iter_mut().map(interval_kind).collect(),
         }
     }
@@ -185,17 +184,18 @@ impl Assembly {
             None => plan.arrivals.offered_load(),
             Some(_) => None,
         };
-        totals.client_cpu_ns = self.costs.iter().map(|(cpu, _)| cpu).sum();
+        totals.client_cpu_ns = self.workers.iter().map(StretchCounts::work_nanos).sum();
         let ended: u64 = totals.kinds.iter().map(|kind| kind.ledger.ended()).sum();
         totals.client_cpu_ns_per_op = totals.client_cpu_ns as f64 / ended.max(1) as f64;
         totals.workers = (0..plan.workers)
-            .zip(&self.costs)
-            .map(|(worker, (cpu, waited))| WorkerRecord {
+            .zip(&self.workers)
+            .map(|(worker, counts)| WorkerRecord {
                 worker,
                 clients: plan.clients_of_worker(worker).count() as u32,
-                cpu_ns: *cpu,
-                busy_percent: 100.0 * *cpu as f64 / window as f64,
-                waited_percent: 100.0 * *waited as f64 / window as f64,
+                cpu_ns: counts.cpu_nanos,
+                spun_ns: counts.spun_nanos,
+                busy_percent: 100.0 * counts.work_nanos() as f64 / window as f64,
+                waited_percent: 100.0 * counts.waited_nanos as f64 / window as f64,
             })
             .collect();
         let ticks = (0..)

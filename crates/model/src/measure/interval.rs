@@ -178,6 +178,8 @@ pub struct StretchCounts {
     pub listing_excess_bytes_max: u32,
     /// Processor time that the worker used in it, in nanoseconds.
     pub cpu_nanos: u64,
+    /// How much of it was spent looking for what had not come.
+    pub spun_nanos: u64,
     /// Time that the worker was ready to run and had no processor.
     pub waited_nanos: u64,
     /// Operations in flight times how long they were: its average over time is what Little's
@@ -186,6 +188,12 @@ pub struct StretchCounts {
 }
 
 impl StretchCounts {
+    /// Processor time that went into the work.
+    pub fn work_nanos(&self) -> u64 {
+        // Who loses the processor while it looks has looked for longer than it ran.
+        self.cpu_nanos.saturating_sub(self.spun_nanos)
+    }
+
     /// Adds what was counted elsewhere, or in another stretch.
     pub fn add(&mut self, other: &StretchCounts) {
         self.ok_in_window += other.ok_in_window;
@@ -196,6 +204,7 @@ impl StretchCounts {
             .listing_excess_bytes_max
             .max(other.listing_excess_bytes_max);
         self.cpu_nanos += other.cpu_nanos;
+        self.spun_nanos += other.spun_nanos;
         self.waited_nanos += other.waited_nanos;
         self.in_flight_nanos += other.in_flight_nanos;
     }

@@ -212,7 +212,8 @@ pub struct Totals {
     /// Clients whose connections could not be made again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_clients: u64,
-    /// Processor time of all workers in the window, in nanoseconds.
+    /// Processor time of all workers in the window, in nanoseconds, without what they spent
+    /// looking for what had not come.
     pub client_cpu_ns: u64,
     /// The same per operation, unmeasured operations included.
     pub client_cpu_ns_per_op: f64,
@@ -243,7 +244,10 @@ pub struct WorkerRecord {
     pub clients: u32,
     /// Its processor time in the window, in nanoseconds.
     pub cpu_ns: u64,
-    /// The same as a share of the window.
+    /// How much of it was spent looking for what had not come.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spun_ns: u64,
+    /// The rest of it, which went into the work, as a share of the window.
     pub busy_percent: f64,
     /// Share of the window in which it was ready to run and had no processor.
     pub waited_percent: f64,
@@ -322,7 +326,7 @@ pub struct IntervalRecord {
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// Processor time of all workers, in nanoseconds.
+    /// Processor time of all workers, in nanoseconds, without what they spent looking.
     pub client_cpu_ns: u64,
     /// One row per kind of operation and role.
     pub kinds: Vec<IntervalKindRecord>,

@@ -230,7 +230,7 @@ fn spread(of: &PercentileOfAll) -> String {
 fn to_tell(record: &RunRecord, untold: Untold) -> String {
     match untold {
         Untold::TooShort { times } => format!("a run of about {} tells", length(record, times)),
-        Untold::Spinning => "workers spin before due moments, so this says nothing".into(),
+        Untold::NothingLost => "but no load was lost".into(),
         Untold::ConnectionLost => "a lost connection held operations that were not sent".into(),
         Untold::Overhang => {
             "operations take too long for such a window: run longer, or offer less".into()
@@ -289,7 +289,7 @@ mod tests {
         let mut record = canned::mix();
         record.totals.workers[0].busy_percent = 100.6;
         assert!(shown(&record, "headroom").starts_with("100.00 % of the window"));
-        // It spins before due moments, and no load was lost.
+        // No load was lost.
         assert_eq!(is(&record, "headroom"), "cannot tell");
         record.plan.arrivals = ArrivalsPlan::Closed;
         record.totals.offered_load_ops_per_s = None;

@@ -1,6 +1,7 @@
 //! The same bytes over a plain socket: what a client could achieve that does
 //! nothing with what it receives but count it.
 
+use crate::backend::looking::Looking;
 use crate::control::Context;
 use crate::driver::first_xid;
 use crate::error::RunError;
@@ -97,11 +98,12 @@ fn exchange(
     let calls: Vec<u8> = call.repeat(plan.in_flight as usize);
     let mut buffer = vec![0; BUFFER_LEN];
     let (mut replies, mut partial) = (0u64, 0usize);
+    let mut looking = Looking::default();
     let cpu_before = processor_nanos();
     let begin = Instant::now();
     send_all(socket, &calls)?;
     while begin.elapsed() < time {
-        let (_, received) = recv(socket, &mut buffer[..], RecvFlags::empty())?;
+        let received = receive(socket, &mut buffer, &mut looking)?;
         if received == 0 {
             return Err(rustix::io::Errno::CONNRESET);
         }
@@ -117,7 +119,7 @@ fn exchange(
         }
     }
     let elapsed = begin.elapsed().as_secs_f64();
-    let cpu = processor_nanos() - cpu_before;
+    let cpu = (processor_nanos() - cpu_before).saturating_sub(looking.spun_nanos());
     Ok(Rate {
         ops_per_s: replies as f64 / elapsed,
         cpu_ns_per_op: cpu as f64 / replies.max(1) as f64,
@@ -126,6 +128,34 @@ fn exchange(
             _ => 0.0,
         },
     })
+}
+
+/// Waits for bytes as the worker does.
+fn receive(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+    looking: &mut Looking,
+) -> Result<usize, rustix::io::Errno> {
+    let Some(look) = looking.begin() else {
+        return recv(socket, buffer, RecvFlags::empty()).map(|(_, len)| len);
+    };
+    let began = Instant::now();
+    let mut spun = 0;
+    while spun < look.nanos {
+        match recv(socket, &mut *buffer, RecvFlags::DONTWAIT) {
+            Err(rustix::io::Errno::AGAIN) => {}
+            received => {
+                looking.end(look, spun, true);
+                looking.count(spun);
+                return received.map(|(_, len)| len);
+            }
+        }
+        std::hint::spin_loop();
+        spun = began.elapsed().as_nanos() as u64;
+    }
+    looking.end(look, spun, false);
+    looking.count(spun);
+    recv(socket, buffer, RecvFlags::empty()).map(|(_, len)| len)
 }
 
 fn send_all(socket: &OwnedFd, mut bytes: &[u8]) -> Result<(), rustix::io::Errno> {

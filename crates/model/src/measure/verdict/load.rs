@@ -182,8 +182,7 @@ fn chance_of_mean(times: &DistributionRecord) -> f64 {
     STANDARD_ERRORS * (variance.max(0.0) / count).sqrt()
 }
 
-/// How much of the load generator was left. A worker that spins is always busy, and an open loop
-/// spins before due moments: there being busy says nothing unless load was lost.
+/// How much of the load generator was left. Of an open loop that says nothing unless load was lost.
 pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<Check> {
     let workers = record.totals.workers.iter();
     let busiest = workers.max_by(|one, other| one.busy_percent.total_cmp(&other.busy_percent))?;
@@ -194,13 +193,11 @@ pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<C
     // Its last look at the clock may be a little later than the window's end.
     let percent = busiest.busy_percent.min(100.0);
     let check = Check::judged(subject, percent, Bound::at_most(BUSY_PERCENT), 0.0);
-    let was_lost = achieved.is_some_and(was_lost);
-    let is_told = match due_load_ops_per_s(record) {
-        Some(_) => was_lost,
-        None => !record.plan.busy_poll,
-    };
+    let is_open = due_load_ops_per_s(record).is_some();
     Some(match check.verdict {
-        Verdict::Fails if !is_told => check.unless(Some(Untold::Spinning)),
+        Verdict::Fails if is_open && !achieved.is_some_and(was_lost) => {
+            check.unless(Some(Untold::NothingLost))
+        }
         _ => check,
     })
 }

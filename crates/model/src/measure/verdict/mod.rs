@@ -131,8 +131,8 @@ pub enum Untold {
         /// At least 1.
         times: f64,
     },
-    /// A worker of an open loop spins before due moments: being busy says nothing.
-    Spinning,
+    /// No load was lost, however busy the load generator was.
+    NothingLost,
     /// A connection was lost, and held operations that were not sent.
     ConnectionLost,
     /// Operations take so long that those at the ends of the window decide.

@@ -76,6 +76,7 @@ fn a_record_that_did_not_look_who_had_the_processors_goes_by_its_workers() {
         worker: 0,
         clients: 1,
         cpu_ns: 0,
+        spun_ns: 0,
         busy_percent: 10.0,
         waited_percent: 20.0,
     }];

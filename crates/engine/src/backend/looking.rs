@@ -1,0 +1,204 @@
+//! Whether to look again and again for a reply before sleeping.
+//!
+//! To sleep and be woken costs tens of microseconds, on virtual machines above all: of a server that
+//! answers within that time it would be the larger part of what is measured. To look for as long as a
+//! wake-up takes costs at most twice the better of the two (Karlin, Li, Manasse and Owicki 1991,
+//! "Empirical studies of competitive spinning for a shared-memory multiprocessor", *SOSP '91*). Where
+//! it does not help, because the server is slower, or harms, because something else wants this very
+//! processor (the server, say), it is given up soon and tried again rarely.
+
+use crate::processors::thread_nanos;
+
+/// How long a wait may be spent awake: a sleeping thread wakes up some 30 µs late at the median.
+pub(crate) const SPIN_NANOS: u64 = 50_000;
+/// How much success is remembered.
+const SCORE_MAX: u32 = 8;
+/// What it begins with.
+const SCORE_FIRST: u32 = 4;
+/// How many waits pass without looking, at first.
+const PAUSE_MIN: u32 = 64;
+/// And after it has long been in vain.
+const PAUSE_MAX: u32 = 8192;
+/// Of so many looks, one is held against processor time.
+const SAMPLED: u32 = 16;
+/// Who has the processor for less than this share of the time that it looks shares it.
+const OWN_SHARE: f64 = 0.75;
+
+/// What one waiting thread knows of that.
+#[derive(Debug)]
+pub(crate) struct Looking {
+    /// Successes less failures, of late.
+    score: u32,
+    /// Waits before the next trial.
+    pause: u32,
+    next_pause: u32,
+    /// Looks before the next one that is held against processor time.
+    unsampled: u32,
+    spun_nanos: u64,
+}
+
+/// One look, before a wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// For how long.
+    pub nanos: u64,
+    /// What had been spent looking before it.
+    pub spun_before: u64,
+    /// Processor time when it began, if it is held against that.
+    cpu_nanos: Option<u64>,
+}
+
+/// What came of a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Found,
+    /// And nobody else had the processor meanwhile.
+    FoundAlone,
+    Missed,
+    /// Somebody else had the processor meanwhile.
+    Harmed,
+}
+
+impl Default for Looking {
+    fn default() -> Self {
+        Self {
+            score: SCORE_FIRST,
+            pause: 0,
+            next_pause: PAUSE_MIN,
+            unsampled: 0,
+            spun_nanos: 0,
+        }
+    }
+}
+
+impl Looking {
+    /// Whether to look before sleeping, this time.
+    #[inline]
+    pub fn begin(&mut self) -> Option<Look> {
+        if self.pause > 0 {
+            self.pause -= 1;
+            return None;
+        }
+        let is_sampled = self.unsampled == 0;
+        self.unsampled = if is_sampled {
+            SAMPLED - 1
+        } else {
+            self.unsampled - 1
+        };
+        Some(Look {
+            nanos: SPIN_NANOS,
+            spun_before: self.spun_nanos,
+            cpu_nanos: is_sampled.then(thread_nanos),
+        })
+    }
+
+    /// Learns from a look that ended after so many nanoseconds.
+    #[inline]
+    pub fn end(&mut self, look: Look, nanos: u64, has_found: bool) {
+        let is_shared = look.cpu_nanos.map(|began| {
+            let had = thread_nanos().saturating_sub(began);
+            (had as f64) < OWN_SHARE * nanos as f64
+        });
+        self.learn(match (is_shared, has_found) {
+            (Some(true), _) => Outcome::Harmed,
+            (Some(false), true) => Outcome::FoundAlone,
+            (None, true) => Outcome::Found,
+            (_, false) => Outcome::Missed,
+        });
+    }
+
+    fn learn(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Found => self.score = SCORE_MAX.min(self.score + 1),
+            Outcome::FoundAlone => {
+                self.score = SCORE_MAX.min(self.score + 1);
+                self.next_pause = PAUSE_MIN;
+            }
+            Outcome::Missed if self.score > 1 => self.score -= 1,
+            Outcome::Missed | Outcome::Harmed => {
+                // The next look is a trial: it is sampled, and the only one if it is in vain.
+                self.score = 1;
+                self.unsampled = 0;
+                self.pause = self.next_pause;
+                self.next_pause = PAUSE_MAX.min(2 * self.next_pause);
+            }
+        }
+    }
+
+    /// Counts time that was spent looking in vain.
+    #[inline]
+    pub fn count(&mut self, nanos: u64) {
+        self.spun_nanos += nanos;
+    }
+
+    /// All of that.
+    pub fn spun_nanos(&self) -> u64 {
+        self.spun_nanos
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of so many waits look, if this is what comes of them.
+    fn looks(looking: &mut Looking, waits: u32, outcome: impl Fn(u32) -> Outcome) -> u32 {
+        let mut count = 0;
+        for wait in 0..waits {
+            if looking.begin().is_some() {
+                looking.learn(outcome(wait));
+                count += 1;
+            }
+        }
+        count
+    }
+
+    #[test]
+    fn one_that_always_helps_is_always_tried() {
+        let mut looking = Looking::default();
+        assert_eq!(looks(&mut looking, 1000, |_| Outcome::Found), 1000);
+    }
+
+    #[test]
+    fn one_that_never_helps_is_tried_rarely() {
+        let mut looking = Looking::default();
+        // Four looks, then one after 64 waits, 128, 256, ... 8,192, and so on.
+        assert_eq!(looks(&mut looking, 4, |_| Outcome::Missed), 4);
+        assert_eq!(looks(&mut looking, 64, |_| Outcome::Missed), 0);
+        assert_eq!(looks(&mut looking, 1, |_| Outcome::Missed), 1);
+        assert_eq!(looks(&mut looking, 128, |_| Outcome::Missed), 0);
+        assert_eq!(looks(&mut looking, 1, |_| Outcome::Missed), 1);
+        looks(&mut looking, 20_000, |_| Outcome::Missed);
+        let count = looks(&mut looking, 100_000, |_| Outcome::Missed);
+        assert!((12..=13).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn one_that_takes_the_processor_from_who_needs_it_is_tried_rarely_though_it_finds_something() {
+        let mut looking = Looking::default();
+        let harmed = |wait: u32| match wait % 2 {
+            0 => Outcome::Harmed,
+            _ => Outcome::Found,
+        };
+        looks(&mut looking, 40_000, harmed);
+        let count = looks(&mut looking, 100_000, harmed);
+        assert!(count < 40, "{count}");
+    }
+
+    #[test]
+    fn once_it_helps_again_it_is_used_again() {
+        let mut looking = Looking::default();
+        looks(&mut looking, 20_000, |_| Outcome::Missed);
+        looks(&mut looking, 8_193, |_| Outcome::FoundAlone);
+        assert_eq!(looks(&mut looking, 100, |_| Outcome::Found), 100);
+    }
+
+    #[test]
+    fn one_that_helps_two_times_in_three_goes_on() {
+        let outcome = |wait: u32| match wait % 3 {
+            0 => Outcome::Missed,
+            _ => Outcome::Found,
+        };
+        assert_eq!(looks(&mut Looking::default(), 3000, outcome), 3000);
+    }
+}
