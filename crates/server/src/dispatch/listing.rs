@@ -10,7 +10,6 @@ use super::nfs3::{borrowed, post_op};
 use super::{Service, Transport};
 use crate::options::ListingBound;
 use crate::tree::directory::{COOKIE_PARENT, COOKIE_SELF, Directory};
-use crate::tree::handle::HANDLE_LEN;
 use crate::tree::{InodeNumber, Tree};
 
 impl Service {
@@ -20,35 +19,16 @@ impl Service {
         transport: Transport,
         out: &mut Vec<u8>,
     ) {
-        let tree = self.tree();
-        let place = Listing {
+        let asked = Listing {
+            dir: arguments.dir,
             cookie: arguments.cookie,
             cookieverf: arguments.cookieverf,
+            dircount: u32::MAX,
+            maxcount: arguments.count,
         };
-        let (number, directory) = match self.listed(&tree, arguments.dir, &place) {
-            Ok(listed) => listed,
-            Err(fail) => return fail.encode(&mut Writer::new(out)),
-        };
-        let attributes = post_op(&tree, number);
-        let count = self.listing_max(arguments.count, &attributes, transport);
-        let mut writer = DirectoryWriter::readdir(out, &attributes, self.verifier, count);
-        let mut is_complete = true;
-        for (cookie, name, inode) in entries(number, directory, place.cookie) {
-            if !writer.append(&readdir::Entry {
-                fileid: inode.fileid(),
-                name,
-                cookie,
-            }) {
-                is_complete = false;
-                break;
-            }
-        }
-        if is_too_small(writer.entries(), is_complete, writer.is_over_limit()) {
-            writer.abandon();
-            let status = Status::TOOSMALL;
-            return ReplyFail { status, attributes }.encode(&mut Writer::new(out));
-        }
-        writer.finish(is_complete);
+        self.list(&asked, transport, out, |_, entry, _, writer| {
+            writer.append(&entry)
+        });
     }
 
     pub(super) fn readdirplus(
@@ -57,47 +37,55 @@ impl Service {
         transport: Transport,
         out: &mut Vec<u8>,
     ) {
-        let tree = self.tree();
-        let place = Listing {
+        let asked = Listing {
+            dir: arguments.dir,
             cookie: arguments.cookie,
             cookieverf: arguments.cookieverf,
+            dircount: arguments.dircount,
+            maxcount: arguments.maxcount,
         };
-        let (number, directory) = match self.listed(&tree, arguments.dir, &place) {
+        self.list(&asked, transport, out, |tree, entry, inode, writer| {
+            writer.append(&readdirplus::EntryPlus {
+                fileid: entry.fileid,
+                name: entry.name,
+                cookie: entry.cookie,
+                name_attributes: post_op(tree, inode),
+                name_handle: Some(borrowed(&tree.handle(inode))),
+            })
+        });
+    }
+
+    /// Writes what was asked for; `append` appends one entry, if it fits.
+    fn list(
+        &self,
+        asked: &Listing<'_>,
+        transport: Transport,
+        out: &mut Vec<u8>,
+        append: impl Fn(&Tree, readdir::Entry<'_>, InodeNumber, &mut DirectoryWriter<'_>) -> bool,
+    ) {
+        let tree = self.tree();
+        let (number, directory) = match self.listed(&tree, asked) {
             Ok(listed) => listed,
             Err(fail) => return fail.encode(&mut Writer::new(out)),
         };
         let attributes = post_op(&tree, number);
-        let maxcount = self.listing_max(arguments.maxcount, &attributes, transport);
-        // The handles must outlive the writer that borrows them, so as many are looked up at once
-        // as the reply could hold, and no more.
+        let maxcount = self.listing_max(asked.maxcount, &attributes, transport);
         let dircount = match self.conduct.listing_bound {
-            ListingBound::Reply | ListingBound::Entries => arguments.dircount,
+            ListingBound::Reply | ListingBound::Entries => asked.dircount,
             ListingBound::Nothing => maxcount,
         };
-        let most = (maxcount as usize).min(dircount as usize * 8) / ENTRY_PLUS_LEN_MIN;
-        let listed: Vec<_> = entries(number, directory, place.cookie)
-            .take(most + 2)
-            .map(|(cookie, name, inode)| (cookie, name, inode, tree.handle(inode)))
-            .collect();
-        let mut writer =
-            DirectoryWriter::readdirplus(out, &attributes, self.verifier, dircount, maxcount);
-        for (cookie, name, inode, handle) in &listed {
-            let entry = readdirplus::EntryPlus {
-                fileid: inode.fileid(),
+        let mut writer = DirectoryWriter::new(out, &attributes, self.verifier, dircount, maxcount);
+        let is_complete = entries(number, directory, asked.cookie).all(|(cookie, name, inode)| {
+            let fileid = inode.fileid();
+            let entry = readdir::Entry {
+                fileid,
                 name,
-                cookie: *cookie,
-                name_attributes: post_op(&tree, *inode),
-                name_handle: Some(borrowed(handle)),
+                cookie,
             };
-            if !writer.append(&entry) {
-                break;
-            }
-        }
-        let last = listed
-            .get(writer.entries().wrapping_sub(1))
-            .map_or(place.cookie, |entry| entry.0);
-        let is_complete = entries(number, directory, last).next().is_none();
-        if is_too_small(writer.entries(), is_complete, writer.is_over_limit()) {
+            append(&tree, entry, inode, &mut writer)
+        });
+        // Not even one entry fits, or not even an empty list (RFC 1813, section 3.3.16).
+        if writer.is_over_limit() || (writer.entries() == 0 && !is_complete) {
             writer.abandon();
             let status = Status::TOOSMALL;
             return ReplyFail { status, attributes }.encode(&mut Writer::new(out));
@@ -122,10 +110,9 @@ impl Service {
     fn listed<'t>(
         &self,
         tree: &'t Tree,
-        handle: FileHandle<'_>,
-        place: &Listing,
+        asked: &Listing<'_>,
     ) -> Result<(InodeNumber, &'t Directory), ReplyFail<PostOpAttr>> {
-        let number = tree.resolve(handle.as_bytes())?;
+        let number = tree.resolve(asked.dir.as_bytes())?;
         let fail = |status| ReplyFail {
             status,
             attributes: post_op(tree, number),
@@ -133,8 +120,8 @@ impl Service {
         let directory = tree.directory(number).map_err(fail)?;
         // Cookies hold as long as the server lives, and so does the verifier. The first call of
         // a listing has cookie 0 and should have verifier 0, which nobody needs to insist on.
-        let is_known = place.cookie == 0
-            || (place.cookieverf == self.verifier && place.cookie <= directory.cookie_last());
+        let is_known = asked.cookie == 0
+            || (asked.cookieverf == self.verifier && asked.cookie <= directory.cookie_last());
         if is_known {
             Ok((number, directory))
         } else {
@@ -143,15 +130,14 @@ impl Service {
     }
 }
 
-/// Where a listing goes on.
-struct Listing {
+/// What is asked for.
+struct Listing<'a> {
+    dir: FileHandle<'a>,
     cookie: u64,
     cookieverf: Verifier,
+    dircount: u32,
+    maxcount: u32,
 }
-
-/// The shortest `entryplus3` of this server: mark, fileid, a name of four bytes with its length,
-/// cookie, attributes, handle.
-const ENTRY_PLUS_LEN_MIN: usize = 4 + 8 + 8 + 8 + 88 + 8 + HANDLE_LEN;
 
 /// All entries behind `cookie`, `.` and `..` first.
 fn entries(
@@ -165,9 +151,4 @@ fn entries(
     ];
     let dots = dots.into_iter().filter(move |entry| entry.0 > cookie);
     dots.chain(directory.entries_after(cookie.max(COOKIE_PARENT)))
-}
-
-/// Not even one entry fits, or not even an empty list (RFC 1813, section 3.3.16).
-fn is_too_small(entries: usize, is_complete: bool, is_over_limit: bool) -> bool {
-    is_over_limit || (entries == 0 && !is_complete)
 }

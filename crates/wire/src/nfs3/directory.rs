@@ -2,7 +2,6 @@
 //! the client allows (RFC 1813, sections 3.3.16 and 3.3.17).
 
 use alloc::vec::Vec;
-use core::marker::PhantomData;
 
 use super::{PostOpAttr, Status, Verifier, readdir, readdirplus};
 use crate::xdr::{Encode, Writer};
@@ -40,7 +39,7 @@ const END_LEN: usize = 8;
 /// append even one entry calls [`abandon`](Self::abandon) instead and answers
 /// NFS3ERR_TOOSMALL.
 #[derive(Debug)]
-pub struct DirectoryWriter<'b, E> {
+pub struct DirectoryWriter<'b> {
     out: &'b mut Vec<u8>,
     /// Where the reply begins.
     start: usize,
@@ -49,49 +48,23 @@ pub struct DirectoryWriter<'b, E> {
     /// What is left of `dircount`.
     directory_left: usize,
     entries: usize,
-    entry: PhantomData<fn(E)>,
 }
 
-impl<'b, 'e> DirectoryWriter<'b, readdir::Entry<'e>> {
-    /// A reply to READDIR of at most `count` bytes of `READDIR3resok`.
-    pub fn readdir(
-        out: &'b mut Vec<u8>,
-        dir_attributes: &PostOpAttr,
-        cookieverf: Verifier,
-        count: u32,
-    ) -> Self {
-        Self::new(out, dir_attributes, cookieverf, count, u32::MAX)
-    }
-}
-
-impl<'b, 'e> DirectoryWriter<'b, readdirplus::EntryPlus<'e>> {
-    /// A reply to READDIRPLUS of at most `maxcount` bytes of
-    /// `READDIRPLUS3resok`, of which `dircount` of names, file numbers and
-    /// cookies.
-    pub fn readdirplus(
+impl<'b> DirectoryWriter<'b> {
+    /// A reply of at most `maxcount` bytes of `READDIR3resok` or `READDIRPLUS3resok`, of which
+    /// `dircount` of names, file numbers and cookies; READDIR has no bound of these.
+    pub fn new(
         out: &'b mut Vec<u8>,
         dir_attributes: &PostOpAttr,
         cookieverf: Verifier,
         dircount: u32,
         maxcount: u32,
     ) -> Self {
-        Self::new(out, dir_attributes, cookieverf, maxcount, dircount)
-    }
-}
-
-impl<'b, E: DirectoryEntry> DirectoryWriter<'b, E> {
-    fn new(
-        out: &'b mut Vec<u8>,
-        dir_attributes: &PostOpAttr,
-        cookieverf: Verifier,
-        count: u32,
-        dircount: u32,
-    ) -> Self {
         let start = out.len();
         let mut writer = Writer::new(out);
         writer.u32(Status::OK.0);
         // The counts are of the `resok`, which begins after the status.
-        let limit = writer.position().saturating_add(count as usize);
+        let limit = writer.position().saturating_add(maxcount as usize);
         dir_attributes.encode(&mut writer);
         cookieverf.encode(&mut writer);
         let directory_left = dircount as usize;
@@ -101,13 +74,12 @@ impl<'b, E: DirectoryEntry> DirectoryWriter<'b, E> {
             limit,
             directory_left,
             entries: 0,
-            entry: PhantomData,
         }
     }
 
     /// Appends this entry if it fits; whether it did.
     #[inline]
-    pub fn append(&mut self, entry: &E) -> bool {
+    pub fn append(&mut self, entry: &impl DirectoryEntry) -> bool {
         let directory_len = entry.directory_len();
         // Clients take `dircount` for a hint and send small ones, so the first
         // entry only has to fit into the reply as a whole.
@@ -177,7 +149,7 @@ mod tests {
             (1000, 5),
         ] {
             let mut out = b"header".to_vec();
-            let mut writer = DirectoryWriter::readdir(&mut out, &None, [0; 8], count);
+            let mut writer = DirectoryWriter::new(&mut out, &None, [0; 8], u32::MAX, count);
             assert_eq!(writer.is_over_limit(), count < 20);
             let appended = (1..=5)
                 .take_while(|cookie| writer.append(&entry(*cookie)))
@@ -203,8 +175,7 @@ mod tests {
         };
         for (dircount, fit) in [(0, 1), (47, 1), (48, 2), (71, 2), (72, 3)] {
             let mut out = Vec::new();
-            let mut writer =
-                DirectoryWriter::readdirplus(&mut out, &None, [0; 8], dircount, 10_000);
+            let mut writer = DirectoryWriter::new(&mut out, &None, [0; 8], dircount, 10_000);
             let appended = (0..5).take_while(|_| writer.append(&entry)).count();
             assert_eq!(appended, fit, "with dircount {dircount}");
         }
@@ -213,7 +184,7 @@ mod tests {
     #[test]
     fn an_abandoned_reply_leaves_nothing_behind() {
         let mut out = b"header".to_vec();
-        let mut writer = DirectoryWriter::readdir(&mut out, &None, [0; 8], 10);
+        let mut writer = DirectoryWriter::new(&mut out, &None, [0; 8], u32::MAX, 10);
         assert!(!writer.append(&entry(1)));
         writer.abandon();
         assert_eq!(out, b"header");
