@@ -5,14 +5,13 @@
 
 use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
 use filestone_model::client::nfs3::sequence::{
-    self, Call, Desk, KnownObject, Link, Lost, Object, Stretch, Wanted, Why, Written,
+    self, Call, Desk, Link, Lost, Stretch, Wanted, Why, Written,
 };
 use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
 use filestone_model::plan::Modes;
-use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
-use filestone_wire::nfs3::{self, DirOpArgs, Fattr3, Handle, fsinfo};
+use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::xdr::{Encode, Writer};
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -138,15 +137,15 @@ impl Nfs {
     }
 
     /// What comes of the calls that `calls` makes.
-    fn run<T, F>(&mut self, calls: impl FnOnce(&'static Link) -> F) -> NfsResult<T>
+    pub fn call<T, F>(&mut self, calls: impl FnOnce(&'static Link) -> F) -> NfsResult<T>
     where
         F: Future<Output = sequence::NfsResult<T>>,
     {
-        self.run_with(&[], calls)
+        self.call_with(&[], calls)
     }
 
     /// The same, with these file data in what is written.
-    fn run_with<T, F>(
+    fn call_with<T, F>(
         &mut self,
         data: &[u8],
         calls: impl FnOnce(&'static Link) -> F,
@@ -176,26 +175,6 @@ impl Nfs {
         }
     }
 
-    /// GETATTR.
-    pub fn attributes(&mut self, object: &Handle) -> NfsResult<Fattr3> {
-        self.run(|link| link.attributes(object))
-    }
-
-    /// LOOKUP.
-    pub fn lookup(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Object> {
-        self.run(|link| link.lookup(directory, name))
-    }
-
-    /// READLINK: where the link leads.
-    pub fn link_text(&mut self, file: &Handle) -> NfsResult<Vec<u8>> {
-        self.run(|link| link.link_text(file))
-    }
-
-    /// The bytes of a small file, for what is said before and after a run.
-    pub fn read_text(&mut self, file: &Handle, count: u32) -> NfsResult<Vec<u8>> {
-        self.run(|link| link.read_text(file, count))
-    }
-
     /// WRITE of all of `data`.
     pub fn write(
         &mut self,
@@ -206,98 +185,7 @@ impl Nfs {
     ) -> NfsResult<Written> {
         let len = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let stretch = Stretch { at: 0, len };
-        self.run_with(data, |link| link.write(file, offset, stretch, stable))
-    }
-
-    /// CREATE; the handle if the server gives it.
-    pub fn create(
-        &mut self,
-        directory: &Handle,
-        name: &[u8],
-        how: CreateHow,
-    ) -> NfsResult<Option<Handle>> {
-        self.run(|link| link.create(directory, name, how))
-    }
-
-    /// MKDIR; the handle if the server gives it.
-    pub fn make_directory(
-        &mut self,
-        directory: &Handle,
-        name: &[u8],
-        mode: u32,
-    ) -> NfsResult<Option<Handle>> {
-        self.run(|link| link.make_directory(directory, name, mode))
-    }
-
-    /// SYMLINK; the handle if the server gives it.
-    pub fn symlink(
-        &mut self,
-        directory: &Handle,
-        name: &[u8],
-        target: &[u8],
-    ) -> NfsResult<Option<Handle>> {
-        self.run(|link| link.symlink(directory, name, target))
-    }
-
-    /// REMOVE.
-    pub fn remove(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<()> {
-        self.run(|link| link.remove(directory, name))
-    }
-
-    /// RMDIR.
-    pub fn remove_directory(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<()> {
-        self.run(|link| link.remove_directory(directory, name))
-    }
-
-    /// RENAME.
-    pub fn rename(&mut self, from: DirOpArgs<'_>, to: DirOpArgs<'_>) -> NfsResult<()> {
-        self.run(|link| link.rename(from, to))
-    }
-
-    /// FSINFO.
-    pub fn file_system_info(&mut self, root: &Handle) -> NfsResult<fsinfo::ReplyOk> {
-        self.run(|link| link.file_system_info(root))
-    }
-
-    /// READDIR until `wanted` says yes to a name; whether it did.
-    pub fn find_name(
-        &mut self,
-        directory: &Handle,
-        count: u32,
-        wanted: impl FnMut(&[u8]) -> bool,
-    ) -> NfsResult<bool> {
-        self.run(|link| link.find_name(directory, count, wanted))
-    }
-
-    /// An object with its attributes; `None` if there is none.
-    pub fn find_object(
-        &mut self,
-        directory: &Handle,
-        name: &[u8],
-    ) -> NfsResult<Option<KnownObject>> {
-        self.run(|link| link.find_object(directory, name))
-    }
-
-    /// Shows the objects in a directory whose names are wanted, until `each` has seen enough and
-    /// says so.
-    pub fn each_object(
-        &mut self,
-        directory: &Handle,
-        is_wanted: impl Fn(&[u8]) -> bool,
-        each: impl FnMut(&[u8], &KnownObject) -> bool,
-    ) -> NfsResult<()> {
-        self.run(|link| link.each_object(directory, is_wanted, each))
-    }
-
-    /// Removes all that is in `directory` but the entry `keep`.
-    pub fn empty_but(&mut self, directory: &Handle, keep: &[u8]) -> NfsResult<()> {
-        self.run(|link| link.empty_but(directory, keep))
-    }
-
-    /// Removes `name` in `parent` and everything below it; well done too if there is nothing of
-    /// that name.
-    pub fn remove_tree(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<()> {
-        self.run(|link| link.remove_tree(parent, name))
+        self.call_with(data, |link| link.write(file, offset, stretch, stable))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{AreaError, ErrorCategory, RunError};
 use filestone_wire::mount::MountStatus;
-use filestone_wire::nfs3::Status;
+use filestone_wire::nfs3::{Procedure, Status};
 use std::net::IpAddr;
 
 /// Why an NFS server, or an object on it, is none for the run that was asked for.
@@ -60,12 +60,12 @@ pub enum Nfs3Error {
         portmapper: u16,
     },
     /// A procedure failed before or after the run.
-    #[error("{path}: {procedure} was answered with {status}")]
+    #[error("{path}: {} was answered with {status}", procedure.name().to_uppercase())]
     Answered {
         /// What it was about.
         path: String,
         /// Which procedure.
-        procedure: &'static str,
+        procedure: Procedure,
         /// The answer.
         status: Status,
     },

@@ -111,8 +111,8 @@ impl Session {
 
     /// Attributes of an object.
     pub fn attributes(&mut self, path: &str, handle: &Handle) -> Result<Fattr3, RunError> {
-        let attributes = self.0.attributes(handle);
-        attributes.map_err(|failure| at_path(failure, path, "GETATTR"))
+        let attributes = self.0.call(|link| link.attributes(handle));
+        attributes.map_err(|failure| at_path(failure, path, Procedure::Getattr))
     }
 
     /// The object of this name in a directory.
@@ -122,15 +122,15 @@ impl Session {
         directory: &Handle,
         name: &[u8],
     ) -> Result<Handle, RunError> {
-        let found = self.0.lookup(directory, name);
+        let found = self.0.call(|link| link.lookup(directory, name));
         found
             .map(|object| object.handle)
-            .map_err(|failure| at_path(failure, path, "LOOKUP"))
+            .map_err(|failure| at_path(failure, path, Procedure::Lookup))
     }
 
     /// rtmax and wtmax of FSINFO; zeros from a server that does not say.
     pub fn transfer_limits(&mut self, handle: &Handle) -> (u64, u64) {
-        match self.0.file_system_info(handle) {
+        match self.0.call(|link| link.file_system_info(handle)) {
             Ok(ok) => (ok.rtmax.into(), ok.wtmax.into()),
             Err(_) => (0, 0),
         }
@@ -153,12 +153,14 @@ pub fn without_results(failed: CallFailed, path: &str) -> RunError {
 }
 
 /// The same of a call that may have been answered.
-pub fn at_path(failure: Failure, path: &str, procedure: &'static str) -> RunError {
+pub fn at_path(failure: Failure, path: &str, procedure: Procedure) -> RunError {
     match failure {
         Failure::Lost(call) => without_results(call, path),
         Failure::Answered(answer) => match status_of(answer) {
             Some(status) => failed(path, procedure, status),
-            None => RunError::Internal(format!("{path}: {procedure}: {answer:?}")),
+            None => {
+                RunError::Internal(format!("{path}: {}: {answer:?}", called(procedure).shown()))
+            }
         },
     }
 }
@@ -169,7 +171,7 @@ pub fn owned(handle: FileHandle<'_>) -> Handle {
 }
 
 /// A procedure's bad status, with its place.
-pub fn failed(path: &str, procedure: &'static str, status: Status) -> RunError {
+pub fn failed(path: &str, procedure: Procedure, status: Status) -> RunError {
     let path = path.into();
     Nfs3Error::Answered {
         path,

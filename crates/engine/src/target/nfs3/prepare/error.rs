@@ -2,7 +2,7 @@
 
 use crate::error::{AreaError, ErrorCategory};
 use filestone_model::operation::OpKind;
-use filestone_wire::nfs3::Status;
+use filestone_wire::nfs3::{Procedure, Status};
 
 /// Why what a run needs cannot be found or made on the server.
 #[derive(Debug, thiserror::Error)]
@@ -45,12 +45,12 @@ pub enum PrepareError {
         path: String,
     },
     /// An object of this type cannot be made.
-    #[error("{path}: the server does not support {procedure}: {status}")]
+    #[error("{path}: the server does not support {}: {status}", procedure.name().to_uppercase())]
     NotSupported {
         /// The object.
         path: String,
         /// What it does not support.
-        procedure: &'static str,
+        procedure: Procedure,
         /// Its answer.
         status: Status,
     },
@@ -83,7 +83,7 @@ impl AreaError for PrepareError {
                 "does it crash, or is it started again and again?".into()
             }
             PrepareError::NotSupported { procedure, .. } => {
-                format!("take {} out of the mix", procedure.to_ascii_lowercase())
+                format!("take {} out of the mix", procedure.name())
             }
             PrepareError::WrongCount { .. } => return None,
         })

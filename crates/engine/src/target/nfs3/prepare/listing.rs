@@ -7,7 +7,7 @@ use crate::target::nfs3::calls::Failure;
 use crate::target::nfs3::prepare::FoundFile;
 use crate::target::nfs3::session::{Session, at_path};
 use crate::workspace::ClaimError;
-use filestone_wire::nfs3::Handle;
+use filestone_wire::nfs3::{Handle, Procedure};
 use std::cell::Cell;
 
 /// Bytes asked for per page.
@@ -30,7 +30,7 @@ fn endless(path: &str, what: &str) -> RunError {
     ClaimError::Endless { path, what }.into()
 }
 
-fn not_listed(failure: Failure, path: &str, procedure: &'static str) -> RunError {
+fn not_listed(failure: Failure, path: &str, procedure: Procedure) -> RunError {
     match failure {
         Failure::Lost(call) => match &call.source {
             CallError::Violation(what) => endless(path, what),
@@ -49,14 +49,16 @@ pub fn names(
 ) -> Result<Vec<Vec<u8>>, RunError> {
     let mut names = Vec::new();
     let (mut seen, seen_max) = (0, entries_max(max));
-    let listed = session.nfs().find_name(directory, PAGE, |name| {
-        seen += 1;
-        if is_child(name) {
-            names.push(name.to_vec());
-        }
-        names.len() >= max as usize || seen > seen_max
+    let listed = session.nfs().call(|link| {
+        link.find_name(directory, PAGE, |name| {
+            seen += 1;
+            if is_child(name) {
+                names.push(name.to_vec());
+            }
+            names.len() >= max as usize || seen > seen_max
+        })
     });
-    listed.map_err(|failure| not_listed(failure, path, "READDIR"))?;
+    listed.map_err(|failure| not_listed(failure, path, Procedure::Readdir))?;
     if seen > seen_max {
         return Err(endless(path, NO_NAMES));
     }
@@ -77,12 +79,12 @@ pub fn files(
         seen.set(seen.get() + 1);
         is_child(name) && seen.get() <= seen_max
     };
-    let listed = session
-        .nfs()
-        .each_object(directory, is_wanted, |_, object| {
+    let listed = session.nfs().call(|link| {
+        link.each_object(directory, is_wanted, |_, object| {
             files.push(entry_of(object.handle, &object.attributes, has_pattern));
             files.len() >= max as usize
-        });
-    listed.map_err(|failure| not_listed(failure, path, "READDIRPLUS"))?;
+        })
+    });
+    listed.map_err(|failure| not_listed(failure, path, Procedure::Readdirplus))?;
     Ok(files)
 }

@@ -11,7 +11,7 @@ use crate::workspace::marker::Marker;
 use crate::workspace::set_directory::MARKER;
 use crate::workspace::tree::{Directory, Found, RefusalKind, Refused, Tree, Tried};
 use crate::workspace::{ClaimError, Purpose};
-use filestone_wire::nfs3::Handle;
+use filestone_wire::nfs3::{Handle, Procedure};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// What to do about a directory that stays.
@@ -86,7 +86,7 @@ impl OwnDirectory {
         let made = session
             .nfs()
             .make_own_file(&self.directory.handle, name.as_bytes());
-        made.map_err(|failure| at_path(failure, &self.directory.at(name), "CREATE"))
+        made.map_err(|failure| at_path(failure, &self.directory.at(name), Procedure::Create))
     }
 
     /// Removes everything in it, and it.

@@ -124,7 +124,7 @@ fn transfers(
         0 => TRANSFER_UNKNOWN,
         bytes => bytes.min(most),
     };
-    match nfs.file_system_info(&root.handle) {
+    match nfs.call(|link| link.file_system_info(&root.handle)) {
         Ok(info) => Ok(Transfers {
             read: told(info.rtmax),
             write: told(info.wtmax),

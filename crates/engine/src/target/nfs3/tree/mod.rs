@@ -26,7 +26,7 @@ use crate::workspace::tree::{
 use filestone_model::client::nfs3::sequence::KnownObject as Object;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
-use filestone_wire::nfs3::{FileType, Handle, Status};
+use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 use names::Removal;
 use std::time::Duration;
 
@@ -36,12 +36,13 @@ const PAGE: u32 = 8 << 10;
 impl Nfs {
     /// MKDIR of a directory of the run's own; NFS3ERR_EXIST if it was there before.
     fn make_own_directory(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<Handle> {
-        match self.make_directory(parent, name, self.modes().directory) {
+        let mode = self.modes().directory;
+        match self.call(|link| link.make_directory(parent, name, mode)) {
             Ok(Some(handle)) => Ok(handle),
             // The server may leave the handle out (RFC 1813, section 3.3.9).
-            Ok(None) => Ok(self.lookup(parent, name)?.handle),
+            Ok(None) => Ok(self.call(|link| link.lookup(parent, name))?.handle),
             Err(failure) if failure.is(Status::EXIST) && self.connection.was_resent() => {
-                let found = self.lookup(parent, name)?.handle;
+                let found = self.call(|link| link.lookup(parent, name))?.handle;
                 match self.first_name(&found, &[])? {
                     None => Ok(found),
                     Some(_) => Err(failure),
@@ -54,14 +55,14 @@ impl Nfs {
     /// CREATE of an empty file of the run's own; NFS3ERR_EXIST if it was there before.
     pub(crate) fn make_own_file(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Handle> {
         let how = CreateHow::Guarded(permissions(self.modes().file));
-        let made = match self.create(directory, name, how) {
+        let made = match self.call(|link| link.create(directory, name, how)) {
             Err(failure) if failure.is(Status::EXIST) && self.connection.was_resent() => None,
             made => made?,
         };
         match made {
             Some(handle) => Ok(handle),
             // The server may leave the handle out (RFC 1813, section 3.3.8).
-            None => Ok(self.lookup(directory, name)?.handle),
+            None => Ok(self.call(|link| link.lookup(directory, name))?.handle),
         }
     }
 
@@ -70,21 +71,24 @@ impl Nfs {
         let file = self.make_own_file(directory, name)?;
         let padded = padded(text, 0);
         self.write_text(&file, &padded)?;
-        if self.read_text(&file, MARKER_MAX_BYTES)? == padded.as_bytes() {
+        if self.call(|link| link.read_text(&file, MARKER_MAX_BYTES))? == padded.as_bytes() {
             return Ok(());
         }
-        self.remove(directory, name)?;
-        self.symlink(directory, name, text.as_bytes()).map(drop)
+        self.call(|link| link.remove(directory, name))?;
+        self.call(|link| link.symlink(directory, name, text.as_bytes()))
+            .map(drop)
     }
 
     /// What a marker says; `None` if what is there cannot be one.
     fn marker_text(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Option<String>> {
-        let Some(Object { handle, attributes }) = self.find_object(directory, name)? else {
+        let Some(Object { handle, attributes }) =
+            self.call(|link| link.find_object(directory, name))?
+        else {
             return Ok(None);
         };
         let text = match attributes.file_type {
-            FileType::Regular => self.read_text(&handle, MARKER_MAX_BYTES)?,
-            FileType::Symlink => self.link_text(&handle)?,
+            FileType::Regular => self.call(|link| link.read_text(&handle, MARKER_MAX_BYTES))?,
+            FileType::Symlink => self.call(|link| link.link_text(&handle))?,
             _ => return Ok(None),
         };
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
@@ -93,7 +97,7 @@ impl Nfs {
     /// Writes a text over that of a marker. No byte that was there stays, and none is added to a
     /// file that is long enough. A symbolic link is replaced by another one.
     fn rewrite(&mut self, directory: &Handle, name: &[u8], text: &str) -> NfsResult<()> {
-        let found = self.find_object(directory, name)?;
+        let found = self.call(|link| link.find_object(directory, name))?;
         let Object { handle, attributes } = found.ok_or(Failure::from(Status::NOENT))?;
         if attributes.file_type == FileType::Symlink {
             return self.replace_link(directory, name, text);
@@ -104,21 +108,23 @@ impl Nfs {
     /// The first name in a directory that is not `known`.
     fn first_name(&mut self, directory: &Handle, known: &[&str]) -> NfsResult<Option<Box<[u8]>>> {
         let mut first = None;
-        self.find_name(directory, PAGE, |name| {
-            let is_known = known.iter().any(|known| known.as_bytes() == name);
-            if !is_known && !matches!(name, b"." | b"..") {
-                first = Some(name.into());
-            }
-            first.is_some()
+        self.call(|link| {
+            link.find_name(directory, PAGE, |name| {
+                let is_known = known.iter().any(|known| known.as_bytes() == name);
+                if !is_known && !matches!(name, b"." | b"..") {
+                    first = Some(name.into());
+                }
+                first.is_some()
+            })
         })?;
         Ok(first)
     }
 
     fn replace_link(&mut self, directory: &Handle, name: &[u8], text: &str) -> NfsResult<()> {
         let next = [name, b".link"].concat();
-        gone(self.remove(directory, &next))?;
-        self.symlink(directory, &next, text.as_bytes())?;
-        self.rename(named(directory, &next), named(directory, name))
+        gone(self.call(|link| link.remove(directory, &next)))?;
+        self.call(|link| link.symlink(directory, &next, text.as_bytes()))?;
+        self.call(|link| link.rename(named(directory, &next), named(directory, name)))
     }
 
     /// Writes a small file from its beginning, with certainty.
@@ -218,7 +224,9 @@ impl Tree for NfsTree<'_> {
     }
 
     fn find(&mut self, parent: &NfsDirectory, name: &str) -> Tried<Found<Handle>> {
-        let found = self.nfs.find_object(&parent.handle, name.as_bytes());
+        let found = self
+            .nfs
+            .call(|link| link.find_object(&parent.handle, name.as_bytes()));
         let found = found.map_err(parent.failed_with(Step::Find, name))?;
         Ok(match found {
             None => Found::Nothing,
@@ -274,7 +282,7 @@ impl Tree for NfsTree<'_> {
             named(&at.handle, from.as_bytes()),
             named(&at.handle, to.as_bytes()),
         );
-        match self.nfs.rename(old, new) {
+        match self.nfs.call(|link| link.rename(old, new)) {
             // Sent twice, and done the first time.
             Err(failure) if failure.is(Status::NOENT) && self.nfs.connection.was_resent() => {
                 Ok(true)
@@ -286,17 +294,25 @@ impl Tree for NfsTree<'_> {
     }
 
     fn remove_file(&mut self, parent: &NfsDirectory, name: &str) -> Tried<()> {
-        gone(self.nfs.remove(&parent.handle, name.as_bytes()))
-            .map_err(parent.failed_with(Step::RemoveFile, name))
+        gone(
+            self.nfs
+                .call(|link| link.remove(&parent.handle, name.as_bytes())),
+        )
+        .map_err(parent.failed_with(Step::RemoveFile, name))
     }
 
     fn remove_directory(&mut self, parent: &NfsDirectory, name: &str, _: bool) -> Tried<()> {
-        gone(self.nfs.remove_directory(&parent.handle, name.as_bytes()))
-            .map_err(parent.failed_with(Step::RemoveDirectory, name))
+        gone(
+            self.nfs
+                .call(|link| link.remove_directory(&parent.handle, name.as_bytes())),
+        )
+        .map_err(parent.failed_with(Step::RemoveDirectory, name))
     }
 
     fn empty_but(&mut self, at: &NfsDirectory, keep: &str) -> Tried<()> {
-        let emptied = self.nfs.empty_but(&at.handle, keep.as_bytes());
+        let emptied = self
+            .nfs
+            .call(|link| link.empty_but(&at.handle, keep.as_bytes()));
         emptied.map_err(at.failed(Step::Empty))
     }
 
@@ -312,7 +328,9 @@ impl Tree for NfsTree<'_> {
             .go_on()
             .map_err(|lost| failed(lost.into()))?;
         self.nfs
-            .each_object(&at.handle, is_wanted, |name, object| each(name, *object))
+            .call(|link| {
+                link.each_object(&at.handle, is_wanted, |name, object| each(name, *object))
+            })
             .map_err(failed)
     }
 
@@ -327,7 +345,7 @@ impl Tree for NfsTree<'_> {
         entry: Object,
     ) -> Tried<Option<NfsDirectory>> {
         // Where another file system is mounted, nothing is ours, whatever its name.
-        let entered = match self.nfs.attributes(&parent.handle) {
+        let entered = match self.nfs.call(|link| link.attributes(&parent.handle)) {
             Ok(of_parent) if of_parent.fsid != entry.attributes.fsid => Err(Status::XDEV.into()),
             attributes => attributes.map(|_| parent.child(name, entry.handle)),
         };
@@ -364,17 +382,17 @@ fn refused(failure: Failure, step: Step, path: &str, purpose: Purpose) -> RunErr
     }
 }
 
-fn procedure(step: Step) -> &'static str {
+fn procedure(step: Step) -> Procedure {
     match step {
-        Step::Find => "LOOKUP",
-        Step::MakeDirectory => "MKDIR",
-        Step::MakeMarker => "CREATE",
-        Step::ReadMarker => "READ",
-        Step::RewriteMarker => "WRITE",
-        Step::ReplaceMarker => "RENAME",
-        Step::List => "READDIRPLUS",
-        Step::RemoveFile | Step::Empty => "REMOVE",
-        Step::RemoveDirectory => "RMDIR",
+        Step::Find => Procedure::Lookup,
+        Step::MakeDirectory => Procedure::Mkdir,
+        Step::MakeMarker => Procedure::Create,
+        Step::ReadMarker => Procedure::Read,
+        Step::RewriteMarker => Procedure::Write,
+        Step::ReplaceMarker => Procedure::Rename,
+        Step::List => Procedure::Readdirplus,
+        Step::RemoveFile | Step::Empty => Procedure::Remove,
+        Step::RemoveDirectory => Procedure::Rmdir,
     }
 }
 

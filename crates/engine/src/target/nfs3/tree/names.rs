@@ -28,8 +28,11 @@ impl<'a> Removal<'a> {
         }
     }
 
-    fn is_directory(&self, call: usize) -> bool {
-        self.names.get(call).is_some_and(|name| name.is_directory)
+    fn nfs_procedure(&self, call: usize) -> Procedure {
+        match self.names.get(call) {
+            Some(name) if name.is_directory => Procedure::Rmdir,
+            _ => Procedure::Remove,
+        }
     }
 
     fn about(&self, call: usize) -> String {
@@ -50,11 +53,7 @@ impl Work for Removal<'_> {
     }
 
     fn procedure(&self, call: &usize) -> RpcProcedure {
-        called(if self.is_directory(*call) {
-            Procedure::Rmdir
-        } else {
-            Procedure::Remove
-        })
+        called(self.nfs_procedure(*call))
     }
 
     fn encode(&self, call: &usize, out: &mut Writer<'_>) {
@@ -86,14 +85,7 @@ impl Work for Removal<'_> {
                 self.not_empty.get_or_insert(call);
                 Ok(())
             }
-            Some(status) => {
-                let procedure = if self.is_directory(call) {
-                    "RMDIR"
-                } else {
-                    "REMOVE"
-                };
-                Err(failed(&self.about(call), procedure, status).into())
-            }
+            Some(status) => Err(failed(&self.about(call), self.nfs_procedure(call), status).into()),
         }
     }
 }

@@ -233,17 +233,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
     }
 
     fn fail(&self, call: &Call, status: Status) -> WorkError<RunError> {
-        let procedure = match self.nfs_procedure(call) {
-            Procedure::Mkdir => "MKDIR",
-            Procedure::Create => "CREATE",
-            Procedure::Symlink => "SYMLINK",
-            Procedure::Link => "LINK",
-            Procedure::Mknod => "MKNOD",
-            Procedure::Lookup => "LOOKUP",
-            Procedure::Setattr => "SETATTR",
-            Procedure::Write => "WRITE",
-            _ => "COMMIT",
-        };
+        let procedure = self.nfs_procedure(call);
         let path = self.about(call);
         if matches!(status, Status::NOTSUPP | Status::BADTYPE) {
             return RunError::from(PrepareError::NotSupported {
