@@ -32,6 +32,16 @@ struct BindError {
     source: io::Error,
 }
 
+impl BindError {
+    fn at(transport: &'static str, address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self {
+            transport,
+            address,
+            source,
+        }
+    }
+}
+
 impl From<BindError> for io::Error {
     fn from(error: BindError) -> Self {
         Self::new(error.source.kind(), error)
@@ -50,12 +60,8 @@ pub fn bind_streams(
         let mut bound = Vec::new();
         for ip in addresses {
             let address = SocketAddr::new(*ip, port);
-            let fail = |source| BindError {
-                transport: "TCP",
-                address,
-                source,
-            };
-            let (listener, address) = bind_stream(address, prepare).map_err(fail)?;
+            let (listener, address) =
+                bind_stream(address, prepare).map_err(BindError::at("TCP", address))?;
             port = address.port();
             bound.push((address, listener.into()));
         }
@@ -104,24 +110,11 @@ fn bind_all(addresses: &[IpAddr], port: u16) -> Result<Sockets, BindError> {
     };
     for ip in addresses {
         let address = SocketAddr::new(*ip, port);
-        let fail = |transport| {
-            move |source| BindError {
-                transport,
-                address,
-                source,
-            }
-        };
-        let (listener, bound) = bind_stream(address, &|_| Ok(())).map_err(fail("TCP"))?;
+        let (listener, bound) =
+            bind_stream(address, &|_| Ok(())).map_err(BindError::at("TCP", address))?;
         port = bound.port();
         let address = SocketAddr::new(*ip, port);
-        let fail = |transport| {
-            move |source| BindError {
-                transport,
-                address,
-                source,
-            }
-        };
-        let datagram = bind_datagram(address).map_err(fail("UDP"))?;
+        let datagram = bind_datagram(address).map_err(BindError::at("UDP", address))?;
         sockets.addresses.push(bound);
         sockets.listeners.push(listener.into());
         sockets.datagrams.push(datagram.into());

@@ -9,6 +9,8 @@ mod holder;
 mod locks;
 mod waiting;
 
+use std::sync::MutexGuard;
+
 use filestone_wire::nlm::test::{Holder, Outcome};
 use filestone_wire::nlm::{
     LockRange, NetObject, Procedure, Status, StatusReply, cancel, lock, test, unlock,
@@ -95,9 +97,7 @@ impl Service {
             Ok(()) => {
                 locks.stop_waiting(file, alock, asked.exclusive);
                 // A shared lock in place of an exclusive one makes room for others.
-                let grants = locks.grant_waiting(file);
-                drop(locks);
-                self.hand_over(grants);
+                self.grant_waiting(locks, file);
                 Status::GRANTED
             }
             Err(Refused::Conflict) if asked.block => {
@@ -125,9 +125,7 @@ impl Service {
         if !locks.take_back(file, alock, asked.exclusive) {
             return Status::DENIED;
         }
-        let grants = locks.grant_waiting(file);
-        drop(locks);
-        self.hand_over(grants);
+        self.grant_waiting(locks, file);
         Status::GRANTED
     }
 
@@ -141,9 +139,7 @@ impl Service {
         if locks.clear(file, alock, range).is_err() {
             return Status::DENIED_NOLOCKS;
         }
-        let grants = locks.grant_waiting(file);
-        drop(locks);
-        self.hand_over(grants);
+        self.grant_waiting(locks, file);
         Status::GRANTED
     }
 
@@ -154,12 +150,13 @@ impl Service {
             return locks.confirm(grant);
         }
         locks.withdraw(grant);
-        let grants = locks.grant_waiting(grant.waiter.file);
-        drop(locks);
-        self.hand_over(grants);
+        self.grant_waiting(locks, grant.waiter.file);
     }
 
-    fn hand_over(&self, grants: Vec<Grant>) {
+    /// Gives the locks of a file to those who wait for them, and tells them.
+    fn grant_waiting(&self, mut locks: MutexGuard<'_, LockTable>, file: HandleParts) {
+        let grants = locks.grant_waiting(file);
+        drop(locks);
         for grant in grants {
             self.grants.hand_over(grant);
         }

@@ -12,7 +12,7 @@ use filestone_wire::nfs3::{
     getattr, link, lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove,
     rename, rmdir, setattr, symlink, write,
 };
-use filestone_wire::nlm::{self, CallerName, LockRange, NetObject, test::Outcome};
+use filestone_wire::nlm::{self, LockRange, NetObject, test::Outcome};
 use filestone_wire::portmap::{self, Mapping, UniversalAddress, rpcbind};
 use filestone_wire::rpc::{AuthSys, Gids, OpaqueAuth, ReplyBody};
 
@@ -1013,7 +1013,7 @@ fn calls_with_any_bytes_changed_are_answered_or_ignored() {
 
 fn locked(file: &Handle, svid: i32, offset: u64, len: u64) -> LockRange<'_> {
     LockRange {
-        caller_name: CallerName(b"client"),
+        caller_name: NetObject(b"client"),
         fh: NetObject(file.as_bytes()),
         owner: NetObject(b"owner"),
         svid,

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use filestone_server::{Options, Running, Server};
 use filestone_wire::nfs3::Handle;
-use filestone_wire::nlm::{
-    self, CallerName, LockRange, NetObject, Status, StatusReply, granted, lock, unlock,
-};
+use filestone_wire::nlm::{self, LockRange, NetObject, Status, StatusReply, granted, lock, unlock};
 use filestone_wire::portmap::{self, IPPROTO_TCP, Mapping};
 use filestone_wire::rpc::{AcceptStatus, CallHeader, Credential, OpaqueAuth, ReplyHeader};
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
@@ -145,7 +143,7 @@ impl Locker {
 
 fn all(file: &Handle, svid: i32) -> LockRange<'_> {
     LockRange {
-        caller_name: CallerName(b"host"),
+        caller_name: NetObject(b"host"),
         fh: NetObject(file.as_bytes()),
         owner: NetObject(b"owner"),
         svid,

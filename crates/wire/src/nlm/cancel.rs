@@ -1,6 +1,6 @@
 //! CANCEL: give up waiting for a lock (RFC 1813, section 6.3.3).
 
-use super::{LockRange, NetObject, StatusReply};
+use super::{LockRange, NetObject};
 
 message! {
     /// `nlm4_cancargs`: as they were in the LOCK that waits.
@@ -16,6 +16,3 @@ message! {
         pub alock: LockRange<'a>,
     }
 }
-
-/// `nlm4_res`.
-pub type Reply<'a> = StatusReply<'a>;

@@ -1,6 +1,6 @@
 //! LOCK: set a lock (RFC 1813, section 6.3.2).
 
-use super::{LockRange, NetObject, StatusReply};
+use super::{LockRange, NetObject};
 
 message! {
     /// `nlm4_lockargs`.
@@ -21,12 +21,8 @@ message! {
     }
 }
 
-/// `nlm4_res`.
-pub type Reply<'a> = StatusReply<'a>;
-
 #[cfg(test)]
 mod tests {
-    use super::super::CallerName;
     use super::*;
     use crate::xdr::{Decode, Encode};
 
@@ -37,7 +33,7 @@ mod tests {
             block: false,
             exclusive: true,
             alock: LockRange {
-                caller_name: CallerName(b"host"),
+                caller_name: NetObject(b"host"),
                 fh: NetObject(b"fh"),
                 owner: NetObject(b"own"),
                 svid: -1,

@@ -14,7 +14,7 @@ mod status;
 pub mod test;
 pub mod unlock;
 
-pub use object::{CallerName, LockRange, NetObject, OBJECT_MAX};
+pub use object::{LockRange, NetObject, OBJECT_MAX};
 pub use procedure::Procedure;
 pub use status::Status;
 

@@ -6,7 +6,7 @@ use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 pub const OBJECT_MAX: usize = 1024;
 
 /// `netobj`: bytes that only the side that made them understands, at most
-/// [`OBJECT_MAX`].
+/// [`OBJECT_MAX`]; or `caller_name`, which has the same form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetObject<'a>(pub &'a [u8]);
 
@@ -22,28 +22,12 @@ impl<'a> Decode<'a> for NetObject<'a> {
     }
 }
 
-/// `caller_name`: the host that asks, at most [`OBJECT_MAX`] bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallerName<'a>(pub &'a [u8]);
-
-impl Encode for CallerName<'_> {
-    fn encode(&self, out: &mut Writer<'_>) {
-        out.opaque(self.0);
-    }
-}
-
-impl<'a> Decode<'a> for CallerName<'a> {
-    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        reader.opaque(OBJECT_MAX).map(Self)
-    }
-}
-
 message! {
     /// `nlm4_lock`: a range of a file, and who asks for it.
     #[derive(Copy)]
     pub struct LockRange<'a> {
         /// The host that asks.
-        pub caller_name: CallerName<'a>,
+        pub caller_name: NetObject<'a>,
         /// The handle of the file, as NFS gave it.
         pub fh: NetObject<'a>,
         /// `oh`: the owner on that host.
@@ -69,6 +53,5 @@ mod tests {
             limit: 1024,
         });
         assert_eq!(NetObject::from_bytes(&[0, 0, 4, 1]), expected);
-        assert!(CallerName::from_bytes(&[0, 0, 4, 1]).is_err());
     }
 }

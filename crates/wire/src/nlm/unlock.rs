@@ -1,6 +1,6 @@
 //! UNLOCK: remove a lock (RFC 1813, section 6.3.4).
 
-use super::{LockRange, NetObject, StatusReply};
+use super::{LockRange, NetObject};
 
 message! {
     /// `nlm4_unlockargs`.
@@ -12,6 +12,3 @@ message! {
         pub alock: LockRange<'a>,
     }
 }
-
-/// `nlm4_res`.
-pub type Reply<'a> = StatusReply<'a>;

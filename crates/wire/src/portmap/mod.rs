@@ -59,20 +59,8 @@ message! {
 /// `pmaplist`.
 pub type DumpReply = Vec<Mapping>;
 
-message! {
-    /// `call_args`: a call for the port mapper to pass on.
-    #[derive(Copy)]
-    pub struct CallitArgs<'a> {
-        /// `prog`.
-        pub program: u32,
-        /// `vers`.
-        pub version: u32,
-        /// `proc`.
-        pub procedure: u32,
-        /// Its arguments, encoded.
-        pub args: &'a [u8],
-    }
-}
+/// `call_args`: a call for the port mapper to pass on, as rpcbind's.
+pub use rpcbind::CallArgs as CallitArgs;
 
 message! {
     /// `call_result`: what the call that was passed on came back with.

@@ -1,6 +1,6 @@
 //! Of whom a lock is, and of which bytes.
 
-use filestone_wire::nlm::{CallerName, LockRange, NetObject};
+use filestone_wire::nlm::{LockRange, NetObject};
 
 /// Bytes of a file, the last one included, so that a range may end with the last byte there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Owner {
     /// A lock of its own, on all of no file.
     pub fn lock_range(&self) -> LockRange<'_> {
         LockRange {
-            caller_name: CallerName(&self.caller_name),
+            caller_name: NetObject(&self.caller_name),
             fh: NetObject(b""),
             owner: NetObject(&self.owner),
             svid: self.svid,

@@ -246,7 +246,7 @@ impl LockTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_wire::nlm::{CallerName, NetObject};
+    use filestone_wire::nlm::NetObject;
 
     const FILE: HandleParts = HandleParts {
         lineage: 1,
@@ -256,7 +256,7 @@ mod tests {
 
     fn by(svid: i32) -> LockRange<'static> {
         LockRange {
-            caller_name: CallerName(b"host"),
+            caller_name: NetObject(b"host"),
             fh: NetObject(b""),
             owner: NetObject(b"owner"),
             svid,

@@ -2,8 +2,7 @@
 
 use filestone_wire::nlm::test::{Holder, Outcome};
 use filestone_wire::nlm::{
-    CallerName, LockRange, NetObject, Procedure, Status, StatusReply, cancel, granted, lock, test,
-    unlock,
+    LockRange, NetObject, Procedure, Status, StatusReply, cancel, granted, lock, test, unlock,
 };
 
 use super::{Kind, Message, message};
@@ -11,7 +10,7 @@ use Kind::{NlmArgs as Args, NlmReply as Reply};
 
 const COOKIE: NetObject<'static> = NetObject(b"cookie");
 const ALOCK: LockRange<'static> = LockRange {
-    caller_name: CallerName(b"client.example"),
+    caller_name: NetObject(b"client.example"),
     fh: NetObject(b"a handle that is not of 64 bytes"),
     owner: NetObject(b"owner"),
     svid: -7,

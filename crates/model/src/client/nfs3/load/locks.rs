@@ -10,7 +10,7 @@ use crate::session::pauses::{Pauses, PausesUntil};
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
-    self, CallerName, LockRange, NetObject, Procedure, StatusReply, cancel, lock, test, unlock,
+    self, LockRange, NetObject, Procedure, StatusReply, cancel, lock, test, unlock,
 };
 use filestone_wire::xdr::{Decode, Encode};
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ impl Locks {
 
     fn range<'a>(&self, file: &'a Handle, offset: u64, len: u64) -> LockRange<'a> {
         LockRange {
-            caller_name: CallerName(OWNER),
+            caller_name: NetObject(OWNER),
             fh: NetObject(file.as_bytes()),
             owner: NetObject(OWNER),
             svid: self.client,
