@@ -4,6 +4,7 @@
 //! (`filestone_model::client::nfs3::sequence`); here a connection that blocks drives it.
 
 use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
+use crate::error::RunError;
 use filestone_model::client::nfs3::sequence::{
     self, Call, Desk, Link, Lost, Stretch, Wanted, Why, Written,
 };
@@ -111,18 +112,21 @@ pub fn call_failed(
     }
 }
 
-/// A connection to an NFS server.
+/// A connection to an NFS server, for calls one at a time.
 #[derive(Debug)]
-pub struct Nfs {
+pub struct Session {
     /// Where its calls go.
     pub connection: RpcConnection,
     desk: Desk,
 }
 
-impl Nfs {
+impl Session {
     /// Connects. Replies over `record_max` bytes are refused.
-    pub fn connect(endpoint: Endpoint, record_max: usize) -> Result<Self, CallError> {
-        RpcConnection::connect(endpoint, record_max).map(Self::over)
+    pub fn connect(endpoint: Endpoint, record_max: usize) -> Result<Self, RunError> {
+        let address = endpoint.dial.address;
+        RpcConnection::connect(endpoint, record_max)
+            .map(Self::over)
+            .map_err(|error| RunError::connecting(address, error))
     }
 
     /// Calls over this connection.

@@ -28,9 +28,8 @@ pub(crate) mod scripted;
 pub mod session;
 pub(crate) mod tree;
 
-pub use calls::{Failure, Nfs, NfsResult};
+pub use calls::{Failure, NfsResult, Session};
 pub use error::Nfs3Error;
-pub use session::Session;
 
 use super::replaying::{Opening, beside};
 use super::{BuiltIn, Job, Protocol, Rate, TargetError, clients};

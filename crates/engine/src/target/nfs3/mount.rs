@@ -3,9 +3,10 @@
 //! Some servers mount only exports themselves and only directories. So the path
 //! is tried as it is, then the longest parent that works, and the rest is walked.
 
+use super::calls::Session;
 use super::mount_service::{MOUNT, MountService};
 use super::portmapper::{self, Unknown, Wanted};
-use super::session::Session;
+use super::session::RECORD_MAX;
 use crate::control::Cancellation;
 use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection};
 use crate::error::RunError;
@@ -123,7 +124,7 @@ pub fn mount_until(
     for address in addresses {
         match finder.try_address(address) {
             Ok((mut session, mounted)) => {
-                session.reconnect_for(timeout);
+                session.connection.reconnect_for(timeout);
                 return Ok((session, mounted));
             }
             Err(error) if error.is_unreachable() => last = Some(last.unwrap_or(error)),
@@ -223,7 +224,7 @@ impl Finder<'_> {
             }
         }
         let endpoint = self.endpoint(self.dial(address), self.timeout);
-        let mut session = Session::connect(endpoint)?;
+        let mut session = Session::connect(endpoint, RECORD_MAX)?;
         session.null()?;
         let mounted = self.find_and_mount(address, &mut session)?;
         Ok((session, mounted))
@@ -499,7 +500,7 @@ mod tests {
             cancellation: &Cancellation::default(),
         };
         let endpoint = finder.endpoint(finder.dial(server), finder.timeout);
-        let mut session = Session::connect(endpoint).expect("it listens");
+        let mut session = Session::connect(endpoint, RECORD_MAX).expect("it listens");
         let found = finder.find_and_mount(server, &mut session);
         let error = found.err().expect("nothing that can be mounted");
         let hide = |text: String| text.replace(&server.port().to_string(), "2049");

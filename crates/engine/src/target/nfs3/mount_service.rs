@@ -1,6 +1,5 @@
 //! MOUNT version 3 at one place.
 
-use super::session::owned;
 use crate::driver::{Program, RpcConnection, RpcProcedure};
 use crate::error::RunError;
 use filestone_wire::mount::{self, DirPath, MountStatus};
@@ -44,7 +43,7 @@ impl MountService {
         let reply = reply
             .map_err(|failed| RunError::calling(address, format!("MOUNT {path}"), failed.source))?;
         Ok(match reply {
-            Ok(ok) => Ok(owned(ok.fhandle)),
+            Ok(ok) => Ok(ok.fhandle.into()),
             Err(fail) => Err(fail.status),
         })
     }

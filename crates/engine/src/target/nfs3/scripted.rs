@@ -1,6 +1,6 @@
 //! A server for one connection that answers as a test says, rightly or not.
 
-use super::calls::Nfs;
+use super::calls::Session;
 use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
 use filestone_model::plan::{Modes, TransportKind};
 use filestone_model::session::rpc::Credentials;
@@ -27,9 +27,9 @@ pub struct Call {
 /// procedures that it was called, once the connection is closed.
 pub fn nfs(
     answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
-) -> (Nfs, JoinHandle<Vec<u32>>) {
+) -> (Session, JoinHandle<Vec<u32>>) {
     let (connection, server) = connection(answer);
-    (Nfs::over(connection), server)
+    (Session::over(connection), server)
 }
 
 /// The same of a connection to any program.

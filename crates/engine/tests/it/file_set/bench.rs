@@ -101,7 +101,7 @@ impl Bench {
 
     fn call(&mut self, procedure: Procedure, arguments: &impl Encode) -> Vec<u8> {
         let bytes = arguments.to_bytes();
-        let reply = self.session.call(procedure, "", &Raw(bytes));
+        let reply = self.session.results(procedure, &Raw(bytes));
         reply.expect("the server is there")
     }
 
@@ -205,7 +205,7 @@ impl Bench {
             data: text,
         };
         let bytes = arguments.to_bytes();
-        let reply = self.session.call(Procedure::Write, "", &Raw(bytes));
+        let reply = self.session.results(Procedure::Write, &Raw(bytes));
         let reply = reply.expect("the server is there");
         let reply = write::Reply::from_bytes(&reply).expect("a reply");
         reply.expect("it can be written");

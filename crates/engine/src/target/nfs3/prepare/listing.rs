@@ -3,9 +3,9 @@
 use super::entry_of;
 use crate::driver::CallError;
 use crate::error::RunError;
-use crate::target::nfs3::calls::Failure;
+use crate::target::nfs3::calls::{Failure, Session};
 use crate::target::nfs3::prepare::FoundFile;
-use crate::target::nfs3::session::{Session, at_path};
+use crate::target::nfs3::session::at_path;
 use crate::workspace::ClaimError;
 use filestone_wire::nfs3::{Handle, Procedure};
 use std::cell::Cell;
@@ -49,7 +49,7 @@ pub fn names(
 ) -> Result<Vec<Vec<u8>>, RunError> {
     let mut names = Vec::new();
     let (mut seen, seen_max) = (0, entries_max(max));
-    let listed = session.nfs().call(|link| {
+    let listed = session.call(|link| {
         link.find_name(directory, PAGE, |name| {
             seen += 1;
             if is_child(name) {
@@ -79,7 +79,7 @@ pub fn files(
         seen.set(seen.get() + 1);
         is_child(name) && seen.get() <= seen_max
     };
-    let listed = session.nfs().call(|link| {
+    let listed = session.call(|link| {
         link.each_object(directory, is_wanted, |_, object| {
             files.push(entry_of(object.handle, &object.attributes, has_pattern));
             files.len() >= max as usize

@@ -42,7 +42,7 @@ pub fn prepare_mix(
     let target = Target {
         address: session.dial().address.to_string(),
         built_in: built_in.is_some(),
-        local: session.is_local(),
+        local: session.connection.is_local(),
         export: mounted.export,
         walked: mounted.walked,
         object: ObjectKind::Directory.name().into(),
@@ -109,7 +109,9 @@ fn find_all(
         let (_, mounted) = find(plan, target, built_in, &context.cancellation)?;
         roots.push((target.path.clone(), mounted.handle));
     }
-    session.reconnect_for(Duration::from_nanos(plan.reconnect_ns));
+    session
+        .connection
+        .reconnect_for(Duration::from_nanos(plan.reconnect_ns));
     Ok((session.again()?, mounted, roots))
 }
 

@@ -62,7 +62,9 @@ fn prepare_probe(
         ..Caller::new(plan, plan.target)
     };
     let (mut session, mounted) = mount::mount_until(&caller, built_in, &context.cancellation)?;
-    session.reconnect_for(Duration::from_nanos(plan.reconnect_ns));
+    session
+        .connection
+        .reconnect_for(Duration::from_nanos(plan.reconnect_ns));
     let object = FoundFile {
         handle: mounted.handle,
         len: mounted.attributes.size,
@@ -75,7 +77,7 @@ fn prepare_probe(
         target: Target {
             address: session.dial().address.to_string(),
             built_in: built_in.is_some(),
-            local: session.is_local(),
+            local: session.connection.is_local(),
             export: mounted.export,
             walked: mounted.walked,
             object: object.kind.name().into(),
@@ -368,7 +370,7 @@ impl Prepared {
         };
         context.preparing("cleaning up");
         let cancellation = Cancellation::default();
-        self.session.cancel_with(&cancellation);
+        self.session.connection.cancel_with(&cancellation);
         cancel_clean_up_on(stop, limits(self.session.timeout()), &cancellation, || {
             let mut session = self.session.again()?;
             own.remove(&mut session)

@@ -5,7 +5,8 @@
 
 use crate::driver::CallError;
 use crate::error::RunError;
-use crate::target::nfs3::session::{Session, at_path};
+use crate::target::nfs3::calls::Session;
+use crate::target::nfs3::session::at_path;
 use crate::target::nfs3::tree::NfsTree;
 use crate::workspace::marker::Marker;
 use crate::workspace::set_directory::MARKER;
@@ -36,7 +37,7 @@ impl OwnDirectory {
             path: path.into(),
             purpose: Purpose::Probe,
         };
-        let mut tree = NfsTree::new(session.nfs());
+        let mut tree = NfsTree::new(session);
         for _ in 0..NAME_TRIES {
             // Not of the plan's seed: two runs of one plan must not meet.
             let name = RandomState::new().build_hasher().finish();
@@ -83,15 +84,13 @@ impl OwnDirectory {
 
     /// Makes an empty file in it.
     pub fn make_file(&self, session: &mut Session, name: &str) -> Result<Handle, RunError> {
-        let made = session
-            .nfs()
-            .make_own_file(&self.directory.handle, name.as_bytes());
+        let made = session.make_own_file(&self.directory.handle, name.as_bytes());
         made.map_err(|failure| at_path(failure, &self.directory.at(name), Procedure::Create))
     }
 
     /// Removes everything in it, and it.
     pub fn remove(mut self, session: &mut Session) -> Result<(), RunError> {
-        Ok(self.remove_by(&mut NfsTree::new(session.nfs()))?)
+        Ok(self.remove_by(&mut NfsTree::new(session))?)
     }
 
     fn remove_by(&mut self, tree: &mut NfsTree<'_>) -> Tried<()> {

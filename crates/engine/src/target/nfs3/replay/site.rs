@@ -2,11 +2,11 @@
 
 use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
-use crate::driver::{Dial, Endpoint, Retry, RpcConnection, first_xid};
+use crate::driver::{Dial, Endpoint, Retry, first_xid};
 use crate::error::RunError;
 use crate::replay::site::{Site, Trees};
 use crate::target::nfs3::Nfs3Error;
-use crate::target::nfs3::calls::{Failure, Nfs};
+use crate::target::nfs3::calls::{Failure, Session};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::tree::NfsTree;
 use crate::workspace::test_directory::{self, TestDirectory};
@@ -54,7 +54,7 @@ struct Reached {
     mounted: Mounted,
     is_local: bool,
     credentials: Credentials,
-    nfs: Nfs,
+    nfs: Session,
 }
 
 fn reach(
@@ -73,15 +73,14 @@ fn reach(
         .into());
     }
     let dial = *session.dial();
-    let is_local = session.is_local();
+    let is_local = session.connection.is_local();
     let nfs = open(Endpoint {
         dial,
         credentials: credentials.clone(),
         timeout: options.timeout,
         retry: retry.clone(),
         has_answered: true,
-    });
-    let nfs = nfs.map(Nfs::over)?;
+    })?;
     Ok(Reached {
         dial,
         mounted,
@@ -103,16 +102,13 @@ fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
     }
 }
 
-fn open(endpoint: Endpoint) -> Result<RpcConnection, RunError> {
-    let record_max = TRANSFER_MAX as usize + REPLY_MARGIN;
-    let address = endpoint.dial.address;
-    RpcConnection::connect(endpoint, record_max)
-        .map_err(|error| RunError::connecting(address, error))
+fn open(endpoint: Endpoint) -> Result<Session, RunError> {
+    Session::connect(endpoint, TRANSFER_MAX as usize + REPLY_MARGIN)
 }
 
 /// What the server takes at once, as FSINFO says.
 fn transfers(
-    nfs: &mut Nfs,
+    nfs: &mut Session,
     root: &Directory<Handle>,
     transport: TransportKind,
 ) -> Result<Transfers, RunError> {
@@ -302,14 +298,13 @@ impl Site for Nfs3Site {
 
     fn release(mut self, trees: Trees) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
-        let connection = open(Endpoint {
+        let mut nfs = open(Endpoint {
             dial: self.dial,
             credentials: self.credentials,
             timeout: self.options.timeout,
             retry: self.options.retry(&self.cancellation),
             has_answered: true,
-        });
-        let mut nfs = connection.map(Nfs::over)?;
+        })?;
         let tree = &mut NfsTree::new(&mut nfs);
         match trees {
             Trees::Remove => Ok(self.claim.remove(tree)?),

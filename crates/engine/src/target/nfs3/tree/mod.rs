@@ -16,7 +16,7 @@ mod names;
 
 use crate::driver::window::{Window, Work};
 use crate::error::RunError;
-use crate::target::nfs3::calls::{Failure, Nfs, NfsResult, named, permissions};
+use crate::target::nfs3::calls::{Failure, NfsResult, Session, named, permissions};
 use crate::target::nfs3::session::{at_path, without_results};
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
@@ -33,7 +33,7 @@ use std::time::Duration;
 /// Bytes of a page of a directory that should have next to nothing in it.
 const PAGE: u32 = 8 << 10;
 
-impl Nfs {
+impl Session {
     /// MKDIR of a directory of the run's own; NFS3ERR_EXIST if it was there before.
     fn make_own_directory(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<Handle> {
         let mode = self.modes().directory;
@@ -164,14 +164,14 @@ type NfsDirectory = Directory<Handle>;
 
 /// The trees of a server.
 pub(crate) struct NfsTree<'a> {
-    pub nfs: &'a mut Nfs,
+    pub nfs: &'a mut Session,
     /// For many calls at once; what only claims a directory does without.
     pub window: Option<&'a mut Window>,
 }
 
 impl<'a> NfsTree<'a> {
     /// One in which directories can be claimed.
-    pub fn new(nfs: &'a mut Nfs) -> Self {
+    pub fn new(nfs: &'a mut Session) -> Self {
         Self { nfs, window: None }
     }
 

@@ -18,9 +18,9 @@ use crate::control::{Cancellation, Observer, cancel_clean_up_on, cancel_on};
 use crate::driver::Endpoint;
 use crate::driver::window::Window;
 use crate::error::RunError;
+use crate::target::nfs3::Session;
 use crate::target::nfs3::prepare::FoundFiles;
 use crate::target::nfs3::tree::NfsTree;
-use crate::target::nfs3::{Nfs, Session};
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
 use crate::workspace::set_removal;
@@ -180,10 +180,8 @@ fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
 }
 
 /// A connection for calls one at a time, by TCP.
-fn connect(session: &Session, cancellation: &Cancellation) -> Result<Nfs, RunError> {
-    let address = session.dial().address;
-    Nfs::connect(endpoint(session, cancellation), RECORD_MAX)
-        .map_err(|error| RunError::connecting(address, error))
+fn connect(session: &Session, cancellation: &Cancellation) -> Result<Session, RunError> {
+    Session::connect(endpoint(session, cancellation), RECORD_MAX)
 }
 
 /// A connection for many calls at a time.
