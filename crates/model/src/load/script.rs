@@ -21,11 +21,11 @@ use filestone_wire::pattern;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// What a client does next.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Next<'script> {
+/// What a client does next; what is known of a line is an `L`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next<L> {
     /// Carry out a line.
-    Operation(Line<'script>),
+    Operation(L),
     /// Wait so long (SLEEP); times of later stamps count from its end.
     Sleep(Duration),
     /// Publish this sequence point of this client (SETSP).
@@ -102,25 +102,8 @@ struct Repeating {
     is_first: bool,
 }
 
-/// What comes next, without what a line asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ahead {
-    /// A line with this stamp, which [`Script::line`] hands out.
-    Line(Option<Duration>),
-    /// See [`Next::Sleep`].
-    Sleep(Duration),
-    /// See [`Next::SetSequencePoint`].
-    SetSequencePoint(u64),
-    /// See [`Next::WaitSequencePoint`].
-    WaitSequencePoint {
-        /// Which client.
-        client: u32,
-        /// Which point.
-        point: u64,
-    },
-    /// See [`Next::EndOfPass`].
-    EndOfPass,
-}
+/// What comes next, without what a line asks: of a line, its stamp. [`Script::line`] hands it out.
+pub type Ahead = Next<Option<Duration>>;
 
 /// One client's walk through a load.
 #[derive(Debug, Clone)]
@@ -171,9 +154,9 @@ impl Script {
     /// What comes next. Never loops without handing something out. After an error
     /// it goes on with the line that follows.
     #[allow(clippy::should_implement_trait)] // what it hands out borrows from it
-    pub fn next(&mut self) -> Result<Next<'_>, ScriptError> {
+    pub fn next(&mut self) -> Result<Next<Line<'_>>, ScriptError> {
         Ok(match self.ahead() {
-            Ahead::Line(_) => match self.line()? {
+            Ahead::Operation(_) => match self.line()? {
                 Some(line) => Next::Operation(line),
                 None => Next::EndOfPass,
             },
@@ -189,7 +172,7 @@ impl Script {
     #[inline]
     pub fn ahead(&mut self) -> Ahead {
         if let Some(step) = &self.ahead {
-            return Ahead::Line(step.stamp);
+            return Ahead::Operation(step.stamp);
         }
         self.advance()
     }
@@ -237,7 +220,7 @@ impl Script {
     fn come_to(&mut self, step: Step) -> Ahead {
         let stamp = step.stamp;
         self.ahead = Some(step);
-        Ahead::Line(stamp)
+        Ahead::Operation(stamp)
     }
 
     fn begin_pass(&mut self) {

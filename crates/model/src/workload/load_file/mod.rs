@@ -124,7 +124,7 @@ impl LoadFile {
                     self.restart(now);
                 }
                 State::Going => match self.script.ahead() {
-                    Ahead::Line(stamp) => return self.is_due(stamp, now),
+                    Ahead::Operation(stamp) => return self.is_due(stamp, now),
                     Ahead::Sleep(pause) => self.state = State::Pausing(now.after(pause)),
                     Ahead::SetSequencePoint(point) => {
                         self.shared.publish(self.number, point);
@@ -268,7 +268,7 @@ impl Workload<Lines> for LoadFile {
             return;
         }
         for _ in 0..SKIPPED_MAX {
-            let Ahead::Line(stamp) = self.script.ahead() else {
+            let Ahead::Operation(stamp) = self.script.ahead() else {
                 return;
             };
             let Some(due) = self.pace.due_by_stamp(stamp).filter(|due| *due <= end) else {
