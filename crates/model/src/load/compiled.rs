@@ -172,13 +172,9 @@ impl<'a> StepView<'a> {
         self.name(0)
     }
 
-    /// The id of its second name: of a rename the new one, of LINK3 the existing
+    /// The id of a name; the second is of a rename the new one, of LINK3 the existing
     /// file, of SYMLINK3 the text.
-    pub fn second_path_id(&self) -> Option<u32> {
-        self.name(1)
-    }
-
-    fn name(&self, index: usize) -> Option<NameId> {
+    pub(super) fn name(&self, index: usize) -> Option<NameId> {
         let (names, _) = verb::operands(self.step.kind);
         self.step.names.iter().take(names).nth(index).copied()
     }

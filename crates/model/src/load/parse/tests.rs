@@ -112,7 +112,7 @@ fn every_verb_of_the_nfs_grammar_is_an_operation() {
     );
     let line = |number| load.steps().find(|step| step.line() == number);
     let symlink = line(14).expect("it is there");
-    let text = symlink.second_path_id().expect("the text of the link");
+    let text = symlink.name(1).expect("the text of the link");
     assert_eq!(load.path(text), b"/clients/client1/f");
     let rmdir = line(19).expect("it is there");
     assert_eq!(rmdir.expected(), Expected::Number(0x42));

@@ -263,11 +263,6 @@ impl Process {
         })
     }
 
-    /// Its present mean pause in milliseconds.
-    pub fn pause_ms(&self) -> i64 {
-        self.pause_ms
-    }
-
     fn total(&self) -> i64 {
         i64::try_from(self.task.calls).unwrap_or(i64::MAX)
     }

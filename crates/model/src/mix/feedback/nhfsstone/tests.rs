@@ -144,7 +144,7 @@ fn a_claim_counts_for_all_processes_until_the_kernel_says_better() {
     assert_eq!(process.calls[6], 140);
     assert_eq!((correction.seen, correction.wanted), (140, 150));
     assert_eq!(correction.pause_ns, 210_000_000);
-    assert_eq!(process.pause_ms(), 210);
+    assert_eq!(process.pause_ms, 210);
     // The correction is of the mean, not of what it was last corrected to.
     let correction = process.correct(10_000, &seen(305)).expect("it goes on");
     assert_eq!((correction.wanted, correction.pause_ns), (300, 244_000_000));
