@@ -24,6 +24,7 @@ use crate::threads::start_worker;
 use crate::worker::{Hope, Offer, Signals};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
 use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
+use filestone_model::measure::figures::{self, Stretches};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
 use filestone_model::measure::verdict::caveats;
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
@@ -108,6 +109,7 @@ pub fn run_on(
     let cleaned = target.clean_up(context);
     let mut record = measured?;
     target.complete(&mut record);
+    record.totals.figures = figures::headline(&Stretches::of(&record));
     let own = std::mem::take(&mut record.caveats);
     record.caveats = caveats::find(&record);
     record.caveats.extend(own);

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use filestone_model::measure::RunRecord;
+use filestone_model::measure::figures::with_figures;
 use filestone_model::measure::run_record::FORMAT;
 use filestone_model::plan::{Field, Plan};
 use serde_json::Value;
@@ -127,12 +128,13 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
             .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}")));
         }
     }
-    serde_json::from_value(value).map_err(|error| {
+    let record = serde_json::from_value(value).map_err(|error| {
         Error::usage(format!(
             "{}: this run record is damaged: {error}",
             path.display()
         ))
-    })
+    })?;
+    Ok(with_figures(record))
 }
 
 #[cfg(test)]
@@ -156,6 +158,17 @@ mod tests {
             assert_eq!(read_records(&path).expect("our own"), [record]);
             let _ = fs::remove_file(path);
         }
+    }
+
+    #[test]
+    fn figures_of_an_older_record_are_worked_out() {
+        let record = canned::in_stretches();
+        assert!(!record.totals.figures.is_empty());
+        let mut old = record.clone();
+        old.totals.figures.clear();
+        let path = file("old", &json::render(&old).expect("JSON"));
+        assert_eq!(read_records(&path).expect("our own"), [record]);
+        let _ = fs::remove_file(path);
     }
 
     #[test]

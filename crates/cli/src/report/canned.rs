@@ -8,6 +8,7 @@ pub use mix::mix;
 pub use steered::{curve, mix_through_mount, objective};
 
 use filestone_model::load::{Generation, Mismatch};
+use filestone_model::measure::figures::with_figures;
 use filestone_model::measure::replay_record::{
     ClientKindRecord, ClientRecord, MismatchRecord, ReplayRecord,
 };
@@ -124,6 +125,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
                     operation: *operation,
                     role: *role,
                     ledger: all_ok(10 * per_tick),
+                    data_bytes: 0,
                     response_time_ns: of_interval(second, 1),
                     service_time_ns: of_interval(second, 2),
                 })
@@ -233,6 +235,31 @@ pub fn plain() -> RunRecord {
     record.totals.goodput_bytes_per_s = 500.0 * 4096.0;
     record.totals.kinds[0].data_bytes = 1000 * 4096;
     record
+}
+
+/// READ, all well, in enough stretches for intervals of its figures.
+pub fn in_stretches() -> RunRecord {
+    let mut record = record(plan(OpKind::Read), 20, 50, 100_000);
+    record.plan.duration_ns = Some(20 * SECOND);
+    for (place, interval) in (0..).zip(&mut record.intervals) {
+        // 480 to 520 operations, and what is slower does less.
+        let slower = (place * 3) % 5;
+        let count = 520 - 10 * slower;
+        interval.ledger = all_ok(count);
+        let kind = &mut interval.kinds[0];
+        (kind.ledger, kind.data_bytes) = (all_ok(count), count * 4096);
+        let times = distribution(times(place, 100_000 + 2000 * slower, count));
+        (kind.response_time_ns, kind.service_time_ns) = (times.clone(), times);
+    }
+    let kinds = record.intervals.iter().map(|interval| &interval.kinds[0]);
+    let times: Vec<_> = kinds.map(|kind| &kind.response_time_ns).collect();
+    let times = DistributionRecord::merged(&times).expect("our own histograms");
+    let kind = &mut record.totals.kinds[0];
+    (kind.response_time_ns, kind.service_time_ns) = (times.clone(), times);
+    kind.data_bytes = 10_000 * 4096;
+    merge_kinds(&mut record);
+    record.totals.goodput_bytes_per_s = 500.0 * 4096.0;
+    with_figures(record)
 }
 
 /// CREATE with unmeasured REMOVE, and errors.

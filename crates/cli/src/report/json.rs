@@ -46,7 +46,12 @@ mod tests {
     #[test]
     fn the_keys_of_a_record_are_those_that_programs_rely_on() {
         let mut found = BTreeSet::new();
-        for record in [canned::with_errors(), canned::interrupted()] {
+        let records = [
+            canned::with_errors(),
+            canned::interrupted(),
+            canned::in_stretches(),
+        ];
+        for record in records {
             let text = render(&record).expect("a record is JSON");
             keys(
                 &serde_json::from_str(&text).expect("it is JSON"),

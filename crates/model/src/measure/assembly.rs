@@ -327,6 +327,7 @@ fn interval_kind(kind: &mut KindBuffer) -> IntervalKindRecord {
         operation: kind.kind,
         role: kind.role,
         ledger: kind.ledger,
+        data_bytes: kind.counts.data_bytes,
         response_time_ns: kind.response_time.to_record(),
         service_time_ns: kind.service_time.to_record(),
     }

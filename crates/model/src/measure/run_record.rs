@@ -4,6 +4,7 @@ use crate::measure::caveat::Caveat;
 use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
+use crate::measure::figure_record::FigureRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::MixRecord;
@@ -219,6 +220,9 @@ pub struct Totals {
     pub client_cpu_ns_per_op: f64,
     /// One entry per worker.
     pub workers: Vec<WorkerRecord>,
+    /// The headline figures that have a 95 % interval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<FigureRecord>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -341,6 +345,9 @@ pub struct IntervalKindRecord {
     pub role: Role,
     /// Where they went.
     pub ledger: Ledger,
+    /// File data moved.
+    #[serde(default)]
+    pub data_bytes: u64,
     /// due → done.
     pub response_time_ns: DistributionRecord,
     /// sent → done.

@@ -218,6 +218,7 @@ impl<'run> Play<'run> {
             operation: OpKind::Null,
             role: Role::Measured,
             ledger,
+            data_bytes: 0,
             response_time_ns: self.response_time.to_record(),
             service_time_ns: self.service_time.to_record(),
         };

@@ -6,7 +6,8 @@
 //! digital simulation", *Management Science* 24), but not to fewer than ten (Schmeiser 1982,
 //! "Batch size effects in the analysis of simulation output", *Operations Research* 30). What
 //! correlation is left then widens the interval as it would that of a first-order
-//! autoregressive series.
+//! autoregressive series, also where it is too little to be told from chance: of twenty
+//! stretches a correlation of 0.3 escapes the test more often than not.
 
 use super::Estimate;
 use super::estimate::{deviations_squared, mean_of, student_quantile};
@@ -41,11 +42,7 @@ pub fn of_means(means: &[f64]) -> Option<Estimate> {
         return None;
     }
     let variance = deviations_squared(&batches) / (count - 1) as f64;
-    let correlation = if is_correlated(&batches) {
-        correlation(&batches).clamp(0.0, CORRELATION_MAX)
-    } else {
-        0.0
-    };
+    let correlation = correlation(&batches).clamp(0.0, CORRELATION_MAX);
     let widened = variance * (1.0 + correlation) / (1.0 - correlation);
     Some(Estimate {
         value: mean_of(means),

@@ -287,6 +287,7 @@ fn lossy(load: f64, start_ns: u64, capacity: f64) -> crate::measure::run_record:
             operation: crate::operation::OpKind::Null,
             role: crate::measure::sample::Role::Measured,
             ledger,
+            data_bytes: 0,
             response_time_ns: times.to_record(),
             service_time_ns: times.to_record(),
         }],

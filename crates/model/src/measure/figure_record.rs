@@ -1,0 +1,36 @@
+//! A figure of a run with its interval, as a record keeps it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A figure with its interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FigureRecord {
+    /// Its name, such as `achieved` or `read.response_time.p99`.
+    pub name: String,
+    /// What it is counted in: `operations/s`, `bytes/s` or `ns`.
+    pub unit: String,
+    /// The figure.
+    pub value: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// With which probability such intervals hold the true value.
+    pub level: f64,
+    /// Standard error of the figure; of a percentile, its value times that of its logarithm.
+    pub standard_error: f64,
+    /// Degrees of freedom of the standard error.
+    pub freedom: f64,
+    /// Stretches of the run that it was found from.
+    pub stretches: u64,
+    /// `batch-means`, or `woodruff` of percentiles.
+    pub method: String,
+}
+
+impl FigureRecord {
+    /// The larger of the distances from the figure to the ends of its interval.
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.value).max(self.value - self.low)
+    }
+}

@@ -1,0 +1,295 @@
+//! The figures by name: `achieved`, `response_time.p50`, `read.response_time.p99`.
+
+use crate::measure::run_record::{RunRecord, Totals};
+use crate::measure::sample::Role;
+use crate::operation::OpKind;
+use std::fmt;
+use std::str::FromStr;
+
+/// A figure of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RunFigure {
+    /// Of which measured kind of operation; `None` is of all together.
+    pub operation: Option<OpKind>,
+    /// What it says.
+    pub quantity: Quantity,
+}
+
+/// What a figure says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Quantity {
+    /// Operations that ended well, per second.
+    Achieved,
+    /// File data per second.
+    Goodput,
+    /// Operations that were sent and did not end well.
+    Errors,
+    /// Processor time of the load generator for each operation.
+    CpuPerOperation,
+    /// A time that operations took.
+    Time(Timed, Statistic),
+}
+
+/// Which time of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Timed {
+    /// due → done.
+    Response,
+    /// sent → done.
+    Service,
+}
+
+/// What is said of the times of many operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Statistic {
+    /// Their mean.
+    Mean,
+    /// Their median.
+    P50,
+    /// Nine in ten take no longer.
+    P90,
+    /// 99 in 100 take no longer.
+    P99,
+    /// 999 in 1000 take no longer.
+    P999,
+    /// The longest.
+    Max,
+}
+
+/// What a figure is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FigureUnit {
+    /// Operations per second.
+    OperationsPerSecond,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Operations.
+    Operations,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
+/// Which way a figure gets better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The more, the better.
+    MoreIsBetter,
+    /// The less, the better.
+    LessIsBetter,
+}
+
+impl Statistic {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Mean,
+        Self::P50,
+        Self::P90,
+        Self::P99,
+        Self::P999,
+        Self::Max,
+    ];
+
+    /// Its part of a figure's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::P999 => "p999",
+            Self::Max => "max",
+        }
+    }
+
+    /// The share of operations that take no longer; `None` of what is no percentile.
+    pub const fn quantile(self) -> Option<f64> {
+        match self {
+            Self::Mean | Self::Max => None,
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P99 => Some(0.99),
+            Self::P999 => Some(0.999),
+        }
+    }
+}
+
+impl Timed {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Response => "response_time",
+            Self::Service => "service_time",
+        }
+    }
+}
+
+impl Quantity {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let times = [Timed::Response, Timed::Service].into_iter();
+        let times = times.flat_map(|timed| {
+            let of = move |statistic| Self::Time(timed, statistic);
+            Statistic::ALL.into_iter().map(of)
+        });
+        let counted = [
+            Self::Achieved,
+            Self::Goodput,
+            Self::Errors,
+            Self::CpuPerOperation,
+        ];
+        counted.into_iter().chain(times)
+    }
+
+    /// Whether a kind of operation has one of its own: which of them took the processor's time is
+    /// not counted.
+    pub fn is_of_kinds(self) -> bool {
+        self != Self::CpuPerOperation
+    }
+
+    /// What it is counted in.
+    pub const fn unit(self) -> FigureUnit {
+        match self {
+            Self::Achieved => FigureUnit::OperationsPerSecond,
+            Self::Goodput => FigureUnit::BytesPerSecond,
+            Self::Errors => FigureUnit::Operations,
+            Self::CpuPerOperation | Self::Time(..) => FigureUnit::Nanoseconds,
+        }
+    }
+
+    /// Which way it gets better.
+    pub const fn direction(self) -> Direction {
+        match self {
+            Self::Achieved | Self::Goodput => Direction::MoreIsBetter,
+            Self::Errors | Self::CpuPerOperation | Self::Time(..) => Direction::LessIsBetter,
+        }
+    }
+}
+
+impl FigureUnit {
+    /// As records have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OperationsPerSecond => "operations/s",
+            Self::BytesPerSecond => "bytes/s",
+            Self::Operations => "operations",
+            Self::Nanoseconds => "ns",
+        }
+    }
+}
+
+impl RunFigure {
+    /// One of all measured operations together.
+    pub const fn of_all(quantity: Quantity) -> Self {
+        Self {
+            operation: None,
+            quantity,
+        }
+    }
+
+    /// Every figure of a run with these totals.
+    pub fn all_of(totals: &Totals) -> Vec<Self> {
+        let kinds = totals.kinds.iter();
+        let measured = kinds.filter(|kind| kind.role == Role::Measured);
+        let operations = measured.map(|kind| Some(kind.operation));
+        std::iter::once(None)
+            .chain(operations)
+            .flat_map(|operation| {
+                Quantity::all().map(move |quantity| Self {
+                    operation,
+                    quantity,
+                })
+            })
+            .filter(|figure| figure.operation.is_none() || figure.quantity.is_of_kinds())
+            .collect()
+    }
+
+    /// Its value in this run; `None` where there were no such operations.
+    pub fn value(&self, record: &RunRecord) -> Option<f64> {
+        super::Stretches::of(record).value(self)
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Achieved => f.write_str("achieved"),
+            Self::Goodput => f.write_str("goodput"),
+            Self::Errors => f.write_str("errors"),
+            Self::CpuPerOperation => f.write_str("cpu_per_operation"),
+            Self::Time(timed, statistic) => write!(f, "{}.{}", timed.name(), statistic.name()),
+        }
+    }
+}
+
+impl fmt::Display for RunFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.operation {
+            None => self.quantity.fmt(f),
+            Some(operation) => write!(f, "{}.{}", operation.name(), self.quantity),
+        }
+    }
+}
+
+/// A name that no figure has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no figure \"{name}\"")]
+pub struct NoSuchFigure {
+    /// The name.
+    pub name: String,
+}
+
+impl FromStr for RunFigure {
+    type Err = NoSuchFigure;
+
+    fn from_str(name: &str) -> Result<Self, NoSuchFigure> {
+        let unknown = || NoSuchFigure { name: name.into() };
+        let quantity = |name: &str| Quantity::all().find(|quantity| quantity.to_string() == name);
+        if let Some(quantity) = quantity(name) {
+            return Ok(Self::of_all(quantity));
+        }
+        let (operation, rest) = name.split_once('.').ok_or_else(unknown)?;
+        let quantity = quantity(rest).filter(|quantity| quantity.is_of_kinds());
+        Ok(Self {
+            operation: Some(OpKind::from_name(operation).ok_or_else(unknown)?),
+            quantity: quantity.ok_or_else(unknown)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_is_found_again_by_its_name() {
+        for quantity in Quantity::all() {
+            for operation in [None, Some(OpKind::Read)] {
+                let figure = RunFigure {
+                    operation,
+                    quantity,
+                };
+                let is_one = operation.is_none() || quantity.is_of_kinds();
+                let found = figure.to_string().parse().ok();
+                assert_eq!(found, is_one.then_some(figure), "{figure}");
+            }
+        }
+        for name in ["", "read", "read.", "nothing.achieved", "response_time.p98"] {
+            assert!(name.parse::<RunFigure>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_documents() {
+        let name = |operation, quantity| {
+            let figure = RunFigure {
+                operation,
+                quantity,
+            };
+            figure.to_string()
+        };
+        let tail = Quantity::Time(Timed::Response, Statistic::P999);
+        assert_eq!(name(Some(OpKind::Read), tail), "read.response_time.p999");
+        assert_eq!(name(None, Quantity::Achieved), "achieved");
+        assert_eq!(tail.direction(), Direction::LessIsBetter);
+        assert_eq!(Quantity::Goodput.unit().name(), "bytes/s");
+    }
+}
