@@ -5,6 +5,7 @@
 
 mod bench;
 mod beside;
+mod coverage;
 mod exchange;
 mod faults;
 mod fuzz;
@@ -54,6 +55,8 @@ enum Chore {
     Loads(loads::Loads),
     /// Search for loads against servers whose answer is known, with many seeds.
     Objectives(objectives::Objectives),
+    /// Count how often intervals of figures hold what they should, in virtual time.
+    Coverage(coverage::CoverageOptions),
     /// Accept changed snapshots; read the diff before committing it.
     Bless,
     /// The least a program can do to exchange these bytes (part of bench).
@@ -85,6 +88,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Man(options) => man::run(options),
         Chore::Loads(options) => loads::run(options),
         Chore::Objectives(options) => Ok(objectives::run(options)),
+        Chore::Coverage(options) => Ok(coverage::run(options)),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
     }

@@ -6,12 +6,15 @@
 //! without a server, a clock or a thread. It is public so that anybody can ask the same.
 //! Nothing here measures a real server.
 
+pub mod coverage;
 mod deterministic;
+mod interrupted;
 mod markov;
 mod server;
 mod simulated;
 
 pub use deterministic::DeterministicServers;
+pub use interrupted::InterruptedServer;
 pub use markov::MarkovServers;
 pub use server::{Memory, ServerAtWork, Service, SimulatedServer, Stall};
 pub use simulated::{SimulatedArrivals, SimulatedEnd, SimulatedRun};

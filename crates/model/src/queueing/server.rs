@@ -75,6 +75,8 @@ pub struct ServerAtWork {
     free_at: BinaryHeap<Reverse<u64>>,
     /// Until when it remembers an overload.
     slow_until: u64,
+    /// Stalls that were over when the last operation was sent.
+    over: usize,
     generator: Generator,
 }
 
@@ -85,6 +87,7 @@ impl ServerAtWork {
         Self {
             free_at: (0..servers).map(|_| Reverse(0)).collect(),
             slow_until: 0,
+            over: 0,
             server,
             generator,
         }
@@ -93,13 +96,21 @@ impl ServerAtWork {
     /// When an operation ends that is sent now, while others are in flight.
     pub fn end_of(&mut self, now: u64, in_flight: usize) -> u64 {
         let free_at = self.free_at.pop().map_or(0, |free_at| free_at.0);
-        let begins = self.server.after_stalls(free_at.max(now));
         let nanos = self.service(now, in_flight);
-        let left = self.server.past_stalls(begins, nanos);
+        let stalls = self.stalls_from(now);
+        let begins = after_stalls(stalls, free_at.max(now));
+        let left = past_stalls(stalls, begins, nanos);
         if self.server.servers.is_some() {
             self.free_at.push(Reverse(left));
         }
         left + self.server.delay_ns
+    }
+
+    /// The stalls that are not over yet; operations are sent in the order of time.
+    fn stalls_from(&mut self, now: u64) -> &[Stall] {
+        let stalls = self.server.stalls.iter().skip(self.over);
+        self.over += stalls.take_while(|stall| stall.over() <= now).count();
+        self.server.stalls.get(self.over..).unwrap_or_default()
     }
 
     /// How long the next operation is served.
@@ -123,27 +134,27 @@ impl ServerAtWork {
     }
 }
 
-impl SimulatedServer {
-    /// The first moment from `begins` on at which something is served.
-    fn after_stalls(&self, begins: u64) -> u64 {
-        self.stalls.iter().fold(begins, |begins, stall| {
-            let over = stall.start_ns.saturating_add(stall.lasts_ns);
-            if (stall.start_ns..over).contains(&begins) {
-                over
-            } else {
-                begins
-            }
-        })
+impl Stall {
+    const fn over(&self) -> u64 {
+        self.start_ns.saturating_add(self.lasts_ns)
     }
+}
 
-    /// When a service that begins at `begins` ends.
-    fn past_stalls(&self, begins: u64, nanos: u64) -> u64 {
-        self.stalls.iter().fold(begins + nanos, |ends, stall| {
-            if begins < stall.start_ns && stall.start_ns < ends {
-                ends.saturating_add(stall.lasts_ns)
-            } else {
-                ends
-            }
-        })
+/// The first moment from `begins` on at which something is served.
+fn after_stalls(stalls: &[Stall], begins: u64) -> u64 {
+    let begun = stalls.iter().take_while(|stall| stall.start_ns <= begins);
+    let last = begun.last().map_or(0, Stall::over);
+    begins.max(last)
+}
+
+/// When a service that begins at `begins` ends.
+fn past_stalls(stalls: &[Stall], begins: u64, nanos: u64) -> u64 {
+    let mut ends = begins + nanos;
+    for stall in stalls.iter().skip_while(|stall| stall.start_ns <= begins) {
+        if stall.start_ns >= ends {
+            break;
+        }
+        ends = ends.saturating_add(stall.lasts_ns);
     }
+    ends
 }

@@ -1,0 +1,125 @@
+//! How often the 95 % intervals of mean, median and 99th percentile hold what servers in virtual
+//! time are known to do on paper. The tests of the model make fewer runs; this is for a night.
+
+use crate::table::lay_out;
+use clap::Args;
+use filestone_model::queueing::coverage::{COVERED, Coverage, CoverageCase, KnownServer};
+use filestone_model::queueing::{InterruptedServer, MarkovServers};
+use std::ops::RangeInclusive;
+
+/// What the share of intervals that hold the true value must be within.
+const BAR: RangeInclusive<f64> = 0.93..=0.97;
+const MS: u64 = 1_000_000;
+
+/// Options of `cargo xtask coverage`.
+#[derive(Debug, Clone, Args)]
+pub struct CoverageOptions {
+    /// Runs for each case
+    #[arg(long, default_value_t = 1000)]
+    pub runs: u64,
+    /// Seed of the first of them
+    #[arg(long, default_value_t = 1001)]
+    pub first_seed: u64,
+    /// Only cases whose name has this in it
+    #[arg(long, default_value = "")]
+    pub only: String,
+}
+
+struct Row {
+    name: String,
+    case: CoverageCase,
+}
+
+/// M/M/k with a service time of 100 µs.
+fn markov(servers: u32, utilisation: f64, stretch_ms: u64, stretches: usize) -> Row {
+    let server = MarkovServers {
+        servers,
+        service_s: 1e-4,
+    };
+    Row {
+        name: format!("M/M/{servers} at {:.0} %", 100.0 * utilisation),
+        case: CoverageCase {
+            server: KnownServer::Markov(server),
+            offered_load_ops_per_s: server.capacity() * utilisation,
+            stretch_ns: stretch_ms * MS,
+            stretches,
+        },
+    }
+}
+
+/// One that stands still for 2 ms at a time on average, in all for 5 % of the time.
+fn interrupted(stretch_ms: u64, stretches: usize) -> Row {
+    Row {
+        name: "interrupted".into(),
+        case: CoverageCase {
+            server: KnownServer::Interrupted(InterruptedServer {
+                service_s: 1e-4,
+                working_s: 0.038,
+                still_s: 0.002,
+            }),
+            offered_load_ops_per_s: 5000.0,
+            stretch_ns: stretch_ms * MS,
+            stretches,
+        },
+    }
+}
+
+fn rows() -> Vec<Row> {
+    vec![
+        markov(1, 0.5, 100, 20),
+        markov(1, 0.8, 100, 20),
+        markov(1, 0.9, 100, 20),
+        markov(1, 0.9, 500, 20),
+        markov(1, 0.9, 1000, 60),
+        markov(4, 0.8, 100, 20),
+        markov(4, 0.95, 500, 20),
+        markov(4, 0.95, 1000, 60),
+        interrupted(100, 20),
+        interrupted(500, 20),
+        interrupted(1000, 60),
+    ]
+}
+
+/// Counts, and says whether every case is within the bar.
+pub fn run(options: &CoverageOptions) -> bool {
+    let seeds = options.first_seed..options.first_seed + options.runs;
+    let rows = rows().into_iter();
+    let rows = rows.filter(|row| row.name.contains(&options.only));
+    let mut all_hold = true;
+    let cells: Vec<Vec<String>> = rows
+        .map(|row| {
+            let found = row.case.coverage(seeds.clone());
+            all_hold &= found.iter().all(|found| BAR.contains(&found.share()));
+            let length = format!("{} × {} ms", row.case.stretches, row.case.stretch_ns / MS);
+            let figures = found.iter().flat_map(figures);
+            [row.name, length].into_iter().chain(figures).collect()
+        })
+        .collect();
+    let names = COVERED.iter();
+    let heads = names.flat_map(|statistic| [statistic.name(), "±", "below, above", "none"]);
+    let head: Vec<&str> = ["server", "run"].into_iter().chain(heads).collect();
+    print!("{}", lay_out(&head, &cells, false));
+    println!(
+        "of {} runs each, in percent: intervals that hold the true value (! is not {:.0} to {:.0}), \
+         half of their width; intervals below and above it, and runs without one",
+        options.runs,
+        100.0 * BAR.start(),
+        100.0 * BAR.end()
+    );
+    all_hold
+}
+
+fn figures(found: &Coverage) -> [String; 4] {
+    let mark = if BAR.contains(&found.share()) {
+        ""
+    } else {
+        " !"
+    };
+    let above = found.intervals - found.held - found.below;
+    [
+        format!("{:.1}{mark}", 100.0 * found.share()),
+        format!("{:.1}", 100.0 * found.half_width()),
+        format!("{}, {above}", found.below),
+        found.without.to_string(),
+    ]
+}
