@@ -24,14 +24,12 @@ use crate::operation::{AttributeChange, Completion, FileId, Name, OpKind, Operat
 use crate::plan::{Access, MixPlan};
 use crate::random::{Generator, Purpose, stream};
 use crate::time::Moment;
-use crate::workload::{FileTable, Next, Workload};
+use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
 use changing::{Change, ChangingNames};
 use listing::{Listings, Page};
 use std::sync::Arc;
-use transfers::{Place, with_data};
+use transfers::{Place, Transfer, with_data};
 
-/// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
-const ACCESS_ALL: u32 = 0x3f;
 /// What SETATTR sets: nhfsstone's fchmod.
 const MODE: u32 = 0o666;
 
@@ -211,16 +209,24 @@ impl MixWorkload {
         Operation::ReadLink { link }
     }
 
-    fn read(&mut self) -> Operation {
+    /// The next transfer of reading, or of writing.
+    fn transfer(&mut self, place_of: impl Fn(&mut Self) -> &mut Place) -> Transfer {
+        let mut place = *place_of(self);
         let (set, popularity) = (&self.set, &mut self.popularity);
         let chooser = self.chooser.as_ref();
-        let transfer = self.reading.next(
+        let transfer = place.next(
             self.settings.access,
             &self.table,
             self.settings.transfer_bytes,
             &mut self.generator,
             || file_with_data(chooser, popularity, set, &self.table),
         );
+        *place_of(self) = place;
+        transfer
+    }
+
+    fn read(&mut self) -> Operation {
+        let transfer = self.transfer(|client| &mut client.reading);
         let (file, offset) = (transfer.file, transfer.offset);
         // Where all files are empty, what is read is the end of one.
         let len = if transfer.len == 0 {
@@ -232,15 +238,7 @@ impl MixWorkload {
     }
 
     fn write(&mut self) -> Operation {
-        let (set, popularity) = (&self.set, &mut self.popularity);
-        let chooser = self.chooser.as_ref();
-        let transfer = self.writing.next(
-            self.settings.access,
-            &self.table,
-            self.settings.transfer_bytes,
-            &mut self.generator,
-            || file_with_data(chooser, popularity, set, &self.table),
-        );
+        let transfer = self.transfer(|client| &mut client.writing);
         self.written = Some(transfer.file);
         Operation::Write {
             file: transfer.file,

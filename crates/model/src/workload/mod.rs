@@ -18,6 +18,9 @@ use crate::plan::{Plan, WorkloadPlan};
 use crate::time::Moment;
 use std::sync::Arc;
 
+/// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
+const ACCESS_ALL: u32 = 0x3f;
+
 /// Says what a client asks next.
 ///
 /// A slot carries one operation at a time, so what a workload keeps per slot (a

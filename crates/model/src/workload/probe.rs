@@ -12,11 +12,8 @@ use crate::operation::{
 use crate::plan::{ProbePlan, unmeasured_for};
 use crate::random::{Generator, Purpose, RngExt, stream};
 use crate::time::Moment;
-use crate::workload::{FileTable, Next, Workload};
+use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
 use std::sync::Arc;
-
-/// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
-const ACCESS_ALL: u32 = 0x3f;
 
 /// One operation, repeated by one client.
 #[derive(Debug)]

@@ -196,11 +196,7 @@ impl LoadStatistics {
         let file = handle.as_ref().and_then(|handle| handle.file);
         let end = handle.map_or(&mut nobody, |handle| &mut handle.write_end);
         self.writes.add(offset, len, expected_len, end);
-        if let Some(file) = file
-            && len > 0
-        {
-            self.tree.extend(file, offset.saturating_add(len));
-        }
+        self.extend(file, offset, len);
     }
 
     fn read_file(&mut self, path: &[u8], offset: u64, len: u64) {
@@ -216,6 +212,11 @@ impl LoadStatistics {
         let end = file.and_then(|file| self.tree.write_end(file));
         self.writes
             .add(offset, len, len, end.unwrap_or(&mut nobody));
+        self.extend(file, offset, len);
+    }
+
+    /// What a write makes of the length of a file.
+    fn extend(&mut self, file: Option<FileNumber>, offset: u64, len: u64) {
         if let Some(file) = file
             && len > 0
         {

@@ -138,14 +138,17 @@ impl Build<'_> {
 
     /// `make` looks whether the object is there, then compiles.
     fn make_unit(&mut self, index: usize) {
-        let (source, object) = (
-            self.units[index].source.clone(),
-            self.units[index].object.clone(),
-        );
-        self.out.query_path(&object);
-        self.out.query_path(&source);
+        let (source, object) = self.look_at_unit(index);
         self.compile(index, &source);
         self.assemble(&source, &object);
+    }
+
+    /// Its source and its object.
+    fn look_at_unit(&mut self, index: usize) -> (String, String) {
+        let Unit { source, object, .. } = &self.units[index];
+        self.out.query_path(object);
+        self.out.query_path(source);
+        (source.clone(), object.clone())
     }
 
     /// Source and headers are read, the assembler's text is written.
@@ -260,12 +263,7 @@ impl Build<'_> {
             self.out.query_path(&format!(r"{directory}\local.h"));
         }
         for index in 0..self.units.len() {
-            let (source, object) = (
-                self.units[index].source.clone(),
-                self.units[index].object.clone(),
-            );
-            self.out.query_path(&object);
-            self.out.query_path(&source);
+            self.look_at_unit(index);
         }
         for header in 0..self.headers.len() {
             let Header { after, name } = &self.headers[header];
