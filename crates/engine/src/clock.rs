@@ -5,6 +5,7 @@
 //! the one against the other when the first clock is made.
 
 use filestone_model::time::Moment;
+use rustix::time::{ClockId, clock_gettime};
 
 /// A clock whose epoch is the start of the run. Copies share the epoch.
 #[derive(Debug, Clone)]
@@ -25,6 +26,20 @@ impl Clock {
     #[inline]
     pub fn now(&self) -> Moment {
         Moment::from_nanos(self.source.delta_as_nanos(self.epoch, self.source.raw()))
+    }
+
+    /// Whether it reads the processor's counter, and does not ask the kernel.
+    ///
+    /// `quanta` does not say which it took, but its raw readings do: the kernel's clock counts
+    /// nanoseconds since the start of the host, a counter is elsewhere.
+    pub fn reads_counter(&self) -> bool {
+        let kernel = || {
+            let now = clock_gettime(ClockId::Monotonic);
+            now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+        };
+        let before = kernel();
+        let raw = self.source.raw();
+        !(before..=kernel()).contains(&raw)
     }
 
     /// The same clock with its epoch at `moment`.

@@ -209,6 +209,18 @@ pub fn cancel_on<R>(stop: &AtomicBool, cancellation: &Cancellation, work: impl F
     watch(cancellation, is_stopped, work)
 }
 
+/// Does `work` and cancels it when the run is stopped meanwhile, or when it has taken `most`.
+pub fn cancel_after<R>(
+    stop: &AtomicBool,
+    most: Duration,
+    cancellation: &Cancellation,
+    work: impl FnOnce() -> R,
+) -> R {
+    let end = Instant::now() + most;
+    let is_time = || stop.load(Ordering::Relaxed) || Instant::now() >= end;
+    watch(cancellation, is_time, work)
+}
+
 /// Does the `work` of a clean-up, for as long as the limits say.
 pub fn cancel_clean_up_on<R>(
     stop: &AtomicBool,
@@ -271,6 +283,15 @@ mod tests {
             cancel_on(&stop, &cancellation, || cancellation.is_cancelled()),
             "at once"
         );
+    }
+
+    #[test]
+    fn work_that_takes_too_long_is_cancelled() {
+        let (stop, cancellation) = (AtomicBool::new(false), Cancellation::default());
+        let was_cut = cancel_after(&stop, Duration::from_millis(1), &cancellation, || {
+            !cancellation.pause(Duration::from_secs(3600))
+        });
+        assert!(was_cut && !stop.load(Ordering::Relaxed));
     }
 
     #[test]

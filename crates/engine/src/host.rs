@@ -32,7 +32,8 @@ pub fn name() -> String {
     name.nodename().to_string_lossy().chars().take(64).collect()
 }
 
-fn line_of(path: &str) -> Option<String> {
+/// The only line of a small file of the system; `None` if it is not there or empty.
+pub(crate) fn line_of(path: &str) -> Option<String> {
     fs::read_to_string(path)
         .ok()
         .map(|text| text.trim().to_string())

@@ -9,6 +9,7 @@ pub mod backend;
 pub mod calibrate;
 pub mod clock;
 pub mod control;
+pub mod doctor;
 pub mod driver;
 pub mod error;
 pub mod host;
@@ -19,6 +20,7 @@ pub mod run;
 pub mod target;
 mod threads;
 mod time;
+mod way;
 pub mod worker;
 pub mod workspace;
 

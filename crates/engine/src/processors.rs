@@ -99,7 +99,7 @@ fn cpu_nanos(clock: ClockId) -> u64 {
 }
 
 /// The processors that this process may use.
-fn allowed() -> Vec<usize> {
+pub(crate) fn allowed() -> Vec<usize> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else {
         return vec![];
     };
@@ -119,6 +119,14 @@ fn busy_nanos(allowed: &[usize]) -> Option<u64> {
             Some(time.user + time.nice + time.system + time.steal.unwrap_or(0))
         })
         .sum();
+    Some(ticks? * 1_000_000_000 / procfs::ticks_per_second().max(1))
+}
+
+/// Time of these processors that other virtual machines had, in nanoseconds.
+pub(crate) fn stolen_nanos(allowed: &[usize]) -> Option<u64> {
+    let stats = KernelStats::current().ok()?;
+    let times = allowed.iter().map(|cpu| stats.cpu_time.get(*cpu)?.steal);
+    let ticks: Option<u64> = times.sum();
     Some(ticks? * 1_000_000_000 / procfs::ticks_per_second().max(1))
 }
 

@@ -13,7 +13,7 @@ mod subject;
 pub use crate::control::{Observer, Unobserved};
 pub use attendant::{Attendant, Look, Stage};
 pub use coordinator::Recording;
-pub(crate) use environment::check_environment;
+pub(crate) use environment::{check_environment, clients_of, local_ports};
 pub use subject::{CallWorker, ConnectedClients, OpenTarget, Subjects, WorkerBody, WorkerThread};
 
 use crate::clock::Clock;

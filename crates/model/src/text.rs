@@ -13,6 +13,12 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
+/// `1 client`, `2 clients`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", thousands(count))
+}
+
 /// `4 KiB`, `1.5 MiB`, `700 bytes`.
 pub fn bytes_text(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];

@@ -10,7 +10,7 @@
 use super::call::{CallError, CallFailed, UNASKED_CALL};
 use super::endpoint::Endpoint;
 use super::retry::Backoff;
-use super::{Dial, first_xid};
+use super::{Dial, first_xid, is_this_host};
 use crate::control::Cancellation;
 use filestone_model::plan::TransportKind;
 use filestone_model::session::rpc::{
@@ -109,7 +109,7 @@ impl RpcConnection {
             let address = socket2::SockRef::from(socket).local_addr().ok()?;
             address.as_socket()
         });
-        there.is_loopback() || here.is_some_and(|here| here.ip() == there)
+        is_this_host(there, here.map(|here| here.ip()))
     }
 
     /// Whether the last call was sent more than once: then "it is there already" may be the

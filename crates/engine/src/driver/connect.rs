@@ -195,6 +195,24 @@ fn refused(address: IpAddr, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), SourceRefused { address, error })
 }
 
+/// Whether this process may connect from ports that servers take for a sign of root; `None` if
+/// this host does not say.
+pub fn may_use_reserved_ports() -> Option<bool> {
+    let address = Ipv4Addr::LOCALHOST;
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).ok()?;
+    match bind_reserved(&socket, address.into()) {
+        Ok(()) => Some(true),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// Whether `there`, which is reached from `here`, is this host: then both ends have the same
+/// address.
+pub fn is_this_host(there: IpAddr, here: Option<IpAddr>) -> bool {
+    there.is_loopback() || here == Some(there)
+}
+
 fn bind_reserved(socket: &Socket, address: IpAddr) -> io::Result<()> {
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for port in RESERVED_PORTS.rev() {
@@ -245,6 +263,25 @@ impl Pending {
         }
         self.0.set_nonblocking(false)?;
         Ok(Ok(self.0.into()))
+    }
+}
+
+/// How many open files a process may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenFileLimits {
+    /// Now.
+    pub soft: u64,
+    /// As far as it may raise that.
+    pub hard: u64,
+}
+
+/// How many open files this process may have.
+pub fn open_file_limits() -> OpenFileLimits {
+    use rustix::process::{Resource, getrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    OpenFileLimits {
+        soft: limit.current.unwrap_or(u64::MAX),
+        hard: limit.maximum.unwrap_or(u64::MAX),
     }
 }
 

@@ -81,6 +81,21 @@ pub fn check_environment(plan: &Plan) -> Result<(), RunError> {
     Ok(ports.map_or(Ok(()), |ports| ports.check(plan))?)
 }
 
+/// Clients of a server in another process, with a connection each, that so many open files are
+/// enough for.
+pub fn clients_of(open_files: u64) -> u64 {
+    open_files.saturating_sub(OTHER_FILES)
+}
+
+/// Ports that connections from one address towards one server may have; `None` if this host does
+/// not say.
+pub fn local_ports() -> Option<u64> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut ends = range.split_whitespace().map(str::parse::<u64>);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    (last + 1).checked_sub(first)
+}
+
 /// Open files of this process: the clients' sockets, at both ends if the server is in it.
 fn files_needed(plan: &Plan) -> u64 {
     let ends = 1 + u64::from(plan.target.is_built_in());
@@ -135,11 +150,8 @@ impl LocalPorts {
                 are_reserved: true,
             });
         }
-        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-        let mut ends = range.split_whitespace().map(str::parse::<u64>);
-        let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
         Some(Self {
-            count: (last + 1).checked_sub(first)?,
+            count: local_ports()?,
             are_reserved: false,
         })
     }

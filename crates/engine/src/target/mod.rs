@@ -10,22 +10,24 @@ mod error;
 pub mod local;
 pub mod nfs3;
 mod rate;
+mod reaching;
 mod replaying;
 pub mod tbench;
 
 pub use error::TargetError;
 pub use rate::Rate;
 
-use crate::control::Context;
+use crate::control::{Cancellation, Context};
 use crate::error::RunError;
 use crate::run::{self, OpenTarget};
 use filestone_model::client::Unsupported;
+use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{Plan, TargetPlan, WorkloadPlan};
-use std::net::SocketAddr;
+use filestone_model::plan::{ConnectionPlan, Plan, TargetPlan, WorkloadPlan};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,6 +65,22 @@ impl<'run> Job<'run> {
     }
 }
 
+/// A target, and how a run would connect to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contact {
+    /// What is asked.
+    pub target: TargetPlan,
+    /// From where, and as whom.
+    pub connections: ConnectionPlan,
+}
+
+impl Contact {
+    /// Where the first client connects from; `None` leaves it to the host.
+    pub fn source(&self) -> Option<IpAddr> {
+        self.connections.sources.of_client(0)
+    }
+}
+
 /// A protocol that runs are made on. What it does not have, it refuses in words of its own.
 pub trait Protocol: Send + Sync {
     /// What plans call it.
@@ -82,6 +100,21 @@ pub trait Protocol: Send + Sync {
         _context: &mut Context<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
         Err(TargetError::NoCalls.into())
+    }
+
+    /// Finds out what a target says of itself, before a run: nothing is written to it. What was
+    /// found before an error stays among the facts.
+    fn examine(
+        &self,
+        contact: &Contact,
+        facts: &mut TargetFacts,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let Some(target) = contact.target.other() else {
+            return Ok(());
+        };
+        let from = contact.source();
+        reaching::reach(&target.host, target.port, from, facts, cancellation)
     }
 
     /// Replays the loads of a job.
@@ -163,6 +196,17 @@ impl Protocols {
     /// Whether the program brings a protocol of that name.
     pub fn brings(&self, name: &str) -> bool {
         self.brought.iter().any(|protocol| protocol.name() == name)
+    }
+
+    /// See [`Protocol::examine`].
+    pub(crate) fn examine(
+        &self,
+        contact: &Contact,
+        facts: &mut TargetFacts,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let protocol = self.of(&contact.target)?;
+        protocol.examine(contact, facts, cancellation)
     }
 
     /// See [`Protocol::over_plain_socket`].

@@ -322,7 +322,7 @@ pub struct NameFacts {
     pub links_max: u64,
     /// Whether names differ by more than case.
     pub is_case_insensitive: bool,
-    /// The precision of times.
+    /// The precision of times; 0 if it does not say.
     pub time_step_ns: u64,
 }
 

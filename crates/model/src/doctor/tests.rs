@@ -423,8 +423,8 @@ fn target_cases() -> Vec<Case> {
         case(
             "free-space",
             Warning,
-            |_, target| known!(target.space).available_bytes = GIB,
-            |_, target| known!(target.space).available_bytes = GIB - 1024,
+            |_, target| known!(target.space).available_bytes = GIB / 4,
+            |_, target| known!(target.space).available_bytes = GIB / 4 - 1024,
         ),
         case(
             "free-files",

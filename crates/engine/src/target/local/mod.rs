@@ -1,14 +1,16 @@
 //! A directory of this host, whatever file system is mounted there.
 
+mod examine;
 pub mod mix;
 pub mod replay;
 pub(crate) mod tree;
 
 use super::replaying::{Opening, beside};
-use super::{Job, Protocol};
-use crate::control::Context;
+use super::{Contact, Job, Protocol, TargetError};
+use crate::control::{Cancellation, Context};
 use crate::error::RunError;
 use crate::replay::thread::Threads;
+use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{LeftOverPolicy, LocalTarget};
 use mix::run_local;
@@ -24,6 +26,16 @@ pub struct Local;
 impl Protocol for Local {
     fn name(&self) -> &str {
         NAME
+    }
+
+    fn examine(
+        &self,
+        contact: &Contact,
+        facts: &mut TargetFacts,
+        _cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let target = contact.target.local().ok_or(TargetError::NoCalls)?;
+        examine::examine(target, facts)
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {

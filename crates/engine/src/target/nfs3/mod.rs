@@ -6,6 +6,7 @@
 //! | `mount_service`, `portmapper` | who is asked for that |
 //! | `calls` | the procedures as functions, one at a time |
 //! | `session` | the same with paths in their errors |
+//! | `examine` | what a server says of itself, before a run |
 //! | `prepare` | what a run finds or makes on a server before it begins |
 //! | `tree` | its directories as a run's workspace |
 //! | `factory` | the clients of a probe or a mix |
@@ -16,6 +17,7 @@
 
 pub mod calls;
 mod error;
+mod examine;
 mod factory;
 pub mod mount;
 mod mount_service;
@@ -32,7 +34,7 @@ pub use calls::{Failure, NfsResult, Session};
 pub use error::Nfs3Error;
 
 use super::replaying::{Opening, beside};
-use super::{BuiltIn, Job, Protocol, Rate, TargetError, clients};
+use super::{BuiltIn, Contact, Job, Protocol, Rate, TargetError, clients};
 use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_on};
 use crate::error::RunError;
@@ -41,6 +43,7 @@ use factory::ClientFactory;
 use filestone_model::client::Unsupported;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::procedures;
+use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
@@ -94,6 +97,15 @@ impl Protocol for Nfs3 {
         context: &mut Context<'_>,
     ) -> Result<Rate, RunError> {
         raw::measure(job, time, context)
+    }
+
+    fn examine(
+        &self,
+        contact: &Contact,
+        facts: &mut TargetFacts,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        examine::examine(contact, facts, cancellation)
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {

@@ -38,6 +38,8 @@ pub struct Mounted {
     pub export: String,
     /// What was looked up below it.
     pub walked: String,
+    /// Where MOUNT was asked.
+    pub mount_service: SocketAddr,
 }
 
 /// Which server is called, and what every call to it has in common.
@@ -102,36 +104,31 @@ pub fn mount_until(
     built_in: Option<SocketAddr>,
     cancellation: &Cancellation,
 ) -> Result<(Session, Mounted), RunError> {
-    let credentials = credentials(caller);
-    let timeout = CALL_MAX.min(Duration::from_nanos(caller.timeout_ns));
-    let host = caller.target.host.as_deref().unwrap_or("built-in");
-    let addresses = match built_in {
-        Some(address) => vec![address],
-        None => resolve(host, caller.target.port.unwrap_or(nfs3::PORT))?,
-    };
-    let mut finder = Finder {
-        target: caller.target,
-        credentials,
-        timeout,
-        host,
-        built_in,
-        wants_link: caller.wants_link,
-        source: caller.source,
-        portmapper: portmap::PORT,
-        cancellation,
-    };
-    let mut last = None;
-    for address in addresses {
-        match finder.try_address(address) {
-            Ok((mut session, mounted)) => {
-                session.connection.reconnect_for(timeout);
-                return Ok((session, mounted));
-            }
-            Err(error) if error.is_unreachable() => last = Some(last.unwrap_or(error)),
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last.unwrap_or_else(|| RunError::Internal("no address was tried".into())))
+    let finder = Finder::new(caller, built_in, cancellation);
+    let (mut session, mounted) = finder.first_address(|address| {
+        let mut session = finder.session(address)?;
+        let address = session.dial().address;
+        let mounted = finder.find_and_mount(address, &mut session)?;
+        Ok((session, mounted))
+    })?;
+    session.connection.reconnect_for(finder.timeout);
+    Ok((session, mounted))
+}
+
+/// A connection to the NFS server, which answers there; nothing is mounted.
+pub fn reach_until(caller: &Caller<'_>, cancellation: &Cancellation) -> Result<Session, RunError> {
+    let finder = Finder::new(caller, None, cancellation);
+    finder.first_address(|address| finder.session(address))
+}
+
+/// What the port mapper beside the NFS server at `server` knows; `None` if there is none.
+pub fn registered(
+    caller: &Caller<'_>,
+    server: SocketAddr,
+    cancellation: &Cancellation,
+) -> Option<Vec<portmap::Mapping>> {
+    let finder = Finder::new(caller, None, cancellation);
+    portmapper::dump(&mut finder.connect_portmapper(server).ok()?)
 }
 
 /// Where the lock manager of the NFS server at `server` is: on the same port, as
@@ -141,17 +138,7 @@ pub fn find_lock_manager(
     server: SocketAddr,
     cancellation: &Cancellation,
 ) -> Result<SocketAddr, Unknown> {
-    let finder = Finder {
-        target: caller.target,
-        credentials: credentials(caller),
-        timeout: CALL_MAX.min(Duration::from_nanos(caller.timeout_ns)),
-        host: caller.target.host.as_deref().unwrap_or("built-in"),
-        built_in: None,
-        wants_link: false,
-        source: caller.source,
-        portmapper: portmap::PORT,
-        cancellation,
-    };
+    let finder = Finder::new(caller, None, cancellation);
     let connection = finder.connect(finder.dial(server), finder.timeout);
     let null = NLM.procedure(nlm::Procedure::Null.number(), "nlm null");
     let answers = |mut connection: RpcConnection| connection.call_raw(null, &()).is_ok();
@@ -183,7 +170,44 @@ struct FoundService {
     is_mapped: bool,
 }
 
-impl Finder<'_> {
+impl<'p> Finder<'p> {
+    fn new(
+        caller: &'p Caller<'_>,
+        built_in: Option<SocketAddr>,
+        cancellation: &'p Cancellation,
+    ) -> Self {
+        Self {
+            target: caller.target,
+            credentials: credentials(caller),
+            timeout: CALL_MAX.min(Duration::from_nanos(caller.timeout_ns)),
+            host: caller.target.host.as_deref().unwrap_or("built-in"),
+            built_in,
+            wants_link: caller.wants_link,
+            source: caller.source,
+            portmapper: portmap::PORT,
+            cancellation,
+        }
+    }
+
+    /// What comes of the first address of the host that answers.
+    fn first_address<T>(
+        &self,
+        mut try_address: impl FnMut(SocketAddr) -> Result<T, RunError>,
+    ) -> Result<T, RunError> {
+        let addresses = match self.built_in {
+            Some(address) => vec![address],
+            None => resolve(self.host, self.target.port.unwrap_or(nfs3::PORT))?,
+        };
+        let mut last = None;
+        for address in addresses {
+            match try_address(address) {
+                Err(error) if error.is_unreachable() => last = Some(last.unwrap_or(error)),
+                ended => return ended,
+            }
+        }
+        Err(last.unwrap_or_else(|| RunError::Internal("no address was tried".into())))
+    }
+
     fn dial(&self, address: SocketAddr) -> Dial {
         Dial {
             address,
@@ -215,7 +239,8 @@ impl Finder<'_> {
         RpcConnection::connect(self.endpoint(dial, timeout), REPLY_MAX)
     }
 
-    fn try_address(&mut self, mut address: SocketAddr) -> Result<(Session, Mounted), RunError> {
+    /// A connection to the NFS server, which answers NULL.
+    fn session(&self, mut address: SocketAddr) -> Result<Session, RunError> {
         if self.target.port.is_none() && self.built_in.is_none() {
             // No port given: the portmapper knows, and the well-known port is the
             // answer if there is no portmapper.
@@ -226,8 +251,7 @@ impl Finder<'_> {
         let endpoint = self.endpoint(self.dial(address), self.timeout);
         let mut session = Session::connect(endpoint, RECORD_MAX)?;
         session.null()?;
-        let mounted = self.find_and_mount(address, &mut session)?;
-        Ok((session, mounted))
+        Ok(session)
     }
 
     fn find_and_mount(
@@ -260,6 +284,7 @@ impl Finder<'_> {
             attributes,
             export,
             walked,
+            mount_service: service.address(),
         })
     }
 
@@ -280,17 +305,20 @@ impl Finder<'_> {
 
     /// The port of a program, if the portmapper is there and knows.
     fn ask_portmapper(&self, server: SocketAddr, program: Program) -> Result<u16, Unknown> {
+        let connected = self.connect_portmapper(server);
+        let mut connection = connected.map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
+        let is_tcp = self.target.transport == TransportKind::Tcp;
+        portmapper::ask(&mut connection, Wanted { program, is_tcp })
+    }
+
+    fn connect_portmapper(&self, server: SocketAddr) -> Result<RpcConnection, CallError> {
         let dial = Dial {
             address: SocketAddr::new(server.ip(), self.portmapper),
             transport: TransportKind::Tcp,
             reserved_port: false,
             source: self.source,
         };
-        let timeout = self.timeout.min(Duration::from_secs(3));
-        let connected = self.connect(dial, timeout);
-        let mut connection = connected.map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
-        let is_tcp = self.target.transport == TransportKind::Tcp;
-        portmapper::ask(&mut connection, Wanted { program, is_tcp })
+        self.connect(dial, self.timeout.min(Duration::from_secs(3)))
     }
 
     /// MOUNT where the user says; else on the NFS port itself, as some servers

@@ -56,6 +56,13 @@ pub fn ask(connection: &mut RpcConnection, wanted: Wanted) -> Result<u16, Unknow
     port.ok_or(Unknown::NotRegistered(address.port()))
 }
 
+/// All programs that the port mapper at the other end of `connection` knows; `None` if it does
+/// not answer.
+pub fn dump(connection: &mut RpcConnection) -> Option<Vec<Mapping>> {
+    let dump = PORTMAPPER.procedure(portmap::Procedure::Dump.number(), "dump");
+    connection.call::<portmap::DumpReply>(dump, &()).ok()
+}
+
 /// rpcbind version 4, which knows IPv6.
 fn ask_rpcbind(connection: &mut RpcConnection, server: SocketAddr, wanted: Wanted) -> Option<u16> {
     let address = UniversalAddress(server);

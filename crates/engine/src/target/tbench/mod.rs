@@ -3,11 +3,13 @@
 pub mod replay;
 
 use super::replaying::Opening;
-use super::{Job, Protocol, TargetError};
-use crate::control::Context;
+use super::{Contact, Job, Protocol, TargetError};
+use crate::control::{Cancellation, Context};
 use crate::error::RunError;
 use crate::replay::thread::Threads;
 use crate::target::addresses::resolve;
+use crate::target::reaching::reach;
+use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::TcpTarget;
 use replay::{TcpOptions, TcpSite};
@@ -26,6 +28,23 @@ pub struct Tbench;
 impl Protocol for Tbench {
     fn name(&self) -> &str {
         NAME
+    }
+
+    fn examine(
+        &self,
+        contact: &Contact,
+        facts: &mut TargetFacts,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let target = contact.target.tcp().ok_or(TargetError::NoPeer)?;
+        let host = target.host.as_deref().ok_or(TargetError::NoPeer)?;
+        reach(
+            host,
+            target.port.unwrap_or(replay::PORT),
+            contact.source(),
+            facts,
+            cancellation,
+        )
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {

@@ -1,9 +1,8 @@
 //! How many clients this host has files, ports and buffers for.
 
-use super::host::counted;
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::Judgement;
-use crate::text::{bytes_text, thousands};
+use crate::text::{bytes_text, counted, thousands};
 
 pub fn open_files(facts: &Facts, fewest: f64) -> Option<Judgement> {
     let files = facts.host.open_files?;

@@ -3,7 +3,7 @@
 use crate::doctor::facts::{Facts, ProcessorQuota};
 use crate::doctor::finding::Judgement;
 use crate::measure::Caveat;
-use crate::text::{bytes_text, thousands};
+use crate::text::{bytes_text, counted};
 
 /// Governors that leave the frequency where it is best for measuring.
 const STEADY: [&str; 1] = ["performance"];
@@ -46,7 +46,10 @@ pub fn affinity(facts: &Facts, _: f64) -> Option<Judgement> {
         return Some(Judgement::ok("this process is kept from no processor"));
     }
     let finding = Judgement::note(
-        format!("this process is kept from {kept} processors"),
+        format!(
+            "this process is kept from {}",
+            counted(kept.into(), "processor")
+        ),
         "workers have the others only; that may be what taskset or a container was asked for",
     );
     Some(finding.run("to see which are left", "taskset -cp $$"))
@@ -180,10 +183,4 @@ pub fn rounded(bytes: u64) -> u64 {
 
 fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
-}
-
-/// A count and what it is of: `1 client`, `2 clients`.
-pub fn counted(count: u64, what: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {what}{ending}", thousands(count))
 }

@@ -97,7 +97,7 @@ pub const RULES: &[DoctorRule] = &[
     figure("wake-up", 100.0, "µs in the median", Judge::Host(look::wake_up)),
     figure("other-programs", 5.0, "% of the processors", Judge::Host(look::other_programs)),
     figure("stolen-time", 2.0, "% of the processors", Judge::Host(look::stolen)),
-    figure("load-average", 1.0, "programs per processor", Judge::Host(look::load_average)),
+    figure("load-average", 1.0, "per processor", Judge::Host(look::load_average)),
     figure("traffic", 1000.0, "packets/s", Judge::Host(look::traffic)),
     figure("memory", 5.0, "% of the memory", Judge::Host(host::memory)),
     figure("swap", 10.0, "% of the memory", Judge::Host(host::swap)),
@@ -121,6 +121,6 @@ pub const RULES: &[DoctorRule] = &[
     rule("durability", Judge::Target(target::durability)),
     rule("file-system", Judge::Target(target::file_system)),
     rule("mount-options", Judge::Target(target::mount_options)),
-    figure("free-space", 1024.0 * MIB, "bytes", Judge::Target(target::free_space)),
+    figure("free-space", 256.0 * MIB, "bytes", Judge::Target(target::free_space)),
     figure("free-files", 100_000.0, "files", Judge::Target(target::free_files)),
 ];

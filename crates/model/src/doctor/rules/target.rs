@@ -3,7 +3,7 @@
 use super::host::rounded;
 use crate::doctor::facts::{Facts, FileMedium, ServiceFacts, TargetFacts};
 use crate::doctor::finding::Judgement;
-use crate::text::{bytes_text, thousands};
+use crate::text::{bytes_text, thousands, time_text};
 
 pub fn target(facts: &Facts, _: f64) -> Option<Judgement> {
     let target = facts.target.as_ref()?;
@@ -13,7 +13,7 @@ pub fn target(facts: &Facts, _: f64) -> Option<Judgement> {
     let consequence = if failure.is_unreachable {
         "nothing answers: there is nothing to measure"
     } else {
-        "it answers, and a run would end with this error"
+        "a run would end with this error"
     };
     let finding = Judgement::problem(failure.what.clone(), consequence);
     Some(match &failure.help {
@@ -93,11 +93,14 @@ pub fn names(facts: &Facts, fewest: f64) -> Option<Judgement> {
     } else {
         ""
     };
+    let steps = match names.time_step_ns {
+        0 => String::new(),
+        step => format!(", times in steps of {}", time_text(step as f64)),
+    };
     let found = format!(
-        "names of up to {} bytes{case}, up to {} links, times in steps of {}",
+        "names of up to {} bytes{case}, up to {} links{steps}",
         thousands(names.length_max),
-        thousands(names.links_max),
-        crate::text::time_text(names.time_step_ns as f64)
+        thousands(names.links_max)
     );
     if names.length_max as f64 >= fewest && !names.is_case_insensitive && names.links_max > 1 {
         return Some(Judgement::ok(found));
@@ -144,7 +147,7 @@ pub fn durability(facts: &Facts, _: f64) -> Option<Judgement> {
          than one that does not",
     );
     Some(finding.run(
-        "see what writes and COMMIT cost there, and how the server exports it",
+        "see what stable writes cost there, and how the server exports it",
         format!("filestone probe write {} --stable file-sync", target.name),
     ))
 }
@@ -176,7 +179,7 @@ pub fn file_system(facts: &Facts, _: f64) -> Option<Judgement> {
 pub fn mount_options(facts: &Facts, _: f64) -> Option<Judgement> {
     let file_system = facts.target.as_ref()?.file_system.as_ref()?;
     let options = &file_system.options;
-    let found = options.join(",");
+    let found = options.join(", ");
     let has = |name: &str| options.iter().any(|option| option == name);
     let remount = |with: &str| format!("sudo mount -o remount,{with} {}", file_system.mount_point);
     if has("ro") {
@@ -198,7 +201,12 @@ pub fn mount_options(facts: &Facts, _: f64) -> Option<Judgement> {
 }
 
 pub fn free_space(facts: &Facts, fewest: f64) -> Option<Judgement> {
-    let space = facts.target.as_ref()?.space?;
+    // A file system that keeps no files of users has no room, and none is missing.
+    let space = facts
+        .target
+        .as_ref()?
+        .space
+        .filter(|space| space.total_bytes > 0)?;
     let found = format!(
         "{} of {}",
         bytes_text(rounded(space.available_bytes)),

@@ -3,7 +3,7 @@
 use crate::doctor::facts::{Facts, RoundTrips, WayFacts};
 use crate::doctor::finding::Judgement;
 use crate::measure::Caveat;
-use crate::text::{thousands, time_text};
+use crate::text::{counted, thousands, time_text};
 
 /// Of a frame's bytes on Ethernet, those that are not the payload of TCP: preamble, heads,
 /// checksum and gap.
@@ -92,22 +92,22 @@ pub fn link(facts: &Facts, slowest: f64) -> Option<Judgement> {
 
 pub fn connect_time(facts: &Facts, most_ms: f64) -> Option<Judgement> {
     let times = facts.target.as_ref()?.connect?;
-    Some(judge_times(times, "connections", most_ms))
+    Some(judge_times(times, "connection", most_ms))
 }
 
 pub fn round_trip(facts: &Facts, most_ms: f64) -> Option<Judgement> {
     let times = facts.target.as_ref()?.call?;
-    Some(judge_times(times, "calls that do nothing", most_ms))
+    Some(judge_times(times, "empty call", most_ms))
 }
 
 fn judge_times(times: RoundTrips, what: &str, most_ms: f64) -> Judgement {
     let time = |nanos: u64| time_text(nanos as f64);
     let found = format!(
-        "{} in the median, {} to {}, of {} {what}",
+        "{} in the median, {} to {}, of {}",
         time(times.p50_ns),
         time(times.min_ns),
         time(times.max_ns),
-        times.count
+        counted(times.count, what)
     );
     if times.p50_ns as f64 <= most_ms * 1e6 {
         return Judgement::ok(found);

@@ -18,7 +18,7 @@ mod error;
 mod fresh;
 mod kernel;
 mod learn;
-mod mounted;
+pub(super) mod mounted;
 mod opened_set;
 mod pacer;
 mod populate;

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 /// A mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mounted {
+pub(in crate::target::local) struct Mounted {
     /// Where.
     pub mount_point: String,
     /// `nfs`, `nfs4`, `ext4` …
     pub file_system: String,
     /// What: `server:/export`.
     pub source: String,
+    /// How: those of the mount, then those of the file system that the mount has not.
+    pub options: Vec<String>,
 }
 
 impl Mounted {
@@ -23,7 +25,10 @@ impl Mounted {
 }
 
 /// The mount that `directory` is on.
-pub(super) fn find(proc_root: &Path, directory: &Path) -> Result<Mounted, RunError> {
+pub(in crate::target::local) fn find(
+    proc_root: &Path,
+    directory: &Path,
+) -> Result<Mounted, RunError> {
     let file = proc_root.join("self/mountinfo");
     let text = std::fs::read_to_string(&file).map_err(|source| RunError::System {
         what: format!("read {}", file.display()),
@@ -63,12 +68,30 @@ fn in_mountinfo(text: &str, directory: &Path) -> Option<Mounted> {
 /// the options come any number of fields, then a hyphen.
 fn line(line: &str) -> Option<Mounted> {
     let (mount, file_system) = line.split_once(" - ")?;
+    let mut mount = mount.split(' ').skip(4);
     let mut file_system = file_system.split(' ');
+    let mount_point = unescaped(mount.next()?);
+    let mut options = list(mount.next());
+    let kind = file_system.next()?.to_owned();
+    let source = unescaped(file_system.next().unwrap_or_default());
+    // "rw" of a file system says nothing of a mount of it that is "ro".
+    for option in list(file_system.next()) {
+        if option != "rw" && !options.contains(&option) {
+            options.push(option);
+        }
+    }
     Some(Mounted {
-        mount_point: unescaped(mount.split(' ').nth(4)?),
-        file_system: file_system.next()?.to_owned(),
-        source: unescaped(file_system.next().unwrap_or_default()),
+        mount_point,
+        file_system: kind,
+        source,
+        options,
     })
+}
+
+fn list(options: Option<&str>) -> Vec<String> {
+    let options = options.unwrap_or_default().split(',');
+    let named = options.filter(|option| !option.is_empty());
+    named.map(unescaped).collect()
 }
 
 /// Spaces, tabs, line ends and backslashes stand there as octal numbers.
@@ -106,6 +129,14 @@ nonsense\n";
         assert_eq!(of("/mnt/a/sub").source, "server:/sub");
         assert!(of("/mnt/a").is_nfs() && !of("/home").is_nfs());
         assert_eq!(in_mountinfo("", Path::new("/")), None);
+    }
+
+    #[test]
+    fn options_are_those_of_the_mount_and_of_the_file_system() {
+        assert_eq!(of("/mnt/a").options, ["rw", "relatime", "vers=4.2"]);
+        let text = "22 1 8:1 / /srv ro,noatime - ext4 /dev/sda1 rw,data=ordered\n";
+        let mounted = in_mountinfo(text, Path::new("/srv")).expect("it is there");
+        assert_eq!(mounted.options, ["ro", "noatime", "data=ordered"]);
     }
 
     #[test]

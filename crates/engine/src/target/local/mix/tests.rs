@@ -94,6 +94,7 @@ impl Proc {
             mount_point: "/mnt".into(),
             file_system: "nfs".into(),
             source: "server:/export".into(),
+            options: vec![],
         };
         let (kernels, _) = Kernel::of_mounts(&self.root, &[mounted]).expect("counters");
         kernels.into_iter().next().expect("those of the host")

@@ -1,0 +1,121 @@
+//! How much processor time the control group of this process may have (cgroups(7)).
+
+use filestone_model::doctor::facts::ProcessorQuota;
+
+/// The quota, by files that `read` gives the text of; `None` if it is not known.
+pub fn quota(read: impl Fn(&str) -> Option<String>) -> Option<ProcessorQuota> {
+    let groups = read("/proc/self/cgroup")?;
+    let mut quotas = Vec::new();
+    let mut is_root = false;
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        let of_group: Vec<Option<f64>> = match controllers {
+            "" => parents(path)
+                .filter_map(|group| {
+                    second_version(&read(&format!("/sys/fs/cgroup{group}/cpu.max"))?)
+                })
+                .collect(),
+            _ if controllers.split(',').any(|one| one == "cpu") => parents(path)
+                .filter_map(|group| first_version(&read, group))
+                .collect(),
+            _ => continue,
+        };
+        is_root |= path == "/";
+        quotas.extend(of_group);
+    }
+    if quotas.is_empty() && !is_root {
+        return None;
+    }
+    // A group has no more than what is above it.
+    let least = quotas.into_iter().flatten().min_by(f64::total_cmp);
+    Some(least.map_or(ProcessorQuota::Unlimited, ProcessorQuota::Processors))
+}
+
+/// A group and those above it, to the root, which is "".
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path.trim_end_matches('/')), |group| {
+        group.rfind('/').map(|slash| &group[..slash])
+    })
+}
+
+/// `150000 100000`: microseconds, and of how many; `max 100000`.
+#[allow(clippy::option_option)] // not known, and known to be none
+fn second_version(text: &str) -> Option<Option<f64>> {
+    let (quota, period) = text.trim().split_once(' ')?;
+    if quota == "max" {
+        return Some(None);
+    }
+    ratio(quota, period).map(Some)
+}
+
+/// The same in two files, in which -1 is none.
+#[allow(clippy::option_option)]
+fn first_version(read: &impl Fn(&str) -> Option<String>, group: &str) -> Option<Option<f64>> {
+    let file = |name: &str| read(&format!("/sys/fs/cgroup/cpu{group}/{name}"));
+    let quota = file("cpu.cfs_quota_us")?;
+    if quota.trim().starts_with('-') {
+        return Some(None);
+    }
+    ratio(quota.trim(), file("cpu.cfs_period_us")?.trim()).map(Some)
+}
+
+fn ratio(quota: &str, period: &str) -> Option<f64> {
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    Some(quota / period).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(files: &[(&str, &str)]) -> Option<ProcessorQuota> {
+        quota(|path| {
+            let mut files = files.iter();
+            let found = files.find(|file| file.0 == path);
+            found.map(|file| file.1.to_string())
+        })
+    }
+
+    #[test]
+    fn the_least_quota_of_all_groups_above_counts() {
+        let groups = ("/proc/self/cgroup", "0::/a/b\n");
+        let of_b = ("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+        let of_a = ("/sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+        assert_eq!(
+            of(&[groups, of_b, of_a]),
+            Some(ProcessorQuota::Processors(1.5))
+        );
+        assert_eq!(of(&[groups, of_b]), Some(ProcessorQuota::Unlimited));
+        assert_eq!(of(&[groups]), None, "no file says it");
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn the_first_version_has_two_files() {
+        let groups = ("/proc/self/cgroup", "4:memory:/x\n3:cpuacct,cpu:/x\n0::/\n");
+        let quota = ("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n");
+        let period = ("/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
+        assert_eq!(
+            of(&[groups, quota, period]),
+            Some(ProcessorQuota::Processors(0.5))
+        );
+        let none = (quota.0, "-1\n");
+        assert_eq!(of(&[groups, none, period]), Some(ProcessorQuota::Unlimited));
+    }
+
+    #[test]
+    fn the_root_has_no_quota_and_nonsense_is_not_known() {
+        assert_eq!(
+            of(&[("/proc/self/cgroup", "0::/\n")]),
+            Some(ProcessorQuota::Unlimited)
+        );
+        let files = [
+            ("/proc/self/cgroup", "nonsense\n0::/a\n"),
+            ("/sys/fs/cgroup/a/cpu.max", "many 0\n"),
+        ];
+        assert_eq!(of(&files), None);
+    }
+}

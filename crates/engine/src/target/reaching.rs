@@ -1,0 +1,87 @@
+//! Whether a target takes connections, how long that takes, and what the way to it is.
+
+use super::addresses::resolve;
+use crate::control::Cancellation;
+use crate::driver::Dial;
+use crate::error::RunError;
+use crate::way;
+use filestone_model::doctor::facts::{RoundTrips, TargetFacts};
+use filestone_model::plan::TransportKind;
+use filestone_model::time::nanos_of;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// How long one connection may take.
+pub(super) const CONNECT_MAX: Duration = Duration::from_secs(2);
+/// Connections made one after the other.
+const CONNECTIONS: usize = 9;
+/// How long the same is done again and again, at most.
+const REPEAT_MAX: Duration = Duration::from_millis(500);
+
+/// Connects to the first address of a host that takes it, a few times, over TCP, from `source` if
+/// that is given.
+pub(super) fn reach(
+    host: &str,
+    port: u16,
+    source: Option<IpAddr>,
+    facts: &mut TargetFacts,
+    cancellation: &Cancellation,
+) -> Result<(), RunError> {
+    let addresses = resolve(host, port)?;
+    let mut last = None;
+    for address in addresses {
+        let dial = Dial {
+            address,
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            source,
+        };
+        facts.way = Some(way::to(address, source));
+        match connect_times(&dial, cancellation) {
+            Ok(times) => {
+                facts.connect = times;
+                return Ok(());
+            }
+            Err(error) => last = Some(last.unwrap_or(error)),
+        }
+    }
+    last.map_or(Ok(()), Err)
+}
+
+/// How long connections take that are made one after the other.
+pub(super) fn connect_times(
+    dial: &Dial,
+    cancellation: &Cancellation,
+) -> Result<Option<RoundTrips>, RunError> {
+    repeated(CONNECTIONS, || {
+        let connected = dial.connect_until(CONNECT_MAX, cancellation);
+        let connected = connected.map(drop);
+        connected.map_err(|source| connect_error(dial.address, source, cancellation))
+    })
+}
+
+fn connect_error(
+    address: SocketAddr,
+    source: std::io::Error,
+    cancellation: &Cancellation,
+) -> RunError {
+    if cancellation.is_cancelled() {
+        return RunError::Interrupted;
+    }
+    RunError::Connect { address, source }
+}
+
+/// How long `exchange` takes, so many times one after the other, for as long as that is short.
+pub(super) fn repeated(
+    times: usize,
+    mut exchange: impl FnMut() -> Result<(), RunError>,
+) -> Result<Option<RoundTrips>, RunError> {
+    let began = Instant::now();
+    let mut nanos = Vec::with_capacity(times);
+    while nanos.len() < times && began.elapsed() < REPEAT_MAX {
+        let before = Instant::now();
+        exchange()?;
+        nanos.push(nanos_of(before.elapsed()));
+    }
+    Ok(RoundTrips::of(nanos))
+}

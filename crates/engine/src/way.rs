@@ -1,0 +1,92 @@
+//! The way to an address, by what this host knows of it. Nothing is sent.
+
+use crate::driver::is_this_host;
+use crate::host::line_of;
+use filestone_model::doctor::facts::WayFacts;
+use nix::sys::socket::sockopt::IpMtu;
+use nix::sys::socket::{SockaddrStorage, getsockopt};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::Path;
+
+/// RTF_GATEWAY of a route.
+const THROUGH_GATEWAY: u16 = 2;
+
+/// The way to `address`, from `source` if that is given.
+pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> WayFacts {
+    let any: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    // Connecting datagrams sends none, but chooses the route.
+    let socket = UdpSocket::bind(SocketAddr::new(source.unwrap_or(any), 0));
+    let socket = socket.and_then(|socket| socket.connect(address).map(|()| socket));
+    let socket = socket.ok();
+    let here = socket.as_ref().and_then(|socket| socket.local_addr().ok());
+    let here = here.map(|here| here.ip());
+    let interface = here.and_then(interface_of);
+    let of_interface =
+        |name: &str| line_of(&format!("/sys/class/net/{}/{name}", interface.as_ref()?));
+    let path_mtu = socket.and_then(|socket| getsockopt(&socket, IpMtu).ok());
+    WayFacts {
+        address: address.ip().to_string(),
+        is_this_host: is_this_host(address.ip(), here),
+        mtu_bytes: of_interface("mtu").and_then(|text| text.parse().ok()),
+        path_mtu_bytes: path_mtu.and_then(|mtu| u64::try_from(mtu).ok()),
+        gateway: gateway(address.ip()).map(|gateway| gateway.to_string()),
+        // Interfaces without a speed say -1, or nothing.
+        link_mbit_per_s: of_interface("speed").and_then(|text| text.parse().ok()),
+        is_wireless: interface.as_ref().is_some_and(|name| {
+            let folder = Path::new("/sys/class/net").join(name);
+            folder.join("wireless").exists() || folder.join("phy80211").exists()
+        }),
+        interface,
+    }
+}
+
+/// The interface that has this address.
+fn interface_of(here: IpAddr) -> Option<String> {
+    let ip = |address: SockaddrStorage| match (address.as_sockaddr_in(), address.as_sockaddr_in6())
+    {
+        (Some(address), _) => Some(IpAddr::V4(address.ip())),
+        (_, Some(address)) => Some(IpAddr::V6(address.ip())),
+        _ => None,
+    };
+    let mut interfaces = nix::ifaddrs::getifaddrs().ok()?;
+    interfaces
+        .find(|interface| interface.address.and_then(ip) == Some(here))
+        .map(|interface| interface.interface_name)
+}
+
+/// The first router on the way to an address of IPv4; the kernel's table for IPv6 is not asked.
+fn gateway(there: IpAddr) -> Option<Ipv4Addr> {
+    let IpAddr::V4(there) = there else {
+        return None;
+    };
+    if there.is_loopback() {
+        return None;
+    }
+    let routes = procfs::net::route().ok()?;
+    let is_on_it = |route: &&procfs::net::RouteEntry| {
+        u32::from(there) & u32::from(route.mask) == u32::from(route.destination)
+    };
+    // The longest prefix, and of these the cheapest.
+    let route = routes
+        .iter()
+        .filter(is_on_it)
+        .max_by_key(|route| (u32::from(route.mask), std::cmp::Reverse(route.metrics)))?;
+    (route.flags & THROUGH_GATEWAY != 0).then_some(route.gateway)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_this_host_and_has_no_router() {
+        let way = to(SocketAddr::from(([127, 0, 0, 1], 2049)), None);
+        assert!(way.is_this_host, "{way:?}");
+        assert_eq!(way.address, "127.0.0.1");
+        assert_eq!(way.gateway, None);
+        assert!(!way.is_wireless);
+    }
+}
