@@ -39,7 +39,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Everything was done; numbers were measured.
     Done,
-    /// Measured, with a caveat that the user asked to treat as failure.
+    /// Measured, with a caveat that the user asked to treat as failure; or a warning was what was
+    /// looked for, and found.
     Doubtful,
     /// It was ended with ^C; what had been measured was reported.
     Interrupted,
@@ -125,10 +126,11 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Command::Check(options)) => commands::check::run(&options),
         Some(Command::Serve(options)) => commands::serve::run(&options),
         Some(Command::Calibrate(options)) => commands::calibrate::run(&options),
+        Some(Command::Doctor(options)) => commands::doctor::run(&options),
         Some(Command::Report(options)) => commands::report::run(&options),
         Some(Command::As(options)) => run_as(&options.ancestor),
         Some(Command::Completions(options)) => commands::completions::run(&options),
-        Some(Command::Schema) => commands::schema::run(),
+        Some(Command::Schema(options)) => commands::schema::run(&options),
     }
 }
 

@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod check;
 pub mod completions;
 pub mod demo;
+pub mod doctor;
 pub mod mix;
 pub mod probe;
 pub mod replay;

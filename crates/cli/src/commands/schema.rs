@@ -1,12 +1,18 @@
-//! `filestone schema`: the JSON schema of the run record.
+//! `filestone schema`: the JSON schemas of what is printed for programs.
 
 use crate::error::Error;
+use crate::options::{Document, SchemaOptions};
 use crate::report::json;
 use crate::{Exit, console};
+use filestone_model::doctor::Diagnosis;
 use filestone_model::measure::RunRecord;
 
 /// Prints the schema.
-pub fn run() -> Result<Exit, Error> {
-    console::result(&json::document(&schemars::schema_for!(RunRecord))?)?;
+pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
+    let schema = match options.document {
+        Document::Record => schemars::schema_for!(RunRecord),
+        Document::Doctor => schemars::schema_for!(Diagnosis),
+    };
+    console::result(&json::document(&schema)?)?;
     Ok(Exit::Done)
 }

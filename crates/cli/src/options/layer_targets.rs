@@ -81,7 +81,8 @@ fn targets(text: &str) -> Vec<&str> {
     parts
 }
 
-fn single(text: &str) -> Result<LayerTarget, String> {
+/// Reads a target of one layer.
+pub fn single(text: &str) -> Result<LayerTarget, String> {
     if let Some(directory) = text.strip_prefix("local:") {
         let directory = (!directory.is_empty()).then(|| directory.to_string());
         return Ok(LayerTarget::Local(LocalTarget { directory }));

@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod data;
+pub mod doctor;
 pub mod generator;
 pub mod layer_targets;
 pub mod mix;
@@ -18,7 +19,8 @@ pub mod values;
 use crate::quantity;
 use check::CheckOptions;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use doctor::DoctorOptions;
 use mix::MixOptions;
 use probe::ProbeOptions;
 use replay::ReplayOptions;
@@ -31,7 +33,8 @@ const ABOUT: &str = "A benchmark for file servers whose numbers can be trusted";
 const EXIT_CODES: &str = "\
 Exit codes:
   0    measured
-  1    measured, but with a caveat that --fail-on-caveat names
+  1    measured, but with a caveat that --fail-on-caveat names; of doctor,
+       a warning or a problem was found
   2    the command line or a file named in it is wrong
   3    the target could not be measured, was lost in the middle, or nothing succeeded
   4    this host refused something (a file, a socket, a full disk)
@@ -80,6 +83,8 @@ pub enum Command {
     Serve(ServeOptions),
     /// Measure what filestone itself can do on this host
     Calibrate(CalibrateOptions),
+    /// Say what on this host, or at a target, will spoil a measurement
+    Doctor(Box<DoctorOptions>),
     /// Make a report of a run record
     Report(ReportOptions),
     /// Take an ancestor's own command line
@@ -87,7 +92,7 @@ pub enum Command {
     /// Print a completion script for a shell
     Completions(CompletionsOptions),
     /// Print the JSON schema of the run record
-    Schema,
+    Schema(SchemaOptions),
 }
 
 /// `filestone run`.
@@ -193,6 +198,23 @@ pub struct AncestorArguments {
         allow_hyphen_values = true
     )]
     pub arguments: Vec<String>,
+}
+
+/// `filestone schema`.
+#[derive(Debug, Args)]
+pub struct SchemaOptions {
+    /// Which document
+    #[arg(value_name = "DOCUMENT", default_value = "record")]
+    pub document: Document,
+}
+
+/// A document that is made for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Document {
+    /// The record of a run: run.json
+    Record,
+    /// What `filestone doctor --as json` prints
+    Doctor,
 }
 
 /// `filestone completions`.

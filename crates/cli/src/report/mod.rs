@@ -6,6 +6,7 @@
 pub mod caption;
 pub mod csv;
 pub mod dbench;
+pub mod doctor;
 pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;

@@ -16,6 +16,7 @@ fn help_of_every_command() {
         vec!["check", "--help"],
         vec!["serve", "--help"],
         vec!["calibrate", "--help"],
+        vec!["doctor", "-h"],
         vec!["report", "--help"],
         vec!["as", "--help"],
         vec!["completions", "--help"],
@@ -131,6 +132,9 @@ fn nct_ends_with_ncts_exit_codes_and_shows_ncts_help() {
 
 #[test]
 fn the_schema_of_the_record_is_published() {
+    let output = filestone(&["schema", "doctor"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("\"consequence\""));
     let output = filestone(&["schema"]);
     assert_eq!(output.status.code(), Some(0));
     let schema = text(&output.stdout);

@@ -1,6 +1,7 @@
 //! Figures with their units, as reports print them.
 
 use crate::quantity::grouped;
+pub use filestone_model::text::counted;
 
 /// Nanoseconds in microseconds: with one decimal, as nct's, but from 0.1 s on without, where it
 /// says nothing and the columns would run together.
@@ -38,12 +39,6 @@ pub fn calls_per_second(per_s: f64) -> String {
 /// A rate of bytes.
 pub fn bytes_per_second(rate: f64) -> String {
     format!("{:.1} MB/s ({:.1} MiB/s)", rate / 1e6, rate / 1_048_576.0)
-}
-
-/// `1 client`, `2 clients`.
-pub fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(count))
 }
 
 #[cfg(test)]

@@ -1,0 +1,33 @@
+//! `filestone doctor`: what on this host, or at a target, will spoil a measurement.
+
+use crate::error::{Error, exit_code_of};
+use crate::execution::interruption;
+use crate::options::doctor::DoctorOptions;
+use crate::options::run_report::RunFormat;
+use crate::planning::{self, Environment};
+use crate::report::{doctor, json};
+use crate::{Exit, console, protocols};
+use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::doctor::examine;
+use filestone_model::doctor::{Diagnosis, FindingLevel};
+use std::sync::atomic::Ordering;
+
+/// Looks, and shows what was found.
+pub fn run(options: &DoctorOptions) -> Result<Exit, Error> {
+    let contact = planning::doctor::contact(options, &Environment::here())?;
+    let stop = interruption::stop_flag()?;
+    let mut unobserved = Unobserved;
+    let mut context = Context::new(&stop, &mut unobserved);
+    let examination = examine(contact.as_ref(), protocols::known(), &mut context);
+    let diagnosis = Diagnosis::of(examination.facts);
+    console::result(&match options.format {
+        RunFormat::Text => doctor::text(&diagnosis, console::page()),
+        RunFormat::Json => json::document(&diagnosis)?,
+    })?;
+    Ok(match examination.failure {
+        _ if stop.load(Ordering::Relaxed) => Exit::Interrupted,
+        Some(error) => Exit::Code(exit_code_of(error.category())),
+        None if diagnosis.worst() >= FindingLevel::Warning => Exit::Doubtful,
+        None => Exit::Done,
+    })
+}
