@@ -16,7 +16,7 @@ pub mod validity;
 use super::nhfsstone;
 use super::parts::page::{Detail, Fact, Page};
 use super::parts::units::{calls_per_second, operations_per_second};
-use super::parts::{facts, heading, ledger, percentile};
+use super::parts::{facts, heading, known, ledger, percentile};
 use filestone_model::measure::mix_record::MixRecord;
 use filestone_model::measure::{RunRecord, verdict};
 use filestone_model::plan::MixPlan;
@@ -56,6 +56,7 @@ fn at_one_load(
         percentile::with_legend(tables, page),
         "\n".into(),
         page.facts(cost(record, plan, mix)),
+        page.facts(known::fact(record, detail)),
         errors::render(record, page),
         ledger::unmeasured(record, page),
         ledger::ledger(&record.totals.ledger, page),

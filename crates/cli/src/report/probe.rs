@@ -3,13 +3,13 @@
 
 use super::parts::page::{Detail, Fact, Page};
 use super::parts::units::{counted, operations_per_second};
-use super::parts::{facts, heading, ledger, percentile};
+use super::parts::{facts, heading, known, ledger, percentile};
 use super::summary;
 use crate::quantity::{grouped, time_text};
 use filestone_model::measure::caveat::Caveat;
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::verdict::{BUSY_PERCENT, percentile::is_known};
-use filestone_model::measure::{DistributionRecord, Ledger, RunRecord};
+use filestone_model::measure::{Ledger, RunRecord};
 use filestone_model::plan::Plan;
 
 /// The report. Caveats are told apart from it, on standard error.
@@ -24,7 +24,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         percentile::with_legend(percentile::table(record, page), page),
         summary,
         "\n".into(),
-        page.facts(cost(record)),
+        page.facts(cost(record, detail)),
         what_failed(record, page),
         ledger::unmeasured(record, page),
         ledger::ledger(&record.totals.ledger, page),
@@ -37,7 +37,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
 pub fn answer(record: &RunRecord, page: Page) -> String {
     let mut parts = vec![rate(record)];
     parts.extend(errors(&record.totals.ledger));
-    parts.extend(times(&record.totals.response_time_ns));
+    parts.extend(times(record));
     parts.extend([load(&record.plan), generator(record)]);
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
@@ -54,10 +54,16 @@ pub fn answer(record: &RunRecord, page: Page) -> String {
 }
 
 fn rate(record: &RunRecord) -> String {
-    let achieved = rounded(record.totals.achieved_load_ops_per_s);
+    let achieved = known::figure(record, "achieved").map_or_else(
+        || {
+            let achieved = rounded(record.totals.achieved_load_ops_per_s);
+            format!("{achieved} operations/s")
+        },
+        known::load,
+    );
     match record.totals.offered_load_ops_per_s {
-        None => format!("{achieved} operations/s"),
-        Some(offered) => format!("{achieved} operations/s of {} offered", rounded(offered)),
+        None => achieved,
+        Some(offered) => format!("{achieved} of {} offered", rounded(offered)),
     }
 }
 
@@ -72,14 +78,19 @@ fn errors(ledger: &Ledger) -> Option<String> {
     ))
 }
 
-fn times(times: &DistributionRecord) -> Vec<String> {
+fn times(record: &RunRecord) -> Vec<String> {
+    let times = &record.totals.response_time_ns;
     // A 99th percentile that is not known is left to the table, which marks it.
     let (name, tail) = match times.count {
         0 => return vec![],
         _ if is_known(times, 0.99) => ("p99", times.p99),
         _ => ("max", times.max),
     };
-    let text = |name, nanos: u64| format!("{name} {}", time_text(nanos as f64));
+    let text = |name, nanos: u64| {
+        let figure = known::figure(record, &format!("response_time.{name}"));
+        let time = figure.map_or_else(|| time_text(nanos as f64), known::time);
+        format!("{name} {time}")
+    };
     vec![text("p50", times.p50), text(name, tail)]
 }
 
@@ -152,7 +163,7 @@ pub fn headroom(record: &RunRecord, headroom: &Headroom) -> String {
 }
 
 /// Load, bytes and cost, one fact per line.
-fn cost(record: &RunRecord) -> Vec<Fact> {
+fn cost(record: &RunRecord, detail: Detail) -> Vec<Fact> {
     let offered = record.totals.offered_load_ops_per_s;
     let offered = offered.map(|load| ("offered load", operations_per_second(load)));
     let can = record.headroom.as_ref();
@@ -167,6 +178,7 @@ fn cost(record: &RunRecord) -> Vec<Fact> {
         facts::connections(record),
         facts::memory(record),
         headroom,
+        known::why_none(record, detail),
     ];
     facts.into_iter().flatten().collect()
 }
@@ -225,6 +237,12 @@ mod tests {
             "24,900 operations/s, p50 29.8 µs, p99 101 µs, 3 clients × 4 in flight,\n\
              generator 27 % busy: not the limit\n"
         );
+    }
+
+    #[test]
+    fn the_answer_says_how_well_its_figures_are_known() {
+        let text = answer_of(&canned::in_stretches());
+        insta::assert_snapshot!(text);
     }
 
     #[test]

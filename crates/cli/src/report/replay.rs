@@ -8,7 +8,7 @@ use crate::report::parts::heading::{loads_text, places, what_was_measured};
 use crate::report::parts::page::{Detail, Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{counted, micros};
-use crate::report::parts::{facts, kinds, ledger, percentile};
+use crate::report::parts::{facts, kinds, known, ledger, percentile};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
 use filestone_model::measure::run_record::KindRecord;
@@ -41,6 +41,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     text.push_str(&percentile::with_legend(tables, page));
     text.push('\n');
     text.push_str(&page.facts(facts(record, plan, replay)));
+    text.push_str(&page.facts(known::fact(record, detail)));
     text.push_str(&mismatches(replay, plan, page));
     text.push_str(&lost_clients(replay, page));
     text.push_str(&ledger::ledger(&record.totals.ledger, page));

@@ -5,6 +5,7 @@ pub mod caveats;
 pub mod facts;
 pub mod heading;
 pub mod kinds;
+pub mod known;
 pub mod ledger;
 pub mod page;
 pub mod percentile;

@@ -1,0 +1,134 @@
+//! How well the headline figures of a run are known: `24,900 operations/s ± 4 %`.
+
+use super::page::{Detail, Fact};
+use crate::quantity::{duration_text, grouped, resolution, time_within, without_zeros};
+use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
+use filestone_model::measure::figures::{NoInterval, Quantity, RunFigure, Stretches};
+use filestone_model::measure::{FigureRecord, RunRecord};
+
+/// What is less than this percentage is not told apart.
+const PERCENT_MIN: f64 = 0.1;
+
+/// A headline figure of a run; `None` if it has no interval.
+pub fn figure<'record>(record: &'record RunRecord, name: &str) -> Option<&'record FigureRecord> {
+    let mut figures = record.totals.figures.iter();
+    figures.find(|figure| figure.name == name && figure.value > 0.0)
+}
+
+/// A load with three digits that count, or fewer where it is not known so well.
+pub fn load(figure: &FigureRecord) -> String {
+    let digits = figure.value.log10().floor();
+    let unit = 10_f64
+        .powf(digits - 2.0)
+        .max(resolution(figure.half_width()));
+    let rounded = (figure.value / unit).round() * unit;
+    let decimals = (-unit.log10() + 1e-9).floor().max(0.0) as usize;
+    let text = match decimals {
+        0 => grouped(rounded.round() as u64),
+        _ => format!("{rounded:.decimals$}"),
+    };
+    format!("{text} operations/s{}", chance(figure))
+}
+
+/// A time with no more digits than it is known with.
+pub fn time(figure: &FigureRecord) -> String {
+    let half_width = figure.half_width();
+    format!(
+        "{}{}",
+        time_within(figure.value, half_width),
+        chance(figure)
+    )
+}
+
+/// Half of the interval in percent of its figure: ` ± 4 %`.
+fn chance(figure: &FigureRecord) -> String {
+    let percent = (100.0 * figure.half_width() / figure.value).max(PERCENT_MIN);
+    let unit = resolution(percent).max(PERCENT_MIN);
+    let decimals = usize::from(unit < 0.95);
+    let percent = format!("{:.decimals$}", (percent / unit).round() * unit);
+    format!(" ± {} %", without_zeros(&percent))
+}
+
+/// The headline figures with their intervals, where the first line of a report is an ancestor's.
+/// Where there are none, why, if everything is to be told.
+pub fn fact(record: &RunRecord, detail: Detail) -> Option<Fact> {
+    let times = [("p50", "response_time.p50"), ("p99", "response_time.p99")];
+    let times = times
+        .into_iter()
+        .filter_map(|(short, name)| Some(format!("{short} {}", time(figure(record, name)?))));
+    let load = figure(record, "achieved").map(load);
+    let known: Vec<String> = load.into_iter().chain(times).collect();
+    if known.is_empty() {
+        return why_none(record, detail);
+    }
+    Some(("95 % intervals", known.join(", ")))
+}
+
+/// Why the headline figures have no intervals, if everything is to be told.
+pub fn why_none(record: &RunRecord, detail: Detail) -> Option<Fact> {
+    let achieved = RunFigure::of_all(Quantity::Achieved);
+    let known = Stretches::of(record).accuracy(&achieved);
+    let reason = known.err().filter(|_| detail == Detail::Clients)?;
+    let reason = match reason {
+        NoInterval::Steered => "none: several loads were offered".into(),
+        NoInterval::NoOperations => "none: nothing ended".into(),
+        NoInterval::FewStretches { stretches } => format!(
+            "none: they take {STRETCHES_MIN} stretches, and the window has {stretches} of {}",
+            duration_text(record.plan.interval_ns)
+        ),
+        NoInterval::NoneSeen
+        | NoInterval::FewBeyond
+        | NoInterval::Extreme
+        | NoInterval::NotKept => "none: nothing ended well".into(),
+    };
+    Some(("95 % intervals", reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    fn of(value: f64, half_width: f64) -> FigureRecord {
+        FigureRecord {
+            name: "achieved".into(),
+            unit: "operations/s".into(),
+            value,
+            low: value - half_width,
+            high: value + half_width,
+            level: 0.95,
+            standard_error: half_width / 2.0,
+            freedom: 19.0,
+            stretches: 20,
+            method: "batch-means".into(),
+        }
+    }
+
+    #[test]
+    fn figures_have_the_digits_that_their_intervals_support() {
+        for (value, half_width, text) in [
+            (24_913.4, 1000.0, "24,900 operations/s ± 4 %"),
+            (24_913.4, 5000.0, "25,000 operations/s ± 20 %"),
+            (24_913.4, 1.0, "24,900 operations/s ± 0.1 %"),
+            (1.234, 0.02, "1.23 operations/s ± 1.6 %"),
+            (12.0, 6.0, "12 operations/s ± 50 %"),
+        ] {
+            assert_eq!(load(&of(value, half_width)), text);
+        }
+        assert_eq!(time(&of(29_812.0, 600.0)), "29.8 µs ± 2 %");
+        assert_eq!(time(&of(29_812.0, 6000.0)), "30 µs ± 20 %");
+    }
+
+    #[test]
+    fn a_run_that_is_too_short_says_so_if_asked() {
+        let record = canned::plain();
+        assert_eq!(fact(&record, Detail::Whole), None);
+        let (_, why) = fact(&record, Detail::Clients).expect("a reason");
+        assert_eq!(
+            why,
+            "none: they take 10 stretches, and the window has 2 of 1 s"
+        );
+        let (_, known) = fact(&canned::in_stretches(), Detail::Whole).expect("20 stretches");
+        assert!(known.starts_with("500 operations/s ± "), "{known}");
+    }
+}
