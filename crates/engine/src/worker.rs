@@ -197,7 +197,8 @@ impl<T> Start<T> {
 
 impl<B: Backend, K: Books> Line<B, K> {
     /// Hands one operation to the backend.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "see `Worker::ask`")]
+    #[inline(always)]
     fn start(
         &mut self,
         slots: &mut Slots,
@@ -446,32 +447,27 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     #[inline(always)]
     fn ask(&mut self, ticket: Ticket, now: Moment) {
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
-        match workload.next(ticket.slot, now) {
-            Next::Measured(work) => {
-                let start = Start::now(work, Role::Measured, now);
-                self.line.start(slots, ticket, start, now);
-            }
-            Next::Due(due, work) => {
-                let start = Start {
-                    work,
-                    role: Role::Measured,
-                    due,
-                    ready: due.max(slots.slots[ticket.slot as usize].free_at),
-                };
-                self.line.start(slots, ticket, start, now);
-            }
-            Next::Unmeasured(work) => {
-                let start = Start::now(work, Role::Unmeasured, now);
-                self.line.start(slots, ticket, start, now);
-            }
-            Next::Aside(work) => self.line.start_aside(slots, ticket, work, now),
+        let start = match workload.next(ticket.slot, now) {
+            Next::Measured(work) => Start::now(work, Role::Measured, now),
+            Next::Due(due, work) => Start {
+                work,
+                role: Role::Measured,
+                due,
+                ready: due.max(slots.slots[ticket.slot as usize].free_at),
+            },
+            Next::Unmeasured(work) => Start::now(work, Role::Unmeasured, now),
+            Next::Aside(work) => return self.line.start_aside(slots, ticket, work, now),
             Next::NotBefore(moment) => {
                 slots.parked = Some(ticket.slot);
                 let later = moment.max(now.after_nanos(1));
-                self.due.push(Reverse((later, ticket.client)));
+                return self.due.push(Reverse((later, ticket.client)));
             }
-            Next::Nothing => slots.remaining = 0,
-        }
+            Next::Nothing => {
+                slots.remaining = 0;
+                return;
+            }
+        };
+        self.line.start(slots, ticket, start, now);
     }
 
     /// The same, of a slot that had nothing to do before this moment.
