@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     a_probe_has_its_report(&bench);
     a_mix_goes_by_its_shares(&bench);
     what_echo_has_not_is_refused(&bench);
+    doctor_knows_whether_it_is_there(&bench);
     a_plan_can_be_stored_and_run_again(&bench);
     a_program_without_echo_says_so(&bench);
     a_server_that_goes_away_ends_the_run(bench);
@@ -218,6 +219,18 @@ fn what_echo_has_not_is_refused(bench: &Bench) {
 }
 
 /// The plan of a probe of echo.
+fn doctor_knows_whether_it_is_there(bench: &Bench) {
+    let output = bench.filestone(&["doctor", &bench.target()]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    // What it says of this host is another matter.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{shown}");
+    let is_told = |id: &str| {
+        let mut lines = shown.lines();
+        lines.any(|line| line.split_whitespace().take(2).eq(["ok", id]))
+    };
+    assert!(is_told("target") && is_told("connect-time"), "{shown}");
+}
+
 fn plan(bench: &Bench) -> Plan {
     let printed = bench.text(&[
         "probe",

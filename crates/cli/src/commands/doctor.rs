@@ -24,6 +24,9 @@ pub fn run(options: &DoctorOptions) -> Result<Exit, Error> {
         RunFormat::Text => doctor::text(&diagnosis, console::page()),
         RunFormat::Json => json::document(&diagnosis)?,
     })?;
+    if stop.load(Ordering::Relaxed) {
+        console::note("interrupted: not all was looked at");
+    }
     Ok(match examination.failure {
         _ if stop.load(Ordering::Relaxed) => Exit::Interrupted,
         Some(error) => Exit::Code(exit_code_of(error.category())),

@@ -3,6 +3,7 @@
 use crate::support::{Scratch, filestone, serve, text};
 use filestone_model::doctor::RULES;
 use serde_json::Value;
+use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -46,10 +47,8 @@ fn this_host_is_looked_at_and_every_line_of_the_table_has_a_level() {
 
 #[test]
 fn a_server_is_asked_without_being_written_to() {
-    let (_server, address, _out) = serve(&[]);
+    let (server, address, mut out) = serve(&[]);
     let target = format!("nfs://{address}/export");
-    let before = filestone(&["probe", "fsstat", &target, "--count", "1", "--no-calibrate"]);
-    assert_eq!(before.status.code(), Some(0), "{}", text(&before.stderr));
     let output = filestone(&["doctor", &target, "--as", "json"]);
     assert_looked(&output);
     let found = document(&output);
@@ -68,7 +67,24 @@ fn a_server_is_asked_without_being_written_to() {
         .iter()
         .filter_map(|service| service["name"].as_str())
         .collect();
-    assert_eq!(names, ["NFS 3", "MOUNT 3", "NLM 4"]);
+    assert_eq!(names, ["NFS 3", "NLM 4", "MOUNT 3"]);
+    server.interrupt();
+    let mut counted = String::new();
+    out.read_to_string(&mut counted).expect("it ends");
+    let table = counted.split_once("CALLS").expect("a table of calls").1;
+    let called = |name: &str| {
+        table
+            .lines()
+            .any(|line| line.split_whitespace().next() == Some(name))
+    };
+    for name in ["null", "getattr", "access", "fsstat", "fsinfo", "pathconf"] {
+        assert!(called(name), "{name}: {table}");
+    }
+    for name in [
+        "write", "create", "mkdir", "setattr", "commit", "remove", "lock",
+    ] {
+        assert!(!called(name), "{name}: {table}");
+    }
 }
 
 #[test]
@@ -85,6 +101,14 @@ fn a_path_that_is_not_exported_is_a_problem_and_what_was_found_before_stays() {
     assert_eq!(level(&found, "target"), Some("problem"), "{found:#}");
     assert_eq!(level(&found, "round-trip"), Some("ok"), "{found:#}");
     assert_eq!(level(&found, "rights"), None, "{found:#}");
+}
+
+#[test]
+fn a_reply_that_is_cut_off_is_a_problem_of_the_target() {
+    let (_server, address, _out) = serve(&["--fault", "truncate=8"]);
+    let output = filestone(&["doctor", &format!("nfs://{address}/export"), "--as", "json"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(level(&document(&output), "target"), Some("problem"));
 }
 
 #[test]

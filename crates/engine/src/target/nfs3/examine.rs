@@ -67,12 +67,18 @@ pub fn examine(
     facts.programs = mount::registered(&caller, dial.address, cancellation).map(programs);
     let lock_manager = mount::find_lock_manager(&caller, dial.address, cancellation);
     let lock_manager = lock_manager.ok().map(|address| address.port());
+    facts.services.push(service(
+        "NLM 4",
+        lock_manager,
+        "locks of loads (--enable-nlm)",
+    ));
     let (mut session, mounted) = mount::mount_until(&caller, None, cancellation)?;
     facts.durability_is_untold = true;
-    facts.services.extend([
-        service("MOUNT 3", Some(mounted.mount_service.port()), "all"),
-        service("NLM 4", lock_manager, "locks of loads (--enable-nlm)"),
-    ]);
+    facts.services.push(service(
+        "MOUNT 3",
+        Some(mounted.mount_service.port()),
+        "all",
+    ));
     ask(&mut session, &mounted.handle, target.uid, facts)
 }
 
