@@ -550,6 +550,27 @@ fn usual_circumstances_are_no_warnings() {
 }
 
 #[test]
+fn names_of_others_bring_no_control_characters_and_no_commands() {
+    let facts = changed(|host, _| {
+        let look = known!(host.look);
+        look.others_percent = Some(90.0);
+        look.busiest[0].name = "\u{1b}[2Ja\nb".into();
+    });
+    let found = finding(facts, "other-programs").expect("it is known").found;
+    assert!(!found.contains(char::is_control), "{found:?}");
+    let facts = changed(|_, target| {
+        let file_system = known!(target.file_system);
+        file_system.options = vec!["ro".into()];
+        file_system.mount_point = "/mnt/a b;reboot".into();
+    });
+    let fix = finding(facts, "mount-options").and_then(|finding| finding.fix);
+    assert_eq!(
+        fix.and_then(|fix| fix.command).as_deref(),
+        Some("sudo mount -o remount,rw '/mnt/a b;reboot'")
+    );
+}
+
+#[test]
 fn of_no_file_that_may_be_opened_no_run_can_be_made() {
     let facts = changed(|host, _| known!(host.open_files).clients = 0);
     let finding = finding(facts, "open-files").expect("it is known");

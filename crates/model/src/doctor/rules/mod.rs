@@ -9,7 +9,7 @@ mod target;
 mod way;
 
 use super::facts::Facts;
-use super::finding::{Finding, Judgement};
+use super::finding::{Finding, Fix, Judgement};
 use crate::measure::verdict::caveats::CLOCK_READ_NS;
 
 /// Where the rules are explained.
@@ -49,9 +49,12 @@ impl DoctorRule {
         Some(Finding {
             id: self.id.into(),
             level: judgement.level,
-            found: judgement.found,
-            consequence: judgement.consequence,
-            fix: judgement.fix,
+            found: printable(&judgement.found),
+            consequence: judgement.consequence.as_deref().map(printable),
+            fix: judgement.fix.map(|fix| Fix {
+                what: printable(&fix.what),
+                command: fix.command.as_deref().map(printable),
+            }),
             page: self.page(),
         })
     }
@@ -65,6 +68,15 @@ impl DoctorRule {
     pub fn page(&self) -> String {
         format!("{PAGE}#{}", self.id)
     }
+}
+
+/// Names of programs, mounts and servers' words may hold anything; what is shown holds no control
+/// characters of theirs.
+fn printable(text: &str) -> String {
+    let shown = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    shown.collect()
 }
 
 const fn rule(id: &'static str, judge: Judge) -> DoctorRule {

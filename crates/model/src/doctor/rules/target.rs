@@ -3,7 +3,7 @@
 use super::host::rounded;
 use crate::doctor::facts::{Facts, FileMedium, ServiceFacts, TargetFacts};
 use crate::doctor::finding::Judgement;
-use crate::text::{bytes_text, thousands, time_text};
+use crate::text::{bytes_text, quoted, thousands, time_text};
 
 pub fn target(facts: &Facts, _: f64) -> Option<Judgement> {
     let target = facts.target.as_ref()?;
@@ -148,7 +148,10 @@ pub fn durability(facts: &Facts, _: f64) -> Option<Judgement> {
     );
     Some(finding.run(
         "see what stable writes cost there, and how the server exports it",
-        format!("filestone probe write {} --stable file-sync", target.name),
+        format!(
+            "filestone probe write {} --stable file-sync",
+            quoted(&target.name)
+        ),
     ))
 }
 
@@ -181,7 +184,8 @@ pub fn mount_options(facts: &Facts, _: f64) -> Option<Judgement> {
     let options = &file_system.options;
     let found = options.join(", ");
     let has = |name: &str| options.iter().any(|option| option == name);
-    let remount = |with: &str| format!("sudo mount -o remount,{with} {}", file_system.mount_point);
+    let mount_point = quoted(&file_system.mount_point);
+    let remount = |with: &str| format!("sudo mount -o remount,{with} {mount_point}");
     if has("ro") {
         let finding = Judgement::problem(found, "nothing can be made there");
         return Some(finding.run("mount it for writing", remount("rw")));

@@ -3,7 +3,7 @@
 use crate::doctor::facts::{Facts, RoundTrips, WayFacts};
 use crate::doctor::finding::Judgement;
 use crate::measure::Caveat;
-use crate::text::{counted, thousands, time_text};
+use crate::text::{counted, quoted, thousands, time_text};
 
 /// Of a frame's bytes on Ethernet, those that are not the payload of TCP: preamble, heads,
 /// checksum and gap.
@@ -86,7 +86,7 @@ pub fn link(facts: &Facts, slowest: f64) -> Option<Judgement> {
     let finding = Judgement::warning(found, "the link is slower than most servers");
     Some(finding.run(
         "look at what cable and switch have agreed on",
-        format!("ethtool {interface}"),
+        format!("ethtool {}", quoted(interface)),
     ))
 }
 
