@@ -1,7 +1,7 @@
 //! How well the headline figures of a run are known: `24,900 operations/s ± 4 %`.
 
 use super::page::{Detail, Fact};
-use crate::quantity::{duration_text, grouped, resolution, time_within, without_zeros};
+use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_model::measure::figures::{NoInterval, Quantity, RunFigure, Stretches};
 use filestone_model::measure::{FigureRecord, RunRecord};
@@ -17,6 +17,10 @@ pub fn figure<'record>(record: &'record RunRecord, name: &str) -> Option<&'recor
 
 /// A load with three digits that count, or fewer where it is not known so well.
 pub fn load(figure: &FigureRecord) -> String {
+    if is_hardly_known(figure) {
+        let ends = [figure.low, figure.high].map(|end| load_text(end, end / 2.0));
+        return format!("{} operations/s", ends.join(" to "));
+    }
     let digits = figure.value.log10().floor();
     let unit = 10_f64
         .powf(digits - 2.0)
@@ -32,12 +36,21 @@ pub fn load(figure: &FigureRecord) -> String {
 
 /// A time with no more digits than it is known with.
 pub fn time(figure: &FigureRecord) -> String {
+    if is_hardly_known(figure) {
+        let ends = [figure.low, figure.high].map(|end| time_within(end, end / 2.0));
+        return ends.join(" to ");
+    }
     let half_width = figure.half_width();
     format!(
         "{}{}",
         time_within(figure.value, half_width),
         chance(figure)
     )
+}
+
+/// Whether an end of the interval is as far off as the figure is large: then it has no digit.
+fn is_hardly_known(figure: &FigureRecord) -> bool {
+    figure.half_width() >= figure.value
 }
 
 /// Half of the interval in percent of its figure: ` ± 4 %`.
@@ -94,7 +107,7 @@ mod tests {
             name: "achieved".into(),
             unit: "operations/s".into(),
             value,
-            low: value - half_width,
+            low: (value - half_width).max(0.0),
             high: value + half_width,
             level: 0.95,
             standard_error: half_width / 2.0,
@@ -115,6 +128,13 @@ mod tests {
         ] {
             assert_eq!(load(&of(value, half_width)), text);
         }
+        let hardly = FigureRecord {
+            low: 9137.0,
+            high: 2_354_559.0,
+            ..of(63_345.0, 0.0)
+        };
+        assert_eq!(time(&hardly), "9 µs to 2.4 ms");
+        assert_eq!(load(&of(10.0, 15.0)), "0.0 to 25 operations/s");
         assert_eq!(time(&of(29_812.0, 600.0)), "29.8 µs ± 2 %");
         assert_eq!(time(&of(29_812.0, 6000.0)), "30 µs ± 20 %");
     }
