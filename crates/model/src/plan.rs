@@ -319,8 +319,11 @@ pub struct Plan {
     /// How the clients are connected.
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_usual")]
     pub connections: ConnectionPlan,
-    /// Length of one interval: a row of the live report.
+    /// Length of one interval: a row of the report, unless `row_ns` is longer.
     pub interval_ns: u64,
+    /// Length of a row that reports join intervals for; `None` if a row is an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_ns: Option<u64>,
     /// Where all randomness comes from.
     pub seed: u64,
     /// Whether workers spin instead of sleeping.
@@ -359,6 +362,7 @@ impl Plan {
             reconnect_ns: 10 * SECOND,
             connections: ConnectionPlan::default(),
             interval_ns: SECOND,
+            row_ns: None,
             seed,
             busy_poll: false,
             pin: vec![],

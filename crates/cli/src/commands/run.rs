@@ -13,7 +13,7 @@ pub fn run(options: &RunOptions) -> Result<Exit, Error> {
     let mut jobs = Vec::new();
     for mut plan in record_file::read_plans(&options.plan)? {
         if options.report.mark.is_some() {
-            plan.interval_ns = planning::interval(options.report.mark);
+            plan = planning::with_intervals(plan, options.report.mark);
         }
         let job = Job::new(plan)?;
         loads::refuse(&job.plan, &job.loads)?;

@@ -10,8 +10,8 @@ use crate::options::mix::{
 };
 use crate::options::nfs::Transport;
 use crate::planning::{
-    DURATION_DEFAULT, Environment, call_target, connections, first_and_rest, interval,
-    open_loop_in_flight, with_read_data, workers_of,
+    DURATION_DEFAULT, Environment, call_target, connections, first_and_rest, open_loop_in_flight,
+    with_intervals, with_read_data, workers_of,
 };
 use filestone_model::mix::Mix;
 use filestone_model::operation::Stability;
@@ -92,15 +92,19 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, 
             (None, duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
         },
         count: load.count,
-        interval_ns: match (&steering, options.report.mark) {
-            (Some(_), None | Some(0)) => STEERED_INTERVAL,
-            (_, mark) => interval(mark),
-        },
         steering,
         connections: connections(&options.target.nfs),
         ..Plan::new("mix", target, WorkloadPlan::Mix(Box::new(mix)), here.seed)
     };
-    with_read_data(load.generator.applied_to(plan), access.data, false)
+    let plan = load.generator.applied_to(plan);
+    let plan = match options.report.mark {
+        None | Some(0) if plan.steering.is_some() => Plan {
+            interval_ns: STEERED_INTERVAL,
+            ..plan
+        },
+        mark => with_intervals(plan, mark),
+    };
+    with_read_data(plan, access.data, false)
 }
 
 /// All directories, in the order of the command line.

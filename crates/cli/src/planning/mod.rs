@@ -13,7 +13,7 @@ use crate::options::target::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     ArrivalsPlan, ConnectionPlan, Identities, Ids, NfsTarget, OtherTarget, Plan, PlanError,
-    ProbePlan, ReadData, TargetPlan, TransportKind, WorkloadPlan,
+    ProbePlan, ReadData, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
 };
 use std::hash::{BuildHasher, Hasher};
 
@@ -24,6 +24,8 @@ pub const DURATION_DEFAULT: u64 = 10 * SECOND;
 const OPEN_LOOP_IN_FLIGHT: u32 = 1024;
 /// Slots of one of many clients: memory of its own that each of them needs.
 const OPEN_LOOP_IN_FLIGHT_MIN: u32 = 16;
+/// Intervals that a run has, if they need not be shorter than a tick for that.
+const STRETCHES: u64 = 20;
 const FILE_SIZE_DEFAULT: u64 = 64 << 20;
 const FILES_DEFAULT: u32 = 10_000;
 
@@ -91,11 +93,10 @@ pub fn probe(options: &ProbeOptions, here: &Environment) -> Result<Plan, Error> 
             (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
         },
         count: load.count,
-        interval_ns: interval(options.report.mark),
         connections: connections(&options.target.nfs),
         ..Plan::new("probe", target, workload, here.seed)
     };
-    let plan = load.generator.applied_to(plan);
+    let plan = with_intervals(load.generator.applied_to(plan), options.report.mark);
     with_read_data(plan, options.workload.data, options.workload.verify)
 }
 
@@ -151,9 +152,27 @@ pub fn first_and_rest(
         .ok_or_else(|| Error::internal("a plan without a target"))
 }
 
-/// Length of an interval: the row's, or one second.
-pub fn interval(mark: Option<u64>) -> u64 {
-    mark.filter(|nanos| *nanos > 0).unwrap_or(SECOND)
+/// The plan with intervals as long as its rows of `mark`; without such rows with so many intervals
+/// that they tell how well its figures are known, of a second at most.
+///
+/// Whole ones make a second: that is what reports have rows of.
+pub fn with_intervals(plan: Plan, mark: Option<u64>) -> Plan {
+    if let Some(interval_ns) = mark.filter(|nanos| *nanos > 0) {
+        return Plan {
+            interval_ns,
+            row_ns: None,
+            ..plan
+        };
+    }
+    let longest = plan.duration_ns.map_or(SECOND, |nanos| nanos / STRETCHES);
+    let lengths = [SECOND, SECOND / 2, SECOND / 5];
+    let interval_ns = lengths.into_iter().find(|length| *length <= longest);
+    let interval_ns = interval_ns.unwrap_or(TICK_NANOS);
+    Plan {
+        interval_ns,
+        row_ns: (interval_ns < SECOND).then_some(SECOND),
+        ..plan
+    }
 }
 
 /// The target of calls that a TARGET and the options beside it mean: an NFS server, unless
@@ -380,7 +399,17 @@ mod tests {
             plan("readdir").probe().expect("a probe").size_bytes,
             32 << 10
         );
-        assert_eq!(plan("null -m 0").interval_ns, SECOND);
+        let lengths = |line| {
+            let plan = plan(line);
+            (plan.interval_ns, plan.row_ns)
+        };
+        let row = Some(SECOND);
+        assert_eq!(lengths("null -m 0"), (SECOND / 2, row));
+        assert_eq!(lengths("null -m 1 -d 2s"), (SECOND, None));
+        assert_eq!(lengths("null -d 1s"), (SECOND / 10, row));
+        assert_eq!(lengths("null -d 9s"), (SECOND / 5, row));
+        assert_eq!(lengths("null -d 20s"), (SECOND, None));
+        assert_eq!(lengths("null --count 1000"), (SECOND, None));
         assert_eq!(
             plan("read").target.nfs3().expect("an NFS target").path,
             "/export/file"

@@ -8,8 +8,8 @@ use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
 use crate::planning::{
-    DURATION_DEFAULT, Environment, connections, first_and_rest, first_given, interval, nfs_target,
-    server_options, workers_of,
+    DURATION_DEFAULT, Environment, connections, first_and_rest, first_given, nfs_target,
+    server_options, with_intervals, workers_of,
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
@@ -78,14 +78,13 @@ fn plan(
         None => 1,
     };
     let plan = Plan::new("replay", target, WorkloadPlan::LoadFile(replay), seed);
-    Plan {
+    let plan = Plan {
         clients,
         workers,
         warm_up_ns: warm_up(course),
         duration_ns,
         timeout_ns: course.timeout.unwrap_or(plan.timeout_ns),
         reconnect_ns: course.reconnect.unwrap_or(plan.reconnect_ns),
-        interval_ns: interval(options.report.mark),
         // Those of other layers are not made by this program.
         connections: match plan.target.nfs3() {
             Some(_) => ConnectionPlan {
@@ -97,8 +96,8 @@ fn plan(
         },
         pin: course.pin.clone().map_or(plan.pin, |list| list.0),
         ..plan
-    }
-    .with_read_data(None)
+    };
+    with_intervals(plan.with_read_data(None), options.report.mark)
 }
 
 /// dbench's fifth; one pass has no time to give away.

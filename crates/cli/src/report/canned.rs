@@ -262,6 +262,14 @@ pub fn in_stretches() -> RunRecord {
     with_figures(record)
 }
 
+/// The same with rows of two intervals each.
+#[cfg(test)]
+pub fn in_rows_of_two() -> RunRecord {
+    let mut record = in_stretches();
+    record.plan.row_ns = Some(2 * SECOND);
+    record
+}
+
 /// CREATE with unmeasured REMOVE, and errors.
 pub fn with_errors() -> RunRecord {
     let mut record = record(plan(OpKind::Create), 3, 20, 250_000);

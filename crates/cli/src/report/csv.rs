@@ -5,6 +5,7 @@
 //! numbers and words of ours.
 
 use crate::report::parts::ledger::counts;
+use filestone_model::measure::rows::in_rows;
 use filestone_model::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
 use filestone_model::operation::OpKind;
@@ -15,6 +16,7 @@ const TIMES: [&str; 10] = [
 
 /// The table.
 pub fn render(record: &RunRecord) -> String {
+    let record = &*in_rows(record);
     let mut text = header();
     for interval in &record.intervals {
         let is_measured = |kind: &&IntervalKindRecord| kind.role == Role::Measured;
@@ -138,6 +140,29 @@ fn times(row: &DistributionRecord) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::report::canned;
+
+    #[test]
+    fn rows_of_several_intervals_add_up_to_the_totals() {
+        let record = canned::in_rows_of_two();
+        let text = render(&record);
+        let rows: Vec<Vec<&str>> = text
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').collect())
+            .collect();
+        let starts: Vec<&str> = rows.iter().take(2).map(|row| row[0]).collect();
+        assert_eq!((rows.len(), starts), (11, vec!["0", "2000000000"]));
+        let of = |row: &[&str], column: usize| row[column].parse::<u64>().expect("a count");
+        let last_column = rows[0].len() - 1;
+        // ok, and the sum of service times.
+        for column in [6, last_column] {
+            let sum: u64 = rows[..10].iter().map(|row| of(row, column)).sum();
+            assert_eq!(sum, of(&rows[10], column));
+        }
+        let joined = &rows[0];
+        let (p50, max) = (of(joined, 16), of(joined, 22));
+        assert!(100_000 < p50 && p50 < max, "{joined:?}");
+    }
 
     #[test]
     fn every_row_has_as_many_columns_as_the_header() {

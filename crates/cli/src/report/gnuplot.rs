@@ -5,6 +5,7 @@
 
 use crate::report::{caption, ticks};
 use filestone_model::measure::RunRecord;
+use filestone_model::measure::rows::in_rows;
 use filestone_model::measure::run_record::Phase;
 
 /// One graph.
@@ -164,6 +165,7 @@ pub fn quoted(text: &str) -> String {
 
 /// The table of intervals: time in seconds, then microseconds.
 pub fn intervals(record: &RunRecord) -> String {
+    let record = &*in_rows(record);
     let mut text = format!(
         "# {:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
         "SECONDS", "MIN", "MEAN", "P50", "P99", "P99.9", "MAX", "OPS"

@@ -5,6 +5,7 @@
 //! Interval_Max is in milliseconds. Unmeasured operations are tagged `companion.OPERATION.…`.
 
 use crate::error::Error;
+use filestone_model::measure::rows::in_rows;
 use filestone_model::measure::run_record::IntervalKindRecord;
 use filestone_model::measure::{Role, RunRecord};
 use hdrhistogram::serialization::V2DeflateSerializer;
@@ -14,6 +15,7 @@ use std::time::{Duration, SystemTime};
 
 /// The log.
 pub fn render(record: &RunRecord) -> Result<String, Error> {
+    let record = &*in_rows(record);
     let mut log = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()

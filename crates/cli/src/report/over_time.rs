@@ -8,6 +8,7 @@ use crate::report::picture::{
     Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol,
 };
 use filestone_model::measure::RunRecord;
+use filestone_model::measure::rows::in_rows;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::measure::verdict::percentile;
 use filestone_model::plan::TICK_NANOS;
@@ -27,6 +28,7 @@ const HEIGHT_OF_TIMES: f64 = 240.0;
 
 /// The picture.
 pub fn picture(record: &RunRecord) -> Picture {
+    let record = &*in_rows(record);
     let axis = || Axis::new(Quantity::Elapsed, "");
     let mut loads = Panel::new(axis(), Axis::load("operations/s"), loads(record));
     loads.height = HEIGHT_OF_LOADS;

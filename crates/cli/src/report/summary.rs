@@ -10,6 +10,7 @@ use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
 use crate::report::ticks::{self, Sums};
 use filestone_model::measure::RunRecord;
+use filestone_model::measure::rows::in_rows;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 
 /// What the extremes of rates are taken from.
@@ -81,6 +82,7 @@ type Stretch = (Sums, u64);
 
 /// What all rows hold, and what each of them holds that is as long as the first.
 fn of_rows(record: &RunRecord) -> (Sums, Vec<Stretch>) {
+    let record = &*in_rows(record);
     let sums = |row: &IntervalRecord| Sums {
         operations: row.ledger.ended(),
         bytes_sent: row.bytes_sent,

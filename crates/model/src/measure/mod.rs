@@ -21,6 +21,7 @@ pub mod processors;
 pub mod quantile_interval;
 pub mod recorder;
 pub mod replay_record;
+pub mod rows;
 pub mod run_record;
 pub mod sample;
 pub mod shortfall;

@@ -9,7 +9,7 @@ use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{Existing, OutputDirectory};
 use crate::execution::verdict::succeeded_in_nothing;
 use crate::execution::{Calibration, Job, measure};
-use crate::planning::Environment;
+use crate::planning::{Environment, with_intervals};
 use crate::report::json;
 use crate::report::rows::Columns;
 use crate::report::summary::{self, Extremes};
@@ -18,7 +18,7 @@ use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TICK_NANOS, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
@@ -163,23 +163,16 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
         // nct asks for one object, and never for what is in it.
         files_max: 0,
     });
-    Plan {
+    let plan = Plan {
         clients,
         in_flight,
         workers,
         duration_ns: (!is_once).then(|| options.duration.saturating_mul(SECOND)),
         count: is_once.then_some(options.jobs.into()),
-        interval_ns: options
-            .mark
-            .saturating_mul(SECOND)
-            .max(if options.mark == 0 {
-                SECOND
-            } else {
-                TICK_NANOS
-            }),
         ..Plan::new("nct", target, workload, here.seed)
-    }
-    .with_read_data(None)
+    };
+    let mark = options.mark.saturating_mul(SECOND);
+    with_intervals(plan.with_read_data(None), Some(mark))
 }
 
 /// nct's exit codes for a refused path; our own for everything else.
