@@ -4,16 +4,47 @@
 /// that are below α, not one is due to chance with a probability of 1 − α (Holm 1979, "A simple
 /// sequentially rejective multiple test procedure", *Scandinavian Journal of Statistics* 6).
 pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|one, other| p_values[*one].total_cmp(&p_values[*other]));
     let mut adjusted = vec![1.0; p_values.len()];
     let mut least: f64 = 0.0;
-    for (rank, place) in order.into_iter().enumerate() {
-        let among = (p_values.len() - rank) as f64;
-        least = least.max(p_values[place] * among).min(1.0);
-        adjusted[place] = least;
+    for step in steps(p_values) {
+        least = least.max(p_values[step.place] * step.among).min(1.0);
+        adjusted[step.place] = least;
     }
     adjusted
+}
+
+/// With which probability each difference's interval may miss it, so that the intervals that do
+/// not contain 0 are those of the differences that the procedure finds at `alarm`.
+pub fn misses(p_values: &[f64], alarm: f64) -> Vec<f64> {
+    let mut misses = vec![alarm; p_values.len()];
+    let mut stopped = None;
+    for step in steps(p_values) {
+        let miss = stopped.unwrap_or(alarm / step.among);
+        misses[step.place] = miss;
+        if p_values[step.place] > miss {
+            stopped = Some(miss);
+        }
+    }
+    misses
+}
+
+/// One difference's turn.
+struct Step {
+    place: usize,
+    /// How many have not had theirs.
+    among: f64,
+}
+
+/// The least probable first.
+fn steps(p_values: &[f64]) -> impl Iterator<Item = Step> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|one, other| p_values[*one].total_cmp(&p_values[*other]));
+    let count = order.len();
+    let turns = order.into_iter().enumerate();
+    turns.map(move |(rank, place)| Step {
+        place,
+        among: (count - rank) as f64,
+    })
 }
 
 #[cfg(test)]
@@ -33,5 +64,13 @@ mod tests {
         }
         assert_eq!(adjusted(&[]), Vec::<f64>::new());
         assert_eq!(adjusted(&[0.7, 0.9]), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn intervals_miss_as_rarely_as_the_procedure_asks_and_stay_so_after_it_stops() {
+        // 0.005 ≤ 0.05/4, 0.01 ≤ 0.05/3, 0.03 > 0.05/2: there it stops.
+        let found = misses(&[0.01, 0.04, 0.03, 0.005], 0.05);
+        assert_eq!(found, [0.05 / 3.0, 0.025, 0.025, 0.0125]);
+        assert_eq!(misses(&[0.2], 0.05), [0.05]);
     }
 }
