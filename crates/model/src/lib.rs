@@ -10,6 +10,7 @@
 
 pub mod arrivals;
 pub mod client;
+pub mod comparison;
 pub mod completions;
 pub mod doctor;
 pub mod emptying;

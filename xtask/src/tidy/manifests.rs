@@ -14,6 +14,7 @@ const MODEL_MAY_USE: &[&str] = &[
     "rand_xoshiro",
     "schemars",
     "serde",
+    "serde_json",
     "statrs",
     "thiserror",
 ];

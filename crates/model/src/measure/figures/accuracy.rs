@@ -84,10 +84,15 @@ impl<'record> Stretches<'record> {
         let parts = &record.intervals;
         let stretches = Self::of_parts(&record.totals, parts, record.plan.interval_ns);
         Self {
-            window_ns: record.window_ns,
             is_steered: record.plan.steering.is_some(),
-            ..stretches
+            ..stretches.in_window(record.window_ns)
         }
+    }
+
+    /// The same in a window of this length.
+    pub const fn in_window(mut self, window_ns: u64) -> Self {
+        self.window_ns = window_ns;
+        self
     }
 
     /// Those of intervals of this length, in a window that ends with the last of them.

@@ -7,7 +7,7 @@ use crate::measure::run_record::RunRecord;
 use crate::statistics::CONFIDENCE;
 
 /// What each run, and each kind of operation in it, is first asked for.
-const HEADLINE: [Quantity; 6] = [
+pub const HEADLINE: [Quantity; 6] = [
     Quantity::Achieved,
     Quantity::Goodput,
     Quantity::CpuPerOperation,

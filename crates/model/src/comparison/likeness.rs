@@ -1,0 +1,274 @@
+//! Whether two runs measured the same, so that a difference is one of what they measured.
+
+use super::compared_run::ComparedRun;
+use serde_json::Value;
+use std::fmt;
+use std::str::FromStr;
+
+/// Differences of plans told one by one; of more only the number is told.
+const TOLD: usize = 5;
+/// What plans of the same may differ in: where the server is, and what does not change what is
+/// measured.
+const FREE: [&str; 7] = [
+    "seed",
+    "interval_ns",
+    "target.host",
+    "target.port",
+    "target.mount_port",
+    "target.path",
+    "target.directory",
+];
+/// What decides where data are when a write is done.
+const DURABILITY: [&str; 5] = ["stability", "stable", "fsync", "sync", "sync_directories"];
+
+/// What two runs differ in that must be the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Aspect {
+    /// The method of measurement.
+    Method,
+    /// What was asked, of which, and how often.
+    Plan,
+    /// Where data are when a write is done.
+    Durability,
+    /// Loopback or a network.
+    Path,
+    /// The load generator's host.
+    Host,
+}
+
+/// One difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unlike {
+    /// In what.
+    pub aspect: Aspect,
+    /// What exactly, such as `clients`; empty if that is all there is to say.
+    pub place: String,
+    /// The base's; empty, as the other's, if the place says it all.
+    pub base: String,
+    /// The other's.
+    pub new: String,
+}
+
+impl Aspect {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Method,
+        Self::Plan,
+        Self::Durability,
+        Self::Path,
+        Self::Host,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Method => "method",
+            Self::Plan => "plan",
+            Self::Durability => "durability",
+            Self::Path => "path",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl FromStr for Aspect {
+    type Err = NoSuchAspect;
+
+    fn from_str(name: &str) -> Result<Self, NoSuchAspect> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|aspect| aspect.name() == name).ok_or(NoSuchAspect)
+    }
+}
+
+/// A name that no aspect has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such aspect")]
+pub struct NoSuchAspect;
+
+impl fmt::Display for Unlike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            aspect,
+            place,
+            base,
+            new,
+        } = self;
+        f.write_str(aspect.name())?;
+        if !place.is_empty() {
+            write!(f, ": {place}")?;
+        }
+        if base.is_empty() && new.is_empty() {
+            return Ok(());
+        }
+        write!(f, ": {base} against {new}")
+    }
+}
+
+/// What the runs differ in.
+pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
+    let mut found = vec![];
+    let mut hold = |aspect: Aspect, place: &str, base: String, new: String| {
+        if base != new {
+            let place = place.into();
+            found.push(Unlike {
+                aspect,
+                place,
+                base,
+                new,
+            });
+        }
+    };
+    hold(
+        Aspect::Method,
+        "",
+        base.method.to_string(),
+        new.method.to_string(),
+    );
+    let path = |record: &ComparedRun| {
+        let words = if record.target.local {
+            "this host"
+        } else {
+            "a network"
+        };
+        words.to_owned()
+    };
+    hold(Aspect::Path, "", path(base), path(new));
+    let host = |record: &ComparedRun| {
+        let host = &record.host;
+        format!("{}, {} processors, {}", host.cpu, host.cpus, host.kernel)
+    };
+    hold(Aspect::Host, "", host(base), host(new));
+    found.extend(of_plans(base, new));
+    found.sort_by_key(|unlike| unlike.aspect);
+    found
+}
+
+fn of_plans(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
+    let value = |run: &ComparedRun| serde_json::to_value(&run.plan).unwrap_or(Value::Null);
+    let mut found = vec![];
+    walk("", &value(base), &value(new), &mut found);
+    told(found)
+}
+
+/// The first differences of plans, and how many more there are.
+fn told(found: Vec<Unlike>) -> Vec<Unlike> {
+    let (mut plan, mut others): (Vec<Unlike>, Vec<Unlike>) = found
+        .into_iter()
+        .partition(|unlike| unlike.aspect == Aspect::Plan);
+    let more = plan.len().saturating_sub(TOLD);
+    plan.truncate(TOLD);
+    if more > 0 {
+        plan.push(Unlike {
+            aspect: Aspect::Plan,
+            place: format!("{more} more"),
+            base: String::new(),
+            new: String::new(),
+        });
+    }
+    plan.append(&mut others);
+    plan
+}
+
+/// Adds the leaves of two documents that differ.
+fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Unlike>) {
+    if base == new || FREE.contains(&place) {
+        return;
+    }
+    if let (Value::Object(one), Value::Object(other)) = (base, new) {
+        let keys = one
+            .keys()
+            .chain(other.keys().filter(|key| !one.contains_key(*key)));
+        for key in keys {
+            let below = match place {
+                "" => key.clone(),
+                place => format!("{place}.{key}"),
+            };
+            let of = |object: &serde_json::Map<String, Value>| {
+                object.get(key).cloned().unwrap_or(Value::Null)
+            };
+            walk(&below, &of(one), &of(other), found);
+        }
+        return;
+    }
+    let last = place.rsplit('.').next().unwrap_or(place);
+    found.push(Unlike {
+        aspect: if DURABILITY.contains(&last) {
+            Aspect::Durability
+        } else {
+            Aspect::Plan
+        },
+        place: place.into(),
+        base: shown(base),
+        new: shown(new),
+    });
+}
+
+/// A value in a line.
+fn shown(value: &Value) -> String {
+    const SHOWN_MAX: usize = 40;
+    let text = match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn unlike(base: Value, new: Value) -> Vec<String> {
+        let mut found = vec![];
+        walk("", &base, &new, &mut found);
+        told(found).iter().map(Unlike::to_string).collect()
+    }
+
+    #[test]
+    fn what_does_not_change_the_measurement_may_differ() {
+        let plan = |host: &str, seed: u64| json!({"seed": seed, "target": {"host": host}});
+        assert!(unlike(plan("a", 1), plan("b", 2)).is_empty());
+    }
+
+    #[test]
+    fn each_leaf_is_told_with_its_place_and_durability_as_that() {
+        let plan = |clients: u32, stability: &str| json!({"clients": clients, "workload": {"stability": stability, "pin": null}});
+        assert_eq!(
+            unlike(plan(1, "unstable"), plan(2, "file-sync")),
+            [
+                "plan: clients: 1 against 2",
+                "durability: workload.stability: unstable against file-sync",
+            ]
+        );
+        assert_eq!(
+            unlike(json!({"a": 1}), json!({"b": "é".repeat(41)})),
+            [
+                "plan: a: 1 against none".to_owned(),
+                format!("plan: b: none against {}…", "é".repeat(40)),
+            ]
+        );
+    }
+
+    #[test]
+    fn of_many_differences_the_first_are_told_and_the_rest_counted() {
+        let plan = |value: u32| {
+            let leaves = (0..8).map(|leaf| (format!("leaf{leaf}"), value.into()));
+            Value::Object(leaves.collect())
+        };
+        let found = unlike(plan(0), plan(1));
+        assert_eq!(found.len(), TOLD + 1);
+        assert_eq!(found[TOLD], "plan: 3 more");
+    }
+
+    #[test]
+    fn an_aspect_is_found_by_its_name() {
+        for aspect in Aspect::ALL {
+            assert_eq!(aspect.name().parse(), Ok(aspect));
+        }
+        assert!("plans".parse::<Aspect>().is_err());
+    }
+}

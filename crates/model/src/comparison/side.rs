@@ -1,0 +1,165 @@
+//! One side of a comparison: a run, or several of the same.
+
+use super::compared_run::RunValue;
+use crate::measure::figures::RunFigure;
+use crate::statistics::Estimate;
+
+/// What single runs of the same are taken to differ by, beyond what each knows of itself, where
+/// neither side has a second one: as a share, one standard deviation.
+///
+/// Placement of threads, caches and a server's age do not change within a run. Equal runs of the
+/// built-in server differed by 4 to 18 % on one busy virtual machine.
+pub const RUN_SPREAD: f64 = 0.10;
+
+/// One side: runs of the same.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Side {
+    figures: Vec<Known>,
+    runs: usize,
+}
+
+/// A figure in the runs of a side.
+#[derive(Debug, Clone, PartialEq)]
+struct Known {
+    figure: RunFigure,
+    runs: Vec<OfRun>,
+}
+
+/// The logarithm of a figure in a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct OfRun {
+    value: f64,
+    own: Option<Estimate>,
+}
+
+/// A figure of a side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SideFigure {
+    /// The figure: of several runs, their geometric mean.
+    pub value: f64,
+    /// Its logarithm, and how well that is known.
+    pub logarithm: Estimate,
+    /// By what the logarithms of single runs differ, one standard deviation.
+    pub deviation: f64,
+    /// Runs that have it.
+    pub runs: usize,
+}
+
+impl Side {
+    /// A side of runs with these figures.
+    pub fn of(runs: impl IntoIterator<Item = Vec<RunValue>>) -> Self {
+        let mut side = Self::default();
+        for run in runs {
+            side.runs += 1;
+            run.iter().for_each(|value| side.enter(value));
+        }
+        side
+    }
+
+    fn enter(&mut self, measured: &RunValue) {
+        let RunValue { figure, value, own } = *measured;
+        if value <= 0.0 {
+            return;
+        }
+        let run = OfRun {
+            value: value.ln(),
+            own: own.and_then(|own| own.logarithm()),
+        };
+        match self.figures.iter_mut().find(|known| known.figure == figure) {
+            Some(known) => known.runs.push(run),
+            None => self.figures.push(Known {
+                figure,
+                runs: vec![run],
+            }),
+        }
+    }
+
+    /// How many runs it has.
+    pub fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// The figures that its runs have.
+    pub fn figures(&self) -> impl Iterator<Item = &RunFigure> {
+        self.figures.iter().map(|known| &known.figure)
+    }
+
+    fn known(&self, figure: &RunFigure) -> Option<&[OfRun]> {
+        let mut all = self.figures.iter();
+        all.find(|known| known.figure == *figure)
+            .map(|known| known.runs.as_slice())
+    }
+}
+
+/// A figure of both sides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pair {
+    pub(super) figure: RunFigure,
+    pub(super) base: SideFigure,
+    pub(super) new: SideFigure,
+}
+
+impl Pair {
+    /// `None` unless both sides have it.
+    pub(super) fn of(base: &Side, new: &Side, figure: &RunFigure) -> Option<Self> {
+        let (base, new) = (base.known(figure)?, new.known(figure)?);
+        Some(Self {
+            figure: *figure,
+            base: of_runs(base, new)?,
+            new: of_runs(new, base)?,
+        })
+    }
+
+    /// How much more the other's is, as logarithms.
+    pub(super) fn difference(&self) -> Estimate {
+        self.new.logarithm.minus(&self.base.logarithm)
+    }
+
+    /// By what pairs of runs, one of each side, differ.
+    pub(super) fn deviation(&self) -> f64 {
+        self.base.deviation.hypot(self.new.deviation)
+    }
+}
+
+/// What is known of a side's runs. One alone differs from its like as those of the other side do;
+/// where neither side has a second one, it takes what the run knows of itself.
+fn of_runs(runs: &[OfRun], others: &[OfRun]) -> Option<SideFigure> {
+    if let Some(logarithm) = between(runs) {
+        return Some(SideFigure {
+            value: logarithm.value.exp(),
+            logarithm,
+            deviation: logarithm.standard_error * (runs.len() as f64).sqrt(),
+            runs: runs.len(),
+        });
+    }
+    let [run] = runs else {
+        return None;
+    };
+    let (deviation, freedom) = match between(others) {
+        Some(others_mean) => {
+            let deviation = others_mean.standard_error * (others.len() as f64).sqrt();
+            let own = run.own.map_or(0.0, |own| own.standard_error);
+            (deviation.max(own), others_mean.freedom)
+        }
+        None => {
+            let own = run.own?;
+            (RUN_SPREAD.hypot(own.standard_error), own.freedom)
+        }
+    };
+    Some(SideFigure {
+        value: run.value.exp(),
+        logarithm: Estimate {
+            value: run.value,
+            standard_error: deviation,
+            freedom,
+        },
+        deviation,
+        runs: 1,
+    })
+}
+
+/// The mean of several runs.
+fn between(runs: &[OfRun]) -> Option<Estimate> {
+    let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+    Estimate::of_independent(&values)
+}
