@@ -9,8 +9,12 @@
 
 use crate::processors::thread_nanos;
 
-/// How long a wait may be spent awake: a sleeping thread wakes up some 30 µs late at the median.
+/// Before a due moment a thread spins for this long: a sleeping one wakes up some 30 µs late at the
+/// median.
 pub(crate) const SPIN_NANOS: u64 = 50_000;
+/// How long a look takes at most: two wake-ups, since the first call after a pause finds the server
+/// asleep, too, and shows nothing of how fast it is awake.
+const LOOK_NANOS: u64 = 2 * SPIN_NANOS;
 /// How much success is remembered.
 const SCORE_MAX: u32 = 8;
 /// What it begins with.
@@ -86,7 +90,7 @@ impl Looking {
             self.unsampled - 1
         };
         Some(Look {
-            nanos: SPIN_NANOS,
+            nanos: LOOK_NANOS,
             spun_before: self.spun_nanos,
             cpu_nanos: is_sampled.then(thread_nanos),
         })
