@@ -2,8 +2,9 @@
 //!
 //! This is what filestone is compared with: no clock per operation, no
 //! histogram, no check of a reply beyond its length. It is not handicapped:
-//! buffers are reused, calls are encoded before the start, and with several in
-//! flight one `recv` takes all that came and one `send` answers it.
+//! buffers are reused, calls are encoded before the start, with several in
+//! flight one `recv` takes all that came and one `send` answers it, and it looks for
+//! replies before it sleeps, as filestone does.
 
 use crate::exchange::{self, Procedure};
 use crate::processors;
@@ -11,6 +12,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use filestone_wire::nfs3::{self, getattr, read};
 use filestone_wire::xdr::Decode;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -30,6 +33,9 @@ pub enum Asked {
     /// NFSPROC3_READ through the file, from the start again at its end.
     Read,
 }
+
+/// As long as filestone looks.
+const LOOK: Duration = Duration::from_micros(100);
 
 /// Options of `cargo xtask raw-client`.
 #[derive(Debug, Clone, Args)]
@@ -113,6 +119,8 @@ struct Prepared {
     data_len: u32,
     in_flight: usize,
     buffer: Vec<u8>,
+    /// Spent looking for replies that had not come.
+    spun: Duration,
 }
 
 /// Counts of one stretch.
@@ -194,6 +202,7 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
         data_len,
         in_flight: options.in_flight,
         buffer: vec![0; options.buffer.max(reply.len() + 4)],
+        spun: Duration::ZERO,
     })
 }
 
@@ -232,6 +241,14 @@ fn check(options: &RawClient, reply: &[u8]) -> Result<u32> {
     }
 }
 
+/// A number of bytes, of which none is the end of the connection.
+fn some(len: usize) -> Result<usize> {
+    if len == 0 {
+        bail!("the server closed the connection");
+    }
+    Ok(len)
+}
+
 impl Prepared {
     /// Puts the calls into flight. With one in flight each turn begins with its own.
     fn start(&mut self) -> Result<()> {
@@ -241,32 +258,57 @@ impl Prepared {
         Ok(())
     }
 
+    /// Takes what has come, or comes next, into the buffer from `at` on.
+    fn receive(&mut self, at: usize) -> Result<usize> {
+        let end = if at > 0 || self.in_flight == 1 {
+            self.reply_len
+        } else {
+            self.buffer.len()
+        };
+        let buffer = &mut self.buffer[at..end];
+        let began = Instant::now();
+        let mut looked = Duration::ZERO;
+        while looked < LOOK {
+            match recv(&self.stream, &mut *buffer, RecvFlags::DONTWAIT) {
+                Err(Errno::AGAIN) => looked = began.elapsed(),
+                received => {
+                    self.spun += looked;
+                    return some(received?.1);
+                }
+            }
+            std::hint::spin_loop();
+        }
+        self.spun += looked;
+        some(self.stream.read(buffer)?)
+    }
+
     /// One in flight: a whole call out, a whole reply in.
     fn ping_pong(&mut self, duration: Duration) -> Result<Counts> {
+        self.spun = Duration::ZERO;
         let watch = Stopwatch::start();
         let mut replies = 0;
         while watch.elapsed() < duration {
             for _ in 0..TURNS_PER_LOOK {
                 self.stream.write_all(self.calls.take(1))?;
-                self.stream.read_exact(&mut self.buffer[..self.reply_len])?;
+                let mut received = 0;
+                while received < self.reply_len {
+                    received += self.receive(received)?;
+                }
             }
             replies += u64::from(TURNS_PER_LOOK);
         }
-        Ok(watch.stop(replies))
+        Ok(watch.stop(replies, self.spun))
     }
 
     /// Many in flight: all that came in, as many calls out as replies were whole.
     fn pipeline(&mut self, duration: Duration) -> Result<Counts> {
+        self.spun = Duration::ZERO;
         let watch = Stopwatch::start();
         let mut replies = 0;
         let mut received = 0;
         while watch.elapsed() < duration {
             for _ in 0..TURNS_PER_LOOK {
-                let len = self.stream.read(&mut self.buffer)?;
-                if len == 0 {
-                    bail!("the server closed the connection after {replies} replies");
-                }
-                received += len;
+                received += self.receive(0)?;
                 let whole = received / self.reply_len;
                 if whole > 0 {
                     received -= whole * self.reply_len;
@@ -282,7 +324,7 @@ impl Prepared {
             self.stream.read_exact(&mut self.buffer[..rest])?;
             self.stream.write_all(self.calls.take(1))?;
         }
-        Ok(watch.stop(replies))
+        Ok(watch.stop(replies, self.spun))
     }
 }
 
@@ -304,11 +346,11 @@ impl Stopwatch {
         self.start.elapsed()
     }
 
-    fn stop(&self, replies: u64) -> Counts {
+    fn stop(&self, replies: u64, spun: Duration) -> Counts {
         Counts {
             replies,
             elapsed: self.elapsed(),
-            cpu: thread_cpu().saturating_sub(self.cpu),
+            cpu: thread_cpu().saturating_sub(self.cpu).saturating_sub(spun),
         }
     }
 }
@@ -358,6 +400,7 @@ mod tests {
             data_len: 0,
             in_flight: 4,
             buffer: vec![0; 4096],
+            spun: Duration::ZERO,
         };
         prepared.start().expect("four calls are sent");
         let counts = prepared
