@@ -39,8 +39,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Everything was done; numbers were measured.
     Done,
-    /// Measured, with a caveat that the user asked to treat as failure; or a warning was what was
-    /// looked for, and found.
+    /// Measured, with a caveat that the user asked to treat as failure; or a warning, or that it
+    /// is worse, was what was looked for, and found.
     Doubtful,
     /// It was ended with ^C; what had been measured was reported.
     Interrupted,
@@ -127,6 +127,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Command::Serve(options)) => commands::serve::run(&options),
         Some(Command::Calibrate(options)) => commands::calibrate::run(&options),
         Some(Command::Doctor(options)) => commands::doctor::run(&options),
+        Some(Command::Compare(options)) => commands::compare::run(&options),
         Some(Command::Report(options)) => commands::report::run(&options),
         Some(Command::As(options)) => run_as(&options.ancestor),
         Some(Command::Completions(options)) => commands::completions::run(&options),

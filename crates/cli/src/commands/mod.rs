@@ -3,6 +3,7 @@
 
 pub mod calibrate;
 pub mod check;
+pub mod compare;
 pub mod completions;
 pub mod demo;
 pub mod doctor;

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
+use crate::report::comparison::document::ComparisonDocument;
 use crate::report::json;
 use crate::{Exit, console};
 use filestone_model::doctor::Diagnosis;
@@ -11,6 +12,7 @@ use filestone_model::measure::RunRecord;
 pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
     let schema = match options.document {
         Document::Record => schemars::schema_for!(RunRecord),
+        Document::Compare => schemars::schema_for!(ComparisonDocument),
         Document::Doctor => schemars::schema_for!(Diagnosis),
     };
     console::result(&json::document(&schema)?)?;

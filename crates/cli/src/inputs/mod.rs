@@ -1,5 +1,6 @@
 //! What a command line names and is read from files: loads, mixes, plans and records.
 
+pub mod compared_runs;
 pub mod load_source;
 pub mod loads;
 pub mod mix_source;

@@ -2,6 +2,7 @@
 //! and completions of them. What the values mean together is `planning`'s.
 
 pub mod check;
+pub mod compare;
 pub mod data;
 pub mod doctor;
 pub mod generator;
@@ -20,6 +21,7 @@ use crate::quantity;
 use check::CheckOptions;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use compare::CompareOptions;
 use doctor::DoctorOptions;
 use mix::MixOptions;
 use probe::ProbeOptions;
@@ -34,11 +36,12 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    measured
   1    measured, but with a caveat that --fail-on-caveat names; of doctor,
-       a warning or a problem was found
+       a warning or a problem was found; of compare, it is worse
   2    the command line or a file named in it is wrong
   3    the target could not be measured, was lost in the middle, or nothing succeeded
   4    this host refused something (a file, a socket, a full disk)
   70   a bug of filestone
+  125  compare: the runs do not tell; git bisect run skips it
   130  interrupted by ^C; what was measured up to then is reported
 A second ^C ends filestone at once.
 
@@ -85,6 +88,8 @@ pub enum Command {
     Calibrate(CalibrateOptions),
     /// Say what on this host, or at a target, will spoil a measurement
     Doctor(Box<DoctorOptions>),
+    /// Say whether runs are better or worse than others, and how well that is known
+    Compare(CompareOptions),
     /// Make a report of a run record
     Report(ReportOptions),
     /// Take an ancestor's own command line
@@ -215,6 +220,8 @@ pub enum Document {
     Record,
     /// What `filestone doctor --as json` prints
     Doctor,
+    /// What `filestone compare --as json` prints
+    Compare,
 }
 
 /// `filestone completions`.

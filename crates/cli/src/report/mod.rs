@@ -4,6 +4,7 @@
 //! records, a paragraph in the documentation. Pictures are listed in [`gallery`].
 
 pub mod caption;
+pub mod comparison;
 pub mod csv;
 pub mod dbench;
 pub mod doctor;

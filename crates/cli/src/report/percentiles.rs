@@ -31,17 +31,7 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
         ),
         line("service time (done − sent)", Style::Second, service),
     ];
-    let panel = Panel::new(
-        Axis::new(
-            Quantity::Percentile,
-            "percentile: this share of the operations took no longer",
-        ),
-        Axis::time("time"),
-        lines
-            .into_iter()
-            .filter(|line| !line.points.is_empty())
-            .collect(),
-    );
+    let panel = panel(lines, "time");
     let operations = crate::quantity::grouped(count);
     let notes = vec![
         format!(
@@ -59,12 +49,25 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     ))
 }
 
+/// A diagram of percentiles; lines without points are left out.
+pub fn panel(mut lines: Vec<Line>, time: &str) -> Panel {
+    lines.retain(|line| !line.points.is_empty());
+    Panel::new(
+        Axis::new(
+            Quantity::Percentile,
+            "percentile: this share of the operations took no longer",
+        ),
+        Axis::time(time),
+        lines,
+    )
+}
+
 fn line(name: &str, style: Style, points: Vec<Point>) -> Line {
     Line::new(name, style, Form::Joined, points)
 }
 
 /// The percentiles of a distribution; none if it is empty.
-fn points(times: &DistributionRecord) -> Vec<Point> {
+pub fn points(times: &DistributionRecord) -> Vec<Point> {
     let ranks = Ranks::of(times);
     let places = if ranks.is_whole {
         places(times.count)

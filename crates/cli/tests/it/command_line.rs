@@ -17,6 +17,7 @@ fn help_of_every_command() {
         vec!["serve", "--help"],
         vec!["calibrate", "--help"],
         vec!["doctor", "-h"],
+        vec!["compare", "--help"],
         vec!["report", "--help"],
         vec!["as", "--help"],
         vec!["completions", "--help"],
@@ -135,6 +136,8 @@ fn the_schema_of_the_record_is_published() {
     let output = filestone(&["schema", "doctor"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("\"consequence\""));
+    let output = filestone(&["schema", "compare"]);
+    assert!(text(&output.stdout).contains("\"change_low\""));
     let output = filestone(&["schema"]);
     assert_eq!(output.status.code(), Some(0));
     let schema = text(&output.stdout);

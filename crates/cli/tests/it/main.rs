@@ -1,6 +1,7 @@
 //! The program from outside: one binary, because each costs a link of everything.
 
 mod command_line;
+mod compare;
 mod doctor;
 mod documents;
 mod loopback;

@@ -1,0 +1,126 @@
+//! `filestone compare`: whether runs are better or worse than others.
+
+use crate::error::Error;
+use crate::inputs::compared_runs;
+use crate::options::compare::{CompareFormat, CompareOptions};
+use crate::report::comparison::{self, Compared, ReadRun, document, picture as percentiles};
+use crate::report::{json, picture};
+use crate::{Exit, console};
+use filestone_model::comparison::{Aspect, Question, Side, Unlike, Verdict, compare, likeness};
+use std::path::PathBuf;
+
+/// What `git bisect run` skips.
+const CANNOT_TELL: u8 = 125;
+
+/// Reads both sides and says what came of it.
+pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
+    let paths = paths(options)?;
+    let base = compared_runs::read(paths.base, &options.judge)?;
+    let new = compared_runs::read(paths.new, &options.judge)?;
+    let runs = || base.iter().chain(&new);
+    runs().try_for_each(check)?;
+    let despite = unlike(options, &base, &new)?;
+    let question = Question {
+        tolerance: options.tolerance,
+        detect: options.detect,
+        judged: options.judge.clone(),
+    };
+    let side =
+        |runs: &[ReadRun]| Side::of(runs.iter().map(|read| read.run.figures(&options.judge)));
+    let sides = [side(&base), side(&new)];
+    let found = compare(&sides[0], &sides[1], &question);
+    let compared = Compared {
+        missing: comparison::missing(&sides[0], &sides[1], &found, &question),
+        comparison: found,
+        base,
+        new,
+        question,
+        despite,
+    };
+    console::result(&match options.format {
+        CompareFormat::Text => comparison::text(&compared, console::page()),
+        CompareFormat::Json => json::document(&document::of(&compared))?,
+        CompareFormat::Csv => document::csv(&compared),
+        CompareFormat::Svg => picture::render(&percentiles::picture(&compared)?),
+    })?;
+    Ok(match compared.comparison.verdict {
+        Verdict::Worse => Exit::Doubtful,
+        Verdict::Better | Verdict::NotWorse => Exit::Done,
+        Verdict::CannotTell => Exit::Code(CANNOT_TELL),
+    })
+}
+
+/// Where the sides are.
+struct Paths<'options> {
+    base: &'options [PathBuf],
+    new: &'options [PathBuf],
+}
+
+fn paths(options: &CompareOptions) -> Result<Paths<'_>, Error> {
+    let (base, new) = match (options.base.as_slice(), options.new.as_slice()) {
+        ([base, new], []) => (std::slice::from_ref(base), std::slice::from_ref(new)),
+        (base, []) => {
+            return Err(
+                Error::usage(format!("BASE and NEW: expected two, not {}", base.len())).with_help(
+                    "of several runs a side, -- stands between the sides: a1 a2 -- b1 b2",
+                ),
+            );
+        }
+        sides => sides,
+    };
+    Ok(Paths { base, new })
+}
+
+/// What no comparison could use.
+fn check(read: &ReadRun) -> Result<(), Error> {
+    let path = read.path.display();
+    if read.run.plan.steering.is_some() {
+        return Err(Error::usage(format!(
+            "{path}: its load was steered, so its figures are of several loads: there is none that \
+             could be compared"
+        ))
+        .with_help("compare runs at one load: --offered, or a closed loop"));
+    }
+    if read.run.totals.ledger.ok == 0 {
+        return Err(Error::usage(format!(
+            "{path}: no operation ended well, so there is nothing to compare"
+        )));
+    }
+    Ok(())
+}
+
+/// What the runs differ in although they should not; an error unless that is allowed.
+fn unlike(
+    options: &CompareOptions,
+    base: &[ReadRun],
+    new: &[ReadRun],
+) -> Result<Vec<Unlike>, Error> {
+    let Some((first, others)) = base.split_first() else {
+        return Ok(vec![]);
+    };
+    let mut found: Vec<Unlike> = Vec::new();
+    for other in others.iter().chain(new) {
+        let mut differences = likeness::differences(&first.run, &other.run);
+        differences.retain(|unlike| !found.contains(unlike));
+        found.extend(differences);
+    }
+    let is_allowed = |aspect: Aspect| options.despite.iter().any(|one| one.allows(aspect));
+    let refused = found.iter().filter(|unlike| !is_allowed(unlike.aspect));
+    let refused: Vec<&Unlike> = refused.collect();
+    if refused.is_empty() {
+        return Ok(found);
+    }
+    let told: Vec<String> = refused.iter().map(ToString::to_string).collect();
+    let mut aspects: Vec<&str> = refused.iter().map(|unlike| unlike.aspect.name()).collect();
+    aspects.sort_unstable();
+    aspects.dedup();
+    Err(Error::usage(format!(
+        "{}: not all runs are like it: {}",
+        first.path.display(),
+        comparison::printable(&told.join("; "))
+    ))
+    .with_help(format!(
+        "--despite {} compares them all the same",
+        aspects.join(",")
+    )))
+}

@@ -1,0 +1,185 @@
+//! The options of `filestone compare`.
+
+use clap::{Args, ValueEnum};
+use filestone_model::comparison::Aspect;
+use filestone_model::measure::figures::{Quantity, RunFigure};
+use std::path::PathBuf;
+
+/// A name with more letters wrong is taken for something else altogether.
+const NEAR: usize = 6;
+
+/// `filestone compare`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "filestone compare [OPTIONS] BASE NEW\n       \
+                      filestone compare [OPTIONS] BASE... -- NEW...",
+    after_help = "\
+Examples:
+  filestone compare before after
+  filestone compare before/ after/ --tolerance 1% --judge response_time.p99
+  filestone compare a1 a2 a3 -- b1 b2 b3 --as json | jq .verdict
+  git bisect run ./bisect.sh      builds, measures, and ends with: filestone compare base new
+
+Exit codes:
+  0    not worse
+  1    worse, by more than is tolerated
+  2    the command line or a record is wrong, or the runs are not alike
+  125  these runs do not tell; git bisect run skips such a commit"
+)]
+pub struct CompareOptions {
+    /// A run record, the directory of a run, or a directory with several runs of the same below it;
+    /// the base first
+    #[arg(value_name = "BASE", required = true)]
+    pub base: Vec<PathBuf>,
+    /// What is held against the base, if there are several of either
+    #[arg(value_name = "NEW", last = true)]
+    pub new: Vec<PathBuf>,
+    /// The figures that decide, such as read.response_time.p99
+    #[arg(
+        long,
+        value_name = "FIGURE,...",
+        value_delimiter = ',',
+        default_value = "achieved,response_time.p50",
+        value_parser = figure
+    )]
+    pub judge: Vec<RunFigure>,
+    /// So much worse is good enough
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = tolerated)]
+    pub tolerance: f64,
+    /// A difference that is smaller does not matter
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = detected)]
+    pub detect: f64,
+    /// Compare although the runs are not alike in this: method, plan, durability, path, host, or all
+    #[arg(long, value_name = "ASPECT,...", value_delimiter = ',', value_parser = despite)]
+    pub despite: Vec<Despite>,
+    /// What to print
+    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    pub format: CompareFormat,
+}
+
+/// What runs may differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Despite {
+    /// Everything.
+    All,
+    /// This.
+    One(Aspect),
+}
+
+impl Despite {
+    /// Whether a difference in this is allowed.
+    pub fn allows(self, aspect: Aspect) -> bool {
+        self == Self::All || self == Self::One(aspect)
+    }
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Tables for people
+    Text,
+    /// Everything, with a schema
+    Json,
+    /// A row per figure
+    Csv,
+    /// A picture of the response-time percentiles of both sides
+    Svg,
+}
+
+fn figure(name: &str) -> Result<RunFigure, String> {
+    name.parse().map_err(|_| {
+        let near = nearest(name).map(|near| format!("; did you mean {near}?"));
+        format!("there is no such figure{}", near.unwrap_or_default())
+    })
+}
+
+/// The figure whose name is nearest to this.
+fn nearest(name: &str) -> Option<String> {
+    let of_run = Quantity::all().map(|quantity| quantity.to_string());
+    let operation = name.split_once('.').map(|(operation, _)| operation);
+    let of_kind = Quantity::all()
+        .filter_map(|quantity| Some(format!("{}.{quantity}", operation?)))
+        .filter(|name| name.parse::<RunFigure>().is_ok());
+    let all = of_run.chain(of_kind);
+    let (distance, near) = all.map(|known| (distance(name, &known), known)).min()?;
+    (distance <= NEAR).then_some(near)
+}
+
+/// How many letters have to be put in, taken out or changed (Levenshtein 1966).
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (place, letter) in one.bytes().enumerate() {
+        let mut before = row[0];
+        row[0] = place + 1;
+        for (column, wanted) in other.bytes().enumerate() {
+            let changed = before + usize::from(letter != wanted);
+            before = row[column + 1];
+            row[column + 1] = changed.min(before + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+fn tolerated(text: &str) -> Result<f64, String> {
+    percent(text).ok_or_else(|| "expected a percentage such as 1% or 0.5%, below 1000%".into())
+}
+
+fn detected(text: &str) -> Result<f64, String> {
+    let known = percent(text).filter(|share| *share >= 0.0001);
+    known.ok_or_else(|| "expected a percentage such as 2%, from 0.01% to 1000%".into())
+}
+
+/// A percentage as a share.
+fn percent(text: &str) -> Option<f64> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let number: f64 = number.parse().ok()?;
+    (0.0..1000.0).contains(&number).then_some(number / 100.0)
+}
+
+fn despite(name: &str) -> Result<Despite, String> {
+    if name == "all" {
+        return Ok(Despite::All);
+    }
+    name.parse().map(Despite::One).map_err(|_| {
+        let names = Aspect::ALL.map(Aspect::name).join(", ");
+        format!("expected {names} or all")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        for (name, near) in [
+            ("response_time.p98", Some("response_time.p90")),
+            ("achived", Some("achieved")),
+            ("read.response-time.p99", Some("read.response_time.p99")),
+            ("nothing of the kind", None),
+        ] {
+            assert_eq!(nearest(name).as_deref(), near, "{name}");
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert!(figure("read.response_time.p99").is_ok());
+    }
+
+    #[test]
+    fn percentages_are_shares() {
+        assert_eq!(percent("2%"), Some(0.02));
+        assert_eq!(percent("0.5 %"), Some(0.005));
+        assert_eq!(percent("3"), Some(0.03));
+        for wrong in ["", "%", "-1%", "nan", "inf", "1000%"] {
+            assert_eq!(percent(wrong), None, "{wrong}");
+        }
+        assert!(detected("0%").is_err() && tolerated("0%").is_ok());
+    }
+
+    #[test]
+    fn what_is_allowed_is_named() {
+        assert!(despite("host").is_ok_and(|host| host.allows(Aspect::Host)));
+        assert!(despite("host").is_ok_and(|host| !host.allows(Aspect::Plan)));
+        assert!(despite("all").is_ok_and(|all| all.allows(Aspect::Plan)));
+        assert!(despite("hosts").is_err());
+    }
+}

@@ -1,0 +1,325 @@
+//! What `filestone compare` found: the verdict, then figure by figure.
+
+pub mod document;
+pub mod picture;
+
+use super::parts::page::Page;
+use super::parts::table::{Column, Table};
+use super::parts::units::counted;
+use crate::quantity::{duration_text, grouped, load_text, plain, resolution, time_within};
+use filestone_model::comparison::{
+    Change, ComparedRun, Comparison, Question, RUN_SPREAD, Row, Side, SideFigure, Unlike, Verdict,
+};
+use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
+use filestone_model::measure::figures::{Direction, FigureUnit, Quantity, RunFigure};
+use std::path::PathBuf;
+
+/// Percentages are told no finer.
+const PERCENT_MIN: f64 = 0.1;
+
+/// A run, and where it was read from.
+#[derive(Debug)]
+pub struct ReadRun {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says.
+    pub run: ComparedRun,
+}
+
+/// What was compared, and what came of it.
+#[derive(Debug)]
+pub struct Compared {
+    /// The runs that others are held against.
+    pub base: Vec<ReadRun>,
+    /// The others.
+    pub new: Vec<ReadRun>,
+    /// What counts as a difference.
+    pub question: Question,
+    /// What came of it.
+    pub comparison: Comparison,
+    /// Figures that were to decide and cannot be compared, and why.
+    pub missing: Vec<String>,
+    /// What the runs differ in although they should not.
+    pub despite: Vec<Unlike>,
+}
+
+impl Compared {
+    /// Runs of the side that has fewer.
+    fn runs_min(&self) -> usize {
+        self.base.len().min(self.new.len())
+    }
+}
+
+/// Which figures that are to decide cannot be compared, and why.
+pub fn missing(
+    base: &Side,
+    new: &Side,
+    comparison: &Comparison,
+    question: &Question,
+) -> Vec<String> {
+    let has = |side: &Side, figure: &RunFigure| side.figures().any(|known| known == figure);
+    let is_compared = |figure: &RunFigure| comparison.rows.iter().any(|row| row.figure == *figure);
+    let reason = |figure: &RunFigure| {
+        if has(base, figure) && has(new, figure) {
+            format!(
+                "{figure}: a single run does not show how well it is known, as it would from \
+                 {STRETCHES_MIN} whole intervals on; make longer runs, or several"
+            )
+        } else {
+            format!("{figure}: not both sides have it, or it is 0")
+        }
+    };
+    let judged = question.judged.iter();
+    let missing = judged.filter(|figure| !is_compared(figure));
+    missing.map(reason).collect()
+}
+
+/// The whole page.
+pub fn text(compared: &Compared, page: Page) -> String {
+    let mut text = page.prose(&heading(compared));
+    text.push('\n');
+    text.push_str(&page.facts([
+        ("base", name_of(&compared.base)),
+        ("new", name_of(&compared.new)),
+    ]));
+    let despite = compared.despite.iter();
+    text.push_str(&page.facts(despite.map(|unlike| ("although", unlike.to_string()))));
+    let missing = compared.missing.iter();
+    text.push_str(&page.facts(missing.map(|missing| ("not compared", missing.clone()))));
+    text.push_str(&page.facts(errors(compared)));
+    if !compared.comparison.rows.is_empty() {
+        text.push_str(&format!("\n{}\n", table(compared, page)));
+        text.push_str(&page.prose(&method(compared)));
+    }
+    printable(&text)
+}
+
+/// A record's words may hold anything; what is shown holds no control characters of theirs.
+pub fn printable(text: &str) -> String {
+    let is_ours = |c: char| c == '\n' || !c.is_control();
+    let shown = text.chars();
+    shown
+        .map(|c| if is_ours(c) { c } else { '\u{fffd}' })
+        .collect()
+}
+
+/// The verdict in words.
+pub fn heading(compared: &Compared) -> String {
+    let judged = || compared.comparison.rows.iter().filter(|row| row.is_judged);
+    let told = |verdict: Verdict| {
+        let rows = judged().filter(|row| row.verdict == verdict);
+        let rows = rows.map(|row| {
+            let percent = 100.0 * row.change.share.abs();
+            let percent = plain(rounded(percent, row.change), 2);
+            format!("{} is {percent} % {}", row.figure, word(row))
+        });
+        rows.collect::<Vec<_>>().join(", ")
+    };
+    match compared.comparison.verdict {
+        Verdict::Worse => format!("worse: {}", told(Verdict::Worse)),
+        Verdict::Better => format!("better: {}", told(Verdict::Better)),
+        Verdict::NotWorse => {
+            let widest = judged().max_by(|one, other| bound(one).total_cmp(&bound(other)));
+            widest
+                .map(|row| not_worse(row, compared))
+                .unwrap_or_default()
+        }
+        Verdict::CannotTell => {
+            let needed = judged().filter_map(|row| row.runs_needed).max();
+            match needed {
+                Some(needed) => format!("cannot tell: {} would", long_runs_told(compared, needed)),
+                None => "cannot tell: not every figure that is to decide could be compared".into(),
+            }
+        }
+    }
+}
+
+fn name_of(runs: &[ReadRun]) -> String {
+    let name = |read: &ReadRun| read.path.display().to_string();
+    match runs {
+        [run] => name(run),
+        [first, .., last] => format!("{} runs, {} to {}", runs.len(), name(first), name(last)),
+        [] => String::new(),
+    }
+}
+
+/// Operations that did not end well, if there were any.
+fn errors(compared: &Compared) -> Option<(&'static str, String)> {
+    let count = |runs: &[ReadRun]| runs.iter().map(|read| read.run.errors()).sum::<u64>();
+    let ended = |runs: &[ReadRun]| {
+        let ended = runs.iter().map(|read| read.run.totals.ledger.ended());
+        ended.sum::<u64>()
+    };
+    let told = |runs: &[ReadRun]| format!("{} of {}", grouped(count(runs)), grouped(ended(runs)));
+    let (base, new) = (&compared.base, &compared.new);
+    (count(base) + count(new) > 0).then(|| {
+        let text = format!("base {}, new {} operations", told(base), told(new));
+        ("errors", text)
+    })
+}
+
+fn table(compared: &Compared, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("figure"),
+        Column::figure("base").gives_way(1),
+        Column::figure("new").gives_way(2),
+        Column::figure("change, %"),
+        Column::text("verdict"),
+    ]);
+    for row in &compared.comparison.rows {
+        let mark = if row.is_judged { " *" } else { "" };
+        table.row([
+            format!("{}{mark}", row.figure),
+            value(row.figure, &row.base),
+            value(row.figure, &row.new),
+            change(row.change),
+            verdict(row, compared),
+        ]);
+    }
+    table.render(page)
+}
+
+/// A side's figure with no more digits than it is known with.
+fn value(figure: RunFigure, side: &SideFigure) -> String {
+    let half_width = side.value * side.logarithm.half_width().exp_m1();
+    match figure.quantity.unit() {
+        FigureUnit::Nanoseconds => time_within(side.value, half_width),
+        FigureUnit::OperationsPerSecond => format!("{}/s", load_text(side.value, half_width)),
+        FigureUnit::BytesPerSecond => {
+            format!("{} MB/s", load_text(side.value / 1e6, half_width / 1e6))
+        }
+        FigureUnit::Operations => load_text(side.value, half_width),
+    }
+}
+
+/// `+3.2 (+1.1 to +5.4)`.
+fn change(change: Change) -> String {
+    let unit = unit_of(change);
+    let decimals = (-unit.log10() + 1e-9).floor().clamp(0.0, 2.0) as usize;
+    let [share, low, high] = [change.share, change.low, change.high].map(|share| {
+        // -0 is 0.
+        let rounded = (100.0 * share / unit).round() * unit + 0.0;
+        format!("{rounded:+.decimals$}")
+    });
+    format!("{share} ({low} to {high})")
+}
+
+/// What percentages of a change are rounded to: by its nearer end, because the other may be many
+/// times as far away.
+fn unit_of(change: Change) -> f64 {
+    let nearer = (change.share - change.low).min(change.high - change.share);
+    resolution(100.0 * nearer).max(PERCENT_MIN)
+}
+
+fn rounded(percent: f64, change: Change) -> f64 {
+    let unit = unit_of(change);
+    (percent / unit).round() * unit
+}
+
+fn verdict(row: &Row, compared: &Compared) -> String {
+    match row.verdict {
+        Verdict::Worse | Verdict::Better => word(row).into(),
+        Verdict::NotWorse => not_worse(row, compared),
+        Verdict::CannotTell => {
+            let needed = row.runs_needed.unwrap_or(0);
+            format!("cannot tell: {} would", runs_told(compared, needed))
+        }
+    }
+}
+
+/// What a change that is known is called.
+fn word(row: &Row) -> &'static str {
+    let (more, less) = match row.figure.quantity {
+        Quantity::Time(..) => ("slower", "faster"),
+        _ => ("more", "less"),
+    };
+    if row.change.share > 0.0 { more } else { less }
+}
+
+/// By how many percent it may differ either way.
+fn bound(row: &Row) -> f64 {
+    100.0 * row.change.low.abs().max(row.change.high.abs())
+}
+
+fn not_worse(row: &Row, compared: &Compared) -> String {
+    let matters = 100.0 * compared.question.detect.max(compared.question.tolerance);
+    if bound(row) <= matters {
+        return format!("no difference larger than {} %", upward(bound(row)));
+    }
+    let worst = match row.figure.quantity.direction() {
+        Direction::LessIsBetter => row.change.high,
+        Direction::MoreIsBetter => -row.change.low,
+    };
+    format!(
+        "not worse by more than {} %",
+        upward(100.0 * worst.max(0.0))
+    )
+}
+
+/// A percentage that is not exceeded.
+fn upward(percent: f64) -> String {
+    let percent = percent.max(PERCENT_MIN);
+    let unit = resolution(percent).max(PERCENT_MIN);
+    plain((percent / unit - 1e-9).ceil() * unit, 2)
+}
+
+/// How many runs would tell: `3 more runs` of each side if both have as many, or in all.
+fn runs_told(compared: &Compared, needed: u64) -> String {
+    let have = compared.runs_min() as u64;
+    if compared.base.len() == compared.new.len() {
+        counted(needed.saturating_sub(have).max(1), "more run")
+    } else {
+        counted(needed.max(have + 1), "run")
+    }
+}
+
+/// The same with their length.
+fn long_runs_told(compared: &Compared, needed: u64) -> String {
+    let length = compared.base.first().map_or(0, |read| read.run.window_ns);
+    // To the tenth of a second.
+    let length = length.div_ceil(100_000_000) * 100_000_000;
+    format!(
+        "{} of {} a side",
+        runs_told(compared, needed),
+        duration_text(length)
+    )
+}
+
+/// How it was found.
+fn method(compared: &Compared) -> String {
+    let comparison = &compared.comparison;
+    let judged = comparison.rows.iter().filter(|row| row.is_judged).count();
+    let others = comparison.rows.len() - judged;
+    let mut text = format!(
+        "* decides. {} against {}: Welch's t of logarithms; 95 % intervals, corrected for looking \
+         at {} that {} and at {} (Holm).",
+        counted(compared.base.len() as u64, "run"),
+        counted(compared.new.len() as u64, "run"),
+        counted(judged as u64, "figure"),
+        if judged == 1 { "decides" } else { "decide" },
+        counted(others as u64, "other"),
+    );
+    if compared.base.len() == 1 && compared.new.len() == 1 {
+        let spread = 100.0 * RUN_SPREAD;
+        text.push_str(&format!(
+            " One run a side: single runs are taken to differ by {spread:.0} % beyond what each \
+             knows of itself, so repeats tell more."
+        ));
+    } else if compared.runs_min() == 1 {
+        text.push_str(
+            " The single run is taken to differ from its like as those of the other side do.",
+        );
+    }
+    if let Some(best) = comparison.repeats_best() {
+        let deviation = best.base.deviation.max(best.new.deviation);
+        text.push_str(&format!(
+            " {} repeats best: its runs differ by {} % (standard deviation).",
+            best.figure,
+            upward(100.0 * deviation)
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+use super::*;
+use crate::report::{canned, json};
+use filestone_model::comparison::{ComparedRun, compare};
+use filestone_model::measure::RunRecord;
+
+fn question() -> Question {
+    let judged = ["achieved", "response_time.p50"];
+    Question {
+        tolerance: 0.0,
+        detect: 0.02,
+        judged: judged.map(|name| name.parse().expect("a figure")).to_vec(),
+    }
+}
+
+/// A run whose times are so many times those of the canned one, and whose rates are so much less.
+fn run(name: &str, slower: f64, change: impl Fn(&mut RunRecord)) -> ReadRun {
+    let mut record = canned::in_stretches();
+    record.totals.achieved_load_ops_per_s /= slower;
+    record.totals.goodput_bytes_per_s /= slower;
+    let times = &mut record.totals.response_time_ns;
+    times.mean *= slower;
+    times.p50 = (times.p50 as f64 * slower) as u64;
+    for figure in &mut record.totals.figures {
+        let factor = if figure.unit == "ns" {
+            slower
+        } else {
+            1.0 / slower
+        };
+        figure.value *= factor;
+        figure.standard_error *= factor;
+    }
+    change(&mut record);
+    let text = json::render(&record).expect("JSON");
+    let run: ComparedRun = serde_json::from_str(&text).expect("our own");
+    ReadRun {
+        path: format!("{name}/run.json").into(),
+        run,
+    }
+}
+
+fn side(name: &str, slower: &[f64]) -> Vec<ReadRun> {
+    let runs = (1..).zip(slower);
+    runs.map(|(place, slower)| run(&format!("{name}{place}"), *slower, |_| ()))
+        .collect()
+}
+
+fn compared(base: Vec<ReadRun>, new: Vec<ReadRun>) -> Compared {
+    let question = question();
+    let side =
+        |runs: &[ReadRun]| Side::of(runs.iter().map(|read| read.run.figures(&question.judged)));
+    let (one, other) = (side(&base), side(&new));
+    let comparison = compare(&one, &other, &question);
+    Compared {
+        missing: missing(&one, &other, &comparison, &question),
+        comparison,
+        base,
+        new,
+        question,
+        despite: vec![],
+    }
+}
+
+const BASE: [f64; 4] = [1.0, 1.001, 0.999, 1.0];
+
+#[test]
+fn several_runs_that_are_worse() {
+    let found = compared(side("a", &BASE), side("b", &[1.04, 1.05, 1.03, 1.04]));
+    insta::assert_snapshot!(text(&found, Page::default()));
+}
+
+#[test]
+fn one_run_a_side() {
+    let found = compared(side("a", &[1.0]), side("b", &[1.04]));
+    insta::assert_snapshot!(text(&found, Page::default()));
+}
+
+#[test]
+fn one_run_against_several_that_are_the_same() {
+    let found = compared(side("a", &BASE), side("b", &[1.0]));
+    insta::assert_snapshot!(text(&found, Page::default()));
+}
+
+#[test]
+fn runs_that_are_too_short_alone() {
+    let short = |name: &str| {
+        vec![run(name, 1.0, |record| {
+            record.totals.figures.clear();
+            record.intervals.clear();
+        })]
+    };
+    let found = compared(short("a"), short("b"));
+    assert_eq!(found.comparison.verdict, Verdict::CannotTell);
+    insta::assert_snapshot!(text(&found, Page::default()));
+}
+
+#[test]
+fn for_programs() {
+    let found = compared(side("a", &BASE), side("b", &[0.96, 0.95, 0.97, 0.96]));
+    let document = json::document(&document::of(&found)).expect("JSON");
+    let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
+    assert_eq!(document["verdict"], "better");
+    assert_eq!(document["figures"][0]["is_judged"], true);
+    let csv = document::csv(&found);
+    let cells = csv.lines().map(|line| line.split(',').count());
+    assert!(cells.clone().all(|cells| cells == 15), "{csv}");
+    assert_eq!(cells.count(), found.comparison.rows.len() + 1);
+}
+
+#[test]
+fn both_sides_are_drawn() {
+    let found = compared(side("a", &BASE), side("b", &BASE));
+    let drawn = picture::picture(&found).expect("our own histograms");
+    let names = drawn.panels[0].lines.iter().map(|line| line.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["base", "new"]);
+    assert!(crate::report::picture::render(&drawn).contains("Response times compared"));
+}

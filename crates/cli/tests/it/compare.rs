@@ -1,0 +1,120 @@
+//! `filestone compare`: real runs, and what is no run.
+
+use crate::support::{Scratch, filestone, serve, text};
+use serde_json::Value;
+
+/// A run on the built-in server that is long enough for intervals of its figures.
+fn measure(address: &str, output: &str, more: &[&str]) {
+    let target = format!("nfs://{address}/export");
+    let mut arguments = vec![
+        "probe",
+        "getattr",
+        &target,
+        "--duration",
+        "1200ms",
+        "--mark",
+        "100ms",
+        "--no-calibrate",
+        "--output",
+        output,
+    ];
+    arguments.extend(more);
+    let run = filestone(&arguments);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+}
+
+#[test]
+fn two_runs_and_one_against_several_are_compared() {
+    let (_server, address, _out) = serve(&[]);
+    let scratch = Scratch::new();
+    let [one, two, three] = ["1", "2", "3"].map(|name| scratch.name(name));
+    for output in [&one, &two, &three] {
+        measure(&address, output, &[]);
+    }
+    let output = filestone(&["compare", &one, &two, "--as", "json"]);
+    let code = output.status.code();
+    assert!(
+        [Some(0), Some(1), Some(125)].contains(&code),
+        "{code:?}: {}",
+        text(&output.stderr)
+    );
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let verdict = found["verdict"].as_str().expect("a verdict");
+    let expected = match code {
+        Some(0) => ["better", "not-worse"].as_slice(),
+        Some(1) => &["worse"],
+        _ => &["cannot-tell"],
+    };
+    assert!(expected.contains(&verdict), "{code:?}: {verdict}");
+    assert_eq!(found["figures"][0]["name"], "achieved", "{found:#}");
+
+    let several = filestone(&["compare", &one, "--", &two, &three]);
+    let shown = text(&several.stdout);
+    assert!(shown.contains("single run is taken"), "{shown}");
+    let below = filestone(&["compare", &scratch.name(""), &one]);
+    assert!(
+        text(&below.stdout).contains("3 runs"),
+        "a directory of repeats"
+    );
+
+    // Ten times as slow is worse, whatever the host does meanwhile.
+    let (_slow, address, _out) = serve(&["--fault", "delay=5ms"]);
+    let slow = scratch.name("slow");
+    measure(&address, &slow, &[]);
+    let output = filestone(&["compare", &one, &slow]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    let other_way = filestone(&["compare", &slow, &one]);
+    assert_eq!(other_way.status.code(), Some(0));
+    let svg = filestone(&["compare", &one, &slow, "--as", "svg"]);
+    assert!(text(&svg.stdout).starts_with("<?xml") || text(&svg.stdout).starts_with("<svg"));
+
+    // Another plan is refused unless that is allowed.
+    let unlike = scratch.name("unlike");
+    measure(&address, &unlike, &["-j", "2"]);
+    let refused = filestone(&["compare", &slow, &unlike]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(
+        said.contains("plan: ") && said.contains("--despite plan"),
+        "{said}"
+    );
+    let allowed = filestone(&["compare", &slow, &unlike, "--despite", "plan"]);
+    assert_ne!(allowed.status.code(), Some(2), "{}", text(&allowed.stderr));
+}
+
+#[test]
+fn what_is_no_run_is_refused() {
+    let scratch = Scratch::new();
+    let empty = scratch.name("");
+    let other = scratch.name("none.json");
+    for (arguments, said) in [
+        (
+            vec!["compare", &empty, &empty],
+            "there is no run record in it",
+        ),
+        (vec!["compare", &other, &other], "no such file or directory"),
+        (vec!["compare", &empty], "expected two, not 1"),
+        (
+            vec!["compare", &empty, &empty, "--judge", "achived"],
+            "did you mean achieved?",
+        ),
+    ] {
+        let output = filestone(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let shown = text(&output.stderr);
+        assert!(shown.contains(said), "{arguments:?}: {shown}");
+    }
+    for (name, content, said) in [
+        ("text.json", "hello", "this is not JSON"),
+        ("list.json", "[]", "this list is empty"),
+        ("other.json", "{}", "not a run record"),
+        ("newer.json", "{\"format\": 99}", "format 99"),
+        ("cut.json", "{\"format\": 1, \"method\": 2}", "damaged"),
+    ] {
+        let file = scratch.file(name, content);
+        let output = filestone(&["compare", &file, &file]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        let shown = text(&output.stderr);
+        assert!(shown.contains(said), "{name}: {shown}");
+    }
+}
