@@ -351,7 +351,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 break Some(error);
             }
         };
-        self.finish(now, lost)
+        let ends_run = lost.is_some();
+        let lost = lost.or_else(|| self.loss_left_open());
+        self.finish(now, lost, ends_run)
     }
 
     /// Whether a loss ends the run: not one that began when all was measured. What becomes of the
@@ -766,6 +768,13 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         !self.is_interrupted && !self.lost.are_all(&self.clients) && self.is_down_since_the_window()
     }
 
+    /// Why the server has to be taken for lost in the window: it has not come back for as long as
+    /// calls are waited for after it.
+    fn loss_left_open(&self) -> Option<BackendError> {
+        let is_lost = !self.is_interrupted && self.is_down_since_the_window();
+        is_lost.then(|| self.line.backend.loss())
+    }
+
     /// When the loop must look at the clock again.
     #[inline]
     fn wake_up_at(&self, now: Moment) -> Moment {
@@ -843,7 +852,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         }
     }
 
-    fn finish(mut self, now: Moment, lost: Option<BackendError>) -> Finished<B, W> {
+    fn finish(mut self, now: Moment, lost: Option<BackendError>, ends_run: bool) -> Finished<B, W> {
         self.note_costs();
         let mut abandoned = Completions::default();
         self.line.backend.abandon(&mut abandoned);
@@ -858,7 +867,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         let end = WorkerEnd {
             window_end,
             is_interrupted: self.is_interrupted,
-            ends_run: lost.is_some(),
+            ends_run,
             lost,
             connections,
             time: ThreadTime {

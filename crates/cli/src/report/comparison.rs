@@ -277,7 +277,7 @@ fn runs_told(compared: &Compared, needed: u64) -> String {
 fn long_runs_told(compared: &Compared, needed: u64) -> String {
     let length = compared.base.first().map_or(0, |read| read.run.window_ns);
     // To the tenth of a second.
-    let length = length.div_ceil(100_000_000) * 100_000_000;
+    let length = length.div_ceil(100_000_000).saturating_mul(100_000_000);
     format!(
         "{} of {} a side",
         runs_told(compared, needed),
