@@ -41,6 +41,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long a worker may sleep without looking whether somebody stopped the run.
 const ATTENTION_NANOS: u64 = 50_000_000;
+/// By how much an interval may be handed over late where no operation has its moment: a reply ends
+/// the wait in any case, and a wait for no exact moment is one system call less for each.
+const HAND_OVER_SLACK_NANOS: u64 = 30_000_000;
 /// How long an interrupted run waits for what is in flight.
 const INTERRUPTED_DRAIN_NANOS: u64 = 500_000_000;
 
@@ -778,7 +781,13 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     /// When the loop must look at the clock again.
     #[inline]
     fn wake_up_at(&self, now: Moment) -> Moment {
-        let mut until = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
+        let slack = if self.due.is_empty() {
+            HAND_OVER_SLACK_NANOS
+        } else {
+            0
+        };
+        let hand_over = self.next_boundary.after_nanos(slack);
+        let mut until = now.after_nanos(ATTENTION_NANOS).min(hand_over);
         if self.end.is_none() {
             if let Some(Reverse((due, _))) = self.due.peek() {
                 until = until.min(*due);
