@@ -23,6 +23,7 @@ pub mod measure;
 pub mod mix;
 pub mod operation;
 pub mod plan;
+pub mod quantity;
 pub mod queueing;
 pub mod random;
 pub mod session;

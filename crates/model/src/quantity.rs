@@ -1,0 +1,159 @@
+//! Sizes, times and rates as people write them.
+//!
+//! Parsers say what would have been right; where and which value it was, the
+//! caller knows.
+
+/// Splits `12.5MiB` into its number and its unit.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text
+        .find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))
+        .unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    Some((number, text[end..].trim()))
+}
+
+/// The whole number nearest to `number × factor`, if 64 bits hold it.
+fn whole(number: f64, factor: f64) -> Option<u64> {
+    let product = (number * factor).round();
+    (product.is_finite() && (0.0..1.8e19).contains(&product)).then_some(product as u64)
+}
+
+const BYTES_EXPECTED: &str = "expected a number of bytes such as 4096, 64K or 1MiB \
+    (K, M, G, T and KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB are powers of 1000)";
+
+/// Bytes: `4096`, `64K` = `64k` = `64KiB` = 65,536, `64kB` = 64,000.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let expected = || BYTES_EXPECTED.to_string();
+    let (number, unit) = split(text).ok_or_else(expected)?;
+    let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(expected()),
+    };
+    // Whole numbers of bytes stay exact beyond 2^53.
+    match text.trim().parse::<u64>() {
+        Ok(count) => Ok(count),
+        Err(_) => whole(number, factor as f64).ok_or_else(expected),
+    }
+}
+
+/// Nanoseconds: `10` and `10s` are seconds; ns, us, ms, m, h and d as usual.
+pub fn duration(text: &str) -> Result<u64, String> {
+    let expected = || "expected a time such as 10 (seconds), 500ms, 2m or 1h".to_string();
+    let (number, unit) = split(text).ok_or_else(expected)?;
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "" | "s" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        "d" => 86_400e9,
+        _ => return Err(expected()),
+    };
+    whole(number, factor).ok_or_else(expected)
+}
+
+/// A time that must not be nothing.
+pub fn positive_duration(text: &str) -> Result<u64, String> {
+    match duration(text)? {
+        0 => Err("the time must be more than 0".into()),
+        nanos => Ok(nanos),
+    }
+}
+
+/// Things per second: `10000`, `10k`, `10k/s`, `1.5M`, in powers of 1000.
+pub fn per_second(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (number, unit) = split(text.strip_suffix("/s").unwrap_or(text))?;
+    let factor = match unit {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "m" | "M" => 1e6,
+        _ => return None,
+    };
+    Some(number * factor)
+}
+
+/// An offered load, in operations per second.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let expected =
+        || "expected operations per second such as 10000, 10k or 1.5M (powers of 1000)".to_string();
+    let rate = per_second(text).ok_or_else(expected)?;
+    if rate <= 0.0 {
+        return Err("the offered load must be more than 0 operations per second".into());
+    }
+    if rate > 1e9 {
+        return Err("the offered load must be at most 1G operations per second".into());
+    }
+    Ok(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_as_people_write_them() {
+        for (text, value) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("18446744073709551615", u64::MAX),
+            ("64k", 65_536),
+            ("64K", 65_536),
+            ("64KiB", 65_536),
+            ("64kB", 64_000),
+            ("1.5M", 1_572_864),
+            ("2 GiB", 2 << 30),
+            ("1MB", 1_000_000),
+        ] {
+            assert_eq!(bytes(text), Ok(value), "{text}");
+        }
+        for text in ["", "k", "-1", "1e3", "4x", "4 KiBs", "99999999T", "1.2.3"] {
+            assert!(
+                bytes(text).is_err_and(|text| text.contains("64K")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_without_a_unit_are_seconds() {
+        for (text, value) in [
+            ("10", 10_000_000_000),
+            ("0.5", 500_000_000),
+            ("10s", 10_000_000_000),
+            ("500ms", 500_000_000),
+            ("2m", 120_000_000_000),
+            ("7us", 7_000),
+            ("1h", 3_600_000_000_000),
+        ] {
+            assert_eq!(duration(text), Ok(value), "{text}");
+        }
+        for text in ["", "s", "-1", "10 sec", "1w"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+        assert!(positive_duration("0").is_err());
+    }
+
+    #[test]
+    fn rates_are_per_second_and_positive() {
+        assert_eq!(rate("10k/s"), Ok(10_000.0));
+        assert_eq!(rate("10000"), Ok(10_000.0));
+        assert_eq!(rate("1.5M"), Ok(1_500_000.0));
+        assert_eq!(
+            rate("0").unwrap_err(),
+            "the offered load must be more than 0 operations per second"
+        );
+        assert!(rate("ten").is_err());
+        assert!(rate("10k/m").is_err());
+    }
+}
