@@ -15,6 +15,7 @@ pub mod completions;
 pub mod doctor;
 pub mod emptying;
 pub mod failure;
+pub mod figure;
 pub mod file_set;
 pub mod kind;
 pub mod language;

@@ -4,7 +4,7 @@
 //! rates have the interval of batch means ([`series`]), percentiles that of Woodruff
 //! ([`quantile_interval`]).
 
-use super::name::{Quantity, RunFigure, Statistic, Timed};
+use crate::figure::{Quantity, RunFigure, Statistic, Timed};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::quantile_interval;
 use crate::measure::run_record::{

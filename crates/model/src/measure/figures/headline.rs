@@ -1,7 +1,7 @@
 //! The headline figures that a record keeps.
 
 use super::accuracy::Stretches;
-use super::name::{Quantity, RunFigure, Statistic, Timed};
+use crate::figure::{Quantity, RunFigure, Statistic, Timed};
 use crate::measure::figure_record::FigureRecord;
 use crate::measure::run_record::RunRecord;
 use crate::statistics::CONFIDENCE;
