@@ -32,6 +32,16 @@ const MIXES: &[&str] = &[
     "read 22.5%\nlookup 77.5 %\n",
 ];
 
+/// A gate of every form.
+const GATES: &[&str] = &[
+    "read.response_time.p99 > 2ms",
+    "achieved < 0.98 * offered",
+    "caveats",
+    "(errors + skipped) / scheduled >= 0.1 %",
+    "goodput / achieved != 4 KiB",
+    "achieved <= 24.9k/s - 100 operations/s",
+];
+
 fn main() -> io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     for (number, load) in LOADS.iter().enumerate() {
@@ -39,6 +49,9 @@ fn main() -> io::Result<()> {
     }
     for (number, mix) in MIXES.iter().enumerate() {
         write(&corpus, "mix_file", number, mix.as_bytes())?;
+    }
+    for (number, gate) in GATES.iter().enumerate() {
+        write(&corpus, "gate", number, gate.as_bytes())?;
     }
     for (number, message) in messages().iter().enumerate() {
         write(&corpus, "record", number, &record(message, number))?;

@@ -2,10 +2,11 @@
 //! standard error. Colours only where a person sees them (`NO_COLOR` turns them off).
 
 use crate::error::{Error, in_our_form, reason};
+use crate::report::parts::gates;
 use crate::report::parts::page::Page;
 use anstyle::{AnsiColor, Style};
 use filestone_engine::ErrorCategory;
-use filestone_model::measure::Caveat;
+use filestone_model::measure::{Caveat, RunRecord};
 use std::io::{self, Write};
 
 /// Whether standard output still takes what we write.
@@ -89,6 +90,13 @@ pub fn caveat(caveat: &Caveat) {
     if let Some(advice) = advice {
         help(advice);
     }
+}
+
+/// Says which gates fail, where the report does not.
+pub fn failed_gates(record: &RunRecord) {
+    let gates = gates::facts(record).into_iter();
+    let failed = gates.filter(|(name, _)| *name == gates::FAILS);
+    failed.for_each(|(name, text)| tell(RED, name, &text));
 }
 
 /// Writes a row or a line to standard error.

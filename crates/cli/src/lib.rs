@@ -39,8 +39,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Everything was done; numbers were measured.
     Done,
-    /// Measured, with a caveat that the user asked to treat as failure; or a warning, or that it
-    /// is worse, was what was looked for, and found.
+    /// Measured, but a gate fails, or with a caveat that the user asked to treat as failure; or a
+    /// warning, or that it is worse, was what was looked for, and found.
     Doubtful,
     /// It was ended with ^C; what had been measured was reported.
     Interrupted,

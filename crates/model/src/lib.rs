@@ -17,6 +17,7 @@ pub mod emptying;
 pub mod failure;
 pub mod figure;
 pub mod file_set;
+pub mod gate;
 pub mod kind;
 pub mod language;
 pub mod load;

@@ -32,6 +32,7 @@ pub use target::{
     Interface, LocalTarget, NfsTarget, OtherTarget, TargetPlan, TcpTarget, TransportKind, bracketed,
 };
 
+use crate::gate::GatesPlan;
 use crate::kind::Role;
 use crate::load::Generation;
 use crate::load::refusals::LayerKind;
@@ -336,6 +337,9 @@ pub struct Plan {
     /// How the offered load is steered while the run lasts; `None` leaves it as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steering: Option<SteeringPlan>,
+    /// What a run is held to.
+    #[serde(default, skip_serializing_if = "GatesPlan::is_none")]
+    pub gates: GatesPlan,
 }
 
 /// Length of a tick: nct's sample, the finest row of a record.
@@ -368,6 +372,7 @@ impl Plan {
             pin: vec![],
             read_data: None,
             steering: None,
+            gates: GatesPlan::default(),
         }
     }
 

@@ -69,6 +69,14 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
+/// Others' words may hold anything; what is shown holds no control characters of theirs.
+pub fn printable(text: &str) -> String {
+    let shown = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    shown.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

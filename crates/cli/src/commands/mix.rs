@@ -6,6 +6,7 @@ use crate::execution::{Calibration, Job, Presentation, execute};
 use crate::inputs::mix_source;
 use crate::options::mix::MixOptions;
 use crate::planning::Environment;
+use crate::planning::gates::with_gates;
 use crate::report::mixes;
 use crate::report::parts::page::Detail;
 use crate::{Exit, console, planning};
@@ -23,6 +24,7 @@ pub fn run(options: &MixOptions) -> Result<Exit, Error> {
         mix.notes.iter().for_each(|note| console::note(note));
     }
     let plan = planning::mix::plan(options, mix, &Environment::here())?;
+    let plan = with_gates(plan, &options.report.gates)?;
     let calibration = match options.target.on {
         // What the event loop can do says nothing about system calls.
         Some(_) => Calibration::Omit,

@@ -4,12 +4,14 @@ use crate::Exit;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Presentation, execute};
 use crate::options::probe::ProbeOptions;
+use crate::planning::gates::with_gates;
 use crate::planning::{self, Environment};
 use crate::report::parts::page::Detail;
 
 /// Plans and runs.
 pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
     let plan = planning::probe(options, &Environment::here())?;
+    let plan = with_gates(plan, &options.report.gates)?;
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::unless(options.calibration.no_calibrate),

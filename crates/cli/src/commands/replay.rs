@@ -8,6 +8,7 @@ use crate::inputs::loads;
 use crate::options::replay::ReplayOptions;
 use crate::planning;
 use crate::planning::Environment;
+use crate::planning::gates::with_gates;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::parts::page::Detail;
 
@@ -15,7 +16,9 @@ use crate::report::parts::page::Detail;
 pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {
     let loads = loads::list(options.loads.as_deref().unwrap_or(LOAD_DEFAULT))?;
     let plans = planning::replay::plans(options, &loads, &Environment::here())?;
-    let jobs = Job::replays(plans, &loads)?;
+    let plans = plans.into_iter();
+    let plans = plans.map(|plan| with_gates(plan, &options.report.gates));
+    let jobs = Job::replays(plans.collect::<Result<_, _>>()?, &loads)?;
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::Omit,

@@ -3,16 +3,19 @@
 use crate::error::Error;
 use crate::inputs::record_file;
 use crate::options::ReportOptions;
+use crate::planning::gates::with_gates;
 use crate::report::{self, json, layers, picture};
 use crate::{Exit, console};
+use filestone_model::gate::GatesPlan;
 use filestone_model::measure::RunRecord;
+use filestone_model::measure::gates::{has_failed, judge};
 
 /// Reads the record and prints the report; caveats go to standard error as ever.
 pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
     let report = report::named(&options.format)
         .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
     let page = console::page();
-    let records = record_file::read_records(&options.record)?;
+    let records = read(options)?;
     for record in &records {
         if let Err(contradiction) = record.check() {
             console::note(&format!(
@@ -49,7 +52,29 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
         let caveats = |record: &RunRecord| record.caveats.iter().for_each(console::caveat);
         records.iter().for_each(caveats);
     }
+    let is_judged = !options.gates.fail_if.is_empty();
+    if is_judged && report.name != "text" {
+        records.iter().for_each(console::failed_gates);
+    }
+    if is_judged && records.iter().any(has_failed) {
+        return Ok(Exit::Doubtful);
+    }
     Ok(Exit::Done)
+}
+
+/// The records, held to the gates of the command line where there are any, instead of their own.
+fn read(options: &ReportOptions) -> Result<Vec<RunRecord>, Error> {
+    let mut records = record_file::read_records(&options.record)?;
+    if options.gates.fail_if.is_empty() {
+        return Ok(records);
+    }
+    for record in &mut records {
+        let mut plan = record.plan.clone();
+        plan.gates = GatesPlan::default();
+        record.plan = with_gates(plan, &options.gates)?;
+        record.gates = judge(record);
+    }
+    Ok(records)
 }
 
 fn too_many(options: &ReportOptions, count: usize, name: &str) -> Error {

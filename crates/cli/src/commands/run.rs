@@ -6,6 +6,7 @@ use crate::execution::{Calibration, Job, Presentation, execute};
 use crate::inputs::{loads, record_file};
 use crate::options::RunOptions;
 use crate::planning;
+use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 
 /// Reads the plans and runs them; `--mark` may change the length of their intervals.
@@ -15,7 +16,7 @@ pub fn run(options: &RunOptions) -> Result<Exit, Error> {
         if options.report.mark.is_some() {
             plan = planning::with_intervals(plan, options.report.mark);
         }
-        let job = Job::new(plan)?;
+        let job = Job::new(with_gates(plan, &options.report.gates)?)?;
         loads::refuse(&job.plan, &job.loads)?;
         jobs.push(job);
     }

@@ -204,6 +204,9 @@ fn show_one(
         Ok(Reader::Present)
     };
     record.caveats.iter().for_each(console::caveat);
+    if !is_text {
+        console::failed_gates(record);
+    }
     if let Some(stays) = file_set::what_stays(record) {
         console::note(&stays);
     }

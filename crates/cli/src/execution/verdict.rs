@@ -3,6 +3,7 @@
 use crate::Exit;
 use crate::error::Error;
 use crate::report::parts::caveats;
+use filestone_model::measure::gates::has_failed;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::measure::{Caveat, RunRecord};
 
@@ -15,6 +16,7 @@ pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> Exit {
         RunEnd::TargetLost { .. } => Exit::TargetLost,
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::Finished if succeeded_in_nothing(record) => Exit::NothingSucceeded,
+        RunEnd::Finished if has_failed(record) => Exit::Doubtful,
         RunEnd::Finished if record.caveats.iter().any(|caveat| failing.contains(caveat)) => {
             Exit::Doubtful
         }
@@ -86,6 +88,7 @@ fn caveat_names() -> Vec<String> {
 mod tests {
     use super::*;
     use crate::report::canned;
+    use filestone_model::measure::gates::judge;
 
     #[test]
     fn every_caveat_can_be_named() {
@@ -118,6 +121,34 @@ mod tests {
         assert_eq!(exit_of(&record, &failing).code(), 3);
         record.totals.ledger.ok += 1;
         assert_eq!(exit_of(&record, &failing).code(), 70);
+    }
+
+    #[test]
+    fn a_gate_decides_what_nothing_graver_does() {
+        let mut record = canned::in_stretches();
+        let none = FailingCaveats::None;
+        let mut exit_with = |gate: &str, strict: bool, end: RunEnd| {
+            record.plan.gates.fail_if = vec![gate.parse().expect(gate)];
+            record.plan.gates.strict = strict;
+            record.end = end;
+            record.gates = judge(&record);
+            exit_of(&record, &none).code()
+        };
+        let lost = || RunEnd::TargetLost {
+            message: "gone".into(),
+        };
+        for (gate, strict, end, code) in [
+            ("achieved < 400/s", true, RunEnd::Finished, 0),
+            ("achieved < 600/s", false, RunEnd::Finished, 1),
+            // 500 and a little more or less: the interval holds the limit.
+            ("achieved < 500.01/s", false, RunEnd::Finished, 0),
+            ("achieved < 500.01/s", true, RunEnd::Finished, 1),
+            ("achieved < 600/s", false, RunEnd::Interrupted, 130),
+            ("achieved < 600/s", false, lost(), 3),
+        ] {
+            let found = exit_with(gate, strict, end);
+            assert_eq!(found, code, "{gate}, strict: {strict}");
+        }
     }
 
     #[test]

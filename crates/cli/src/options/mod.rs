@@ -26,7 +26,7 @@ use doctor::DoctorOptions;
 use mix::MixOptions;
 use probe::ProbeOptions;
 use replay::ReplayOptions;
-use run_report::{CalibrationOptions, RunFormat, RunReportOptions};
+use run_report::{CalibrationOptions, GateOptions, RunFormat, RunReportOptions};
 use serve::ServeOptions;
 use std::path::PathBuf;
 
@@ -35,8 +35,9 @@ const ABOUT: &str = "A benchmark for file servers whose numbers can be trusted";
 const EXIT_CODES: &str = "\
 Exit codes:
   0    measured
-  1    measured, but with a caveat that --fail-on-caveat names; of doctor,
-       a warning or a problem was found; of compare, it is worse
+  1    measured, but a gate of --fail-if fails, or there is a caveat that
+       --fail-on-caveat names; of doctor, a warning or a problem was found;
+       of compare, it is worse
   2    the command line or a file named in it is wrong
   3    the target could not be measured, was lost in the middle, or nothing succeeded
   4    this host refused something (a file, a socket, a full disk)
@@ -150,7 +151,8 @@ Examples:
   filestone report result
   filestone report result/run.json --as csv > intervals.csv
   filestone report result --as gnuplot | gnuplot -persist
-  filestone report result --as hdr > intervals.hlog")]
+  filestone report result --as hdr > intervals.hlog
+  filestone report result --fail-if 'response_time.p99 > 2ms'")]
 pub struct ReportOptions {
     /// A run record, or the directory of a run
     #[arg(value_name = "RECORD")]
@@ -158,6 +160,8 @@ pub struct ReportOptions {
     /// What to make of it
     #[arg(long = "as", value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(crate::report::REPORTS.iter().map(|report| clap::builder::PossibleValue::new(report.name).help(report.about))))]
     pub format: String,
+    #[command(flatten)]
+    pub gates: GateOptions,
 }
 
 /// `filestone as`.

@@ -24,6 +24,21 @@ pub struct RunReportOptions {
     /// generator-was-the-limit,dispatch-delay
     #[arg(hide_short_help = true, long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
     pub fail_on_caveat: Option<String>,
+    #[command(flatten)]
+    pub gates: GateOptions,
+}
+
+/// What a run is held to.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub struct GateOptions {
+    /// Exit with 1 if this is so, such as 'read.response_time.p99 > 2ms', 'achieved < 0.98 *
+    /// offered', errors or caveats; may be given several times
+    #[arg(hide_short_help = true, long, value_name = "GATE")]
+    pub fail_if: Vec<String>,
+    /// Exit with 1 also if a gate's figure is not known well enough to tell
+    #[arg(hide_short_help = true, long)]
+    pub strict: bool,
 }
 
 /// What is measured before the run.

@@ -16,6 +16,7 @@ fn option_of(field: Field) -> String {
         Field::Curve => "--curve",
         Field::Duration => "--duration",
         Field::FilesPerClient => "--files",
+        Field::Gates => "--fail-if",
         Field::Gids => "--gid",
         Field::InFlight => "--in-flight",
         Field::Interval => "--mark",

@@ -219,6 +219,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         intervals,
         ticks,
         caveats: vec![],
+        gates: vec![],
     }
 }
 

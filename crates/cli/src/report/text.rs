@@ -1,18 +1,20 @@
 //! The report for people, by what was run.
 
+use super::parts::gates;
 use super::parts::page::{Detail, Page};
 use super::{mix, probe, replay};
 use filestone_model::measure::RunRecord;
 
 /// The whole report; caveats are told apart from it, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
-    if record.replay.is_some() {
+    let report = if record.replay.is_some() {
         replay::render(record, detail, page)
     } else if record.mix.is_some() {
         mix::render(record, detail, page)
     } else {
         probe::render(record, detail, page)
-    }
+    };
+    report + &gates::section(record, page)
 }
 
 #[cfg(test)]
@@ -23,6 +25,34 @@ mod tests {
     #[test]
     fn a_plain_run() {
         insta::assert_snapshot!(render(&canned::plain(), Detail::Whole, Page::default()));
+    }
+
+    #[test]
+    fn gates_stand_at_the_end_of_a_run() {
+        let mut record = canned::in_stretches();
+        record.plan.gates.fail_if = [
+            "read.response_time.p99 > 100us",
+            "response_time.p50 > 1ms",
+            "achieved < 500.01/s",
+            "response_time.max > 100us",
+            "goodput < 2MB/s",
+            "errors > 0.1% * scheduled",
+            "caveats",
+            "write.errors / scheduled > 10%",
+            "scheduled / achieved > 5s",
+        ]
+        .map(|gate| gate.parse().expect(gate))
+        .into();
+        record.gates = filestone_model::measure::gates::judge(&record);
+        insta::assert_snapshot!(gates::section(&record, Page::default()));
+        let report = render(&record, Detail::Whole, Page::default());
+        assert!(report.ends_with(&gates::section(&record, Page::default())));
+        record.plan.gates.strict = true;
+        let strict = gates::section(&record, Page::default());
+        assert!(
+            strict.contains("\ngate fails      achieved < 500.01/s: "),
+            "{strict}"
+        );
     }
 
     #[test]

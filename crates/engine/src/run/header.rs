@@ -53,6 +53,7 @@ impl RunHeader<'_> {
             intervals,
             ticks,
             caveats: Vec::new(),
+            gates: Vec::new(),
         }
     }
 }

@@ -23,8 +23,8 @@ use crate::run::{self, OpenTarget};
 use filestone_model::client::Unsupported;
 use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::load::Load;
-use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
+use filestone_model::measure::{RunRecord, gates};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ConnectionPlan, Plan, TargetPlan, WorkloadPlan};
 use std::net::{IpAddr, SocketAddr};
@@ -244,5 +244,7 @@ pub fn run(
     protocols: &Protocols,
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
-    protocols.of(&job.plan.target)?.run(job, context)
+    let mut record = protocols.of(&job.plan.target)?.run(job, context)?;
+    record.gates = gates::judge(&record);
+    Ok(record)
 }

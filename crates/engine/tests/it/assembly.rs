@@ -272,6 +272,7 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         intervals,
         ticks,
         caveats: vec![],
+        gates: vec![],
     }
 }
 

@@ -5,6 +5,7 @@ use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::figure_record::FigureRecord;
+use crate::measure::gate_record::GateRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::MixRecord;
@@ -72,6 +73,9 @@ pub struct RunRecord {
     pub ticks: Vec<TickRecord>,
     /// Reasons to doubt the numbers.
     pub caveats: Vec<Caveat>,
+    /// What came of the plan's gates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateRecord>,
 }
 
 /// The program that made a record.

@@ -30,6 +30,7 @@ fields! {
     Curve = "steering";
     Duration = "duration_ns";
     FilesPerClient = "files_per_client";
+    Gates = "gates";
     Gids = "gids";
     InFlight = "in_flight";
     Interval = "interval_ns";

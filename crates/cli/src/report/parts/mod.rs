@@ -3,6 +3,7 @@
 
 pub mod caveats;
 pub mod facts;
+pub mod gates;
 pub mod heading;
 pub mod kinds;
 pub mod known;

@@ -11,6 +11,7 @@ mod way;
 use super::facts::Facts;
 use super::finding::{Finding, Fix, Judgement};
 use crate::measure::verdict::caveats::CLOCK_READ_NS;
+use crate::text::printable;
 
 /// Where the rules are explained.
 const PAGE: &str = "docs/reference/doctor.md";
@@ -68,15 +69,6 @@ impl DoctorRule {
     pub fn page(&self) -> String {
         format!("{PAGE}#{}", self.id)
     }
-}
-
-/// Names of programs, mounts and servers' words may hold anything; what is shown holds no control
-/// characters of theirs.
-fn printable(text: &str) -> String {
-    let shown = text
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    shown.collect()
 }
 
 const fn rule(id: &'static str, judge: Judge) -> DoctorRule {

@@ -313,4 +313,4 @@ fn find_transfer(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::measure) mod tests;

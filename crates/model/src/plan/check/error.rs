@@ -1,6 +1,7 @@
 //! Why a plan cannot be followed.
 
 use super::{ConnectionPlanError, MixPlanError, ReplayPlanError, SharingError, SteeringPlanError};
+use crate::gate::GateError;
 use crate::plan::limits::{DATAGRAM_SIZE_MAX, SLOTS_MAX};
 use crate::plan::{Field, ReadData, ReadDataError};
 use std::fmt;
@@ -79,6 +80,8 @@ pub enum PlanError {
     Steering(SteeringPlanError),
     /// Clients that cannot be connected like that.
     Connections(ConnectionPlanError),
+    /// A gate that no run of this plan can be held to.
+    Gate(GateError),
 }
 
 /// What a field is called.
@@ -189,6 +192,10 @@ impl PlanError {
             PlanError::Mix(error) => error.explanation(name),
             PlanError::Steering(error) => error.explanation(name),
             PlanError::Connections(error) => error.explanation(name),
+            PlanError::Gate(error) => Explanation {
+                message: format!("{}: {error}\n{}", name(Field::Gates), error.picture()),
+                help: error.help.clone(),
+            },
         }
     }
 }

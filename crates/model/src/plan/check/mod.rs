@@ -3,6 +3,7 @@
 
 mod connections;
 mod error;
+mod gates;
 mod mix;
 mod replay;
 mod sharing;
@@ -35,7 +36,13 @@ impl Plan {
         }
         steering::check(self)?;
         connections::check(self)?;
+        self.check_gates()?;
         self.check_read_data()
+    }
+
+    /// The first gate that no run of this plan can be held to.
+    pub fn check_gates(&self) -> Result<(), PlanError> {
+        gates::check(self)
     }
 
     /// Clients, threads and calls in flight.

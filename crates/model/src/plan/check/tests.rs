@@ -250,3 +250,58 @@ fn what_can_be_steered() {
     );
     insta::assert_snapshot!(text);
 }
+
+#[test]
+fn a_gate_is_about_what_the_run_will_have() {
+    let with = |plan: Plan, gate: &str| {
+        let mut plan = plan;
+        plan.gates.fail_if = vec![gate.parse().expect(gate)];
+        plan
+    };
+    let open = |mut plan: Plan| {
+        plan.arrivals = ArrivalsPlan::Constant {
+            offered_load_ops_per_s: 100.0,
+        };
+        plan
+    };
+    let steered_by = curve;
+    let curve = || {
+        let mut plan = open(example_mix());
+        plan.duration_ns = None;
+        plan.steering = Some(steered_by());
+        plan
+    };
+    let mut local = open(example_mix());
+    on_a_mount(&mut local);
+    for (plan, gate) in [
+        (example(), "null.response_time.p99 > 2ms"),
+        (open(example()), "achieved < 0.98 * offered"),
+        (example_replay(), "mismatches"),
+        (curve(), "curve.peak < 1000/s"),
+        (curve(), "read.errors"),
+    ] {
+        assert_eq!(gates::check(&with(plan, gate)), Ok(()), "{gate}");
+    }
+    let mut text = String::new();
+    for (plan, gate) in [
+        (example(), "1ms < write.response_time.p99"),
+        (example_mix(), "commit.errors"),
+        (example(), "achieved < 0.98 * offered"),
+        (local, "achieved < 0.98 * offered"),
+        (curve(), "achieved < 0.98 * offered"),
+        (curve(), "response_time.p99 > 2ms"),
+        (curve(), "objective.load < 20/s"),
+        (example(), "curve.knee < 20/s"),
+        (example(), "mismatches"),
+        (example_replay(), "generator_busy > 80%"),
+    ] {
+        let error = gates::check(&with(plan, gate)).expect_err(gate);
+        let help = error.help(Field::quoted_key).unwrap_or_default();
+        text.push_str(&format!("{error}\nhelp: {help}\n\n"));
+    }
+    insta::assert_snapshot!(text);
+    let mut many = example();
+    many.gates.fail_if = vec!["errors".parse().expect("a gate"); 65];
+    let said = gates::check(&many).expect_err("too many").to_string();
+    assert_eq!(said, "\"gates\" 65: expected a number from 0 to 64");
+}

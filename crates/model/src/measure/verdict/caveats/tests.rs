@@ -2,6 +2,11 @@ use super::mix::tests::{record as run_of_30_s, sound};
 use super::*;
 use crate::measure::replay_record::ReplayRecord;
 
+/// A sound mix of 30 s.
+pub(in crate::measure) fn sound_mix() -> RunRecord {
+    run_of_30_s(sound(), vec![])
+}
+
 /// Two processors, three threads: waited for, of that because of other programs.
 fn processors(waited_percent: f64, by_others: f64) -> ProcessorsRecord {
     ProcessorsRecord {

@@ -43,6 +43,7 @@ pub(in crate::measure::verdict::caveats) fn record(
         intervals: vec![],
         ticks,
         caveats: vec![],
+        gates: vec![],
     }
 }
 

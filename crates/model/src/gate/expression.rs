@@ -1,0 +1,79 @@
+//! A gate, read: two sums that are compared.
+
+use super::dimension::{Arithmetic, Dimension};
+use super::error::Place;
+use super::name::GateFigure;
+
+/// A comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// What is judged.
+    pub value: Expression,
+    /// How it is compared.
+    pub relation: Relation,
+    /// With what.
+    pub limit: Expression,
+    /// What both are counted in.
+    pub dimension: Dimension,
+}
+
+/// How two numbers are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+    /// `==`
+    Equal,
+    /// `!=`
+    Unequal,
+}
+
+/// A number, or what it is calculated from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expression {
+    /// A number in the unit of its dimension.
+    Literal(f64),
+    /// A figure of the run.
+    Figure(GateFigure, Place),
+    /// Two of them; the result is divided by `scale`, which makes its unit that of its
+    /// dimension.
+    Calculated {
+        /// How.
+        how: Arithmetic,
+        /// The first.
+        left: Box<Expression>,
+        /// The second.
+        right: Box<Expression>,
+        /// 1 of sums.
+        scale: f64,
+    },
+}
+
+impl Condition {
+    /// All figures in it, with their places.
+    pub fn figures(&self) -> Vec<(GateFigure, Place)> {
+        let mut figures = Vec::new();
+        self.value.collect(&mut figures);
+        self.limit.collect(&mut figures);
+        figures
+    }
+}
+
+impl Expression {
+    fn collect(&self, figures: &mut Vec<(GateFigure, Place)>) {
+        match self {
+            Self::Literal(_) => {}
+            Self::Figure(figure, place) => figures.push((*figure, *place)),
+            Self::Calculated { left, right, .. } => {
+                left.collect(figures);
+                right.collect(figures);
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether the runs of a plan can have what its gates are about.
+
+use super::{PlanError, within};
+use crate::figure::{Quantity, RunFigure};
+use crate::gate::{GATES_MAX, GateFigure, RunTotal};
+use crate::kind::Role;
+use crate::plan::{Field, Plan, SteeringPlan};
+
+/// The first figure of a gate that no run of this plan has.
+pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
+    let gates = &plan.gates.fail_if;
+    within(Field::Gates, gates.len() as f64, 0.0..=GATES_MAX as f64)?;
+    for gate in gates {
+        for (figure, place) in gate.condition().figures() {
+            let missing = match figure {
+                GateFigure::OfOperations(figure) => of_operations(plan, figure),
+                GateFigure::OfRun(total) => of_run(plan, total),
+            };
+            if let Some(missing) = missing {
+                let error = gate.error(place, format!("{figure}: {}", missing.why));
+                return Err(PlanError::Gate(error.with_help(missing.help)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why a run has no such figure, and what to do.
+struct Missing {
+    why: &'static str,
+    help: String,
+}
+
+fn missing(why: &'static str, help: impl Into<String>) -> Missing {
+    let help = help.into();
+    Missing { why, help }
+}
+
+const SEVERAL_LOADS: &str = "several loads are offered in this run, and the figure is of one";
+
+fn of_operations(plan: &Plan, figure: RunFigure) -> Option<Missing> {
+    if let Some(operation) = figure.operation {
+        let kinds = plan.kinds().into_iter();
+        let measured = kinds.filter(|(_, role)| *role == Role::Measured);
+        let measured: Vec<_> = measured.map(|(kind, _)| kind).collect();
+        if !measured.contains(&operation) {
+            let names: Vec<&str> = measured.iter().map(|kind| kind.name()).collect();
+            let help = format!("this run has {}", names.join(", "));
+            return Some(missing("this run has no such operation", help));
+        }
+    }
+    let is_of_one_load = plan.steering.is_some() && figure.quantity != Quantity::Errors;
+    is_of_one_load.then(|| missing(SEVERAL_LOADS, of_steered(plan)))
+}
+
+/// What a steered run has instead.
+fn of_steered(plan: &Plan) -> &'static str {
+    match plan.steering {
+        Some(SteeringPlan::Objective(_)) => "this run has objective.load, errors and caveats",
+        _ => "this run has curve.peak, curve.knee, errors and caveats",
+    }
+}
+
+fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
+    match total {
+        RunTotal::Offered => of_offered(plan),
+        RunTotal::CurvePeak | RunTotal::CurveKnee => {
+            let is_curve = matches!(plan.steering, Some(SteeringPlan::Curve(_)));
+            (!is_curve).then(|| missing("this run has no curve", "mix --curve measures one"))
+        }
+        RunTotal::ObjectiveLoad => {
+            let is_search = matches!(plan.steering, Some(SteeringPlan::Objective(_)));
+            let why = "this run looks for no load";
+            (!is_search).then(|| missing(why, "mix --slo looks for one"))
+        }
+        RunTotal::Mismatches => {
+            let why = "only replays of load files have any";
+            (plan.replay().is_none()).then(|| missing(why, "others have errors"))
+        }
+        RunTotal::GeneratorBusy => {
+            let is_waiting = plan.replay().is_some() || plan.target.is_directory();
+            let why = "threads of this run wait in system calls";
+            let help = "the caveat waited-for-processor says whether they had a processor";
+            is_waiting.then(|| missing(why, help))
+        }
+        RunTotal::Caveats
+        | RunTotal::Scheduled
+        | RunTotal::TimedOut
+        | RunTotal::Disconnected
+        | RunTotal::Skipped
+        | RunTotal::LostClients
+        | RunTotal::Retransmissions
+        | RunTotal::Reconnections
+        | RunTotal::LateReplies => None,
+    }
+}
+
+fn of_offered(plan: &Plan) -> Option<Missing> {
+    if plan.steering.is_some() {
+        return Some(missing(SEVERAL_LOADS, of_steered(plan)));
+    }
+    if plan.mix().is_some() && plan.target.is_directory() {
+        let why = "through a mount calls are offered, and operations achieved";
+        let help = "--fail-on-caveat=achieved-below-offered compares the two";
+        return Some(missing(why, help));
+    }
+    let why = "this run has a closed loop, which offers no load";
+    let is_closed = plan.arrivals.offered_load().is_none();
+    is_closed.then(|| missing(why, "compare achieved with a number, such as 20000/s"))
+}
