@@ -41,9 +41,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long a worker may sleep without looking whether somebody stopped the run.
 const ATTENTION_NANOS: u64 = 50_000_000;
-/// By how much an interval may be handed over late where no operation has its moment: a reply ends
-/// the wait in any case, and a wait for no exact moment is one system call less for each.
-const HAND_OVER_SLACK_NANOS: u64 = 30_000_000;
 /// How long an interrupted run waits for what is in flight.
 const INTERRUPTED_DRAIN_NANOS: u64 = 500_000_000;
 
@@ -354,9 +351,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 break Some(error);
             }
         };
-        let ends_run = lost.is_some();
-        let lost = lost.or_else(|| self.loss_left_open());
-        self.finish(now, lost, ends_run)
+        self.finish(now, lost)
     }
 
     /// Whether a loss ends the run: not one that began when all was measured. What becomes of the
@@ -771,23 +766,10 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         !self.is_interrupted && !self.lost.are_all(&self.clients) && self.is_down_since_the_window()
     }
 
-    /// Why the server has to be taken for lost in the window: it has not come back for as long as
-    /// calls are waited for after it.
-    fn loss_left_open(&self) -> Option<BackendError> {
-        let is_lost = !self.is_interrupted && self.is_down_since_the_window();
-        is_lost.then(|| self.line.backend.loss())
-    }
-
     /// When the loop must look at the clock again.
     #[inline]
     fn wake_up_at(&self, now: Moment) -> Moment {
-        let slack = if self.due.is_empty() {
-            HAND_OVER_SLACK_NANOS
-        } else {
-            0
-        };
-        let hand_over = self.next_boundary.after_nanos(slack);
-        let mut until = now.after_nanos(ATTENTION_NANOS).min(hand_over);
+        let mut until = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
         if self.end.is_none() {
             if let Some(Reverse((due, _))) = self.due.peek() {
                 until = until.min(*due);
@@ -861,7 +843,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         }
     }
 
-    fn finish(mut self, now: Moment, lost: Option<BackendError>, ends_run: bool) -> Finished<B, W> {
+    fn finish(mut self, now: Moment, lost: Option<BackendError>) -> Finished<B, W> {
         self.note_costs();
         let mut abandoned = Completions::default();
         self.line.backend.abandon(&mut abandoned);
@@ -876,7 +858,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         let end = WorkerEnd {
             window_end,
             is_interrupted: self.is_interrupted,
-            ends_run,
+            ends_run: lost.is_some(),
             lost,
             connections,
             time: ThreadTime {

@@ -30,6 +30,8 @@ pub enum Purpose {
     FileSizes = 9,
     /// Orders that a test tries.
     Permutations = 10,
+    /// The order in which runs are made.
+    RunOrder = 11,
 }
 
 /// The random stream for one purpose of one client (or worker).

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
 use crate::report::comparison::document::ComparisonDocument;
 use crate::report::json;
+use crate::report::repeats::RepeatsDocument;
 use crate::{Exit, console};
 use filestone_model::doctor::Diagnosis;
 use filestone_model::measure::RunRecord;
@@ -13,6 +14,7 @@ pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
     let schema = match options.document {
         Document::Record => schemars::schema_for!(RunRecord),
         Document::Compare => schemars::schema_for!(ComparisonDocument),
+        Document::Repeats => schemars::schema_for!(RepeatsDocument),
         Document::Doctor => schemars::schema_for!(Diagnosis),
     };
     console::result(&json::document(&schema)?)?;

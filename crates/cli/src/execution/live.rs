@@ -45,6 +45,8 @@ pub struct Live<'run> {
     next_line_ns: Option<u64>,
     /// Stands before the first row once the target has been found.
     released: Option<String>,
+    /// Which of several runs it is; stands before what the bar says.
+    within: String,
 }
 
 /// Which rows there are.
@@ -140,6 +142,7 @@ impl<'run> Live<'run> {
             steering: None,
             next_line_ns: None,
             released: None,
+            within: String::new(),
         }
     }
 
@@ -158,6 +161,12 @@ impl<'run> Live<'run> {
     /// Puts this before the first row once the target has been found.
     pub fn released(mut self, text: String) -> Self {
         self.released = Some(text);
+        self
+    }
+
+    /// Says which of several runs it is.
+    pub fn within(mut self, text: String) -> Self {
+        self.within = text;
         self
     }
 
@@ -207,7 +216,7 @@ fn steering_text(doing: &str, p99_ns: Option<u64>, left: Option<TimeLeft>) -> St
 
 impl Observer for Live<'_> {
     fn preparing(&mut self, what: &str) {
-        self.bar.set_message(what.to_string());
+        self.bar.set_message(format!("{}{what}", self.within));
         self.bar.tick();
     }
 
@@ -273,7 +282,8 @@ impl Observer for Live<'_> {
         let nanos = record.end_ns.saturating_sub(record.start_ns).max(1);
         let load = ended as f64 * 1e9 / nanos as f64;
         self.bar.set_message(format!(
-            "of {of}: {} operations/s, p99 {:.1} usecs",
+            "{}of {of}: {} operations/s, p99 {:.1} usecs",
+            self.within,
             grouped(load.round() as u64),
             p99 as f64 / 1000.0,
         ));

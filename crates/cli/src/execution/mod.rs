@@ -4,6 +4,7 @@
 pub mod interruption;
 pub mod live;
 pub mod output_directory;
+pub mod repeats;
 pub mod verdict;
 
 use crate::console::{self, Reader};
@@ -13,7 +14,7 @@ use crate::execution::output_directory::{Existing, LayersPicture, OutputDirector
 use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::inputs::loads::{self, Named};
 use crate::options::run_report::{RunFormat, RunReportOptions};
-use crate::planning::Environment;
+use crate::planning::{self, Environment};
 use crate::report::mix::file_set;
 use crate::report::parts::page::Detail;
 use crate::report::rows::Columns;
@@ -99,6 +100,9 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
         })?;
         return Ok(Exit::Done);
     }
+    if let Some(wanted) = planning::repeats::plan(&show.report.repeat)? {
+        return repeats::execute(jobs, show, &wanted);
+    }
     let failing = FailingCaveats::parse(show.report.fail_on_caveat.as_deref())?;
     let output = show.report.output.as_deref();
     let layers = output.filter(|_| jobs.len() > 1);
@@ -130,6 +134,17 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
         }
         (_, _, exit) => Ok(exit),
     }
+}
+
+/// Refuses runs whose figures are of several loads, for what compares runs.
+fn refuse_steered(jobs: &[Job], option: &str) -> Result<(), Error> {
+    if jobs.iter().all(|job| job.plan.steering.is_none()) {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{option}: the load of this run is steered, so its figures are of several loads"
+    ))
+    .with_help("measure at one load: --offered, or a closed loop"))
 }
 
 /// The directories that records go to: `path` itself, or one in it for each of several.

@@ -103,7 +103,7 @@ impl OutputDirectory {
 
     /// Writes the record and everything made of it; has gnuplot draw its scripts if it is there.
     pub fn write(&self, record: &RunRecord, terminal: &str) -> Result<(), WriteError> {
-        self.write_record(record).map_err(|error| {
+        self.keep(record, RECORD_FILE).map_err(|error| {
             self.abandon();
             WriteError {
                 error: error
@@ -123,9 +123,10 @@ impl OutputDirectory {
         Ok(())
     }
 
-    fn write_record(&self, record: &RunRecord) -> Result<(), Error> {
+    /// Writes the record alone, under this name.
+    pub fn keep(&self, record: &RunRecord, name: &str) -> Result<(), Error> {
         let part = self.path.join(PART_FILE);
-        let whole = self.path.join(RECORD_FILE);
+        let whole = self.path.join(name);
         let text = json::render(record)?;
         write_synced(&part, &text).map_err(|error| Error::file(&whole, &error))?;
         fs::rename(&part, &whole).map_err(|error| Error::file(&whole, &error))
@@ -255,7 +256,8 @@ impl LayersPicture {
     }
 }
 
-fn write_synced(path: &Path, text: &str) -> io::Result<()> {
+/// Writes a file that is on the disk when this returns.
+pub fn write_synced(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(text.as_bytes())?;
     // A full disk may show only now.

@@ -1,7 +1,7 @@
 //! The runs that are compared, read from their records: many at a time, and no more of each than
 //! is needed.
 
-use super::record_file::{self, RECORD_FILE};
+use super::record_file::{self, RECORD_FILE, REPEATS_FILE};
 use crate::error::Error;
 use crate::report::comparison::ReadRun;
 use filestone_model::comparison::ComparedRun;
@@ -61,7 +61,8 @@ fn record_paths(path: &Path) -> Result<Vec<PathBuf>, Error> {
         let path = entry.ok()?.path();
         let is_json = path
             .extension()
-            .is_some_and(|extension| extension == "json");
+            .is_some_and(|extension| extension == "json")
+            && !path.ends_with(REPEATS_FILE);
         let record = path.join(RECORD_FILE);
         record
             .exists()
@@ -137,6 +138,7 @@ mod tests {
         let record = canned::in_stretches();
         let mut old = record.clone();
         old.totals.figures.clear();
+        fs::write(folder.join(REPEATS_FILE), "{}").expect("a temporary file");
         for (file, record) in [("one/run.json", &record), ("two.json", &old)] {
             let text = json::render(record).expect("JSON");
             fs::write(folder.join(file), text).expect("a temporary file");

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// The record in the directory of a run.
 pub const RECORD_FILE: &str = "run.json";
+/// What several runs of the same come to, beside their directories.
+pub const REPEATS_FILE: &str = "repeats.json";
 
 /// The records in a file, or in a directory that `--output` wrote.
 pub fn read_records(path: &Path) -> Result<Vec<RunRecord>, Error> {
@@ -73,6 +75,14 @@ fn record_paths(path: &Path) -> Result<Vec<PathBuf>, Error> {
         .collect();
     layers.sort();
     match layers.as_slice() {
+        [] if path.join(REPEATS_FILE).exists() => Err(Error::usage(format!(
+            "{}: these are repeats, each with a record of its own",
+            path.display()
+        ))
+        .with_help(format!(
+            "name one of them, such as {}; filestone compare takes them all",
+            path.join("001").display()
+        ))),
         // That there is none is said as of any file.
         [] => Ok(vec![record]),
         layers => Ok(layers.iter().map(|(_, path)| path.clone()).collect()),

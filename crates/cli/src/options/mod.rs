@@ -11,6 +11,7 @@ pub mod mix;
 pub mod mix_values;
 pub mod nfs;
 pub mod probe;
+pub mod repeat;
 pub mod replay;
 pub mod run_report;
 pub mod serve;
@@ -226,6 +227,8 @@ pub enum Document {
     Doctor,
     /// What `filestone compare --as json` prints
     Compare,
+    /// What `--repeat` leaves beside the runs: repeats.json
+    Repeats,
 }
 
 /// `filestone completions`.

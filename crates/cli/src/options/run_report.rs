@@ -1,5 +1,6 @@
 //! What becomes of the result of a run; what is measured before it.
 
+use super::repeat::RepeatOptions;
 use super::values::mark;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub struct RunReportOptions {
     pub fail_on_caveat: Option<String>,
     #[command(flatten)]
     pub gates: GateOptions,
+    #[command(flatten)]
+    pub repeat: RepeatOptions,
 }
 
 /// What a run is held to.

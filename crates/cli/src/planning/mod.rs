@@ -4,6 +4,7 @@ pub mod doctor;
 mod fields;
 pub mod gates;
 pub mod mix;
+pub mod repeats;
 pub mod replay;
 
 use crate::error::Error;

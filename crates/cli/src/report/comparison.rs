@@ -3,15 +3,16 @@
 pub mod document;
 pub mod picture;
 
+use super::parts::known::value_within;
 use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
-use crate::quantity::{duration_text, grouped, load_text, plain, resolution, time_within};
+use crate::quantity::{duration_text, grouped, plain, resolution};
 use filestone_model::comparison::{
     Change, ComparedRun, Comparison, Question, RUN_SPREAD, Row, Side, SideFigure, Unlike, Verdict,
 };
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
-use filestone_model::measure::figures::{Direction, FigureUnit, Quantity, RunFigure};
+use filestone_model::measure::figures::{Direction, Quantity, RunFigure};
 use std::path::PathBuf;
 
 /// Percentages are told no finer.
@@ -182,14 +183,7 @@ fn table(compared: &Compared, page: Page) -> String {
 /// A side's figure with no more digits than it is known with.
 fn value(figure: RunFigure, side: &SideFigure) -> String {
     let half_width = side.value * side.logarithm.half_width().exp_m1();
-    match figure.quantity.unit() {
-        FigureUnit::Nanoseconds => time_within(side.value, half_width),
-        FigureUnit::OperationsPerSecond => format!("{}/s", load_text(side.value, half_width)),
-        FigureUnit::BytesPerSecond => {
-            format!("{} MB/s", load_text(side.value / 1e6, half_width / 1e6))
-        }
-        FigureUnit::Operations => load_text(side.value, half_width),
-    }
+    value_within(figure, side.value, half_width)
 }
 
 /// `+3.2 (+1.1 to +5.4)`.
@@ -277,7 +271,7 @@ fn runs_told(compared: &Compared, needed: u64) -> String {
 fn long_runs_told(compared: &Compared, needed: u64) -> String {
     let length = compared.base.first().map_or(0, |read| read.run.window_ns);
     // To the tenth of a second.
-    let length = length.div_ceil(100_000_000).saturating_mul(100_000_000);
+    let length = length.div_ceil(100_000_000) * 100_000_000;
     format!(
         "{} of {} a side",
         runs_told(compared, needed),

@@ -22,6 +22,7 @@ pub mod parts;
 pub mod percentiles;
 pub mod picture;
 pub mod probe;
+pub mod repeats;
 pub mod replay;
 pub mod rows;
 pub mod sketch;

@@ -30,7 +30,6 @@ pub struct Correction {
 struct Attempt {
     words: Vec<String>,
     reasons: Vec<String>,
-    repetitions: Option<String>,
 }
 
 /// What the words behind `filestone` were meant to be; `None` if nothing is near.
@@ -105,12 +104,7 @@ impl Attempt {
         let line = shell_line(&self.words);
         Correction {
             reasons: self.reasons,
-            lines: vec![match self.repetitions {
-                None => line,
-                Some(count) => {
-                    format!("for i in $(seq {count}); do {line} --output result-$i; done")
-                }
-            }],
+            lines: vec![line],
         }
     }
 
@@ -212,7 +206,7 @@ impl Attempt {
         let what = match option.ours {
             Ours::Option(ours) | Ours::Words(ours) => format!("{word} is {ours} here"),
             Ours::Nothing => format!("{word} is left out"),
-            Ours::Load | Ours::Operation | Ours::Target | Ours::Repetitions => word.into(),
+            Ours::Load | Ours::Operation | Ours::Target => word.into(),
         };
         self.reasons.push(format!("{what}: {}", option.reason));
         match option.ours {
@@ -239,10 +233,6 @@ impl Attempt {
                     }
                     (false, _) => return None,
                 }
-            }
-            Ours::Repetitions => {
-                self.repetitions = value.filter(|value| value.parse::<u32>().is_ok());
-                self.replace(place, count, &[]);
             }
             Ours::Nothing => self.replace(place, count, &[]),
         }

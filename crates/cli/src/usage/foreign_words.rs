@@ -17,8 +17,6 @@ pub enum Ours {
     Operation,
     /// The value is where operations go.
     Target,
-    /// The value says how often the whole is done, which is the shell's part.
-    Repetitions,
     /// Nothing: it has no sense here.
     Nothing,
 }
@@ -53,7 +51,7 @@ probe mix | --rate= --rate_iops= --rate-iops= --iops= --qps= -R= | --offered= | 
 probe mix | --requests= --number_ios= --number-ios= -n= | --count= | operations, of all clients together
 probe mix replay | --json --json-output -J | --as json | the run record on standard output
 probe mix replay | --format= --output-format= | --as= | what is printed; filestone report RECORD --as csv makes the other forms
-probe mix replay | --repeat= --repeats= --loops= --runs= --iterations= | REPETITIONS | a run is one record, and repeating it is the shell's part
+probe mix replay | --repeats= --loops= --runs= --iterations= | --repeat= | several runs, each with a record of its own
 probe mix replay | --interval= --livint= --status-interval= -i= | --mark= | time between rows
 probe | --rw= --readwrite= --operation= --op= | OPERATION | the operation is the first word of probe
 probe | --rand --randrw --randread | --random | offsets and files at random
@@ -130,7 +128,6 @@ pub fn options() -> impl Iterator<Item = ForeignOption> {
             "LOAD" => Ours::Load,
             "OPERATION" => Ours::Operation,
             "TARGET" => Ours::Target,
-            "REPETITIONS" => Ours::Repetitions,
             "NOTHING" => Ours::Nothing,
             ours => ours
                 .strip_suffix('=')

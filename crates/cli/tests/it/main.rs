@@ -8,6 +8,7 @@ mod gates;
 mod loopback;
 mod mix;
 mod outcomes;
+mod repeat;
 mod replay;
 mod steered;
 mod support;

@@ -2,7 +2,7 @@
 
 use crate::measure::figures::headline::HEADLINE;
 use crate::measure::figures::{Quantity, RunFigure, Stretches};
-use crate::measure::run_record::{Host, IntervalRecord, Target, Totals};
+use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Totals};
 use crate::measure::{FigureRecord, Role};
 use crate::plan::Plan;
 use crate::statistics::Estimate;
@@ -40,6 +40,22 @@ pub struct RunValue {
     pub value: f64,
     /// The value with what the run alone knows of its error, if it was long enough for that.
     pub own: Option<Estimate>,
+}
+
+impl From<&RunRecord> for ComparedRun {
+    /// Without the intervals: a record of this version keeps its headline figures.
+    fn from(record: &RunRecord) -> Self {
+        Self {
+            format: record.format,
+            method: record.method,
+            plan: record.plan.clone(),
+            host: record.host.clone(),
+            target: record.target.clone(),
+            window_ns: record.window_ns,
+            totals: record.totals.clone(),
+            intervals: vec![],
+        }
+    }
 }
 
 impl ComparedRun {

@@ -9,7 +9,7 @@ use std::str::FromStr;
 const TOLD: usize = 5;
 /// What plans of the same may differ in: where the server is, and what does not change what is
 /// measured.
-const FREE: [&str; 7] = [
+const FREE: [&str; 9] = [
     "seed",
     "interval_ns",
     "target.host",
@@ -17,6 +17,8 @@ const FREE: [&str; 7] = [
     "target.mount_port",
     "target.path",
     "target.directory",
+    "workload.file_set.name",
+    "workload.remove_set",
 ];
 /// What decides where data are when a write is done.
 const DURABILITY: [&str; 5] = ["stability", "stable", "fsync", "sync", "sync_directories"];

@@ -6,6 +6,7 @@
 
 pub mod compared_run;
 pub mod likeness;
+pub mod repeats;
 pub mod side;
 
 pub use compared_run::{ComparedRun, RunValue};

@@ -27,9 +27,9 @@ struct Known {
 
 /// The logarithm of a figure in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct OfRun {
-    value: f64,
-    own: Option<Estimate>,
+pub(super) struct OfRun {
+    pub(super) value: f64,
+    pub(super) own: Option<Estimate>,
 }
 
 /// A figure of a side.
@@ -84,7 +84,8 @@ impl Side {
         self.figures.iter().map(|known| &known.figure)
     }
 
-    fn known(&self, figure: &RunFigure) -> Option<&[OfRun]> {
+    /// What its runs have of a figure.
+    pub(super) fn known(&self, figure: &RunFigure) -> Option<&[OfRun]> {
         let mut all = self.figures.iter();
         all.find(|known| known.figure == *figure)
             .map(|known| known.runs.as_slice())
@@ -123,7 +124,7 @@ impl Pair {
 
 /// What is known of a side's runs. One alone differs from its like as those of the other side do;
 /// where neither side has a second one, it takes what the run knows of itself.
-fn of_runs(runs: &[OfRun], others: &[OfRun]) -> Option<SideFigure> {
+pub(super) fn of_runs(runs: &[OfRun], others: &[OfRun]) -> Option<SideFigure> {
     if let Some(logarithm) = between(runs) {
         return Some(SideFigure {
             value: logarithm.value.exp(),

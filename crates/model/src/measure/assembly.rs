@@ -39,6 +39,8 @@ pub struct Assembly {
 /// Sums over all complete intervals.
 struct RunningTotals {
     kinds: Vec<KindTotals>,
+    response_time: Distribution<u64>,
+    service_time: Distribution<u64>,
     slot_wait: Distribution<u64>,
     dispatch_delay: Distribution<u64>,
     counts: StretchCounts,
@@ -214,6 +216,8 @@ impl RunningTotals {
                 .iter()
                 .map(|(kind, role)| KindTotals::new(*kind, *role, digits))
                 .collect(),
+            response_time: Distribution::new(),
+            service_time: Distribution::new(),
             slot_wait: Distribution::new(),
             dispatch_delay: Distribution::new(),
             counts: StretchCounts::default(),
@@ -223,6 +227,10 @@ impl RunningTotals {
     fn add(&mut self, buffer: &mut IntervalBuffer) {
         for (total, kind) in self.kinds.iter_mut().zip(&mut buffer.kinds) {
             total.add(kind);
+            if kind.role == Role::Measured {
+                self.response_time.add(&mut kind.response_time);
+                self.service_time.add(&mut kind.service_time);
+            }
         }
         self.slot_wait.add(&mut buffer.slot_wait);
         self.dispatch_delay.add(&mut buffer.dispatch_delay);
@@ -233,20 +241,15 @@ impl RunningTotals {
         let per_second = |count: u64| count as f64 * 1e9 / window_nanos as f64;
         let counts = self.counts;
         let mut ledger = Ledger::default();
-        let mut response_time = Distribution::<u64>::new();
-        let mut service_time = Distribution::<u64>::new();
-        let kinds = self.kinds.iter_mut();
-        for kind in kinds.filter(|kind| kind.role == Role::Measured) {
+        for kind in self.kinds.iter().filter(|kind| kind.role == Role::Measured) {
             ledger.add(&kind.ledger);
-            response_time.add(&mut kind.response_time);
-            service_time.add(&mut kind.service_time);
         }
         Totals {
             ledger,
             achieved_load_ops_per_s: per_second(counts.ok_in_window),
             goodput_bytes_per_s: per_second(counts.data_bytes_in_window),
-            response_time_ns: response_time.to_record(),
-            service_time_ns: service_time.to_record(),
+            response_time_ns: self.response_time.to_record(),
+            service_time_ns: self.service_time.to_record(),
             slot_wait_ns: self.slot_wait.to_record(),
             dispatch_delay_ns: self.dispatch_delay.to_record(),
             kinds: self.kinds.into_iter().map(KindTotals::conclude).collect(),

@@ -49,9 +49,6 @@ impl Digits {
 /// A probe has one kind, or two with the unmeasured operation that goes with it.
 const KINDS_WITH_FOUR: usize = 2;
 
-/// The quantiles that a record names.
-const SHOWN: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
-
 /// A histogram of nanoseconds with exact minimum, maximum and sum.
 #[derive(Debug, Clone)]
 pub struct Distribution<C: Counter> {
@@ -178,44 +175,30 @@ impl<C: Counter> Distribution<C> {
     /// The smallest recorded value that at least `quantile` of all values do not
     /// exceed, within the histogram's resolution and never outside the extremes.
     pub fn quantile(&mut self, quantile: f64) -> u64 {
-        let [value] = self.quantiles([quantile]);
-        value
-    }
-
-    /// The same of several quantiles in ascending order, in one walk over the histogram.
-    fn quantiles<const N: usize>(&mut self, quantiles: [f64; N]) -> [u64; N] {
         self.flush();
-        let mut values = [0; N];
         if self.count == 0 {
-            return values;
+            return 0;
         }
-        // One walk relies on counts that add up, which those that saturate may not.
-        if self.count <= u32::MAX.into() {
-            let found = self.histogram.value_at_quantiles(quantiles);
-            values
-                .iter_mut()
-                .zip(found)
-                .for_each(|(value, found)| *value = found);
-        } else {
-            values = quantiles.map(|quantile| self.histogram.value_at_quantile(quantile));
-        }
-        values.map(|value| value.max(self.min).min(self.max))
+        self.histogram
+            .value_at_quantile(quantile)
+            .max(self.min)
+            .min(self.max)
     }
 
     /// The record of this distribution.
     pub fn to_record(&mut self) -> DistributionRecord {
-        let [p50, p90, p95, p99, p99_9, p99_99] = self.quantiles(SHOWN);
+        self.flush();
         DistributionRecord {
             count: self.count,
             sum: self.sum,
             min: self.min(),
             mean: self.mean(),
-            p50,
-            p90,
-            p95,
-            p99,
-            p99_9,
-            p99_99,
+            p50: self.quantile(0.5),
+            p90: self.quantile(0.9),
+            p95: self.quantile(0.95),
+            p99: self.quantile(0.99),
+            p99_9: self.quantile(0.999),
+            p99_99: self.quantile(0.9999),
             max: self.max(),
             histogram: self.encode(),
         }
@@ -394,15 +377,6 @@ mod tests {
         };
         assert_eq!(without.moment_sum(2), 18e6);
         assert_eq!(DistributionRecord::default().moment_sum(3), 0.0);
-    }
-
-    #[test]
-    fn counts_that_saturate_still_have_quantiles() {
-        let mut distribution = Distribution::<u32>::new();
-        (0..3).for_each(|_| distribution.record_n(1000, u32::MAX));
-        let record = distribution.to_record();
-        assert_eq!(record.count, 3 * u64::from(u32::MAX));
-        assert_eq!((record.p50, record.p99_99), (1000, 1000));
     }
 
     #[test]

@@ -41,31 +41,29 @@ impl Ledger {
 
     /// Adds another ledger's counts.
     pub fn add(&mut self, other: &Ledger) {
-        self.scheduled = self.scheduled.saturating_add(other.scheduled);
-        self.ok = self.ok.saturating_add(other.ok);
-        self.failed = self.failed.saturating_add(other.failed);
-        self.timed_out = self.timed_out.saturating_add(other.timed_out);
-        self.disconnected = self.disconnected.saturating_add(other.disconnected);
-        self.skipped = self.skipped.saturating_add(other.skipped);
-        self.in_flight = self.in_flight.saturating_add(other.in_flight);
+        self.scheduled += other.scheduled;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.timed_out += other.timed_out;
+        self.disconnected += other.disconnected;
+        self.skipped += other.skipped;
+        self.in_flight += other.in_flight;
     }
 
     /// Operations that came to an end after they were sent: those that have a
     /// response time.
     pub fn ended(&self) -> u64 {
-        self.ok.saturating_add(self.unsuccessful())
+        self.ok + self.unsuccessful()
     }
 
     /// Operations that came to an end after they were sent, and not well.
     pub const fn unsuccessful(&self) -> u64 {
-        self.failed
-            .saturating_add(self.timed_out)
-            .saturating_add(self.disconnected)
+        self.failed + self.timed_out + self.disconnected
     }
 
     /// Operations that the server answered, well or badly.
     pub fn answered(&self) -> u64 {
-        self.ok.saturating_add(self.failed)
+        self.ok + self.failed
     }
 
     /// How many operations are unaccounted for; 0 when the ledger balances.

@@ -474,7 +474,7 @@ impl RunRecord {
         )?;
         check_count(
             "operations in ticks and in totals",
-            sum(self.ticks.iter().map(|tick| tick.ended)),
+            self.ticks.iter().map(|tick| tick.ended).sum(),
             totals.ledger.ended(),
         )?;
         for number in [
@@ -515,7 +515,7 @@ impl RunRecord {
         check_count(name, kind.service_time_ns.count, kind.ledger.ended())?;
         check_count(
             name,
-            sum(kind.failures.iter().map(|failure| failure.count)),
+            kind.failures.iter().map(|failure| failure.count).sum(),
             kind.ledger.failed,
         )?;
         check_row(name, &kind.response_time_ns)?;
@@ -530,11 +530,6 @@ impl RunRecord {
         check_count(name, intervals.scheduled, kind.ledger.scheduled)?;
         check_count(name, intervals.ended(), kind.ledger.ended())
     }
-}
-
-/// A file may say anything.
-fn sum(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
 }
 
 fn check_count(what: &str, left: u64, right: u64) -> Result<(), Contradiction> {

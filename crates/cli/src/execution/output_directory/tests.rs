@@ -13,7 +13,7 @@ fn a_directory_gets_the_record_and_everything_made_of_it() {
     let path = scratch("whole").join("deep");
     let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
     directory
-        .write_record(&canned::plain())
+        .keep(&canned::plain(), RECORD_FILE)
         .expect("there is space");
     directory
         .write_rest(&canned::plain(), "png")
@@ -75,7 +75,7 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     fs::write(path.join("raw"), "of nct's earlier run").expect("a new file");
     let directory = OutputDirectory::claim(&path, Existing::WriteBeside).expect("room beside them");
     directory
-        .write_record(&canned::plain())
+        .keep(&canned::plain(), RECORD_FILE)
         .expect("there is space");
     directory
         .write_rest(&canned::plain(), "png")

@@ -3,7 +3,7 @@
 use super::page::{Detail, Fact};
 use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
-use filestone_model::measure::figures::{NoInterval, Quantity, RunFigure, Stretches};
+use filestone_model::measure::figures::{FigureUnit, NoInterval, Quantity, RunFigure, Stretches};
 use filestone_model::measure::{FigureRecord, RunRecord};
 
 /// What is less than this percentage is not told apart.
@@ -46,6 +46,18 @@ pub fn time(figure: &FigureRecord) -> String {
         time_within(figure.value, half_width),
         chance(figure)
     )
+}
+
+/// Any figure, with its unit and no more digits than it is known with.
+pub fn value_within(figure: RunFigure, value: f64, half_width: f64) -> String {
+    match figure.quantity.unit() {
+        FigureUnit::Nanoseconds => time_within(value, half_width),
+        FigureUnit::OperationsPerSecond => format!("{}/s", load_text(value, half_width)),
+        FigureUnit::BytesPerSecond => {
+            format!("{} MB/s", load_text(value / 1e6, half_width / 1e6))
+        }
+        FigureUnit::Operations => load_text(value, half_width),
+    }
 }
 
 /// Whether an end of the interval is as far off as the figure is large: then it has no digit.

@@ -10,10 +10,6 @@ fn corrected(line: &str) -> Option<Correction> {
 
 /// The command line of ours in a suggestion, as words.
 fn words_of(line: &str) -> Vec<String> {
-    let line = match line.split_once("; do ") {
-        Some((_, rest)) => rest.trim_end_matches("; done"),
-        None => line,
-    };
     let words = line.split_whitespace().skip(1);
     words.map(|word| word.trim_matches('\'').into()).collect()
 }
@@ -36,7 +32,7 @@ fn a_command_line_of_elsewhere_becomes_one_of_ours() {
         "probe read host:/x --json",
         "probe read host:/x --format=json",
         "probe read host:/x --output-format json",
-        "probe read host:/x --repeat 3",
+        "probe read host:/x --loops 3",
         "probe read host:/x --rate 10k",
         "mix host:/x --rate_iops=500 --time 1m --threads 8",
         "probe --name=job --rw=randread --bs=4k --size=1G --iodepth=32 --ioengine=libaio \
@@ -128,9 +124,7 @@ fn the_page_has_every_foreign_word_and_what_it_is_here() {
         let ours = match option.ours {
             Ours::Option(ours) => ours.to_string(),
             Ours::Words(ours) => ours.to_string(),
-            Ours::Load | Ours::Operation | Ours::Target | Ours::Repetitions | Ours::Nothing => {
-                String::new()
-            }
+            Ours::Load | Ours::Operation | Ours::Target | Ours::Nothing => String::new(),
         };
         for word in option.words {
             assert!(row_of(word, &ours), "{word}: {ours}");

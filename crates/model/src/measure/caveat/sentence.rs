@@ -46,7 +46,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::ConnectionsLost { count, clients } => of_all(*count, *clients, NOT_BACK),
         Caveat::Jukebox { calls, pauses_ns } => jukebox(*calls, *pauses_ns),
         Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),
-        Caveat::TargetLost { message } => format!("the target was lost: {message}"),
+        Caveat::TargetLost { message } => format!("the run ended early: {message}"),
         Caveat::LedgerOutOfBalance { missing, scheduled } => {
             format!("internal error: {missing} of {scheduled} operations are unaccounted for")
         }

@@ -1,0 +1,407 @@
+//! What several runs of the same come to: each figure over runs, apart from what a run knows of
+//! itself.
+
+use super::parts::heading::what_was_measured;
+use super::parts::known::value_within;
+use super::parts::page::Page;
+use super::parts::table::{Column, Table};
+use super::parts::units::counted;
+use crate::quantity::{load_text, plain, resolution, time_within};
+use filestone_model::comparison::repeats::{
+    ENOUGH_MIN, RepeatPlan, RepeatedFigure, headline_of, repeated, repeats_best,
+};
+use filestone_model::comparison::{ComparedRun, RunValue, Side};
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::Plan;
+use filestone_model::statistics::CONFIDENCE;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The shape of [`RepeatsDocument`]; it rises when that changes.
+const FORMAT: u32 = 1;
+/// Percentages are told no finer.
+const PERCENT_MIN: f64 = 0.1;
+/// What is known within no more than this share is told by the ends of its interval.
+const HARDLY: f64 = 0.5;
+
+/// Runs of the same, of one thing or of several that were measured in turn.
+#[derive(Debug)]
+pub struct Repeats {
+    /// What was measured in turn.
+    pub series: Vec<Series>,
+    /// Which of them each whole run was of, in the order of time.
+    pub order: Vec<usize>,
+    /// Why there were no more runs.
+    pub end: RepeatsEnd,
+    wanted: RepeatPlan,
+}
+
+/// Whole runs of one thing.
+#[derive(Debug)]
+pub struct Series {
+    plan: Plan,
+    what: String,
+    runs: Vec<Vec<RunValue>>,
+}
+
+/// Why there were no more runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RepeatsEnd {
+    /// As many as were asked for, or were allowed, were made.
+    All,
+    /// The headline figure was known well enough.
+    Enough,
+    /// ^C.
+    Interrupted,
+    /// A run failed or lost its target.
+    Failed,
+}
+
+impl Repeats {
+    /// Of these plans, none so far.
+    pub fn new<'plan>(plans: impl Iterator<Item = &'plan Plan>, wanted: &RepeatPlan) -> Self {
+        let series = plans.map(|plan| Series {
+            plan: plan.clone(),
+            what: String::new(),
+            runs: vec![],
+        });
+        Self {
+            series: series.collect(),
+            order: vec![],
+            end: RepeatsEnd::All,
+            wanted: *wanted,
+        }
+    }
+
+    /// Whether all headline figures are known as well as was asked for.
+    pub fn are_enough(&self) -> bool {
+        self.wanted.until.is_some_and(|share| {
+            let known = |series: &Series| series.headline().map(|it| it.is_known_within(share));
+            self.series.iter().all(|series| known(series) == Some(true))
+        })
+    }
+
+    /// How many runs of each thing there are likely to be.
+    pub fn expected_runs(&self) -> u32 {
+        let most = self.wanted.most;
+        let Some(share) = self.wanted.until else {
+            return most;
+        };
+        let expected = self.series.iter().map(|series| {
+            let headline = series.headline();
+            headline.map_or(most.min(ENOUGH_MIN as u32), |it| it.runs_until(share, most))
+        });
+        expected.max().unwrap_or(most)
+    }
+}
+
+impl Series {
+    /// Counts a whole run.
+    pub fn add(&mut self, record: &RunRecord) {
+        if self.what.is_empty() {
+            self.what = what_was_measured(record);
+        }
+        let judged = [headline_of(&self.plan)];
+        self.runs.push(ComparedRun::from(record).figures(&judged));
+    }
+
+    fn figures(&self) -> Vec<RepeatedFigure> {
+        repeated(&Side::of(self.runs.iter().cloned()))
+    }
+
+    fn headline(&self) -> Option<RepeatedFigure> {
+        let headline = headline_of(&self.plan);
+        let mut figures = self.figures().into_iter();
+        figures.find(|known| known.figure == headline)
+    }
+}
+
+/// A run in a line: `24,950/s, p50 31.2 µs`.
+pub fn line(record: &RunRecord) -> String {
+    let totals = &record.totals;
+    let load = totals.achieved_load_ops_per_s;
+    let p50 = totals.response_time_ns.p50 as f64;
+    format!(
+        "{}/s, p50 {}",
+        load_text(load, load / 1e3),
+        time_within(p50, 0.0)
+    )
+}
+
+/// All of it.
+pub fn text(repeats: &Repeats, page: Page) -> String {
+    let parts = repeats
+        .series
+        .iter()
+        .filter(|series| !series.runs.is_empty());
+    let parts = parts.map(|series| of_series(repeats, series, page));
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+fn of_series(repeats: &Repeats, series: &Series, page: Page) -> String {
+    let (runs, figures) = (series.runs.len(), series.figures());
+    let heading = format!(
+        "{}: {}{}",
+        series.what,
+        counted(runs as u64, "run"),
+        ended(repeats)
+    );
+    let mut text = page.prose(&heading);
+    if figures.is_empty() {
+        text.push_str(&page.prose("One run does not show what runs differ by."));
+        return text;
+    }
+    text.push_str(&format!("\n{}\n", table(&figures, page)));
+    text.push_str(&page.prose(&method(series, &figures)));
+    let known = series.headline().zip(repeats.wanted.until);
+    if let Some((headline, share)) = known.filter(|_| repeats.end != RepeatsEnd::Enough) {
+        text.push_str(&page.prose(&not_enough(&headline, share)));
+    }
+    text
+}
+
+fn ended(repeats: &Repeats) -> &'static str {
+    match repeats.end {
+        RepeatsEnd::All | RepeatsEnd::Enough => "",
+        RepeatsEnd::Interrupted => ", then interrupted",
+        RepeatsEnd::Failed => ", then one that failed",
+    }
+}
+
+fn table(figures: &[RepeatedFigure], page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("figure"),
+        Column::figure("median"),
+        Column::figure("mean of runs, 95 %"),
+        Column::figure("runs differ by").gives_way(2),
+        Column::figure("within a run").gives_way(1),
+    ]);
+    // Those of each kind of operation are in the document.
+    for known in figures
+        .iter()
+        .filter(|known| known.figure.operation.is_none())
+    {
+        let mean = known.over_runs.value;
+        // What is hardly known has one digit all the same.
+        let half_width = mean * known.half_width().min(HARDLY);
+        let shown = |value: f64| value_within(known.figure, value, half_width);
+        let interval = if known.half_width() > HARDLY {
+            let ends = [known.low(), known.high()];
+            let ends = ends.map(|end| value_within(known.figure, end, end * HARDLY));
+            ends.join(" to ")
+        } else {
+            format!("{} ± {}", shown(mean), percent(known.half_width()))
+        };
+        let within = known
+            .within_run
+            .map(|share| format!("± {}", percent(share)));
+        table.row([
+            known.figure.to_string(),
+            shown(known.median),
+            interval,
+            percent(known.over_runs.deviation),
+            within.unwrap_or_else(|| "–".into()),
+        ]);
+    }
+    table.render(page)
+}
+
+fn percent(share: f64) -> String {
+    let percent = (100.0 * share).max(PERCENT_MIN);
+    let unit = resolution(percent).max(PERCENT_MIN);
+    format!("{} %", plain((percent / unit).round() * unit, 1))
+}
+
+fn method(series: &Series, figures: &[RepeatedFigure]) -> String {
+    let mut text = String::from(
+        "Over runs: their geometric mean with its 95 % interval, and by what single runs differ \
+         (standard deviation). Within a run: the 95 % interval that a run has of itself, which \
+         does not show what changes only between runs.",
+    );
+    if let Some(best) = repeats_best(figures, &series.plan) {
+        text.push_str(&format!(
+            " {0} repeats best: compare by it (--judge {0}).",
+            best.figure
+        ));
+    }
+    text
+}
+
+fn not_enough(headline: &RepeatedFigure, share: f64) -> String {
+    const MANY: u32 = 10_000;
+    let needed = headline.runs_until(share, MANY);
+    let many = if needed < MANY { "about" } else { "more than" };
+    format!(
+        "{} is known within {}, not within {}: {many} {needed} runs would do.",
+        headline.figure,
+        percent(headline.half_width()),
+        percent(share)
+    )
+}
+
+/// `repeats.json`: what several runs of the same come to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RepeatsDocument {
+    /// The shape of this document.
+    pub format: u32,
+    /// Why there were no more runs.
+    pub end: RepeatsEnd,
+    /// Most runs of each thing.
+    pub runs_max: u32,
+    /// The share that the headline figure was to be known within.
+    pub until: Option<f64>,
+    /// Between two runs, in nanoseconds.
+    pub pause_ns: u64,
+    /// What the order comes from; run k of a thing has this seed and k − 1.
+    pub seed: u64,
+    /// Which thing each run was of, in the order of time, counted from 1.
+    pub order: Vec<usize>,
+    /// With which probability intervals hold what they are about.
+    pub confidence: f64,
+    /// What was measured in turn.
+    pub series: Vec<SeriesDocument>,
+}
+
+/// Whole runs of one thing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SeriesDocument {
+    /// In words.
+    pub what: String,
+    /// Whole runs.
+    pub runs: usize,
+    /// The figure that `until` is about.
+    pub headline: String,
+    /// The figure that runs differ least by.
+    pub repeats_best: Option<String>,
+    /// Figure by figure.
+    pub figures: Vec<RepeatedFigureDocument>,
+}
+
+/// A figure over runs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RepeatedFigureDocument {
+    /// Its name.
+    pub name: String,
+    /// What it is counted in.
+    pub unit: &'static str,
+    /// Runs that have it.
+    pub runs: usize,
+    /// The median of the runs.
+    pub median: f64,
+    /// Their geometric mean.
+    pub mean: f64,
+    /// The lower end of the interval of that.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// By what the logarithms of single runs differ, one standard deviation.
+    pub deviation: f64,
+    /// Half of the interval that a run has of itself, as a share: the median of the runs.
+    pub within_run: Option<f64>,
+}
+
+/// The document.
+pub fn document(repeats: &Repeats) -> RepeatsDocument {
+    RepeatsDocument {
+        format: FORMAT,
+        end: repeats.end,
+        runs_max: repeats.wanted.most,
+        until: repeats.wanted.until,
+        pause_ns: repeats.wanted.pause_ns,
+        seed: repeats.series.first().map_or(0, |series| series.plan.seed),
+        order: repeats.order.iter().map(|thing| thing + 1).collect(),
+        confidence: CONFIDENCE,
+        series: repeats.series.iter().map(series_document).collect(),
+    }
+}
+
+fn series_document(series: &Series) -> SeriesDocument {
+    let figures = series.figures();
+    let best = repeats_best(&figures, &series.plan);
+    SeriesDocument {
+        what: series.what.clone(),
+        runs: series.runs.len(),
+        headline: headline_of(&series.plan).to_string(),
+        repeats_best: best.map(|best| best.figure.to_string()),
+        figures: figures.iter().map(figure_document).collect(),
+    }
+}
+
+fn figure_document(known: &RepeatedFigure) -> RepeatedFigureDocument {
+    RepeatedFigureDocument {
+        name: known.figure.to_string(),
+        unit: known.figure.quantity.unit().name(),
+        runs: known.over_runs.runs,
+        median: known.median,
+        mean: known.over_runs.value,
+        low: known.low(),
+        high: known.high(),
+        deviation: known.over_runs.deviation,
+        within_run: known.within_run,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    /// Runs that achieve so many operations per second.
+    fn repeats(loads: &[f64], until: Option<f64>) -> Repeats {
+        let wanted = RepeatPlan {
+            most: 8,
+            until,
+            pause_ns: 0,
+        };
+        let record = canned::in_stretches();
+        let mut repeats = Repeats::new(std::iter::once(&record.plan), &wanted);
+        for load in loads {
+            let mut run = record.clone();
+            let factor = load / record.totals.achieved_load_ops_per_s;
+            run.totals.achieved_load_ops_per_s = *load;
+            run.totals.client_cpu_ns_per_op /= factor;
+            let times = &mut run.totals.response_time_ns;
+            times.p50 = (times.p50 as f64 * (1.0 + (factor - 1.0) / 10.0)) as u64;
+            repeats.series[0].add(&run);
+            repeats.order.push(0);
+        }
+        repeats
+    }
+
+    #[test]
+    fn runs_of_one_thing() {
+        let repeats = repeats(&[990.0, 1010.0, 1000.0, 980.0, 1040.0], None);
+        insta::assert_snapshot!(text(&repeats, Page::default()));
+        let document = document(&repeats);
+        assert_eq!(document.series[0].runs, 5);
+        let best = document.series[0].repeats_best.as_deref();
+        assert_eq!(best, Some("response_time.p50"));
+        assert_eq!(document.order, [1; 5]);
+    }
+
+    #[test]
+    fn too_few_runs_say_how_many_it_takes() {
+        let mut repeats = repeats(&[990.0, 1010.0, 1000.0], Some(0.01));
+        repeats.end = RepeatsEnd::Interrupted;
+        assert!(!repeats.are_enough());
+        insta::assert_snapshot!(text(&repeats, Page::default()));
+    }
+
+    #[test]
+    fn one_run_says_that_it_is_alone() {
+        let mut repeats = repeats(&[990.0], None);
+        repeats.end = RepeatsEnd::Failed;
+        insta::assert_snapshot!(text(&repeats, Page::default()));
+    }
+
+    #[test]
+    fn it_is_enough_when_the_headline_is_known() {
+        let loads = [1000.0, 1001.0, 999.0, 1000.0, 1000.0];
+        assert!(repeats(&loads, Some(0.01)).are_enough());
+        assert!(!repeats(&loads, Some(0.0001)).are_enough());
+        assert!(!repeats(&loads, None).are_enough());
+        assert_eq!(repeats(&loads, Some(0.01)).expected_runs(), 5);
+        assert_eq!(repeats(&loads[..1], Some(0.01)).expected_runs(), 5);
+    }
+}

@@ -1,0 +1,243 @@
+//! `--repeat`: several runs of the same, what they come to, and runs that are none.
+
+use crate::support::{Running, Scratch, filestone, serve, text};
+use filestone_model::measure::RunRecord;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+
+const SHORT: [&str; 5] = ["--duration", "200ms", "--pause", "10ms", "--no-calibrate"];
+
+/// A probe of the built-in server, again and again.
+fn repeated<'word>(more: &[&'word str]) -> Vec<&'word str> {
+    [&["probe", "getattr"], &SHORT[..], more].concat()
+}
+
+fn document(directory: &str) -> Value {
+    let path = format!("{directory}/repeats.json");
+    let text = std::fs::read_to_string(&path).expect("it was written");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn repeats_are_summarized_and_compared() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("runs");
+    let output = filestone(&repeated(&[
+        "--repeat", "3", "--seed", "5", "-o", &directory,
+    ]));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("3 runs") && shown.contains("repeats best"),
+        "{shown}"
+    );
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("repeat 1 of 3: ") && told.contains(" left"),
+        "{told}"
+    );
+
+    let found = document(&directory);
+    assert_eq!(found["end"], "all");
+    assert_eq!(found["series"][0]["runs"], 3);
+    let seeds = ["001", "002", "003"].map(|run| {
+        let path = format!("{directory}/{run}/run.json");
+        let record = std::fs::read(path).expect("a record of each run");
+        let record: RunRecord = serde_json::from_slice(&record).expect("a record");
+        record.plan.seed
+    });
+    assert_eq!(seeds, [5, 6, 7]);
+
+    let one = format!("{directory}/001");
+    let compared = filestone(&["compare", &directory, &one]);
+    assert!(
+        text(&compared.stdout).contains("3 runs"),
+        "{}",
+        text(&compared.stderr)
+    );
+    let report = filestone(&["report", &directory]);
+    assert_eq!(report.status.code(), Some(2));
+    assert!(text(&report.stderr).contains("these are repeats"));
+    let again = filestone(&repeated(&["--repeat", "2", "-o", &directory]));
+    assert_eq!(again.status.code(), Some(2), "nothing is overwritten");
+}
+
+#[test]
+fn it_is_enough_when_the_interval_is_narrow() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("runs");
+    let until = [
+        "--repeat-until",
+        "50%",
+        "-o",
+        &directory,
+        "--offered",
+        "500",
+    ];
+    let output = filestone(&repeated(&until));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found = document(&directory);
+    assert_eq!(found["series"][0]["headline"], "response_time.p50");
+    let runs = found["series"][0]["runs"].as_u64().expect("a number");
+    assert!(
+        found["end"] == "enough" && (5..50).contains(&runs),
+        "{found:#}"
+    );
+    assert_eq!(found["runs_max"], 50);
+}
+
+#[test]
+fn layers_are_measured_in_random_order() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("runs");
+    let on = format!("{},nfs:", scratch.local());
+    let output = filestone(&[
+        "replay",
+        "office",
+        "--on",
+        &on,
+        "--repeat",
+        "4",
+        "-d",
+        "100ms",
+        "--warm-up",
+        "0",
+        "--pause",
+        "0",
+        "--seed",
+        "1",
+        "-o",
+        &directory,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found = document(&directory);
+    let order: Vec<u64> = serde_json::from_value(found["order"].clone()).expect("numbers");
+    let rounds: Vec<&[u64]> = order.chunks(2).collect();
+    assert_eq!(rounds.len(), 4);
+    assert!(
+        rounds.iter().all(|round| round.iter().sum::<u64>() == 3),
+        "{order:?}"
+    );
+    assert!(rounds.contains(&[1, 2].as_slice()) && rounds.contains(&[2, 1].as_slice()));
+    for layer in ["1-local", "2-nfs"] {
+        let side = format!("{directory}/{layer}");
+        let compared = filestone(&["compare", &side, &side]);
+        assert!(
+            text(&compared.stdout).contains("4 runs"),
+            "{}",
+            text(&compared.stderr)
+        );
+    }
+}
+
+#[test]
+fn a_mix_has_files_of_its_own_in_each_run() {
+    let (_server, address, _out) = serve(&[]);
+    let target = format!("nfs://{address}/export");
+    let scratch = Scratch::new();
+    let directory = scratch.name("runs");
+    let output = filestone(&[
+        "mix",
+        &target,
+        "-c",
+        "2",
+        "--files",
+        "4",
+        "--warm-up",
+        "0",
+        "-d",
+        "200ms",
+        "--pause",
+        "0",
+        "--no-calibrate",
+        "--repeat",
+        "2",
+        "-o",
+        &directory,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for run in ["001", "002"] {
+        let record = std::fs::read(format!("{directory}/{run}/run.json")).expect("a record");
+        let record: Value = serde_json::from_slice(&record).expect("JSON");
+        let set = &record["plan"]["workload"]["file_set"]["name"];
+        assert_eq!(set, "filestone-set-repeat");
+        assert_eq!(
+            record["mix"]["file_set"]["found"], 0,
+            "{:#}",
+            record["mix"]["file_set"]
+        );
+    }
+}
+
+#[test]
+fn what_was_measured_before_it_was_interrupted_is_kept() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("runs");
+    let mut arguments = repeated(&["--repeat", "50", "-o", &directory]);
+    arguments[3] = "400ms";
+    let mut run = Running::start(&arguments);
+    let mut lines = BufReader::new(run.err()).lines();
+    let second = lines.by_ref().map_while(Result::ok);
+    let mut second = second.filter(|line| line.starts_with("repeat 2 "));
+    assert!(second.next().is_some());
+    run.interrupt();
+    drop(second);
+    lines.by_ref().for_each(drop);
+    assert_eq!(run.exit_code(), Some(130));
+    let found = document(&directory);
+    assert_eq!(found["end"], "interrupted");
+    let runs = found["series"][0]["runs"].as_u64().expect("a number");
+    assert!((2..5).contains(&runs), "{found:#}");
+    let compared = filestone(&["compare", &directory, &directory]);
+    assert!(text(&compared.stdout).contains(&format!("{runs} runs")));
+}
+
+#[test]
+fn a_run_that_loses_its_server_is_no_sample() {
+    let (server, address, _out) = serve(&[]);
+    let target = format!("nfs://{address}/export");
+    let scratch = Scratch::new();
+    let directory = scratch.name("runs");
+    let more = [
+        &target,
+        "--repeat",
+        "50",
+        "--reconnect",
+        "200ms",
+        "-o",
+        &directory,
+    ];
+    let mut run = Running::start(&repeated(&more));
+    let mut lines = BufReader::new(run.err()).lines();
+    let first = lines.by_ref().map_while(Result::ok);
+    let mut first = first.filter(|line| line.starts_with("repeat 1 "));
+    assert!(first.next().is_some());
+    drop(first);
+    drop(server);
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert_eq!(run.exit_code(), Some(3), "{rest:#?}");
+    let found = document(&directory);
+    assert_eq!(found["end"], "failed", "{rest:#?}");
+    let compared = filestone(&["compare", &directory, &directory]);
+    assert_ne!(
+        compared.status.code(),
+        Some(2),
+        "{}",
+        text(&compared.stderr)
+    );
+}
+
+#[test]
+fn what_cannot_be_repeated_is_refused() {
+    for (arguments, said) in [
+        (vec!["mix", "--curve", "--repeat", "2"], "is steered"),
+        (vec!["probe", "null", "--repeat", "1"], "from 2 to 999"),
+        (vec!["probe", "null", "--pause", "1"], "only one run"),
+        (vec!["probe", "null", "--repeat-until", "0%"], "0.1% to 50%"),
+    ] {
+        let output = filestone(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let shown = text(&output.stderr);
+        assert!(shown.contains(said), "{arguments:?}: {shown}");
+    }
+}
