@@ -1,7 +1,7 @@
 //! A figure of a run with its interval, as a record keeps it.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A figure with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,11 +21,17 @@ pub struct FigureRecord {
     /// Standard error of the figure; of a percentile, its value times that of its logarithm.
     pub standard_error: f64,
     /// Degrees of freedom of the standard error.
+    #[serde(deserialize_with = "freedom")]
     pub freedom: f64,
     /// Stretches of the run that it was found from.
     pub stretches: u64,
     /// `batch-means`, or `woodruff` of percentiles.
     pub method: String,
+}
+
+/// A version of before wrote none where nothing lay beyond a percentile: the fewest are meant then.
+fn freedom<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(1.0))
 }
 
 impl FigureRecord {

@@ -101,7 +101,11 @@ fn widest(shares: &[Estimate]) -> Option<Estimate> {
     let seen = shares.iter().filter(|share| variance(share) > 0.0);
     let most = seen.map(excess).fold(0.0, f64::max);
     let standard_error = most * variance(&first).sqrt();
-    let of_tail = standard_error / first.value.min(1.0 - first.value);
+    // Where nothing lies beyond the quantile's value, there is no tail to come in clusters.
+    let of_tail = match first.value.min(1.0 - first.value) {
+        tail if tail > 0.0 => standard_error / tail,
+        _ => 0.0,
+    };
     Some(Estimate {
         standard_error,
         freedom: 2.0 / (2.0 / first.freedom + CLUSTERS * of_tail.powi(2)),
@@ -178,6 +182,18 @@ mod tests {
         let both = vec![&first, &second];
         let share = shares_below(&[100], &[both.clone(), both]).expect("two stretches")[0];
         assert_eq!((share.value, share.standard_error), (0.5, 0.0));
+    }
+
+    #[test]
+    fn a_quantile_with_nothing_beyond_it_has_its_degrees_of_freedom() {
+        // p99 is 200, the largest value: 2 of 100 in each stretch.
+        let one = || record((0..100).map(|place| if place < 98 { 100 } else { 200 }));
+        let stretches = [one(), one(), one()];
+        let stretches: Vec<Vec<&DistributionRecord>> =
+            stretches.iter().map(|one| vec![one]).collect();
+        let shares = shares_below(&[200], &stretches).expect("three stretches");
+        let share = widest(&shares).expect("a share");
+        assert_eq!((share.value, share.freedom), (1.0, 2.0));
     }
 
     #[test]
