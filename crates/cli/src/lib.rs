@@ -128,6 +128,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Command::Calibrate(options)) => commands::calibrate::run(&options),
         Some(Command::Doctor(options)) => commands::doctor::run(&options),
         Some(Command::Compare(options)) => commands::compare::run(&options),
+        Some(Command::Explain(options)) => commands::explain::run(&options),
         Some(Command::Report(options)) => commands::report::run(&options),
         Some(Command::As(options)) => run_as(&options.ancestor),
         Some(Command::Completions(options)) => commands::completions::run(&options),

@@ -131,6 +131,7 @@ impl<'plan> OpenEcho<'plan> {
                 files: count,
                 read_max_bytes: wire::MESSAGE_MAX as u64,
                 write_max_bytes: wire::MESSAGE_MAX as u64,
+                ..Target::default()
             },
             file_set: plan.mix().map(|_| FileSetRecord {
                 paths: vec![path],

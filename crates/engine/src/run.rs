@@ -21,11 +21,12 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::host;
 use crate::threads::start_worker;
+use crate::way;
 use crate::worker::{Hope, Offer, Signals};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
 use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
 use filestone_model::measure::figures::{self, Stretches};
-use filestone_model::measure::run_record::{Headroom, RunRecord, Tool};
+use filestone_model::measure::run_record::{Headroom, RunRecord, Target, Tool};
 use filestone_model::measure::verdict::caveats;
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_model::plan::{Field, PlanError, SteeringPlanError};
@@ -109,6 +110,7 @@ pub fn run_on(
     let cleaned = target.clean_up(context);
     let mut record = measured?;
     target.complete(&mut record);
+    record.target.link_mbit_per_s = link_to(&record.target);
     record.totals.figures = figures::headline(&Stretches::of(&record));
     let own = std::mem::take(&mut record.caveats);
     record.caveats = caveats::find(&record);
@@ -120,6 +122,13 @@ pub fn run_on(
         record.caveats.push(target.left(plan, path, error));
     }
     Ok(record)
+}
+
+/// The speed of the interface on the way to a target that is another host.
+fn link_to(target: &Target) -> Option<u32> {
+    let address = target.address.parse().ok().filter(|_| !target.local)?;
+    let speed = way::to(address, None).link_mbit_per_s?;
+    u32::try_from(speed).ok().filter(|speed| *speed > 0)
 }
 
 /// The same arrivals at another load.

@@ -14,6 +14,7 @@ pub mod comparison;
 pub mod completions;
 pub mod doctor;
 pub mod emptying;
+pub mod explanation;
 pub mod failure;
 pub mod figure;
 pub mod file_set;

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod completions;
 pub mod demo;
 pub mod doctor;
+pub mod explain;
 pub mod mix;
 pub mod probe;
 pub mod replay;

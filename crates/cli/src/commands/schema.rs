@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
 use crate::report::comparison::document::ComparisonDocument;
+use crate::report::explanation::ExplainedRecord;
 use crate::report::json;
 use crate::report::repeats::RepeatsDocument;
 use crate::{Exit, console};
@@ -15,6 +16,7 @@ pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
         Document::Record => schemars::schema_for!(RunRecord),
         Document::Compare => schemars::schema_for!(ComparisonDocument),
         Document::Repeats => schemars::schema_for!(RepeatsDocument),
+        Document::Explain => schemars::schema_for!(Vec<ExplainedRecord>),
         Document::Doctor => schemars::schema_for!(Diagnosis),
     };
     console::result(&json::document(&schema)?)?;

@@ -1,7 +1,7 @@
 //! The runs that are compared, read from their records: many at a time, and no more of each than
 //! is needed.
 
-use super::record_file::{self, RECORD_FILE, REPEATS_FILE};
+use super::record_file;
 use crate::error::Error;
 use crate::report::comparison::ReadRun;
 use filestone_model::comparison::ComparedRun;
@@ -24,7 +24,7 @@ struct Long {
 pub fn read(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
     let mut files = Vec::new();
     for path in paths {
-        files.extend(record_paths(path)?);
+        files.extend(record_file::paths_of_runs(path)?);
     }
     let readers = thread::available_parallelism().map_or(1, NonZero::get);
     let share = files.len().div_ceil(readers).max(1);
@@ -45,40 +45,6 @@ pub fn read(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadRun>, Err
         runs.extend(read?);
     }
     Ok(runs)
-}
-
-/// The record of a run, or those below a directory, in the order of their names.
-fn record_paths(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let record = path.join(RECORD_FILE);
-    if !path.is_dir() {
-        return Ok(vec![path.into()]);
-    }
-    if record.exists() {
-        return Ok(vec![record]);
-    }
-    let entries = fs::read_dir(path).map_err(|error| Error::file(path, &error))?;
-    let below = entries.filter_map(|entry| {
-        let path = entry.ok()?.path();
-        let is_json = path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-            && !path.ends_with(REPEATS_FILE);
-        let record = path.join(RECORD_FILE);
-        record
-            .exists()
-            .then_some(record)
-            .or_else(|| (is_json && path.is_file()).then_some(path))
-    });
-    let mut below: Vec<PathBuf> = below.collect();
-    below.sort();
-    if below.is_empty() {
-        return Err(Error::usage(format!(
-            "{}: there is no run record in it, nor in the directories in it",
-            path.display()
-        ))
-        .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}")));
-    }
-    Ok(below)
 }
 
 fn read_files(files: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
@@ -138,7 +104,7 @@ mod tests {
         let record = canned::in_stretches();
         let mut old = record.clone();
         old.totals.figures.clear();
-        fs::write(folder.join(REPEATS_FILE), "{}").expect("a temporary file");
+        fs::write(folder.join(record_file::REPEATS_FILE), "{}").expect("a temporary file");
         for (file, record) in [("one/run.json", &record), ("two.json", &old)] {
             let text = json::render(record).expect("JSON");
             fs::write(folder.join(file), text).expect("a temporary file");

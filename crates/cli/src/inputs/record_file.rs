@@ -25,6 +25,40 @@ pub fn read_records(path: &Path) -> Result<Vec<RunRecord>, Error> {
     Ok(records)
 }
 
+/// The record of a run, or those below a directory, in the order of their names.
+pub fn paths_of_runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let record = path.join(RECORD_FILE);
+    if !path.is_dir() {
+        return Ok(vec![path.into()]);
+    }
+    if record.exists() {
+        return Ok(vec![record]);
+    }
+    let entries = fs::read_dir(path).map_err(|error| Error::file(path, &error))?;
+    let below = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let is_json = path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+            && !path.ends_with(REPEATS_FILE);
+        let record = path.join(RECORD_FILE);
+        record
+            .exists()
+            .then_some(record)
+            .or_else(|| (is_json && path.is_file()).then_some(path))
+    });
+    let mut below: Vec<PathBuf> = below.collect();
+    below.sort();
+    if below.is_empty() {
+        return Err(Error::usage(format!(
+            "{}: there is no run record in it, nor in the directories in it",
+            path.display()
+        ))
+        .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}")));
+    }
+    Ok(below)
+}
+
 /// The plans in a file: plans themselves, or those of records.
 pub fn read_plans(path: &Path) -> Result<Vec<Plan>, Error> {
     let mut plans = Vec::new();

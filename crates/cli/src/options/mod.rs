@@ -5,6 +5,7 @@ pub mod check;
 pub mod compare;
 pub mod data;
 pub mod doctor;
+pub mod explain;
 pub mod generator;
 pub mod layer_targets;
 pub mod mix;
@@ -24,6 +25,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareOptions;
 use doctor::DoctorOptions;
+use explain::ExplainOptions;
 use mix::MixOptions;
 use probe::ProbeOptions;
 use replay::ReplayOptions;
@@ -92,6 +94,8 @@ pub enum Command {
     Doctor(Box<DoctorOptions>),
     /// Say whether runs are better or worse than others, and how well that is known
     Compare(CompareOptions),
+    /// Say what limited a run, with the evidence, and what to change to learn more
+    Explain(ExplainOptions),
     /// Make a report of a run record
     Report(ReportOptions),
     /// Take an ancestor's own command line
@@ -229,6 +233,8 @@ pub enum Document {
     Compare,
     /// What `--repeat` leaves beside the runs: repeats.json
     Repeats,
+    /// What `filestone explain --as json` prints
+    Explain,
 }
 
 /// `filestone completions`.

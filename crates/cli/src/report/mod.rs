@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod csv;
 pub mod dbench;
 pub mod doctor;
+pub mod explanation;
 pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;

@@ -6,9 +6,9 @@ use super::parts::units::{counted, operations_per_second};
 use super::parts::{facts, heading, known, ledger, percentile};
 use super::summary;
 use crate::quantity::{grouped, time_text};
-use filestone_model::measure::caveat::Caveat;
+use filestone_model::explanation::{GeneratorPart, busy_percent};
 use filestone_model::measure::run_record::Headroom;
-use filestone_model::measure::verdict::{BUSY_PERCENT, percentile::is_known};
+use filestone_model::measure::verdict::percentile::is_known;
 use filestone_model::measure::{Ledger, RunRecord};
 use filestone_model::plan::Plan;
 
@@ -117,30 +117,9 @@ fn load(plan: &Plan) -> String {
 
 /// How busy the busiest worker was, and what follows of it.
 fn generator(record: &RunRecord) -> String {
-    let workers = record.totals.workers.iter();
-    let busiest = workers
-        .map(|worker| worker.busy_percent)
-        .max_by(f64::total_cmp);
-    // Its last look at the clock may be a little later than the window's end.
-    let busy = busiest.map_or(0.0, |percent| percent.min(100.0));
-    format!("generator {busy:.0} % busy: {}", limit(record, busy))
-}
-
-/// Whether the load generator set the figures, by the rules of the caveats.
-fn limit(record: &RunRecord, busy_percent: f64) -> &'static str {
-    let has = |is_such: fn(&Caveat) -> bool| record.caveats.iter().any(is_such);
-    if has(|caveat| matches!(caveat, Caveat::GeneratorWasTheLimit { .. })) {
-        "the limit"
-    } else if has(|caveat| matches!(caveat, Caveat::WaitedForProcessor { .. })) {
-        "cannot tell, it waited for a processor"
-    } else if has(|caveat| matches!(caveat, Caveat::DispatchDelay { .. })) {
-        "cannot tell, it was late"
-    } else if busy_percent >= BUSY_PERCENT {
-        // No load was lost.
-        "near the limit"
-    } else {
-        "not the limit"
-    }
+    let busy = busy_percent(record);
+    let part = GeneratorPart::of(record).words();
+    format!("generator {busy:.0} % busy: {part}")
 }
 
 /// What the load generator can do with as many in flight, and how much of that this was.

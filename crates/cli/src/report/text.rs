@@ -2,7 +2,7 @@
 
 use super::parts::gates;
 use super::parts::page::{Detail, Page};
-use super::{mix, probe, replay};
+use super::{explanation, mix, probe, replay};
 use filestone_model::measure::RunRecord;
 
 /// The whole report; caveats are told apart from it, on standard error.
@@ -14,7 +14,11 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     } else {
         probe::render(record, detail, page)
     };
-    report + &gates::section(record, page)
+    let limits = match detail {
+        Detail::Brief => String::new(),
+        Detail::Whole | Detail::Clients => explanation::paragraph(record, page),
+    };
+    report + &limits + &gates::section(record, page)
 }
 
 #[cfg(test)]

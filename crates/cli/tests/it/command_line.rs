@@ -18,6 +18,7 @@ fn help_of_every_command() {
         vec!["calibrate", "--help"],
         vec!["doctor", "-h"],
         vec!["compare", "--help"],
+        vec!["explain", "--help"],
         vec!["report", "--help"],
         vec!["as", "--help"],
         vec!["completions", "--help"],

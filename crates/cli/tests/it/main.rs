@@ -4,6 +4,7 @@ mod command_line;
 mod compare;
 mod doctor;
 mod documents;
+mod explain;
 mod gates;
 mod loopback;
 mod mix;

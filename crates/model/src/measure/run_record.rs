@@ -135,6 +135,9 @@ pub struct Target {
     pub read_max_bytes: u64,
     /// Largest WRITE that the server takes (FSINFO wtmax).
     pub write_max_bytes: u64,
+    /// Speed of the interface on the way there, where it is another host and this one tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_mbit_per_s: Option<u32>,
 }
 
 /// What the tool itself can do on this host (`filestone calibrate`).

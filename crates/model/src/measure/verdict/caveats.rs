@@ -101,7 +101,7 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 
 /// What went wrong most often with the operations of a role; where there are several kinds of
 /// them, with which.
-fn most_frequent(record: &RunRecord, role: Role) -> String {
+pub fn most_frequent(record: &RunRecord, role: Role) -> String {
     let kinds = record.totals.kinds.iter();
     let kinds: Vec<&KindRecord> = kinds.filter(|kind| kind.role == role).collect();
     let causes = kinds.iter().flat_map(|kind| {
@@ -229,20 +229,37 @@ fn of_achieved(check: &Check) -> Option<Caveat> {
     })
 }
 
-/// Whether threads were kept waiting for a processor.
+/// Whether threads waited, and for whom. Where the load goes to another host, those of
+/// ours that wait for each other show that this host is too small for them; a server on this
+/// host has a caveat of its own, and of local file systems it is the load.
 fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    if let Some(waited) = waited_for_others(record) {
+        caveats.push(waited);
+    } else if let Some(processors) = &record.processors
+        && processors.waited_percent >= WAITED_PERCENT
+        && !record.target.local
+    {
+        caveats.push(Caveat::WaitedForOwnThreads {
+            threads: processors.threads,
+            processors: processors.processors,
+            waited_percent: processors.waited_percent.min(100.0),
+        });
+    }
+}
+
+/// Whether other programs kept a thread of a run waiting.
+pub fn waited_for_others(record: &RunRecord) -> Option<Caveat> {
     if let Some(processors) = &record.processors {
-        return find_waiting_for(processors, record, caveats);
+        return waited_for_processor(processors);
     }
     // Records of versions that did not look at who had the processors.
     let workers = record.totals.workers.iter();
     let starved = workers.max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
-    if let Some(worker) = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT) {
-        caveats.push(Caveat::WaitedForProcessor {
-            worker: worker.worker,
-            waited_percent: worker.waited_percent.min(100.0),
-        });
-    }
+    let starved = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT)?;
+    Some(Caveat::WaitedForProcessor {
+        worker: starved.worker,
+        waited_percent: starved.waited_percent.min(100.0),
+    })
 }
 
 /// Whether other programs kept a thread waiting.
@@ -252,21 +269,6 @@ pub fn waited_for_processor(processors: &ProcessorsRecord) -> Option<Caveat> {
         worker: processors.longest_thread,
         waited_percent: waited_percent.min(100.0),
     })
-}
-
-/// Whether threads waited, and for whom. Where the load goes to another host, those of
-/// ours that wait for each other show that this host is too small for them; a server on this
-/// host has a caveat of its own, and of local file systems it is the load.
-fn find_waiting_for(processors: &ProcessorsRecord, record: &RunRecord, caveats: &mut Vec<Caveat>) {
-    if let Some(waited) = waited_for_processor(processors) {
-        caveats.push(waited);
-    } else if processors.waited_percent >= WAITED_PERCENT && !record.target.local {
-        caveats.push(Caveat::WaitedForOwnThreads {
-            threads: processors.threads,
-            processors: processors.processors,
-            waited_percent: processors.waited_percent.min(100.0),
-        });
-    }
 }
 
 /// What makes the numbers uncertain or unfit to be quoted.

@@ -50,6 +50,7 @@ pub fn prepare_mix(
         files: set.record.files,
         read_max_bytes: read_max,
         write_max_bytes: write_max,
+        link_mbit_per_s: None,
     };
     Ok(Prepared {
         dial: *session.dial(),

@@ -85,6 +85,7 @@ fn prepare_probe(
             files: 0,
             read_max_bytes: 0,
             write_max_bytes: 0,
+            link_mbit_per_s: None,
         },
         own: None,
         file_set: None,

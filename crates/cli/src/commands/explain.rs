@@ -1,0 +1,26 @@
+//! `filestone explain`: what limited the runs of records.
+
+use crate::error::Error;
+use crate::inputs::record_file;
+use crate::options::explain::ExplainOptions;
+use crate::options::run_report::RunFormat;
+use crate::report::explanation::{self, ExplainedRecord};
+use crate::report::json;
+use crate::{Exit, console};
+
+/// Reads the records and says of each what limited it.
+pub fn run(options: &ExplainOptions) -> Result<Exit, Error> {
+    let mut explained = Vec::new();
+    for path in &options.records {
+        for file in record_file::paths_of_runs(path)? {
+            let records = record_file::read_records(&file)?;
+            let records = records.iter();
+            explained.extend(records.map(|record| ExplainedRecord::of(&file, record)));
+        }
+    }
+    console::result(&match options.format {
+        RunFormat::Text => explanation::text(&explained, console::page()),
+        RunFormat::Json => json::document(&explained)?,
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,82 @@
+//! What limited a run: the last paragraph of reports, and what `filestone explain` prints.
+
+use super::parts::heading::what_was_measured;
+use super::parts::page::Page;
+use filestone_model::explanation::{Explanation, ExplanationOutcome, explain};
+use filestone_model::measure::RunRecord;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::path::Path;
+
+/// A record, and what limited its run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExplainedRecord {
+    /// The file.
+    pub record: String,
+    /// What was measured, in words.
+    pub measured: String,
+    /// What limited it.
+    #[serde(flatten)]
+    pub explanation: Explanation,
+}
+
+impl ExplainedRecord {
+    /// Of a record that was read from this file.
+    pub fn of(file: &Path, record: &RunRecord) -> Self {
+        Self {
+            record: file.display().to_string(),
+            measured: what_was_measured(record),
+            explanation: explain(record),
+        }
+    }
+}
+
+/// The last paragraph of a report; nothing of a run too short to judge.
+pub fn paragraph(record: &RunRecord, page: Page) -> String {
+    let explanation = explain(record);
+    match explanation.outcome {
+        ExplanationOutcome::TooShort => String::new(),
+        _ => format!("\n{}", sentences(&explanation, page)),
+    }
+}
+
+fn sentences(explanation: &Explanation, page: Page) -> String {
+    let missing = explanation.missing.as_deref().unwrap_or_default();
+    match explanation.outcome {
+        ExplanationOutcome::TooShort => {
+            page.prose(&format!("Too short to say what limited it: {missing}."))
+        }
+        ExplanationOutcome::CannotTell => {
+            page.prose(&format!("What limited it cannot be told: {missing}."))
+        }
+        ExplanationOutcome::Told => {
+            let limits = explanation.limits.iter();
+            let told = limits.map(|limit| {
+                page.prose(&format!(
+                    "Limited by {}. To learn more: {}.",
+                    limit.sentence, limit.suggestion
+                ))
+            });
+            told.collect()
+        }
+    }
+}
+
+/// A paragraph for each record.
+pub fn text(explained: &[ExplainedRecord], page: Page) -> String {
+    let paragraphs = explained.iter().map(|one| {
+        let heading = format!("{}: {}", one.record, one.measured);
+        let pages = one
+            .explanation
+            .limits
+            .iter()
+            .map(|limit| limit.page.as_str());
+        let pages: Vec<&str> = pages.collect();
+        let pages = match pages.as_slice() {
+            [] => String::new(),
+            pages => page.prose(&format!("({})", pages.join(", "))),
+        };
+        page.prose(&heading) + &sentences(&one.explanation, page) + &pages
+    });
+    paragraphs.collect::<Vec<_>>().join("\n")
+}
