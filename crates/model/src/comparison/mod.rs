@@ -4,6 +4,7 @@
 //! difference is a ratio. Of several runs a side's standard error is that of independent values;
 //! of one it is what the run knows of itself, and what runs differ by beyond that ([`side`]).
 
+pub mod ab;
 pub mod compared_run;
 pub mod likeness;
 pub mod repeats;
@@ -127,7 +128,7 @@ impl Comparison {
 
 /// The rows of figures that are looked at together.
 fn rows(question: &Question, pairs: &[Pair]) -> Vec<Row> {
-    let p_values = pairs.iter().map(|pair| pair.difference().p_value());
+    let p_values = pairs.iter().map(|pair| pair.difference.p_value());
     let p_values: Vec<f64> = p_values.collect();
     let misses = holm::misses(&p_values, 1.0 - CONFIDENCE);
     let adjusted = holm::adjusted(&p_values);
@@ -146,7 +147,7 @@ struct Chance {
 }
 
 fn row(question: &Question, pair: &Pair, chance: Chance) -> Row {
-    let difference = pair.difference();
+    let difference = pair.difference;
     let half = difference.half_width_at(chance.miss);
     let change = Change {
         share: difference.value.exp_m1(),
@@ -166,7 +167,7 @@ fn row(question: &Question, pair: &Pair, chance: Chance) -> Row {
     };
     let runs_needed = || {
         let alarm = 1.0 - CONFIDENCE;
-        sample_size::pairs(pair.deviation(), matters.ln_1p(), alarm, POWER)
+        sample_size::pairs(pair.deviation, matters.ln_1p(), alarm, POWER)
     };
     Row {
         figure: pair.figure,

@@ -49,11 +49,14 @@ impl Side {
     /// A side of runs with these figures.
     pub fn of(runs: impl IntoIterator<Item = Vec<RunValue>>) -> Self {
         let mut side = Self::default();
-        for run in runs {
-            side.runs += 1;
-            run.iter().for_each(|value| side.enter(value));
-        }
+        runs.into_iter().for_each(|run| side.add(&run));
         side
+    }
+
+    /// Adds a run with these figures.
+    pub fn add(&mut self, run: &[RunValue]) {
+        self.runs += 1;
+        run.iter().for_each(|value| self.enter(value));
     }
 
     fn enter(&mut self, measured: &RunValue) {
@@ -98,27 +101,42 @@ pub(super) struct Pair {
     pub(super) figure: RunFigure,
     pub(super) base: SideFigure,
     pub(super) new: SideFigure,
+    /// How much more the other's is, as logarithms.
+    pub(super) difference: Estimate,
+    /// By what pairs of runs, one of each side, differ.
+    pub(super) deviation: f64,
 }
 
 impl Pair {
-    /// `None` unless both sides have it.
+    /// Of sides whose runs have nothing to do with each other; `None` unless both have it.
     pub(super) fn of(base: &Side, new: &Side, figure: &RunFigure) -> Option<Self> {
         let (base, new) = (base.known(figure)?, new.known(figure)?);
+        let (base, new) = (of_runs(base, new)?, of_runs(new, base)?);
         Some(Self {
             figure: *figure,
-            base: of_runs(base, new)?,
-            new: of_runs(new, base)?,
+            base,
+            new,
+            difference: new.logarithm.minus(&base.logarithm),
+            deviation: base.deviation.hypot(new.deviation),
         })
     }
 
-    /// How much more the other's is, as logarithms.
-    pub(super) fn difference(&self) -> Estimate {
-        self.new.logarithm.minus(&self.base.logarithm)
-    }
-
-    /// By what pairs of runs, one of each side, differ.
-    pub(super) fn deviation(&self) -> f64 {
-        self.base.deviation.hypot(self.new.deviation)
+    /// Of sides of which each run of one was made beside the same run of the other; `None`
+    /// unless all runs of both have it.
+    pub(super) fn side_by_side(base: &Side, new: &Side, figure: &RunFigure) -> Option<Self> {
+        let pairs = base.runs.min(new.runs);
+        let (of_base, of_new) = (base.known(figure)?, new.known(figure)?);
+        if of_base.len() != pairs || of_new.len() != pairs {
+            return None;
+        }
+        let differences = of_base.iter().zip(of_new);
+        let differences = differences.map(|(base, new)| new.value - base.value);
+        let difference = Estimate::of_independent(&differences.collect::<Vec<_>>())?;
+        Some(Self {
+            difference,
+            deviation: difference.standard_error * (pairs as f64).sqrt(),
+            ..Self::of(base, new, figure)?
+        })
     }
 }
 

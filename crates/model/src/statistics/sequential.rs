@@ -18,23 +18,49 @@ const BOUND_MAX: f64 = 12.0;
 /// compared with the p-value of that look. `fractions` says how far the whole is at each look, from
 /// more than 0 to 1, ascending; `alarm` is the probability of a false alarm of all looks together.
 pub fn nominal_levels(fractions: &[f64], alarm: f64) -> Vec<f64> {
-    let normal = Normal::standard();
-    let mut levels = Vec::with_capacity(fractions.len());
-    let mut going_on = GoingOn::start();
-    let (mut before, mut spent) = (0.0, 0.0);
-    for fraction in fractions.iter().map(|fraction| fraction.clamp(0.0, 1.0)) {
-        let step = fraction - before;
-        if step <= 0.0 {
-            levels.push(0.0);
-            continue;
+    let mut spending = Spending::new(alarm);
+    fractions
+        .iter()
+        .map(|fraction| spending.next(*fraction))
+        .collect()
+}
+
+/// The same look by look, where how far the next one is follows from the one before.
+#[derive(Debug, Clone)]
+pub struct Spending {
+    alarm: f64,
+    going_on: GoingOn,
+    before: f64,
+    spent: f64,
+}
+
+impl Spending {
+    /// Nothing is spent of this probability of a false alarm.
+    pub fn new(alarm: f64) -> Self {
+        Self {
+            alarm,
+            going_on: GoingOn::start(),
+            before: 0.0,
+            spent: 0.0,
         }
-        let may_be_spent = spending(fraction, alarm);
-        let bound = going_on.bound(fraction, step, may_be_spent - spent);
-        going_on = going_on.after(fraction, step, bound);
-        (before, spent) = (fraction, may_be_spent);
-        levels.push(2.0 * normal.sf(bound));
     }
-    levels
+
+    /// The probability that a look may take a difference for real with, when this much of the whole
+    /// is there; 0 if it is no more than at the look before.
+    pub fn next(&mut self, fraction: f64) -> f64 {
+        let fraction = fraction.clamp(0.0, 1.0);
+        let step = fraction - self.before;
+        if step <= 0.0 {
+            return 0.0;
+        }
+        let may_be_spent = spending(fraction, self.alarm);
+        let bound = self
+            .going_on
+            .bound(fraction, step, may_be_spent - self.spent);
+        self.going_on = self.going_on.after(fraction, step, bound);
+        (self.before, self.spent) = (fraction, may_be_spent);
+        2.0 * Normal::standard().sf(bound)
+    }
 }
 
 /// How much of the probability of a false alarm is spent up to this fraction: on either side as
@@ -46,6 +72,7 @@ fn spending(fraction: f64, alarm: f64) -> f64 {
 }
 
 /// The density of the sum so far, of comparisons that were not stopped.
+#[derive(Debug, Clone)]
 struct GoingOn {
     /// Points from −reach to reach, and the density there; one point of probability 1 at first.
     points: Vec<f64>,
