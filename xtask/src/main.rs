@@ -5,6 +5,7 @@
 
 mod bench;
 mod beside;
+mod bisect;
 mod coverage;
 mod exchange;
 mod faults;
@@ -20,6 +21,7 @@ mod raw_client;
 mod record;
 mod table;
 mod tidy;
+mod trials;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -41,6 +43,8 @@ enum Chore {
     Bench(bench::Bench),
     /// Replay a load beside dbench and tbench, in turns.
     Beside(beside::Beside),
+    /// Let git find the commit that makes a server slower, with filestone ab.
+    Bisect(bisect::Bisect),
     /// Count the instructions of the hot path.
     Instructions(instructions::Instructions),
     /// Run all 22 procedures, and some mishaps, against servers that are not ours.
@@ -57,6 +61,8 @@ enum Chore {
     Objectives(objectives::Objectives),
     /// Count how often intervals of figures hold what they should, in virtual time.
     Coverage(coverage::CoverageOptions),
+    /// Count how often trials of two servers tell what is so, in simulated runs.
+    Trials(trials::TrialsOptions),
     /// Accept changed snapshots; read the diff before committing it.
     Bless,
     /// The least a program can do to exchange these bytes (part of bench).
@@ -81,6 +87,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Tidy => tidy::run(),
         Chore::Bench(options) => bench::run(options),
         Chore::Beside(options) => beside::run(options),
+        Chore::Bisect(options) => bisect::run(options),
         Chore::Instructions(options) => instructions::run(options),
         Chore::Interop(options) => interop::run(options),
         Chore::Faults(options) => faults::run(options),
@@ -89,6 +96,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Loads(options) => loads::run(options),
         Chore::Objectives(options) => Ok(objectives::run(options)),
         Chore::Coverage(options) => Ok(coverage::run(options)),
+        Chore::Trials(options) => Ok(trials::run(options)),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
     }

@@ -25,6 +25,11 @@ impl Error {
         Self::of(ErrorCategory::Usage, what)
     }
 
+    /// The target could not be measured.
+    pub fn target(what: impl Into<String>) -> Self {
+        Self::of(ErrorCategory::Target, what)
+    }
+
     /// This host refused something.
     pub fn environment(what: impl Into<String>) -> Self {
         Self::of(ErrorCategory::Environment, what)

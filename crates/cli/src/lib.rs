@@ -129,6 +129,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Command::Doctor(options)) => commands::doctor::run(&options),
         Some(Command::Compare(options)) => commands::compare::run(&options),
         Some(Command::Explain(options)) => commands::explain::run(&options),
+        Some(Command::Ab(options)) => commands::ab::run(&options),
         Some(Command::Report(options)) => commands::report::run(&options),
         Some(Command::As(options)) => run_as(&options.ancestor),
         Some(Command::Completions(options)) => commands::completions::run(&options),

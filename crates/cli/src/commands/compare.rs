@@ -3,7 +3,9 @@
 use crate::error::Error;
 use crate::inputs::compared_runs;
 use crate::options::compare::{CompareFormat, CompareOptions};
-use crate::report::comparison::{self, Compared, ReadRun, document, picture as percentiles};
+use crate::report::comparison::{
+    self, Compared, Method, ReadRun, document, picture as percentiles,
+};
 use crate::report::{json, picture};
 use crate::{Exit, console};
 use filestone_model::comparison::{Aspect, Question, Side, Unlike, Verdict, compare, likeness};
@@ -36,6 +38,7 @@ pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
         new,
         question,
         despite,
+        method: Method::Apart,
     };
     console::result(&match options.format {
         CompareFormat::Text => comparison::text(&compared, console::page()),

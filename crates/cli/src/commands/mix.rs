@@ -2,7 +2,7 @@
 //! our own; the successor of nhfsstone.
 
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Presentation, execute};
+use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::mix_source;
 use crate::options::mix::MixOptions;
 use crate::planning::Environment;
@@ -18,6 +18,11 @@ pub fn run(options: &MixOptions) -> Result<Exit, Error> {
         console::result(&mixes::list(console::page()))?;
         return Ok(Exit::Done);
     }
+    measurement(options)?.execute()
+}
+
+/// What is measured, and how it is shown.
+pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     let word = options.mix.mix.as_deref().unwrap_or(mix::DEFAULT);
     let mix = mix_source::read(word, options.mix.mount.as_deref())?;
     if mix::built_in(word).is_none() {
@@ -39,5 +44,8 @@ pub fn run(options: &MixOptions) -> Result<Exit, Error> {
             Detail::Whole
         },
     };
-    execute(&[Job::new(plan)?], &show)
+    Ok(Measurement {
+        jobs: vec![Job::new(plan)?],
+        show,
+    })
 }

@@ -1,6 +1,7 @@
 //! The commands: each turns options into a plan and picks a report. None of them
 //! measures, schedules or encodes.
 
+pub mod ab;
 pub mod calibrate;
 pub mod check;
 pub mod compare;

@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Presentation, execute};
+use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::options::probe::ProbeOptions;
 use crate::planning::gates::with_gates;
 use crate::planning::{self, Environment};
@@ -10,6 +10,11 @@ use crate::report::parts::page::Detail;
 
 /// Plans and runs.
 pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
+    measurement(options)?.execute()
+}
+
+/// What is measured, and how it is shown.
+pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
     let plan = planning::probe(options, &Environment::here())?;
     let plan = with_gates(plan, &options.report.gates)?;
     let show = Presentation {
@@ -21,5 +26,8 @@ pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
             Detail::Whole
         },
     };
-    execute(&[Job::new(plan)?], &show)
+    Ok(Measurement {
+        jobs: vec![Job::new(plan)?],
+        show,
+    })
 }

@@ -3,7 +3,7 @@
 
 use crate::Exit;
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Presentation, execute};
+use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::loads;
 use crate::options::replay::ReplayOptions;
 use crate::planning;
@@ -14,6 +14,11 @@ use crate::report::parts::page::Detail;
 
 /// Reads the loads, plans and runs.
 pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {
+    measurement(options)?.execute()
+}
+
+/// What is measured, and how it is shown.
+pub fn measurement(options: &ReplayOptions) -> Result<Measurement<'_>, Error> {
     let loads = loads::list(options.loads.as_deref().unwrap_or(LOAD_DEFAULT))?;
     let plans = planning::replay::plans(options, &loads, &Environment::here())?;
     let plans = plans.into_iter();
@@ -28,5 +33,5 @@ pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {
             _ => Detail::Brief,
         },
     };
-    execute(&jobs, &show)
+    Ok(Measurement { jobs, show })
 }

@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::error::Error;
-use crate::execution::{Calibration, Job, Presentation, execute};
+use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::{loads, record_file};
 use crate::options::RunOptions;
 use crate::planning;
@@ -11,6 +11,11 @@ use crate::report::parts::page::Detail;
 
 /// Reads the plans and runs them; `--mark` may change the length of their intervals.
 pub fn run(options: &RunOptions) -> Result<Exit, Error> {
+    measurement(options)?.execute()
+}
+
+/// What is measured, and how it is shown.
+pub fn measurement(options: &RunOptions) -> Result<Measurement<'_>, Error> {
     let mut jobs = Vec::new();
     for mut plan in record_file::read_plans(&options.plan)? {
         if options.report.mark.is_some() {
@@ -25,5 +30,5 @@ pub fn run(options: &RunOptions) -> Result<Exit, Error> {
         calibration: Calibration::unless(options.calibration.no_calibrate),
         detail: Detail::Whole,
     };
-    execute(&jobs, &show)
+    Ok(Measurement { jobs, show })
 }

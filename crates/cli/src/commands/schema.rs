@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
+use crate::report::ab::AbDocument;
 use crate::report::comparison::document::ComparisonDocument;
 use crate::report::explanation::ExplainedRecord;
 use crate::report::json;
@@ -15,6 +16,7 @@ pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
     let schema = match options.document {
         Document::Record => schemars::schema_for!(RunRecord),
         Document::Compare => schemars::schema_for!(ComparisonDocument),
+        Document::Ab => schemars::schema_for!(AbDocument),
         Document::Repeats => schemars::schema_for!(RepeatsDocument),
         Document::Explain => schemars::schema_for!(Vec<ExplainedRecord>),
         Document::Doctor => schemars::schema_for!(Diagnosis),

@@ -1,10 +1,12 @@
 //! From plans to their reports: start what is built in and named by nothing else,
 //! run one after the other, write the directory, print, warn, choose the exit code.
 
+pub mod ab;
 pub mod interruption;
 pub mod live;
 pub mod output_directory;
 pub mod repeats;
+mod server_command;
 pub mod verdict;
 
 use crate::console::{self, Reader};
@@ -74,6 +76,22 @@ pub struct Presentation<'command> {
     pub detail: Detail,
 }
 
+/// What a command measures, and how the results are shown.
+#[derive(Debug)]
+pub struct Measurement<'command> {
+    /// One after the other.
+    pub jobs: Vec<Job>,
+    /// The results.
+    pub show: Presentation<'command>,
+}
+
+impl Measurement<'_> {
+    /// Runs the jobs in turn and shows what came out; a dry run shows the plans.
+    pub fn execute(&self) -> Result<Exit, Error> {
+        execute(&self.jobs, &self.show)
+    }
+}
+
 /// Whether the tool's own ceiling is measured before the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calibration {
@@ -90,8 +108,7 @@ impl Calibration {
     }
 }
 
-/// Runs `jobs` in turn and shows what came out; a dry run shows the plans.
-pub fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
+fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
     if show.report.dry_run {
         let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
         console::result(&match plans.as_slice() {

@@ -86,7 +86,7 @@ pub enum CompareFormat {
     Svg,
 }
 
-fn figure(name: &str) -> Result<RunFigure, String> {
+pub(super) fn figure(name: &str) -> Result<RunFigure, String> {
     name.parse().map_err(|_| {
         let near = nearest(name).map(|near| format!("; did you mean {near}?"));
         format!("there is no such figure{}", near.unwrap_or_default())
@@ -120,11 +120,11 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-fn tolerated(text: &str) -> Result<f64, String> {
+pub(super) fn tolerated(text: &str) -> Result<f64, String> {
     percent(text).ok_or_else(|| "expected a percentage such as 1% or 0.5%, below 1000%".into())
 }
 
-fn detected(text: &str) -> Result<f64, String> {
+pub(super) fn detected(text: &str) -> Result<f64, String> {
     let known = percent(text).filter(|share| *share >= 0.0001);
     known.ok_or_else(|| "expected a percentage such as 2%, from 0.01% to 1000%".into())
 }

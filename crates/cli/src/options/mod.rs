@@ -1,6 +1,7 @@
 //! One definition per option, shared by the commands; clap makes help, man page
 //! and completions of them. What the values mean together is `planning`'s.
 
+pub mod ab;
 pub mod check;
 pub mod compare;
 pub mod data;
@@ -20,6 +21,7 @@ pub mod target;
 pub mod values;
 
 use crate::quantity;
+use ab::AbOptions;
 use check::CheckOptions;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -40,12 +42,12 @@ Exit codes:
   0    measured
   1    measured, but a gate of --fail-if fails, or there is a caveat that
        --fail-on-caveat names; of doctor, a warning or a problem was found;
-       of compare, it is worse
+       of compare and ab, it is worse
   2    the command line or a file named in it is wrong
   3    the target could not be measured, was lost in the middle, or nothing succeeded
   4    this host refused something (a file, a socket, a full disk)
   70   a bug of filestone
-  125  compare: the runs do not tell; git bisect run skips it
+  125  compare, ab: the runs do not tell, or a server did not start; git bisect run skips it
   130  interrupted by ^C; what was measured up to then is reported
 A second ^C ends filestone at once.
 
@@ -96,6 +98,8 @@ pub enum Command {
     Compare(CompareOptions),
     /// Say what limited a run, with the evidence, and what to change to learn more
     Explain(ExplainOptions),
+    /// Measure two servers, or two settings of one, in turn until it is clear which is better
+    Ab(Box<AbOptions>),
     /// Make a report of a run record
     Report(ReportOptions),
     /// Take an ancestor's own command line
@@ -231,6 +235,8 @@ pub enum Document {
     Doctor,
     /// What `filestone compare --as json` prints
     Compare,
+    /// What `filestone ab --as json` prints, and leaves beside the runs: ab.json
+    Ab,
     /// What `--repeat` leaves beside the runs: repeats.json
     Repeats,
     /// What `filestone explain --as json` prints

@@ -42,6 +42,17 @@ pub struct Compared {
     pub missing: Vec<String>,
     /// What the runs differ in although they should not.
     pub despite: Vec<Unlike>,
+    /// How it was found.
+    pub method: Method,
+}
+
+/// How it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Runs of one side have nothing to do with those of the other.
+    Apart,
+    /// Runs were made in turn until it was clear.
+    InTurn,
 }
 
 impl Compared {
@@ -284,6 +295,9 @@ fn method(compared: &Compared) -> String {
     let comparison = &compared.comparison;
     let judged = comparison.rows.iter().filter(|row| row.is_judged).count();
     let others = comparison.rows.len() - judged;
+    if compared.method == Method::InTurn {
+        return in_turn(compared, others);
+    }
     let mut text = format!(
         "* decides. {} against {}: Welch's t of logarithms; 95 % intervals, corrected for looking \
          at {} that {} and at {} (Holm).",
@@ -304,15 +318,32 @@ fn method(compared: &Compared) -> String {
             " The single run is taken to differ from its like as those of the other side do.",
         );
     }
-    if let Some(best) = comparison.repeats_best() {
-        let deviation = best.base.deviation.max(best.new.deviation);
-        text.push_str(&format!(
-            " {} repeats best: its runs differ by {} % (standard deviation).",
-            best.figure,
-            upward(100.0 * deviation)
-        ));
-    }
-    text
+    text + &repeats_best(comparison)
+}
+
+/// How it was found where runs were made in turn.
+fn in_turn(compared: &Compared, others: usize) -> String {
+    format!(
+        "* decides: the change within {} of blocks that stand beside each other, with the interval \
+         that a look after each group of four leaves (group-sequential, 5 % false alarms in all). \
+         {} by Welch's t of logarithms; 95 % intervals, corrected (Holm).{}",
+        counted(compared.base.len() as u64, "pair"),
+        counted(others as u64, "other"),
+        repeats_best(&compared.comparison)
+    )
+}
+
+/// By what figure runs are compared best.
+fn repeats_best(comparison: &Comparison) -> String {
+    let Some(best) = comparison.repeats_best() else {
+        return String::new();
+    };
+    let deviation = best.base.deviation.max(best.new.deviation);
+    format!(
+        " {} repeats best: its runs differ by {} % (standard deviation).",
+        best.figure,
+        upward(100.0 * deviation)
+    )
 }
 
 #[cfg(test)]

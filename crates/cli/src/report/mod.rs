@@ -3,6 +3,7 @@
 //! To add one: a file here, a line in [`REPORTS`], snapshots over the canned
 //! records, a paragraph in the documentation. Pictures are listed in [`gallery`].
 
+pub mod ab;
 pub mod caption;
 pub mod comparison;
 pub mod csv;

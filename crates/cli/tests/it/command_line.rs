@@ -19,6 +19,7 @@ fn help_of_every_command() {
         vec!["doctor", "-h"],
         vec!["compare", "--help"],
         vec!["explain", "--help"],
+        vec!["ab", "--help"],
         vec!["report", "--help"],
         vec!["as", "--help"],
         vec!["completions", "--help"],
@@ -137,6 +138,10 @@ fn the_schema_of_the_record_is_published() {
     let output = filestone(&["schema", "doctor"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("\"consequence\""));
+    for (document, key) in [("ab", "\"order\""), ("repeats", "\"within_run\"")] {
+        let output = filestone(&["schema", document]);
+        assert!(text(&output.stdout).contains(key), "{document}");
+    }
     let output = filestone(&["schema", "compare"]);
     assert!(text(&output.stdout).contains("\"change_low\""));
     let output = filestone(&["schema"]);

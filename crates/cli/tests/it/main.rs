@@ -1,5 +1,6 @@
 //! The program from outside: one binary, because each costs a link of everything.
 
+mod ab;
 mod command_line;
 mod compare;
 mod doctor;

@@ -12,7 +12,7 @@ use crate::control::{Cancellation, Context, cancel_after};
 use crate::error::{AreaError, ErrorCategory, RunError};
 use crate::target::{Contact, Protocols};
 use filestone_model::doctor::facts::{Facts, TargetFacts, TargetFailure};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long a target is asked, at most.
@@ -42,6 +42,19 @@ impl AreaError for TooSlow {
     fn help(&self) -> Option<String> {
         Some("is the server overloaded, or does it wait for something?".into())
     }
+}
+
+/// Whether a target answers, within `most`, all that is asked of it before a run.
+pub fn answers(
+    contact: &Contact,
+    protocols: &Protocols,
+    stop: &AtomicBool,
+    most: Duration,
+) -> Result<(), RunError> {
+    let cancellation = Cancellation::default();
+    cancel_after(stop, most, &cancellation, || {
+        protocols.examine(contact, &mut TargetFacts::default(), &cancellation)
+    })
 }
 
 /// Looks at this host, and at a target if there is one. What is not known when the context's

@@ -57,6 +57,7 @@ fn compared(base: Vec<ReadRun>, new: Vec<ReadRun>) -> Compared {
         new,
         question,
         despite: vec![],
+        method: Method::Apart,
     }
 }
 

@@ -1,0 +1,360 @@
+//! Two servers in turn: each block starts one of them, waits until it answers, measures it and ends
+//! it. A server that does not start, or ends by itself, is an error and never a sample.
+
+use super::output_directory::{Existing, OutputDirectory, write_synced};
+use super::repeats::pause;
+use super::server_command::ServerCommand;
+use super::verdict::{FailingCaveats, exit_of};
+use super::{Calibration, Job, Measurement, interruption, measure, refuse_steered};
+use crate::console;
+use crate::error::Error;
+use crate::execution::live::Live;
+use crate::inputs::record_file::RECORD_FILE;
+use crate::options::ab::AbOptions;
+use crate::options::run_report::RunFormat;
+use crate::quantity::{duration_text, waiting_text};
+use crate::report::ab::{self, AbEnd, AbFound};
+use crate::report::comparison::{self, ReadRun};
+use crate::report::{json, repeats};
+use crate::{Exit, protocols};
+use filestone_engine::ErrorCategory;
+use filestone_engine::doctor::answers;
+use filestone_engine::target::Contact;
+use filestone_model::comparison::ab::{Arm, Trial, group};
+use filestone_model::comparison::repeats::plan_of_run;
+use filestone_model::comparison::{ComparedRun, Question, Verdict};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::Headroom;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What `git bisect run` skips.
+const CANNOT_TELL: u8 = 125;
+/// What all blocks come to, beside their directories.
+const FOUND_FILE: &str = "ab.json";
+/// How long one look at whether a server answers may take.
+const LOOK_MAX: Duration = Duration::from_secs(2);
+/// Between two such looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Measures both in turn until it is clear which is better, and says what came of it.
+pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, Error> {
+    let job = only_job(measured)?;
+    let stop = interruption::stop_flag()?;
+    let question = Question {
+        tolerance: options.tolerance,
+        detect: options.detect,
+        judged: options.judge.clone(),
+    };
+    if let Some(path) = &options.output {
+        // Whether it can be written to is found out before the first run.
+        OutputDirectory::claim(path, Existing::Refuse)?.abandon();
+    }
+    let mut blocks = Blocks {
+        job,
+        options,
+        calibration: measured.show.calibration,
+        headroom: None,
+        stop: &stop,
+        began: Instant::now(),
+        trial: Trial::new(question, options.power, u64::from(options.blocks / 2)),
+        order: String::new(),
+        base: vec![],
+        new: vec![],
+    };
+    let ended = blocks.measure();
+    let (end, error) = match ended {
+        Ok(end) => (end, None),
+        Err(error) if error.category == ErrorCategory::Usage => return Err(error),
+        Err(error) => (AbEnd::Failed, Some(error)),
+    };
+    let verdict = blocks.show(end)?;
+    if let Some(error) = error {
+        console::error(&error);
+        return Ok(Exit::Code(CANNOT_TELL));
+    }
+    Ok(match verdict {
+        _ if end == AbEnd::Interrupted => Exit::Interrupted,
+        Verdict::Worse => Exit::Doubtful,
+        Verdict::Better | Verdict::NotWorse => Exit::Done,
+        Verdict::CannotTell => Exit::Code(CANNOT_TELL),
+    })
+}
+
+/// The one thing that is measured of both.
+fn only_job<'run>(measured: &'run Measurement<'_>) -> Result<&'run Job, Error> {
+    refuse_steered(&measured.jobs, "ab")?;
+    let [job] = measured.jobs.as_slice() else {
+        return Err(Error::usage(
+            "ab: only one thing can be measured of both, not several layers or plans",
+        ));
+    };
+    let report = measured.show.report;
+    let is_given = [
+        ("--output", report.output.is_some()),
+        (
+            "--repeat",
+            report.repeat.repeat.is_some() || report.repeat.repeat_until.is_some(),
+        ),
+        ("--as", report.format != RunFormat::Text),
+        ("--dry-run", report.dry_run),
+    ];
+    if let Some((option, _)) = is_given.iter().find(|(_, is_given)| *is_given) {
+        return Err(Error::usage(format!("{option} behind --: here it is ab's"))
+            .with_help("ab has --output and --as of its own, before the --"));
+    }
+    if job.plan.target.is_built_in() {
+        return Err(Error::usage(
+            "ab: the command line names no target, so A and B would not be measured",
+        )
+        .with_help("name what they serve: --target nfs://localhost:20490/export"));
+    }
+    Ok(job)
+}
+
+/// What is being measured, and what has been.
+struct Blocks<'run> {
+    job: &'run Job,
+    options: &'run AbOptions,
+    calibration: Calibration,
+    headroom: Option<Headroom>,
+    stop: &'run AtomicBool,
+    began: Instant,
+    trial: Trial,
+    /// Of which arm each block was.
+    order: String,
+    base: Vec<ReadRun>,
+    new: Vec<ReadRun>,
+}
+
+impl Blocks<'_> {
+    fn measure(&mut self) -> Result<AbEnd, Error> {
+        let contact = Contact {
+            target: self.job.plan.target.clone(),
+            connections: self.job.plan.connections.clone(),
+        };
+        if !self.options.switch && self.answers(&contact).is_ok() {
+            return Err(Error::usage(format!(
+                "{}: something answers there before A is started",
+                contact.target
+            ))
+            .with_help("end it, or choose another port; with --switch the server goes on"));
+        }
+        for number in 0.. {
+            for (half, pair) in group(self.seed(), number).chunks(2).enumerate() {
+                let round = 2 * number + half as u64;
+                let mut measured = vec![];
+                for arm in pair {
+                    let Some(run) = self.block(&contact, *arm, round)? else {
+                        return Ok(AbEnd::Interrupted);
+                    };
+                    measured.push((*arm, run));
+                }
+                self.enter(measured);
+            }
+            if self.trial.look() {
+                break;
+            }
+        }
+        Ok(match self.trial.found().verdict {
+            Verdict::CannotTell => AbEnd::All,
+            Verdict::Worse | Verdict::Better | Verdict::NotWorse => AbEnd::Clear,
+        })
+    }
+
+    fn seed(&self) -> u64 {
+        self.options.seed.unwrap_or(self.job.plan.seed)
+    }
+
+    /// Counts a pair.
+    fn enter(&mut self, measured: Vec<(Arm, ReadRun)>) {
+        for (arm, run) in measured {
+            match arm {
+                Arm::A => self.base.push(run),
+                Arm::B => self.new.push(run),
+            }
+        }
+        if let (Some(base), Some(new)) = (self.base.last(), self.new.last()) {
+            let judged = &self.options.judge;
+            self.trial
+                .add(&base.run.figures(judged), &new.run.figures(judged));
+        }
+    }
+
+    /// One block; `None` if it was interrupted.
+    fn block(&mut self, contact: &Contact, arm: Arm, round: u64) -> Result<Option<ReadRun>, Error> {
+        if !self.order.is_empty() {
+            pause(Duration::from_nanos(self.options.pause), self.stop);
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let Some(mut server) = self.start(contact, arm)? else {
+            return Ok(None);
+        };
+        let mut job = self.job.clone();
+        job.plan.seed = self.seed();
+        job.plan = plan_of_run(&job.plan, round);
+        let mut live = Live::with_bar(self.stop, &job.plan).within(format!("{}: ", self.name(arm)));
+        let record = measure(&job, self.calibration, self.stop, &mut live);
+        live.finish();
+        // A server that has ended by itself explains what went wrong.
+        if !self.options.switch
+            && let Some(status) = server.ended()
+        {
+            return Err(self.failed(
+                arm,
+                &format!("ended while it was measured ({status})"),
+                &mut server,
+            ));
+        }
+        server.stop();
+        let mut record = record?;
+        match exit_of(&record, &FailingCaveats::None) {
+            Exit::Interrupted => return Ok(None),
+            exit if exit > Exit::Doubtful => {
+                return Err(self.failed(arm, "was lost, or nothing succeeded", &mut server));
+            }
+            _ => {}
+        }
+        self.calibration = Calibration::Omit;
+        match &self.headroom {
+            Some(headroom) => record.headroom = Some(headroom.clone()),
+            None => self.headroom.clone_from(&record.headroom),
+        }
+        self.keep(arm, &record).map(Some)
+    }
+
+    /// Keeps and tells a whole run.
+    fn keep(&mut self, arm: Arm, record: &RunRecord) -> Result<ReadRun, Error> {
+        let own = self.order.matches(arm.name()).count() + 1;
+        let name = self.name(arm);
+        self.order.push_str(arm.name());
+        let path = match &self.options.output {
+            None => PathBuf::from(format!("{} {own}", arm.name().to_uppercase())),
+            Some(root) => {
+                let path = root.join(arm.name()).join(format!("{own:03}"));
+                OutputDirectory::claim(&path, Existing::Refuse)?.keep(record, RECORD_FILE)?;
+                path.join(RECORD_FILE)
+            }
+        };
+        let done = self.order.len() as u64;
+        let nanos = self.began.elapsed().as_nanos() as u64 / done;
+        let left = nanos * self.expected().saturating_sub(done);
+        let left = waiting_text(left);
+        console::aside(&format!(
+            "{name}: {}, about {left} left\n",
+            repeats::line(record)
+        ));
+        Ok(ReadRun {
+            path,
+            run: ComparedRun::from(record),
+        })
+    }
+
+    /// How many blocks it is likely to take at most.
+    fn expected(&self) -> u64 {
+        2 * self.trial.planned()
+    }
+
+    /// `block 7 of about 24, b`.
+    fn name(&self, arm: Arm) -> String {
+        let (next, expected) = (self.order.len() + 1, self.expected());
+        format!(
+            "block {next} of about {expected}, {}",
+            arm.name().to_uppercase()
+        )
+    }
+
+    /// Starts a server, or sets it up, and waits until it answers; `None` if it was interrupted.
+    fn start(&self, contact: &Contact, arm: Arm) -> Result<Option<ServerCommand>, Error> {
+        let line = match arm {
+            Arm::A => &self.options.base,
+            Arm::B => &self.options.new,
+        };
+        let limit = Duration::from_nanos(self.options.ready_within);
+        let within = duration_text(self.options.ready_within);
+        let mut server = ServerCommand::start(line)?;
+        if self.options.switch {
+            match server.wait(limit, self.stop) {
+                _ if self.stop.load(Ordering::Relaxed) => return Ok(None),
+                Some(status) if status.success() => {}
+                Some(status) => {
+                    return Err(self.failed(arm, &format!("failed ({status})"), &mut server));
+                }
+                None => {
+                    let what = format!("did not end within {within}");
+                    return Err(self.failed(arm, &what, &mut server));
+                }
+            }
+        }
+        let end = Instant::now() + limit;
+        while !self.stop.load(Ordering::Relaxed) {
+            let Err(refused) = self.answers(contact) else {
+                return Ok(Some(server));
+            };
+            if !self.options.switch
+                && let Some(status) = server.ended()
+            {
+                return Err(self.failed(arm, &format!("did not start ({status})"), &mut server));
+            }
+            if Instant::now() >= end {
+                let what = format!("does not answer within {within}: {refused}");
+                return Err(self.failed(arm, &what, &mut server));
+            }
+            pause(LOOK_EVERY, self.stop);
+        }
+        Ok(None)
+    }
+
+    fn answers(&self, contact: &Contact) -> Result<(), String> {
+        let found = answers(contact, protocols::known(), self.stop, LOOK_MAX);
+        found.map_err(|error| error.to_string())
+    }
+
+    /// A server that is no sample, with what it said.
+    fn failed(&self, arm: Arm, what: &str, server: &mut ServerCommand) -> Error {
+        let block = self.order.len() + 1;
+        let name = arm.name().to_uppercase();
+        let error = Error::target(format!("{name} {what}, in block {block}"));
+        server.stop();
+        match server.said() {
+            said if said.is_empty() => error.with_help("it said nothing"),
+            said => error.with_help(format!("it said: {}", comparison::printable(&said))),
+        }
+    }
+
+    /// Keeps and shows what was found.
+    fn show(self, end: AbEnd) -> Result<Verdict, Error> {
+        let format = self.options.format;
+        let path = self
+            .options
+            .output
+            .as_ref()
+            .map(|root| root.join(FOUND_FILE));
+        let found = AbFound {
+            seed: self.seed(),
+            planned: self.expected(),
+            order: self.order,
+            end,
+            base: self.base,
+            new: self.new,
+            trial: self.trial,
+        };
+        let verdict = found.trial.found().verdict;
+        if found.order.is_empty() {
+            return Ok(verdict);
+        }
+        let (text, document) = ab::render(found, console::page());
+        let document = json::document(&document)?;
+        if let Some(path) = path {
+            write_synced(&path, &document).map_err(|error| Error::file(&path, &error))?;
+        }
+        console::result(match format {
+            RunFormat::Text => &text,
+            RunFormat::Json => &document,
+        })?;
+        Ok(verdict)
+    }
+}

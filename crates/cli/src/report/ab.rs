@@ -1,0 +1,107 @@
+//! What `filestone ab` found: a comparison of both sides, whose runs were made in turn.
+
+use super::comparison::document::ComparisonDocument;
+use super::comparison::{self, Compared, Method, ReadRun, document};
+use super::parts::page::Page;
+use super::parts::units::counted;
+use filestone_model::comparison::ab::{PAIRS_MIN, Trial};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The shape of [`AbDocument`]; it rises when that changes.
+const FORMAT: u32 = 1;
+
+/// What was measured in turn, and what came of it.
+#[derive(Debug)]
+pub struct AbFound {
+    /// What the order comes from.
+    pub seed: u64,
+    /// Blocks that were planned in the end.
+    pub planned: u64,
+    /// Of which side each block was.
+    pub order: String,
+    /// Why there were no more blocks.
+    pub end: AbEnd,
+    /// Runs of A that have one of B beside them.
+    pub base: Vec<ReadRun>,
+    /// And those of B.
+    pub new: Vec<ReadRun>,
+    /// What was found.
+    pub trial: Trial,
+}
+
+/// Why there were no more blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AbEnd {
+    /// It was clear.
+    Clear,
+    /// As many as were planned were made.
+    All,
+    /// ^C.
+    Interrupted,
+    /// A server did not start, ended or was lost.
+    Failed,
+}
+
+/// What `filestone ab --as json` prints, and `ab.json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AbDocument {
+    /// The shape of this document.
+    pub format: u32,
+    /// Why there were no more blocks.
+    pub end: AbEnd,
+    /// Blocks that were planned in the end.
+    pub planned: u64,
+    /// Of which side each block was, in the order of time, such as `abbabaab`.
+    pub order: String,
+    /// What the order comes from; run k of a side has this seed and k − 1.
+    pub seed: u64,
+    /// Both sides: the figures that decide by pairs of blocks, the others as `filestone compare`
+    /// has them.
+    pub comparison: ComparisonDocument,
+}
+
+/// The page, and the document.
+pub fn render(found: AbFound, page: Page) -> (String, AbDocument) {
+    let pairs = found.trial.pairs();
+    let (comparison, question) = (found.trial.found().clone(), found.trial.question().clone());
+    let [base, new] = [found.trial.base(), found.trial.new_side()];
+    let missing = if pairs < PAIRS_MIN {
+        vec![]
+    } else {
+        comparison::missing(base, new, &comparison, &question)
+    };
+    let compared = Compared {
+        base: found.base,
+        new: found.new,
+        question,
+        comparison,
+        missing,
+        despite: vec![],
+        method: Method::InTurn,
+    };
+    let mut text = match found.end {
+        AbEnd::Clear | AbEnd::All => String::new(),
+        AbEnd::Interrupted => page.prose("Interrupted: what follows is of the pairs before."),
+        AbEnd::Failed => page.prose("Ended by an error: what follows is of the pairs before."),
+    };
+    if pairs < PAIRS_MIN {
+        let told = format!(
+            "cannot tell: {} of blocks, of {PAIRS_MIN} at least",
+            counted(pairs, "pair")
+        );
+        text.push_str(&page.prose(&told));
+    } else {
+        text.push_str(&comparison::text(&compared, page));
+    }
+    let document = AbDocument {
+        format: FORMAT,
+        end: found.end,
+        planned: found.planned,
+        order: found.order,
+        seed: found.seed,
+        comparison: document::of(&compared),
+    };
+    (text, document)
+}

@@ -1,0 +1,233 @@
+//! `filestone ab`: two servers in turn, and servers that are no sample.
+
+use crate::support::{Running, Scratch, filestone, serve, text};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::Output;
+
+/// A port that nobody uses at this moment.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn server(port: u16, more: &str) -> String {
+    let binary = env!("CARGO_BIN_EXE_filestone");
+    format!("exec {binary} serve --bind 127.0.0.1 --port {port} {more}")
+}
+
+fn words<'word>(more: &[&'word str], target: &'word str) -> Vec<&'word str> {
+    let measured = [
+        "--pause",
+        "0",
+        "--",
+        "probe",
+        "getattr",
+        target,
+        "--no-calibrate",
+        "--count",
+        "60",
+    ];
+    [&["ab"], more, &measured].concat()
+}
+
+fn ab(more: &[&str], port: u16) -> Output {
+    let target = format!("nfs://127.0.0.1:{port}/export");
+    filestone(&words(more, &target))
+}
+
+#[test]
+fn a_slower_server_is_told_and_its_runs_are_kept() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("result");
+    let port = free_port();
+    let (a, b) = (
+        server(port, "--service-time 1ms"),
+        server(port, "--service-time 4ms"),
+    );
+    let output = ab(
+        &["--a", &a, "--b", &b, "--seed", "3", "-o", &directory],
+        port,
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("worse: response_time.p50"), "{shown}");
+    assert!(
+        text(&output.stderr).contains("block 16 of about 16"),
+        "{}",
+        text(&output.stderr)
+    );
+    let found = std::fs::read(format!("{directory}/ab.json")).expect("it was written");
+    let found: Value = serde_json::from_slice(&found).expect("JSON");
+    assert_eq!(found["end"], "clear");
+    assert_eq!(found["comparison"]["verdict"], "worse");
+    let order = found["order"].as_str().expect("letters").as_bytes();
+    assert!(
+        order.len() >= 16
+            && order
+                .chunks(4)
+                .all(|group| group == b"abba" || group == b"baab")
+    );
+    let sides = ["a", "b"].map(|side| format!("{directory}/{side}"));
+    let compared = filestone(&["compare", &sides[0], &sides[1]]);
+    assert_eq!(
+        compared.status.code(),
+        Some(1),
+        "{}",
+        text(&compared.stderr)
+    );
+    // The other way round it is better.
+    let output = ab(&["--a", &b, "--b", &a, "--as", "json"], port);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found["comparison"]["verdict"], "better");
+}
+
+#[test]
+fn a_server_that_does_not_start_is_no_sample() {
+    let port = free_port();
+    let good = server(port, "");
+    let output = ab(
+        &["--a", "echo no such disk >&2; exit 3", "--b", &good],
+        port,
+    );
+    assert_eq!(output.status.code(), Some(125));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("A did not start") || told.contains("B did not start"),
+        "{told}"
+    );
+    assert!(told.contains("no such disk"), "{told}");
+    assert!(
+        !text(&output.stdout).contains("worse"),
+        "{}",
+        text(&output.stdout)
+    );
+    let never = ab(
+        &[
+            "--a",
+            "sleep 100",
+            "--b",
+            "sleep 100",
+            "--ready-within",
+            "300ms",
+        ],
+        port,
+    );
+    assert_eq!(never.status.code(), Some(125));
+    let told = text(&never.stderr);
+    assert!(told.contains("does not answer within 300 ms"), "{told}");
+}
+
+#[test]
+fn a_server_that_starts_and_dies_is_no_sample() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("result");
+    let port = free_port();
+    let good = server(port, "");
+    // It answers, and is gone before its run has ended.
+    let dying = format!("timeout -s KILL 0.6 {}", good.trim_start_matches("exec "));
+    let target = format!("nfs://127.0.0.1:{port}/export");
+    let more = ["--a", &good, "--b", &dying, "-o", &directory];
+    let mut arguments = words(&more, &target);
+    let last = arguments.len() - 1;
+    arguments[last] = "1000000";
+    arguments.extend(["--reconnect", "100ms"]);
+    let output = filestone(&arguments);
+    assert_eq!(output.status.code(), Some(125), "{}", text(&output.stderr));
+    let told = text(&output.stderr);
+    assert!(told.contains("B ended while it was measured"), "{told}");
+    assert!(!std::path::Path::new(&format!("{directory}/b/001/run.json")).exists());
+    // Nothing that was started goes on.
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+}
+
+#[test]
+fn what_was_measured_before_it_was_interrupted_is_judged_as_far_as_it_goes() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("result");
+    let port = free_port();
+    let server = server(port, "--service-time 1ms");
+    let target = format!("nfs://127.0.0.1:{port}/export");
+    let more = ["--a", &server, "--b", &server, "-o", &directory];
+    let mut run = Running::start(&words(&more, &target));
+    let mut lines = BufReader::new(run.err()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("block 3 ")));
+    run.interrupt();
+    lines.for_each(drop);
+    assert_eq!(run.exit_code(), Some(130));
+    let found = std::fs::read(format!("{directory}/ab.json")).expect("it was written");
+    let found: Value = serde_json::from_slice(&found).expect("JSON");
+    assert_eq!(found["end"], "interrupted");
+    assert_eq!(found["comparison"]["verdict"], "cannot-tell");
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+}
+
+#[test]
+fn a_setting_is_switched_by_commands_that_end() {
+    let scratch = Scratch::new();
+    let (_server, address, _out) = serve(&["--service-time", "1ms"]);
+    let target = format!("nfs://{address}/export");
+    let log = scratch.name("log");
+    let (a, b) = (format!("echo a >> {log}"), format!("echo b >> {log}"));
+    let more = [
+        "--switch", "--a", &a, "--b", &b, "--detect", "50%", "--target", &target,
+    ];
+    let mut arguments = words(&more, &target);
+    // The target stands apart.
+    arguments.retain(|word| *word != target);
+    let place = arguments
+        .iter()
+        .position(|word| *word == "--target")
+        .expect("it is there");
+    arguments.insert(place + 1, &target);
+    let output = filestone(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let switched = std::fs::read_to_string(&log).expect("the commands ran");
+    assert_eq!(switched.lines().filter(|line| *line == "a").count(), 8);
+    let failing = [
+        "--switch",
+        "--a",
+        "echo no >&2; false",
+        "--b",
+        &b,
+        "--target",
+        &target,
+    ];
+    let output = filestone(&[&["ab"], &failing[..], &["--", "probe", "null"]].concat());
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains(" failed (exit status: 1)"));
+}
+
+#[test]
+fn what_cannot_be_measured_of_both_is_refused() {
+    let (_server, address, _out) = serve(&[]);
+    let target = format!("nfs://{address}/export");
+    for (behind, said) in [
+        (vec!["doctor"], "this measures nothing"),
+        (vec!["probe", "null"], "names no target"),
+        (vec!["mix", "s:/x", "--curve"], "is steered"),
+        (
+            vec!["probe", "null", "s:/x", "--repeat", "3"],
+            "--repeat behind --",
+        ),
+        (
+            vec!["probe", "null", "s:/x", "-o", "x"],
+            "--output behind --",
+        ),
+        (vec!["probe", "nul"], "nul"),
+        (vec!["probe", "null", &target], "something answers there"),
+    ] {
+        let ab = ["ab", "--a", "true", "--b", "true", "--"];
+        let output = filestone(&[&ab[..], &behind].concat());
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{behind:?}: {}",
+            text(&output.stderr)
+        );
+        let told = text(&output.stderr);
+        assert!(told.contains(said), "{behind:?}: {told}");
+    }
+}

@@ -1,0 +1,208 @@
+//! How often trials of two servers (`filestone ab`) tell what is so, in simulated runs: false
+//! alarms where both are the same, and differences that are there.
+
+use crate::table::lay_out;
+use clap::Args;
+use filestone_model::comparison::ab::{Arm, Trial, group};
+use filestone_model::comparison::{Question, RunValue, Verdict};
+use filestone_model::measure::figures::{Quantity, RunFigure, Statistic, Timed};
+use filestone_model::random::{Generator, Purpose, RngExt, exponential, stream};
+use std::ops::RangeInclusive;
+
+/// Alarms where there is no difference, in percent.
+const ALARMS: RangeInclusive<f64> = 3.5..=6.5;
+/// Of 20 trials this share must tell a difference of 3 %.
+const TOLD: f64 = 95.0;
+const DETECT: f64 = 0.02;
+const POWER: f64 = 0.8;
+const PAIRS_MAX: u64 = 500;
+
+/// Options of `cargo xtask trials`.
+#[derive(Debug, Clone, Args)]
+pub struct TrialsOptions {
+    /// Trials for each case
+    #[arg(long, default_value_t = 1000)]
+    pub tries: u64,
+    /// Seed of the first of them
+    #[arg(long, default_value_t = 1)]
+    pub first_seed: u64,
+}
+
+/// What runs differ by without a reason.
+#[derive(Debug, Clone, Copy)]
+struct Noise {
+    name: &'static str,
+    /// One standard deviation of single runs, as a share.
+    deviation: f64,
+    /// By how much each run is slower than the one before.
+    drift: f64,
+    /// How often something else is in the way, which makes a run some 5 % slower.
+    disturbed: f64,
+}
+
+/// The medians of equal runs of the built-in server differ by 2.5 % on a busy virtual machine; a
+/// quiet one is at the lower end.
+const NOISES: [Noise; 4] = [
+    Noise {
+        name: "0.5 %",
+        deviation: 0.005,
+        drift: 0.0,
+        disturbed: 0.0,
+    },
+    Noise {
+        name: "2.5 %",
+        deviation: 0.025,
+        drift: 0.0,
+        disturbed: 0.0,
+    },
+    Noise {
+        name: "2.5 %, drift of 0.1 % a run",
+        deviation: 0.025,
+        drift: 0.001,
+        disturbed: 0.0,
+    },
+    Noise {
+        name: "2.5 %, one run in 20 disturbed",
+        deviation: 0.025,
+        drift: 0.0,
+        disturbed: 0.05,
+    },
+];
+
+impl Noise {
+    /// The logarithm of what a run measures of an arm that is so much slower.
+    fn run(&self, slower: f64, number: f64, random: &mut Generator) -> f64 {
+        let disturbance = if random.random::<f64>() < self.disturbed {
+            exponential(random, 0.05)
+        } else {
+            0.0
+        };
+        slower.ln_1p() + self.deviation * normal(random) + self.drift * number + disturbance
+    }
+}
+
+/// A value of the standard normal distribution (Box and Muller).
+fn normal(random: &mut Generator) -> f64 {
+    let radius = (2.0 * exponential(random, 1.0)).sqrt();
+    radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
+}
+
+/// What one trial found, and in how many pairs.
+struct Tried {
+    verdict: Verdict,
+    pairs: u64,
+}
+
+fn tried(noise: &Noise, slower: f64, seed: u64) -> Tried {
+    let figure = RunFigure::of_all(Quantity::Time(Timed::Response, Statistic::P50));
+    let question = Question {
+        tolerance: 0.0,
+        detect: DETECT,
+        judged: vec![figure],
+    };
+    let mut trial = Trial::new(question, POWER, PAIRS_MAX);
+    let mut random = stream(seed, Purpose::Permutations, 1);
+    let mut runs = 0.0;
+    for number in 0.. {
+        for pair in group(seed, number).chunks(2) {
+            let mut run = |arm: Arm| {
+                runs += 1.0;
+                let slower = if arm == Arm::B { slower } else { 0.0 };
+                let value = noise.run(slower, runs, &mut random).exp();
+                vec![RunValue {
+                    figure,
+                    value,
+                    own: None,
+                }]
+            };
+            let (first, second) = (run(pair[0]), run(pair[1]));
+            match pair[0] {
+                Arm::A => trial.add(&first, &second),
+                Arm::B => trial.add(&second, &first),
+            }
+        }
+        if trial.look() {
+            break;
+        }
+    }
+    Tried {
+        verdict: trial.found().verdict,
+        pairs: trial.pairs(),
+    }
+}
+
+/// Trials of one case, on all processors.
+fn all(noise: &Noise, slower: f64, options: &TrialsOptions) -> Vec<Tried> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let seeds = options.first_seed..options.first_seed + options.tries;
+    std::thread::scope(|scope| {
+        let seeds = &seeds;
+        let shares = (0..threads).map(|thread| {
+            scope.spawn(move || {
+                let own = seeds.clone().filter(|seed| seed % threads == thread);
+                own.map(|seed| tried(noise, slower, seed))
+                    .collect::<Vec<_>>()
+            })
+        });
+        let shares: Vec<_> = shares.collect();
+        shares
+            .into_iter()
+            .flat_map(|share| share.join().unwrap_or_default())
+            .collect()
+    })
+}
+
+/// Counts, and says whether every case is within its bar.
+pub fn run(options: &TrialsOptions) -> bool {
+    let mut all_hold = true;
+    let mut cells = vec![];
+    for slower in [0.0, 0.03] {
+        for noise in &NOISES {
+            let tried = all(noise, slower, options);
+            let share = |verdicts: &[Verdict]| {
+                let is = tried.iter().filter(|one| verdicts.contains(&one.verdict));
+                100.0 * is.count() as f64 / tried.len().max(1) as f64
+            };
+            let alarms = share(&[Verdict::Worse, Verdict::Better]);
+            let holds = if slower > 0.0 {
+                share(&[Verdict::Worse]) >= TOLD
+            } else {
+                ALARMS.contains(&alarms)
+            };
+            all_hold &= holds && tried.len() as u64 == options.tries;
+            let pairs: u64 = tried.iter().map(|one| one.pairs).sum();
+            let percent = |verdict: Verdict| format!("{:.1}", share(&[verdict]));
+            cells.push(vec![
+                noise.name.to_owned(),
+                format!("{:.0} %", 100.0 * slower),
+                percent(Verdict::Worse),
+                percent(Verdict::Better),
+                percent(Verdict::NotWorse),
+                percent(Verdict::CannotTell),
+                format!("{:.1}", pairs as f64 / tried.len().max(1) as f64),
+                if holds { "" } else { "!" }.to_owned(),
+            ]);
+        }
+    }
+    let head = [
+        "runs differ by",
+        "B slower by",
+        "worse",
+        "better",
+        "not worse",
+        "cannot tell",
+        "pairs",
+        "",
+    ];
+    print!("{}", lay_out(&head, &cells, false));
+    println!(
+        "of {} trials each, in percent, with --detect {:.0}% at {:.0} % power; ! is not within the bar: \
+         {:.1} to {:.1} % alarms where there is no difference, {TOLD:.0} % told of 3 %",
+        options.tries,
+        100.0 * DETECT,
+        100.0 * POWER,
+        ALARMS.start(),
+        ALARMS.end()
+    );
+    all_hold
+}
