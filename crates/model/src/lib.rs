@@ -33,6 +33,7 @@ pub mod session;
 pub mod statistics;
 pub mod steering;
 pub mod text;
+pub mod threshold;
 pub mod time;
 pub mod workload;
 

@@ -1,10 +1,10 @@
 //! How the ancestors' programs end: errors in our words, exit codes in theirs.
 
 use crate::error::Error;
-use crate::execution::verdict::succeeded_in_nothing;
 use crate::{Exit, console};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::validity::succeeded_in_nothing;
 
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

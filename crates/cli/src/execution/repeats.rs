@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::inputs::record_file::{RECORD_FILE, REPEATS_FILE};
 use crate::options::run_report::RunFormat;
 use crate::quantity::waiting_text;
-use crate::report::parts::caveats;
 use crate::report::repeats::{self, Repeats, RepeatsEnd};
 use crate::report::rows::Columns;
 use crate::report::{json, text};
@@ -283,8 +282,7 @@ impl Repeating<'_> {
             .flatten()
             .flat_map(|record| &record.caveats)
         {
-            let name = caveats::name(caveat).unwrap_or_default();
-            found.entry(name).or_insert((caveat, 0)).1 += 1;
+            found.entry(caveat.id()).or_insert((caveat, 0)).1 += 1;
         }
         for (name, (caveat, count)) in found {
             console::caveat(caveat);

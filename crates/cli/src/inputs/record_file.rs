@@ -1,9 +1,9 @@
 //! Reading run records and plans back from files.
 
 use crate::error::Error;
-use filestone_model::measure::RunRecord;
 use filestone_model::measure::figures::with_figures;
 use filestone_model::measure::run_record::FORMAT;
+use filestone_model::measure::{RunRecord, validity};
 use filestone_model::plan::{Field, Plan};
 use serde_json::Value;
 use std::fs;
@@ -172,12 +172,15 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
             .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}")));
         }
     }
-    let record = serde_json::from_value(value).map_err(|error| {
+    let mut record: RunRecord = serde_json::from_value(value).map_err(|error| {
         Error::usage(format!(
             "{}: this run record is damaged: {error}",
             path.display()
         ))
     })?;
+    if record.validity.is_none() {
+        record.validity = Some(validity::of(&record));
+    }
     Ok(with_figures(record))
 }
 

@@ -17,7 +17,7 @@ use filestone_model::measure::run_record::{
     RunEnd, TickRecord, Tool, Totals, WorkerRecord,
 };
 use filestone_model::measure::{
-    Caveat, Distribution, DistributionRecord, Ledger, RunRecord, run_record,
+    Caveat, Distribution, DistributionRecord, Ledger, RunRecord, Validity, run_record,
 };
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
@@ -219,6 +219,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         intervals,
         ticks,
         caveats: vec![],
+        validity: Some(Validity::Valid),
         gates: vec![],
     }
 }
@@ -300,6 +301,7 @@ pub fn with_errors() -> RunRecord {
         scheduled: 600,
         most_frequent: "NFS3ERR_NOSPC (28)".into(),
     }];
+    record.validity = Some(Validity::WithCaveats);
     record
 }
 
@@ -332,6 +334,7 @@ pub fn interrupted() -> RunRecord {
             scheduled: 803,
         },
     ];
+    record.validity = Some(Validity::WithCaveats);
     record
 }
 

@@ -1,8 +1,8 @@
 //! What makes a picture quotable: target, load, date, version and caveats, in the same words
 //! below each title and in gnuplot's titles.
 
-use super::parts::caveats;
 use super::parts::heading::what_was_measured;
+use super::parts::validity::ids;
 use super::picture::{Panel, Picture};
 use filestone_model::measure::RunRecord;
 
@@ -44,10 +44,7 @@ fn date(started_at: &str) -> String {
 
 /// The kinds of caveats, which a picture must not be shown without.
 pub fn caveat_names(records: &[&RunRecord]) -> Option<String> {
-    let mut names: Vec<String> = Vec::new();
-    for caveat in records.iter().flat_map(|record| &record.caveats) {
-        names.extend(caveats::name(caveat).filter(|name| !names.contains(name)));
-    }
+    let names = ids(records.iter().flat_map(|record| &record.caveats));
     (!names.is_empty()).then(|| format!("caveats: {}", names.join(", ")))
 }
 

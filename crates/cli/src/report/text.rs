@@ -1,7 +1,7 @@
 //! The report for people, by what was run.
 
-use super::parts::gates;
 use super::parts::page::{Detail, Page};
+use super::parts::{gates, validity};
 use super::{explanation, mix, probe, replay};
 use filestone_model::measure::RunRecord;
 
@@ -18,7 +18,8 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         Detail::Brief => String::new(),
         Detail::Whole | Detail::Clients => explanation::paragraph(record, page),
     };
-    report + &limits + &gates::section(record, page)
+    let verdict = validity::heading(record, page);
+    verdict + &report + &limits + &gates::section(record, page)
 }
 
 #[cfg(test)]

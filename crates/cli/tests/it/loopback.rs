@@ -69,10 +69,13 @@ fn clients_datagrams_and_an_open_loop_balance_too() {
 }
 
 #[test]
-fn a_probe_leads_with_its_answer_and_has_ncts_table_on_request() {
+fn a_probe_leads_with_its_verdict_and_its_answer_and_has_ncts_table_on_request() {
     let arguments = ["probe", "null", "--count", "200", "--no-calibrate"];
     let shown = text(&filestone(&arguments).stdout);
-    let answer = shown.lines().next().expect("an answer");
+    assert!(shown.starts_with("verdict         valid"), "{shown}");
+    let mut lines = shown.lines().skip(1);
+    let answer = lines.find(|line| !line.starts_with(' '));
+    let answer = answer.expect("below the verdict");
     assert!(answer.contains(" operations/s, p50 "), "{shown}");
     assert!(!shown.contains("requests per second"), "{shown}");
     let verbose = filestone(&[arguments.as_slice(), &["-v"]].concat());

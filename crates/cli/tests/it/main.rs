@@ -12,5 +12,6 @@ mod mix;
 mod outcomes;
 mod repeat;
 mod replay;
+mod rules;
 mod steered;
 mod support;

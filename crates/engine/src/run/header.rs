@@ -53,6 +53,7 @@ impl RunHeader<'_> {
             intervals,
             ticks,
             caveats: Vec::new(),
+            validity: None,
             gates: Vec::new(),
         }
     }

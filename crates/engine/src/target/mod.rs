@@ -24,7 +24,7 @@ use filestone_model::client::Unsupported;
 use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::load::Load;
 use filestone_model::measure::run_record::Headroom;
-use filestone_model::measure::{RunRecord, gates};
+use filestone_model::measure::{RunRecord, gates, validity};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ConnectionPlan, Plan, TargetPlan, WorkloadPlan};
 use std::net::{IpAddr, SocketAddr};
@@ -245,6 +245,7 @@ pub fn run(
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
     let mut record = protocols.of(&job.plan.target)?.run(job, context)?;
+    record.validity = Some(validity::of(&record));
     record.gates = gates::judge(&record);
     Ok(record)
 }

@@ -272,6 +272,7 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         intervals,
         ticks,
         caveats: vec![],
+        validity: None,
         gates: vec![],
     }
 }

@@ -50,6 +50,7 @@ fn record(plan: Plan, server: SimulatedServer) -> RunRecord {
         intervals: run.intervals,
         ticks: run.ticks,
         caveats: vec![],
+        validity: None,
         gates: vec![],
     }
 }

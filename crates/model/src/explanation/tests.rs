@@ -129,6 +129,7 @@ fn ten_seconds(plan: Plan, service: &DistributionRecord) -> RunRecord {
         intervals: vec![],
         ticks: vec![],
         caveats: vec![],
+        validity: None,
     }
 }
 

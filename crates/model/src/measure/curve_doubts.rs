@@ -4,7 +4,7 @@ use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord, PeakEnd};
 
 /// Waiting before being sent, above this share of the response time, is worth a caveat.
-const WAITED_SHARE: f64 = 0.05;
+pub const WAITED_SHARE: f64 = 0.05;
 
 impl CurveRecord {
     /// The reasons to doubt this curve. Operations that waited before they were sent count where

@@ -27,6 +27,8 @@ pub mod rows;
 pub mod run_record;
 pub mod sample;
 pub mod shortfall;
+pub mod validity;
+mod validity_record;
 pub mod verdict;
 pub mod warm_up;
 
@@ -49,3 +51,4 @@ pub use replay_record::ReplayRecord;
 pub use run_record::RunRecord;
 pub use sample::{Role, Sample};
 pub use shortfall::Shortfall;
+pub use validity::Validity;

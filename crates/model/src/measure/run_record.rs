@@ -12,6 +12,7 @@ use crate::measure::mix_record::MixRecord;
 use crate::measure::processors::{ProcessorsRecord, ThreadTime};
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::sample::Role;
+use crate::measure::validity_record::Validity;
 use crate::operation::OpKind;
 use crate::plan::Plan;
 use schemars::JsonSchema;
@@ -73,6 +74,9 @@ pub struct RunRecord {
     pub ticks: Vec<TickRecord>,
     /// Reasons to doubt the numbers.
     pub caveats: Vec<Caveat>,
+    /// Whether they count; older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validity: Option<Validity>,
     /// What came of the plan's gates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateRecord>,

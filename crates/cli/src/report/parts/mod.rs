@@ -1,7 +1,6 @@
 //! What reports have in common: the page and its tables, headings, facts, ledgers, figures with
 //! their units.
 
-pub mod caveats;
 pub mod facts;
 pub mod gates;
 pub mod heading;
@@ -13,3 +12,4 @@ pub mod percentile;
 pub mod shortfall;
 pub mod table;
 pub mod units;
+pub mod validity;

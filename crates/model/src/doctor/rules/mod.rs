@@ -12,6 +12,7 @@ use super::facts::Facts;
 use super::finding::{Finding, Fix, Judgement};
 use crate::measure::verdict::caveats::CLOCK_READ_NS;
 use crate::text::printable;
+use crate::threshold::Threshold;
 
 /// Where the rules are explained.
 const PAGE: &str = "docs/reference/doctor.md";
@@ -24,15 +25,6 @@ pub struct DoctorRule {
     /// What its figure is held against, if it has one.
     pub threshold: Option<Threshold>,
     judge: Judge,
-}
-
-/// What a figure is held against.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Threshold {
-    /// The figure.
-    pub figure: f64,
-    /// What it is a figure of.
-    pub unit: &'static str,
 }
 
 #[derive(Debug, Clone, Copy)]

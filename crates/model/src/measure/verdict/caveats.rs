@@ -2,6 +2,8 @@
 
 mod mix;
 
+pub use mix::UNMEASURED_PERCENT;
+
 use super::{Check, Subject, checks};
 use crate::measure::caveat::Caveat;
 use crate::measure::processors::ProcessorsRecord;
@@ -14,6 +16,8 @@ use crate::operation::OpKind;
 pub const WAITED_PERCENT: f64 = 5.0;
 /// A clock dearer than this adds to what is measured.
 pub const CLOCK_READ_NS: f64 = 50.0;
+/// A window shorter than this shows a scheduler's whims.
+pub const WINDOW_MIN_NS: u64 = 1_000_000_000;
 
 /// The reasons to doubt a record's numbers.
 pub fn find(record: &RunRecord) -> Vec<Caveat> {
@@ -274,7 +278,7 @@ pub fn waited_for_processor(processors: &ProcessorsRecord) -> Option<Caveat> {
 /// What makes the numbers uncertain or unfit to be quoted.
 fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     find_transfer(record, caveats);
-    if record.window_ns < 1_000_000_000 && record.plan.count.is_none() {
+    if record.window_ns < WINDOW_MIN_NS && record.plan.count.is_none() {
         caveats.push(Caveat::ShortRun {
             window_ns: record.window_ns,
         });
@@ -315,4 +319,4 @@ fn find_transfer(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 }
 
 #[cfg(test)]
-pub(in crate::measure) mod tests;
+pub(crate) mod tests;

@@ -14,11 +14,11 @@ use crate::plan::ArrivalsPlan;
 /// A worker busier than this was the limit, or near it.
 pub const BUSY_PERCENT: f64 = 95.0;
 /// Lateness of our own above this share of the response time is too much,
-const DISPATCH_SHARE: f64 = 0.01;
+pub const DISPATCH_SHARE: f64 = 0.01;
 /// unless it is no more than this: what a processor takes to wake up and to send one call.
 const DISPATCH_FLOOR_NS: f64 = 5000.0;
 /// The achieved load may be so far from the one that was due, in percent.
-const ACHIEVED_OFF_PERCENT: f64 = 1.0;
+pub const ACHIEVED_OFF_PERCENT: f64 = 1.0;
 /// Of a mix: what a run must reach to count at all. LADDIS and SFS had rules of the kind.
 const ACHIEVED_OFF_PERCENT_OF_MIX: f64 = 2.0;
 

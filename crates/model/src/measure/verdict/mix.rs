@@ -10,17 +10,17 @@ use crate::operation::OpKind;
 /// nhfsstone's limit for the sum of |got − want| over all operations.
 pub const INVALID_PERCENT: f64 = 10.0;
 /// An operation's count may be so far from its share, of the share.
-const OFF_SHARE: f64 = 0.02;
+pub const OFF_SHARE: f64 = 0.02;
 /// Chance explains so many standard deviations.
 const DEVIATIONS: f64 = 3.0;
 /// Where chance explains more than this part of a share, nothing can be said about it.
 const CHANCE_MAX: f64 = 0.25;
 /// Little's law may be missed by so much, in percent.
-const LITTLE_PERCENT: f64 = 5.0;
+pub const LITTLE_PERCENT: f64 = 5.0;
 /// How much of the window an operation may take for what hangs over at its ends not to matter.
 const OVERHANG_SHARE: f64 = 0.01;
 /// A change from the first third to the last above this is a drift, in percent.
-const DRIFT_PERCENT: f64 = 10.0;
+pub const DRIFT_PERCENT: f64 = 10.0;
 /// Stretches in a third from which on their scatter is known.
 const BATCHES_MIN: u64 = 6;
 

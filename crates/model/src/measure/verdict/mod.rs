@@ -11,8 +11,10 @@ mod mix;
 mod objective;
 pub mod percentile;
 
-pub use load::{BUSY_PERCENT, achieved_load_ops_per_s, due_load_ops_per_s};
-pub use mix::{INVALID_PERCENT, in_flight_by_law};
+pub use load::{
+    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, achieved_load_ops_per_s, due_load_ops_per_s,
+};
+pub use mix::{DRIFT_PERCENT, INVALID_PERCENT, LITTLE_PERCENT, OFF_SHARE, in_flight_by_law};
 pub use objective::{AtLoad, KEPT_UP, has_kept_up};
 
 use crate::measure::run_record::RunRecord;

@@ -7,7 +7,7 @@ use crate::measure::run_record::{KindRecord, RunRecord};
 use crate::measure::sample::Role;
 
 /// Unmeasured operations above this share of all calls are a load of their own.
-const UNMEASURED_PERCENT: u64 = 2;
+pub const UNMEASURED_PERCENT: u64 = 2;
 
 /// What the kernel's client could not be made to call, the most wanted of it first.
 pub(super) fn not_caused(wire: &WireRecord) -> Option<Caveat> {
@@ -46,4 +46,4 @@ pub(super) fn find_unmeasured(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

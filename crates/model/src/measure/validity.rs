@@ -1,0 +1,120 @@
+//! Whether the numbers of a record count: the rules behind its caveats, as a table, and the verdict
+//! that follows of those that a run breaks.
+//!
+//! What breaks a rule is found where its figures are ([`verdict::caveats`], the curve's doubts, the
+//! engine); each rule has a section in `docs/reference/validity.md`, which a test of `cli` holds.
+
+use super::caveat::Caveat;
+use super::curve_doubts::WAITED_SHARE;
+use super::run_record::{RunEnd, RunRecord};
+pub use super::validity_record::Validity;
+use super::verdict::caveats::{CLOCK_READ_NS, UNMEASURED_PERCENT, WAITED_PERCENT, WINDOW_MIN_NS};
+use super::verdict::percentile::SPREAD_MAX;
+use super::verdict::{
+    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, DRIFT_PERCENT, INVALID_PERCENT, KEPT_UP,
+    LITTLE_PERCENT, OFF_SHARE,
+};
+use crate::threshold::Threshold;
+
+/// A rule, and what follows if a run breaks it.
+#[derive(Debug, Clone, Copy)]
+pub struct ValidityRule {
+    /// Its name: that of its caveat in the record, and of its section.
+    pub id: &'static str,
+    /// What its figure is held against, if it has one.
+    pub threshold: Option<Threshold>,
+    /// The best that a run which breaks it can be.
+    pub leaves: Validity,
+}
+
+macro_rules! rules {
+    ($($caveat:ident = $id:literal, $leaves:ident $(, $figure:expr, $unit:literal)?;)*) => {
+        /// All rules.
+        pub const RULES: &[ValidityRule] = &[$(ValidityRule {
+            id: $id,
+            threshold: rules!(@threshold $($figure, $unit)?),
+            leaves: Validity::$leaves,
+        },)*];
+
+        impl Caveat {
+            /// The name of its rule.
+            pub const fn id(&self) -> &'static str {
+                match self { $(Self::$caveat { .. } => $id,)* }
+            }
+        }
+    };
+    (@threshold) => { None };
+    (@threshold $figure:expr, $unit:literal) => {
+        Some(Threshold { figure: $figure, unit: $unit })
+    };
+}
+
+rules! {
+    LedgerOutOfBalance = "ledger-out-of-balance", Invalid, 0.0, "operations";
+    TargetLost = "target-lost", Invalid;
+    MixInvalid = "mix-invalid", Invalid, INVALID_PERCENT, "% off the mix";
+    LittlesLaw = "littles-law", Invalid, LITTLE_PERCENT, "% outside of the law";
+    GeneratorWasTheLimit = "generator-was-the-limit", WithCaveats, BUSY_PERCENT, "% of the window";
+    WaitedForProcessor = "waited-for-processor", WithCaveats, WAITED_PERCENT, "% of the window";
+    WaitedForOwnThreads = "waited-for-own-threads", WithCaveats, WAITED_PERCENT, "% of the window";
+    DispatchDelay = "dispatch-delay", WithCaveats, 100.0 * DISPATCH_SHARE, "% of the mean response time";
+    AchievedBelowOffered = "achieved-below-offered", WithCaveats, ACHIEVED_OFF_PERCENT, "% less than was due";
+    AchievedAboveOffered = "achieved-above-offered", WithCaveats, ACHIEVED_OFF_PERCENT, "% more than was due";
+    Skipped = "skipped", WithCaveats, 0.0, "operations";
+    Unsuccessful = "unsuccessful", WithCaveats, 0.0, "operations";
+    Mismatches = "mismatches", WithCaveats, 0.0, "results";
+    ClientsLost = "clients-lost", WithCaveats, 0.0, "clients";
+    ConnectionsLost = "connections-lost", WithCaveats, 0.0, "clients";
+    Reconnected = "reconnected", WithCaveats, 0.0, "connections";
+    Retransmissions = "retransmissions", WithCaveats, 0.0, "calls";
+    LateReplies = "late-replies", WithCaveats, 0.0, "replies";
+    LongListings = "long-listings", WithCaveats, 0.0, "replies";
+    Jukebox = "jukebox", WithCaveats, 0.0, "calls";
+    TransferBeyondServer = "transfer-beyond-server", WithCaveats;
+    MixOff = "mix-off", WithCaveats, 100.0 * OFF_SHARE, "% of its share";
+    NotCaused = "not-caused", WithCaveats;
+    NotSeenOnTheWire = "not-seen-on-the-wire", WithCaveats;
+    NothingChecked = "nothing-checked", WithCaveats;
+    UnmeasuredLoad = "companion-load", WithCaveats, UNMEASURED_PERCENT as f64, "% of all calls";
+    UnmeasuredUnsuccessful = "companions-unsuccessful", WithCaveats, 0.0, "operations";
+    Drift = "drift", WithCaveats, DRIFT_PERCENT, "% from the first third to the last";
+    FewAboveQuantile = "few-above-quantile", WithCaveats, SPREAD_MAX, "times from end to end";
+    PeakOfGenerator = "peak-of-generator", WithCaveats;
+    PeakUnfinished = "peak-unfinished", WithCaveats;
+    PointsNotSteady = "points-not-steady", WithCaveats, 0.0, "load points";
+    PointsBelowOffered = "points-below-offered", WithCaveats, 100.0 * KEPT_UP, "% of the offered load";
+    PointsWaited = "points-waited", WithCaveats, 100.0 * WAITED_SHARE, "% of the response time";
+    ShortRun = "short-run", WithCaveats, WINDOW_MIN_NS as f64 / 1e9, "s";
+    Interrupted = "interrupted", WithCaveats;
+    DebugBuild = "debug-build", WithCaveats;
+    SlowClock = "slow-clock", WithCaveats, CLOCK_READ_NS, "ns a reading";
+    Loopback = "loopback", WithCaveats;
+    LeftBehind = "left-behind", WithCaveats;
+    FileSetStillClaimed = "file-set-still-claimed", WithCaveats;
+}
+
+impl ValidityRule {
+    /// The rule that a caveat says is broken.
+    pub fn of(caveat: &Caveat) -> Option<&'static Self> {
+        RULES.iter().find(|rule| rule.id == caveat.id())
+    }
+}
+
+/// The verdict on a record, by its caveats.
+pub fn of(record: &RunRecord) -> Validity {
+    if succeeded_in_nothing(record) {
+        return Validity::Invalid;
+    }
+    let rules = record.caveats.iter().filter_map(ValidityRule::of);
+    let worst = rules.map(|rule| rule.leaves).max();
+    worst.unwrap_or(Validity::Valid)
+}
+
+/// Whether a run that was not broken off has not a single operation that succeeded: whatever
+/// the command, that is no result.
+pub const fn succeeded_in_nothing(record: &RunRecord) -> bool {
+    !matches!(record.end, RunEnd::Interrupted) && record.totals.ledger.ok == 0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! Of each rule a record that breaks it and one that just does not.
+
+use super::*;
+use crate::measure::caveat::Caveat;
+use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakEnd};
+use crate::measure::distribution::DistributionRecord;
+use crate::measure::ledger::Ledger;
+use crate::measure::mix_figures::tests::{tick, times, totals};
+use crate::measure::mix_record::{WireLimitRecord, WireRecord};
+use crate::measure::processors::ProcessorsRecord;
+use crate::measure::replay_record::{ClientRecord, ReplayRecord};
+use crate::measure::run_record::{Totals, WorkerRecord};
+use crate::measure::verdict::caveats::find;
+use crate::measure::verdict::caveats::tests::run_of_30_s;
+use crate::operation::{OpKind, Stability};
+use crate::plan::{ArrivalsPlan, ProbePlan, WorkloadPlan};
+
+type Change = fn(&mut RunRecord);
+
+/// A rule, broken and kept.
+struct Case {
+    id: &'static str,
+    broken: Change,
+    kept: Change,
+}
+
+const fn case(id: &'static str, broken: Change, kept: Change) -> Case {
+    Case { id, broken, kept }
+}
+
+/// 30,000 operations of 2 ms in 30 s: one is at the server at any moment.
+fn sound() -> RunRecord {
+    run_of_30_s(totals(8_700, 21_000, 300, 0), vec![])
+}
+
+/// The sound record with these totals, and what follows from them.
+fn with(totals: Totals) -> RunRecord {
+    run_of_30_s(totals, vec![])
+}
+
+fn changed(change: Change) -> RunRecord {
+    let mut record = sound();
+    change(&mut record);
+    let stated = std::mem::take(&mut record.caveats);
+    record.caveats = find(&record);
+    record.caveats.extend(stated);
+    if let Some(curve) = &record.curve {
+        record.caveats.extend(curve.doubts());
+    }
+    record
+}
+
+fn fail(ledger: &mut Ledger) {
+    (ledger.ok, ledger.failed) = (ledger.ok - 1, ledger.failed + 1);
+}
+
+fn busy(record: &mut RunRecord, busy_percent: f64) {
+    record.plan.arrivals = ArrivalsPlan::Closed;
+    record.totals.offered_load_ops_per_s = None;
+    record.totals.workers = vec![WorkerRecord {
+        worker: 0,
+        clients: 1,
+        cpu_ns: 0,
+        spun_ns: 0,
+        busy_percent,
+        waited_percent: 0.0,
+    }];
+}
+
+fn waited(record: &mut RunRecord, by_all: f64, by_others: f64) {
+    record.processors = Some(ProcessorsRecord {
+        processors: 2,
+        own_percent: 100.0,
+        others_percent: Some(50.0),
+        threads: 3,
+        waited_percent: by_all,
+        longest_thread: 1,
+        longest_waited_percent: by_all,
+        longest_waited_by_others_percent: by_others,
+    });
+}
+
+fn reads_of(record: &mut RunRecord, size_bytes: u32) {
+    record.mix = None;
+    record.target.read_max_bytes = 65_536;
+    record.plan.workload = WorkloadPlan::Probe(ProbePlan {
+        operation: OpKind::Read,
+        size_bytes,
+        random: false,
+        stability: Stability::Unstable,
+        file_size_bytes: 0,
+        files_max: 1,
+    });
+}
+
+/// The last third of the run takes so long, the others 1 ms.
+fn drifted(record: &mut RunRecord, last_ns: u64) {
+    let response = |place| if place < 200 { 1_000_000 } else { last_ns };
+    let ticks = (0..300).map(|place| tick(place, 100, response(place)));
+    *record = run_of_30_s(totals(8_700, 21_000, 300, 0), ticks.collect());
+}
+
+fn replay(record: &mut RunRecord) -> &mut ReplayRecord {
+    record.mix = None;
+    record.replay.get_or_insert_default()
+}
+
+fn lost_client(record: &mut RunRecord, lost: Option<String>) {
+    let client = ClientRecord {
+        lost,
+        ..ClientRecord::default()
+    };
+    replay(record).clients = vec![client];
+}
+
+fn limited(record: &mut RunRecord, limits: Vec<WireLimitRecord>) {
+    let mix = record.mix.as_mut().expect("a mix");
+    mix.wire = Some(WireRecord {
+        limits,
+        ..WireRecord::default()
+    });
+}
+
+fn point(record: &mut RunRecord) -> &mut CurvePointRecord {
+    let mean = |mean| DistributionRecord {
+        mean,
+        ..DistributionRecord::default()
+    };
+    let good = CurvePointRecord {
+        response_time_ns: mean(100.0),
+        service_time_ns: mean(95.0),
+        is_steady: true,
+        kept_up: true,
+        ..CurvePointRecord::default()
+    };
+    let curve = record.curve.get_or_insert_default();
+    curve.points.push(good);
+    curve.points.last_mut().expect("it is there")
+}
+
+fn peak(record: &mut RunRecord, peak_end: PeakEnd) {
+    record.curve = Some(CurveRecord {
+        peak_end,
+        ..CurveRecord::default()
+    });
+}
+
+fn nothing(_: &mut RunRecord) {}
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    case("ledger-out-of-balance", |record| record.totals.ledger.ok -= 1, nothing),
+    case("target-lost", |record| record.end = RunEnd::TargetLost { message: "gone".into() }, nothing),
+    case("mix-invalid",
+        |record| *record = with(totals(8_700 + 1800, 21_000 - 1800, 300, 0)),
+        |record| *record = with(totals(8_700 + 1490, 21_000 - 1490, 300, 0))),
+    case("littles-law",
+        |record| { let mut totals = totals(8_700, 21_000, 300, 0); totals.in_flight_mean = 1.06; *record = with(totals) },
+        |record| { let mut totals = totals(8_700, 21_000, 300, 0); totals.in_flight_mean = 1.04; *record = with(totals) }),
+    case("generator-was-the-limit", |record| busy(record, 95.1), |record| busy(record, 95.0)),
+    case("waited-for-processor", |record| waited(record, 5.0, 5.0), |record| waited(record, 5.0, 4.9)),
+    case("waited-for-own-threads", |record| waited(record, 5.0, 1.0), |record| waited(record, 4.9, 1.0)),
+    case("dispatch-delay",
+        |record| record.totals.dispatch_delay_ns = times(30_000, 21_000),
+        |record| record.totals.dispatch_delay_ns = times(30_000, 19_000)),
+    case("achieved-below-offered",
+        |record| record.totals.achieved_load_ops_per_s = 970.0,
+        |record| record.totals.achieved_load_ops_per_s = 985.0),
+    case("achieved-above-offered",
+        |record| record.totals.achieved_load_ops_per_s = 1030.0,
+        |record| record.totals.achieved_load_ops_per_s = 1015.0),
+    case("skipped", |record| record.totals.ledger.skipped = 1, nothing),
+    case("unsuccessful", |record| fail(&mut record.totals.ledger), nothing),
+    case("mismatches", |record| replay(record).mismatch_count = 1, |record| replay(record).mismatch_count = 0),
+    case("clients-lost", |record| lost_client(record, Some("gone".into())), |record| lost_client(record, None)),
+    case("connections-lost", |record| record.totals.lost_clients = 1, nothing),
+    case("reconnected", |record| record.totals.reconnections = 1, nothing),
+    case("retransmissions", |record| record.totals.kinds[0].retransmissions = 1, nothing),
+    case("late-replies", |record| record.totals.late_replies = 1, nothing),
+    case("long-listings", |record| record.totals.long_listings = 1, nothing),
+    case("jukebox", |record| replay(record).jukebox_calls = 1, |record| replay(record).jukebox_calls = 0),
+    case("transfer-beyond-server", |record| reads_of(record, 65_537), |record| reads_of(record, 65_536)),
+    case("mix-off",
+        |record| *record = with(totals(8_700, 21_007, 293, 0)),
+        |record| *record = with(totals(8_700, 21_005, 295, 0))),
+    case("not-caused",
+        |record| limited(record, vec![WireLimitRecord { operation: OpKind::Read, wanted_per_s: 2.0, at_most_per_s: 1.0 }]),
+        |record| limited(record, vec![])),
+    case("not-seen-on-the-wire", |record| record.caveats.push(Caveat::NotSeenOnTheWire { directory: "/x".into() }), nothing),
+    case("nothing-checked", |record| record.caveats.push(Caveat::NothingChecked), nothing),
+    case("companion-load",
+        |record| *record = with(totals(8_700, 21_000, 300, 620)),
+        |record| *record = with(totals(8_700, 21_000, 300, 600))),
+    case("companions-unsuccessful",
+        |record| { *record = with(totals(8_700, 21_000, 300, 9)); fail(&mut record.totals.kinds[3].ledger) },
+        |record| *record = with(totals(8_700, 21_000, 300, 9))),
+    case("drift", |record| drifted(record, 1_110_000), |record| drifted(record, 1_090_000)),
+    case("few-above-quantile",
+        |record| *record = with(totals(290, 700, 10, 0)),
+        |record| *record = with(totals(2_900, 7_000, 100, 0))),
+    case("peak-of-generator", |record| peak(record, PeakEnd::Generator), |record| peak(record, PeakEnd::Server)),
+    case("peak-unfinished", |record| peak(record, PeakEnd::Unfinished), |record| peak(record, PeakEnd::Given)),
+    case("points-not-steady", |record| point(record).is_steady = false, |record| point(record).is_steady = true),
+    case("points-below-offered", |record| point(record).kept_up = false, |record| point(record).kept_up = true),
+    case("points-waited",
+        |record| point(record).service_time_ns.mean = 94.0,
+        |record| point(record).service_time_ns.mean = 95.0),
+    case("short-run", |record| record.window_ns = 999_999_999, |record| record.window_ns = 1_000_000_000),
+    case("interrupted", |record| record.end = RunEnd::Interrupted, nothing),
+    case("debug-build", |record| record.tool.profile = "debug".into(), nothing),
+    case("slow-clock", |record| record.host.clock_read_ns = 50.1, |record| record.host.clock_read_ns = 50.0),
+    case("loopback", |record| record.target.local = true, nothing),
+    case("left-behind", |record| record.caveats.push(Caveat::LeftBehind { path: "/x".into(), reason: "y".into() }), nothing),
+    case("file-set-still-claimed", |record| record.caveats.push(Caveat::FileSetStillClaimed { path: "/x".into(), reason: "y".into() }), nothing),
+];
+
+#[test]
+fn a_sound_record_is_valid() {
+    let record = changed(nothing);
+    assert_eq!(record.caveats, []);
+    assert_eq!(of(&record), Validity::Valid);
+}
+
+#[test]
+fn every_rule_has_a_record_that_breaks_it_and_one_that_keeps_it() {
+    let named: Vec<&str> = CASES.iter().map(|case| case.id).collect();
+    let mut ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(named.len(), ids.len());
+    ids.retain(|id| !named.contains(id));
+    assert_eq!(ids, Vec::<&str>::new(), "without a case");
+    for case in CASES {
+        let has = |record: &RunRecord| record.caveats.iter().any(|caveat| caveat.id() == case.id);
+        let (broken, kept) = (changed(case.broken), changed(case.kept));
+        assert!(has(&broken), "{} is broken: {:?}", case.id, broken.caveats);
+        assert!(!has(&kept), "{} is kept: {:?}", case.id, kept.caveats);
+        let rule = RULES.iter().find(|rule| rule.id == case.id);
+        assert!(
+            rule.is_some_and(|rule| of(&broken) >= rule.leaves),
+            "{}",
+            case.id
+        );
+    }
+}
+
+#[test]
+fn a_rule_has_the_name_that_records_give_its_caveat() {
+    for case in CASES {
+        for caveat in changed(case.broken).caveats {
+            let value = serde_json::to_value(&caveat).expect("an object");
+            let name = value.get("caveat").and_then(|name| name.as_str());
+            assert_eq!(name, Some(caveat.id()));
+        }
+    }
+}
+
+#[test]
+fn a_run_in_which_nothing_succeeded_is_invalid() {
+    let mut record = sound();
+    let ledger = &mut record.totals.ledger;
+    (ledger.failed, ledger.ok) = (ledger.ok, 0);
+    assert_eq!(of(&record), Validity::Invalid);
+    record.end = RunEnd::Interrupted;
+    assert_eq!(
+        of(&record),
+        Validity::Valid,
+        "it was ended before anything could"
+    );
+}

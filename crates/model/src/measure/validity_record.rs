@@ -1,0 +1,18 @@
+//! The verdict on a record, as it keeps it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether the numbers of a record count, from best to worst.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Validity {
+    /// No rule is broken.
+    Valid,
+    /// They are what was asked for, with reasons to doubt them.
+    WithCaveats,
+    /// They are not what was asked for, or contradict each other.
+    Invalid,
+}

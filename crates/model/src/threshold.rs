@@ -1,0 +1,19 @@
+//! What a rule holds its figure against.
+
+use std::fmt;
+
+/// A figure with its unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Threshold {
+    /// The figure.
+    pub figure: f64,
+    /// What it is a figure of.
+    pub unit: &'static str,
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let figure = crate::text::thousands(self.figure as u64);
+        write!(f, "{figure} {}", self.unit)
+    }
+}
