@@ -9,9 +9,10 @@ use std::str::FromStr;
 const TOLD: usize = 5;
 /// What plans of the same may differ in: where the server is, and what does not change what is
 /// measured.
-const FREE: [&str; 9] = [
+const FREE: [&str; 10] = [
     "seed",
     "interval_ns",
+    "gates",
     "target.host",
     "target.port",
     "target.mount_port",
@@ -234,6 +235,8 @@ mod tests {
     fn what_does_not_change_the_measurement_may_differ() {
         let plan = |host: &str, seed: u64| json!({"seed": seed, "target": {"host": host}});
         assert!(unlike(plan("a", 1), plan("b", 2)).is_empty());
+        let held = json!({"gates": {"fail_if": ["errors > 0"], "strict": false}});
+        assert!(unlike(json!({}), held).is_empty());
     }
 
     #[test]
