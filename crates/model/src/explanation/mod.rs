@@ -14,7 +14,7 @@ mod rules;
 mod tests;
 
 pub use generator::{GeneratorPart, busy_percent};
-pub use rules::{LIMIT_RULES, LimitRule, LimitThreshold};
+pub use rules::{LIMIT_RULES, LimitRule};
 
 use crate::measure::RunRecord;
 use evidence::Evidence;

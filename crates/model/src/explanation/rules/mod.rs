@@ -12,6 +12,7 @@ mod slots;
 
 use super::evidence::Evidence;
 use super::{EvidenceFigure, Limit};
+use crate::threshold::Threshold;
 
 /// Where the rules are explained.
 const PAGE: &str = "docs/reference/explain.md";
@@ -22,19 +23,10 @@ pub struct LimitRule {
     /// Its name, and that of its section.
     pub id: &'static str,
     /// What its figure is held against, if it has one.
-    pub threshold: Option<LimitThreshold>,
+    pub threshold: Option<Threshold>,
     /// Rules before it: where one of them holds, what this one is about follows from that.
     pub unless: &'static [&'static str],
     judge: fn(&Evidence<'_>, f64) -> Option<Told>,
-}
-
-/// What a figure is held against.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LimitThreshold {
-    /// The figure.
-    pub figure: f64,
-    /// What it is a figure of.
-    pub unit: &'static str,
 }
 
 impl LimitRule {
@@ -98,7 +90,7 @@ const fn rule(id: &'static str, judge: Judge) -> LimitRule {
 const fn figure(id: &'static str, figure: f64, unit: &'static str, judge: Judge) -> LimitRule {
     LimitRule {
         id,
-        threshold: Some(LimitThreshold { figure, unit }),
+        threshold: Some(Threshold { figure, unit }),
         unless: &[],
         judge,
     }
