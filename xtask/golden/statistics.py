@@ -42,3 +42,7 @@ for _ in range(series):
     between = cuts * (length - cuts) / length * (before - after) ** 2
     near += abs(cuts[numpy.argmax(between)] - change) <= 2
 print(near / series)
+
+print("Skewness and excess kurtosis of a sample")
+values = [1, 2, 2, 3, 5, 9]
+print(stats.skew(values, bias=False), stats.kurtosis(values, bias=False))

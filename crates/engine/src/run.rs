@@ -111,7 +111,7 @@ pub fn run_on(
     let mut record = measured?;
     target.complete(&mut record);
     record.target.link_mbit_per_s = link_to(&record.target);
-    record.totals.figures = figures::headline(&Stretches::of(&record));
+    record.totals = figures::with_headline(&Stretches::of(&record));
     let own = std::mem::take(&mut record.caveats);
     record.caveats = caveats::find(&record);
     record.caveats.extend(own);

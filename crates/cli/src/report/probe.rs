@@ -87,8 +87,10 @@ fn times(record: &RunRecord) -> Vec<String> {
         _ => ("max", times.max),
     };
     let text = |name, nanos: u64| {
-        let figure = known::figure(record, &format!("response_time.{name}"));
-        let time = figure.map_or_else(|| time_text(nanos as f64), known::time);
+        let figure = format!("response_time.{name}");
+        let time = known::figure(record, &figure).map(known::time);
+        let time = time.or_else(|| known::open_time(record, &figure));
+        let time = time.unwrap_or_else(|| time_text(nanos as f64));
         format!("{name} {time}")
     };
     vec![text("p50", times.p50), text(name, tail)]

@@ -40,3 +40,17 @@ impl FigureRecord {
         (self.high - self.value).max(self.value - self.low)
     }
 }
+
+/// A percentile whose interval reaches beyond the slowest operation: only that it is no less than
+/// the interval's lower end is known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenFigureRecord {
+    /// Its name, such as `response_time.p99`.
+    pub name: String,
+    /// What it is counted in.
+    pub unit: String,
+    /// The interval's lower end.
+    pub low: f64,
+    /// With which probability such intervals hold the true value.
+    pub level: f64,
+}

@@ -10,4 +10,4 @@ mod of_record;
 
 pub use crate::figure::{Direction, FigureUnit, Quantity, RunFigure, Statistic, Timed};
 pub use accuracy::{Accuracy, NoInterval, Stretches};
-pub use headline::{headline, with_figures};
+pub use headline::{with_figures, with_headline};

@@ -99,6 +99,12 @@ impl Run<'_> {
                 high: known.high,
                 unknown: None,
             },
+            Err(NoInterval::FewBeyond { low }) => Extent {
+                value,
+                low: low as f64,
+                high: f64::INFINITY,
+                unknown: None,
+            },
             Err(why) => Extent {
                 unknown: Some(format!("{figure} has no interval: {}", reason(why))),
                 ..Extent::exactly(value)
@@ -191,7 +197,7 @@ fn reason(why: NoInterval) -> String {
         }
         NoInterval::Steered => "several loads were offered".into(),
         NoInterval::NoOperations | NoInterval::NoneSeen => "there were none".into(),
-        NoInterval::FewBeyond => "too few operations lie beyond it".into(),
+        NoInterval::FewBeyond { .. } => "too few operations lie beyond it".into(),
         NoInterval::Extreme => "what lies beyond the longest is not known".into(),
         NoInterval::NotKept => "the record does not have what it takes".into(),
     }

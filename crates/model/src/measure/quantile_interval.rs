@@ -21,16 +21,13 @@
 //!   variance 1/m, and the variance of stretches is known with a relative variance of 1/m more than
 //!   that of normal values: the degrees of freedom are those that both together stand for
 //!   (Satterthwaite 1946, "An approximate distribution of estimates of variance components",
-//!   *Biometrics Bulletin* 2).
+//!   *Biometrics Bulletin* 2), or those that the kurtosis of the stretches leaves, if fewer.
 //! - The upper end is as far from the quantile as the lower one at least: there the distribution
 //!   of a short run ends too early.
 
 use crate::measure::DistributionRecord;
 use crate::statistics::Estimate;
-use crate::statistics::series::{Part, of_ratio};
-
-/// By how much the relative variance of a variance grows with that of the share of a tail.
-const CLUSTERS: f64 = 1.0;
+use crate::statistics::series::{Part, SkewedMean, of_skewed_ratio};
 
 /// The 95 % interval of a quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,11 +91,13 @@ fn looked_at(quantile: f64) -> Vec<f64> {
 
 /// The first share, with the standard error that it has if stretches differ there as much as where
 /// they differ most: by how much more than chance makes them, if all values were independent.
-fn widest(shares: &[Estimate]) -> Option<Estimate> {
-    let first = *shares.first()?;
+fn widest(shares: &[SkewedMean]) -> Option<Estimate> {
+    let of_first = shares.first()?;
+    let first = of_first.mean;
     let variance = |share: &Estimate| share.value * (1.0 - share.value);
     let excess = |share: &Estimate| share.standard_error / variance(share).sqrt();
-    let seen = shares.iter().filter(|share| variance(share) > 0.0);
+    let shares = shares.iter().map(|share| &share.mean);
+    let seen = shares.filter(|share| variance(share) > 0.0);
     let most = seen.map(excess).fold(0.0, f64::max);
     let standard_error = most * variance(&first).sqrt();
     // Where nothing lies beyond the quantile's value, there is no tail to come in clusters.
@@ -106,15 +105,16 @@ fn widest(shares: &[Estimate]) -> Option<Estimate> {
         tail if tail > 0.0 => standard_error / tail,
         _ => 0.0,
     };
+    let of_clusters = 2.0 / (2.0 / first.freedom + of_tail.powi(2));
     Some(Estimate {
         standard_error,
-        freedom: 2.0 / (2.0 / first.freedom + CLUSTERS * of_tail.powi(2)),
+        freedom: of_first.freedom.min(of_clusters),
         ..first
     })
 }
 
 /// The shares of values that do not exceed each of `values`, as the stretches have them.
-fn shares_below(values: &[u64], stretches: &[Vec<&DistributionRecord>]) -> Option<Vec<Estimate>> {
+fn shares_below(values: &[u64], stretches: &[Vec<&DistributionRecord>]) -> Option<Vec<SkewedMean>> {
     let counts = stretches
         .iter()
         .map(|stretch| counts_below(values, stretch));
@@ -124,7 +124,7 @@ fn shares_below(values: &[u64], stretches: &[Vec<&DistributionRecord>]) -> Optio
             sum: counts.below[place] as f64,
             count: counts.all as f64,
         });
-        of_ratio(&parts.collect::<Vec<_>>())
+        of_skewed_ratio(&parts.collect::<Vec<_>>())
     };
     (0..values.len()).map(share).collect()
 }
@@ -173,15 +173,24 @@ mod tests {
         let second = record((61..=100).chain(141..=200));
         let all = record(1..=200);
         let stretches = [vec![&first], vec![&second]];
-        let share = shares_below(&[100], &stretches).expect("two stretches")[0];
+        let share = shares_below(&[100], &stretches).expect("two stretches")[0].mean;
         assert!((share.value - 0.5).abs() < 1e-12 && (share.standard_error - 0.1).abs() < 1e-12);
         let wide = interval(&all, &stretches, 0.5).expect("two stretches");
         assert_eq!((wide.value, wide.low, wide.high), (100, 2, Some(199)));
         assert_eq!(interval(&all, &stretches[..1], 0.5), None);
         // Two distributions of one stretch are one.
         let both = vec![&first, &second];
-        let share = shares_below(&[100], &[both.clone(), both]).expect("two stretches")[0];
+        let share = shares_below(&[100], &[both.clone(), both]).expect("two stretches")[0].mean;
         assert_eq!((share.value, share.standard_error), (0.5, 0.0));
+    }
+
+    /// Of stretches that are not skewed.
+    fn even(mean: Estimate) -> SkewedMean {
+        SkewedMean {
+            mean,
+            freedom: mean.freedom,
+            above: 0.0,
+        }
     }
 
     #[test]
@@ -212,7 +221,7 @@ mod tests {
             share(0.99, 2.0 * deviation(0.99)),
             share(0.91, 3.0 * deviation(0.91)),
         ];
-        let found = widest(&seen).expect("two shares");
+        let found = widest(&seen.map(even)).expect("two shares");
         assert!((found.standard_error / deviation(0.99) - 3.0).abs() < 1e-9);
         assert_eq!(looked_at(0.5), [0.5]);
         assert_eq!(looked_at(0.9).len(), 2);

@@ -4,7 +4,7 @@ use crate::measure::caveat::Caveat;
 use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
-use crate::measure::figure_record::FigureRecord;
+use crate::measure::figure_record::{FigureRecord, OpenFigureRecord};
 use crate::measure::gate_record::GateRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
@@ -234,6 +234,9 @@ pub struct Totals {
     /// The headline figures that have a 95 % interval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<FigureRecord>,
+    /// Those of which only a lower end is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_figures: Vec<OpenFigureRecord>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

@@ -15,6 +15,13 @@ pub fn figure<'record>(record: &'record RunRecord, name: &str) -> Option<&'recor
     figures.find(|figure| figure.name == name && figure.value > 0.0)
 }
 
+/// A headline time of which only the lower end of its interval is known: `over 8.1 ms`.
+pub fn open_time(record: &RunRecord, name: &str) -> Option<String> {
+    let mut figures = record.totals.open_figures.iter();
+    let open = figures.find(|figure| figure.name == name)?;
+    Some(format!("over {}", time_within(open.low, open.low / 2.0)))
+}
+
 /// A load with three digits that count, or fewer where it is not known so well.
 pub fn load(figure: &FigureRecord) -> String {
     if is_hardly_known(figure) {
@@ -78,9 +85,11 @@ fn chance(figure: &FigureRecord) -> String {
 /// Where there are none, why, if everything is to be told.
 pub fn fact(record: &RunRecord, detail: Detail) -> Option<Fact> {
     let times = [("p50", "response_time.p50"), ("p99", "response_time.p99")];
-    let times = times
-        .into_iter()
-        .filter_map(|(short, name)| Some(format!("{short} {}", time(figure(record, name)?))));
+    let times = times.into_iter().filter_map(|(short, name)| {
+        let known = figure(record, name).map(time);
+        let known = known.or_else(|| open_time(record, name))?;
+        Some(format!("{short} {known}"))
+    });
     let load = figure(record, "achieved").map(load);
     let known: Vec<String> = load.into_iter().chain(times).collect();
     if known.is_empty() {
@@ -102,7 +111,7 @@ pub fn why_none(record: &RunRecord, detail: Detail) -> Option<Fact> {
             duration_text(record.plan.interval_ns)
         ),
         NoInterval::NoneSeen
-        | NoInterval::FewBeyond
+        | NoInterval::FewBeyond { .. }
         | NoInterval::Extreme
         | NoInterval::NotKept => "none: nothing ended well".into(),
     };

@@ -53,8 +53,11 @@ pub enum NoInterval {
     },
     /// None was seen, and how many there can be does not follow from stretches without any.
     NoneSeen,
-    /// A percentile's interval reaches beyond the slowest operation.
-    FewBeyond,
+    /// A percentile's interval reaches beyond the slowest operation: it has a lower end alone.
+    FewBeyond {
+        /// That end.
+        low: u64,
+    },
     /// What lies beyond the longest is not known from a run.
     Extreme,
     /// The record's intervals do not have what it takes.
@@ -250,7 +253,8 @@ impl<'record> Stretches<'record> {
         let stretches: Vec<Vec<&DistributionRecord>> = stretches.collect();
         let found = quantile_interval::interval(all, &stretches, quantile);
         let found = found.ok_or(NoInterval::NotKept)?;
-        let high = found.high.ok_or(NoInterval::FewBeyond)? as f64;
+        let few_beyond = NoInterval::FewBeyond { low: found.low };
+        let high = found.high.ok_or(few_beyond)? as f64;
         let (value, low) = (found.value as f64, found.low as f64);
         let width = high.max(1.0).ln() - low.max(1.0).ln();
         let student = student_quantile(0.5 + CONFIDENCE / 2.0, found.share.freedom);
@@ -322,13 +326,17 @@ const fn time(times: &DistributionRecord, statistic: Statistic) -> f64 {
 /// interval is even on the scale of the logarithm.
 fn ratio(value: f64, parts: impl Iterator<Item = Part>) -> Result<Accuracy, NoInterval> {
     let parts: Vec<Part> = parts.collect();
-    let mean = series::of_ratio(&parts).ok_or(NoInterval::NotKept)?;
-    let estimate = Estimate { value, ..mean };
+    let skewed = series::of_skewed_ratio(&parts).ok_or(NoInterval::NotKept)?;
+    let estimate = Estimate {
+        value,
+        freedom: skewed.freedom,
+        ..skewed.mean
+    };
     let logarithm = estimate.logarithm().ok_or(NoInterval::NotKept)?;
     let factor = logarithm.half_width().exp();
     Ok(Accuracy {
         low: value / factor,
-        high: value * factor,
+        high: (value * factor).max(value + skewed.above),
         ..around(estimate, parts.len())
     })
 }

@@ -1,9 +1,9 @@
 //! The headline figures that a record keeps.
 
-use super::accuracy::Stretches;
+use super::accuracy::{Accuracy, NoInterval, Stretches};
 use crate::figure::{Quantity, RunFigure, Statistic, Timed};
-use crate::measure::figure_record::FigureRecord;
-use crate::measure::run_record::RunRecord;
+use crate::measure::figure_record::{FigureRecord, OpenFigureRecord};
+use crate::measure::run_record::{RunRecord, Totals};
 use crate::statistics::CONFIDENCE;
 
 /// What each run, and each kind of operation in it, is first asked for.
@@ -16,24 +16,36 @@ pub const HEADLINE: [Quantity; 6] = [
     Quantity::Time(Timed::Response, Statistic::P99),
 ];
 
-/// The headline figures, of the run and of each kind in it, that have an interval.
-pub fn headline(run: &Stretches<'_>) -> Vec<FigureRecord> {
+/// The totals with the headline figures of the run and of each kind in it that have an interval.
+pub fn with_headline(run: &Stretches<'_>) -> Totals {
+    let mut totals = run.totals().clone();
+    (totals.figures, totals.open_figures) = (vec![], vec![]);
     let figures = RunFigure::all_of(run.totals()).into_iter();
-    let named = figures.filter(|figure| HEADLINE.contains(&figure.quantity));
-    named.filter_map(|figure| record(run, &figure)).collect()
+    for figure in figures.filter(|figure| HEADLINE.contains(&figure.quantity)) {
+        match run.accuracy(&figure) {
+            Ok(known) => totals.figures.push(record(&figure, known)),
+            Err(NoInterval::FewBeyond { low }) => totals.open_figures.push(OpenFigureRecord {
+                name: figure.to_string(),
+                unit: figure.quantity.unit().name().into(),
+                low: low as f64,
+                level: CONFIDENCE,
+            }),
+            Err(_) => {}
+        }
+    }
+    totals
 }
 
 /// The record with its headline figures, which older records lack.
 pub fn with_figures(mut record: RunRecord) -> RunRecord {
     if record.totals.figures.is_empty() {
-        record.totals.figures = headline(&Stretches::of(&record));
+        record.totals = with_headline(&Stretches::of(&record));
     }
     record
 }
 
-fn record(run: &Stretches<'_>, figure: &RunFigure) -> Option<FigureRecord> {
-    let known = run.accuracy(figure).ok()?;
-    Some(FigureRecord {
+fn record(figure: &RunFigure, known: Accuracy) -> FigureRecord {
+    FigureRecord {
         name: figure.to_string(),
         unit: figure.quantity.unit().name().into(),
         value: known.estimate.value,
@@ -44,5 +56,5 @@ fn record(run: &Stretches<'_>, figure: &RunFigure) -> Option<FigureRecord> {
         freedom: known.estimate.freedom,
         stretches: known.stretches as u64,
         method: known.method.into(),
-    })
+    }
 }
