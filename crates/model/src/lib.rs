@@ -19,6 +19,7 @@ pub mod failure;
 pub mod figure;
 pub mod file_set;
 pub mod gate;
+pub mod history;
 pub mod kind;
 pub mod language;
 pub mod load;

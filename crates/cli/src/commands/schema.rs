@@ -5,6 +5,7 @@ use crate::options::{Document, SchemaOptions};
 use crate::report::ab::AbDocument;
 use crate::report::comparison::document::ComparisonDocument;
 use crate::report::explanation::ExplainedRecord;
+use crate::report::history::document::HistoryDocument;
 use crate::report::json;
 use crate::report::repeats::RepeatsDocument;
 use crate::{Exit, console};
@@ -19,6 +20,7 @@ pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
         Document::Ab => schemars::schema_for!(AbDocument),
         Document::Repeats => schemars::schema_for!(RepeatsDocument),
         Document::Explain => schemars::schema_for!(Vec<ExplainedRecord>),
+        Document::History => schemars::schema_for!(HistoryDocument),
         Document::Doctor => schemars::schema_for!(Diagnosis),
     };
     console::result(&json::document(&schema)?)?;

@@ -1,6 +1,7 @@
 //! The options of `filestone ab`.
 
-use super::compare::{detected, figure, tolerated};
+use super::compare::{detected, tolerated};
+use super::figure::figure;
 use super::run_report::RunFormat;
 use super::values::{seed, within};
 use crate::quantity;

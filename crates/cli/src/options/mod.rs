@@ -7,7 +7,9 @@ pub mod compare;
 pub mod data;
 pub mod doctor;
 pub mod explain;
+pub mod figure;
 pub mod generator;
+pub mod history;
 pub mod layer_targets;
 pub mod mix;
 pub mod mix_values;
@@ -28,6 +30,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareOptions;
 use doctor::DoctorOptions;
 use explain::ExplainOptions;
+use history::HistoryOptions;
 use mix::MixOptions;
 use probe::ProbeOptions;
 use replay::ReplayOptions;
@@ -42,7 +45,7 @@ Exit codes:
   0    measured
   1    measured, but a gate of --fail-if fails, or there is a caveat that
        --fail-on-caveat names; of doctor, a warning or a problem was found;
-       of compare and ab, it is worse
+       of compare, ab and history, it is worse
   2    the command line or a file named in it is wrong
   3    the target could not be measured, was lost in the middle, or nothing succeeded
   4    this host refused something (a file, a socket, a full disk)
@@ -100,6 +103,8 @@ pub enum Command {
     Explain(ExplainOptions),
     /// Measure two servers, or two settings of one, in turn until it is clear which is better
     Ab(Box<AbOptions>),
+    /// Show a figure over many runs of one plan, and where it changed
+    History(HistoryOptions),
     /// Make a report of a run record
     Report(ReportOptions),
     /// Take an ancestor's own command line
@@ -241,6 +246,8 @@ pub enum Document {
     Repeats,
     /// What `filestone explain --as json` prints
     Explain,
+    /// What `filestone history --as json` prints
+    History,
 }
 
 /// `filestone completions`.

@@ -13,6 +13,7 @@ pub mod explanation;
 pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;
+pub mod history;
 pub mod json;
 pub mod layers;
 pub mod load_statistics;

@@ -7,6 +7,7 @@ mod doctor;
 mod documents;
 mod explain;
 mod gates;
+mod history;
 mod loopback;
 mod mix;
 mod outcomes;

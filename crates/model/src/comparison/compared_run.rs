@@ -2,7 +2,7 @@
 
 use crate::measure::figures::headline::HEADLINE;
 use crate::measure::figures::{Quantity, RunFigure, Stretches};
-use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Totals};
+use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Tool, Totals};
 use crate::measure::{FigureRecord, Role};
 use crate::plan::Plan;
 use crate::statistics::Estimate;
@@ -16,6 +16,10 @@ pub struct ComparedRun {
     pub format: u32,
     /// Method of measurement.
     pub method: u32,
+    /// What made the record.
+    pub tool: Tool,
+    /// When the measured window began, RFC 3339, UTC.
+    pub started_at: String,
     /// What was to be done.
     pub plan: Plan,
     /// Where the load came from.
@@ -48,6 +52,8 @@ impl From<&RunRecord> for ComparedRun {
         Self {
             format: record.format,
             method: record.method,
+            tool: record.tool.clone(),
+            started_at: record.started_at.clone(),
             plan: record.plan.clone(),
             host: record.host.clone(),
             target: record.target.clone(),

@@ -59,6 +59,7 @@ impl Scale {
                 high,
                 step: round_step((high - low.min(0.0)) / (TICKS + 2.0)),
             },
+            Quantity::Near => Self::around(low, high),
             Quantity::Percentile => Self {
                 quantity,
                 is_logarithmic: true,
@@ -83,6 +84,18 @@ impl Scale {
             is_logarithmic: false,
             low: 0.0,
             high: (high / step - 1e-9).ceil() * step,
+            step,
+        }
+    }
+
+    /// Values that lie near each other; equal ones in the middle.
+    fn around(low: f64, high: f64) -> Self {
+        let step = round_step((high - low).max(0.01 * high) / TICKS);
+        Self {
+            quantity: Quantity::Near,
+            is_logarithmic: false,
+            low: ((low / step).floor() - 1.0).max(0.0) * step,
+            high: ((high / step).ceil() + 1.0) * step,
             step,
         }
     }
@@ -172,7 +185,7 @@ impl Scale {
     /// A value as its axis writes it.
     pub fn text(&self, value: f64) -> String {
         match self.quantity {
-            Quantity::Load | Quantity::Elapsed => self.number(value),
+            Quantity::Load | Quantity::Elapsed | Quantity::Near => self.number(value),
             Quantity::Time if value <= 0.0 => "0".into(),
             Quantity::Time => trimmed(&time_text(value * 1e9 * (1.0 + 1e-12))),
             Quantity::Percentile => percentile_text(value),

@@ -1,0 +1,26 @@
+//! `filestone history`: a figure over many runs of one plan, and where it changed.
+
+use crate::error::Error;
+use crate::inputs::compared_runs;
+use crate::options::history::{HistoryFormat, HistoryOptions};
+use crate::report::history::{self, Told, document, picture as drawing};
+use crate::report::{json, picture};
+use crate::{Exit, console};
+
+/// Reads the runs and says what became of the figure.
+pub fn run(options: &HistoryOptions) -> Result<Exit, Error> {
+    let judged: Vec<_> = options.figure.into_iter().collect();
+    let runs = compared_runs::read(&options.runs, &judged)?;
+    let told = Told::of(runs, options.figure)?;
+    console::result(&match options.format {
+        HistoryFormat::Text => history::text(&told, console::page()),
+        HistoryFormat::Json => json::document(&document::of(&told))?,
+        HistoryFormat::Csv => document::csv(&told),
+        HistoryFormat::Svg => picture::render(&drawing::picture(&told)),
+    })?;
+    Ok(if told.history.is_worse() {
+        Exit::Doubtful
+    } else {
+        Exit::Done
+    })
+}

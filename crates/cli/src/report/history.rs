@@ -1,0 +1,271 @@
+//! What `filestone history` found: a figure over runs, its levels, and where they change.
+
+pub mod document;
+pub mod picture;
+
+use super::comparison::{ReadRun, printable};
+use super::parts::known::value_within;
+use super::parts::page::Page;
+use super::parts::table::{Column, Table};
+use super::parts::units::counted;
+use super::sketch;
+use crate::error::Error;
+use crate::quantity::plain;
+use filestone_model::comparison::repeats::{headline_of, repeated, repeats_best};
+use filestone_model::comparison::{Aspect, RunValue, Side, likeness};
+use filestone_model::history::{History, LevelChange, RUNS_MIN};
+use filestone_model::measure::figures::RunFigure;
+use filestone_model::statistics::change_points::FALSE_ALARMS;
+
+/// A figure over runs.
+#[derive(Debug)]
+pub struct Told {
+    /// In the order of time.
+    pub runs: Vec<RunInTime>,
+    /// Levels and changes.
+    pub history: History,
+    /// Runs that were left out, and why; where the host changed.
+    pub notes: Vec<String>,
+}
+
+/// A run.
+#[derive(Debug)]
+pub struct RunInTime {
+    /// When its window began.
+    pub started_at: String,
+    /// What its directory is called, or its file.
+    pub label: String,
+    /// The version of filestone that made it.
+    pub version: String,
+    /// The figure.
+    pub value: f64,
+    /// Half of its 95 % interval, if the run knows it.
+    pub half_width: Option<f64>,
+}
+
+impl Told {
+    /// Of these runs: those that are like the newest, in the order in which they were made.
+    pub fn of(mut runs: Vec<ReadRun>, figure: Option<RunFigure>) -> Result<Self, Error> {
+        runs.sort_by(|one, other| one.run.started_at.cmp(&other.run.started_at));
+        let mut notes = vec![];
+        leave_out(&mut runs, &mut notes);
+        let Some(newest) = runs.last() else {
+            return Err(Error::usage(
+                "there is no run with a figure over time: steered runs have several loads, and of \
+                 the others no operation ended well",
+            ));
+        };
+        let judged: Vec<RunFigure> = figure.into_iter().collect();
+        let values: Vec<Vec<RunValue>> =
+            runs.iter().map(|read| read.run.figures(&judged)).collect();
+        let best = repeated(&Side::of(values.iter().cloned()));
+        let best = repeats_best(&best, &newest.run.plan).map(|best| best.figure);
+        let figure = figure.or(best);
+        let figure = figure.unwrap_or_else(|| headline_of(&newest.run.plan));
+        let in_time = runs.iter().zip(&values).filter_map(|(read, values)| {
+            let known = values.iter().find(|known| known.figure == figure)?;
+            (known.value > 0.0).then(|| RunInTime::of(read, known))
+        });
+        let in_time: Vec<RunInTime> = in_time.collect();
+        let lacking = runs.len() - in_time.len();
+        if in_time.is_empty() {
+            return Err(Error::usage(format!("{figure}: no run has it, or it is 0")));
+        }
+        if lacking > 0 {
+            let lacking = counted(lacking as u64, "run");
+            notes.push(format!("{lacking} left out: no {figure}, or 0"));
+        }
+        notes.extend(hosts(&runs));
+        let values: Vec<f64> = in_time.iter().map(|run| run.value).collect();
+        Ok(Self {
+            history: History::of(figure, &values),
+            runs: in_time,
+            notes,
+        })
+    }
+}
+
+impl RunInTime {
+    fn of(read: &ReadRun, known: &RunValue) -> Self {
+        let name = |path: Option<&std::path::Path>| {
+            let name = path.and_then(std::path::Path::file_name);
+            name.map(|name| name.to_string_lossy().into_owned())
+        };
+        // A directory of a run is named by whoever made it, the record in it is always called so.
+        let path = read.path.as_path();
+        let label = match name(Some(path)) {
+            Some(file) if file == "run.json" => name(path.parent()),
+            file => file,
+        };
+        Self {
+            started_at: read.run.started_at.clone(),
+            label: label.unwrap_or_default(),
+            version: read.run.tool.version.clone(),
+            value: known.value,
+            half_width: known.own.map(|own| own.half_width()),
+        }
+    }
+}
+
+/// Leaves out what has no figure over time, and what was measured otherwise than the newest run.
+fn leave_out(runs: &mut Vec<ReadRun>, notes: &mut Vec<String>) {
+    let mut left_out = |count: usize, why: &str| {
+        if count > 0 {
+            notes.push(format!("{} left out: {why}", counted(count as u64, "run")));
+        }
+    };
+    let before = runs.len();
+    runs.retain(|read| read.run.plan.steering.is_none());
+    left_out(
+        before - runs.len(),
+        "the load was steered, so figures are of several loads",
+    );
+    let before = runs.len();
+    runs.retain(|read| read.run.totals.ledger.ok > 0);
+    left_out(before - runs.len(), "no operation ended well");
+    let Some(newest) = runs.last().map(|read| read.run.clone()) else {
+        return;
+    };
+    let mut whys: Vec<(String, usize)> = vec![];
+    runs.retain(|read| {
+        let mut unlike = likeness::differences(&read.run, &newest);
+        unlike.retain(|unlike| unlike.aspect != Aspect::Host);
+        let Some(first) = unlike.first() else {
+            return true;
+        };
+        let why = format!("not like the newest: {first}");
+        match whys.iter_mut().find(|known| known.0 == why) {
+            Some(known) => known.1 += 1,
+            None => whys.push((why, 1)),
+        }
+        false
+    });
+    whys.iter().for_each(|(why, count)| left_out(*count, why));
+}
+
+/// Where the host changed: a kernel or a machine that changed is a change, too.
+fn hosts(runs: &[ReadRun]) -> Vec<String> {
+    let pairs = runs.iter().zip(runs.iter().skip(1));
+    let changes = pairs.flat_map(|(before, after)| {
+        let unlike = likeness::differences(&before.run, &after.run).into_iter();
+        let unlike = unlike.filter(|unlike| unlike.aspect == Aspect::Host);
+        unlike.map(|unlike| {
+            let at = &after.run.started_at;
+            format!(
+                "the host changed at {at}: {}, then {}",
+                unlike.base, unlike.new
+            )
+        })
+    });
+    changes.collect()
+}
+
+/// The whole page.
+pub fn text(told: &Told, page: Page) -> String {
+    let notes = told.notes.iter().map(|note| ("note", note.clone()));
+    let changes = told.history.changes.iter();
+    let changes = changes.map(|change| ("change", change_text(told, change)));
+    let text = [
+        page.prose(&heading(told)),
+        sketch::render(&picture::picture(told), page),
+        "\n".into(),
+        page.facts(changes),
+        page.facts(notes),
+        format!("\n{}\n", table(told, page)),
+        page.prose(&method(told)),
+    ];
+    printable(&text.concat())
+}
+
+/// The newest level against the one before it, in words.
+pub fn heading(told: &Told) -> String {
+    let figure = told.history.figure;
+    let runs = counted(told.runs.len() as u64, "run");
+    match told.history.changes.last() {
+        None if told.runs.len() < RUNS_MIN => {
+            format!("{figure} of {runs}: too few to find a change in, which takes {RUNS_MIN}")
+        }
+        None => format!("{figure} of {runs}: no change found"),
+        Some(change) => {
+            let verdict = if change.is_worse { "worse" } else { "better" };
+            let since = &told.runs[change.at].started_at;
+            format!(
+                "{figure} of {runs}: {verdict} since {since} ({}), {}",
+                told.runs[change.at].label,
+                by(change)
+            )
+        }
+    }
+}
+
+/// `3.1 % more (2.0 to 4.2)`.
+fn by(change: &LevelChange) -> String {
+    let word = if change.share > 0.0 { "more" } else { "less" };
+    let percent = |share: f64| plain(100.0 * share, 1);
+    format!(
+        "{} % {word} (95 %: {} to {} %)",
+        percent(change.share.abs()),
+        percent(change.low),
+        percent(change.high)
+    )
+}
+
+fn change_text(told: &Told, change: &LevelChange) -> String {
+    let run = &told.runs[change.at];
+    let verdict = if change.is_worse { "worse" } else { "better" };
+    format!(
+        "{} ({}), run {} of {}: {verdict}, {}; p {}",
+        run.started_at,
+        run.label,
+        change.at + 1,
+        told.runs.len(),
+        by(change),
+        plain(change.p_value, 3)
+    )
+}
+
+fn table(told: &Told, page: Page) -> String {
+    let figure = told.history.figure;
+    let mut table = Table::new([
+        Column::text("STARTED"),
+        Column::text("RUN"),
+        Column::figure(figure.to_string()),
+        Column::figure("± 95 %").gives_way(1),
+        Column::text("VERSION").gives_way(2),
+        Column::text("CHANGE"),
+    ]);
+    for (place, run) in told.runs.iter().enumerate() {
+        let mut changes = told.history.changes.iter();
+        let change = changes.find(|change| change.at == place);
+        let half_width = run.half_width;
+        let share = half_width.map(|half| format!("{} %", plain(100.0 * half / run.value, 1)));
+        table.row([
+            run.started_at.clone(),
+            run.label.clone(),
+            value_within(figure, run.value, half_width.unwrap_or(run.value / 1e3)),
+            share.unwrap_or_else(|| "-".into()),
+            run.version.clone(),
+            change.map_or_else(String::new, |change| {
+                let verdict = if change.is_worse { "worse" } else { "better" };
+                format!("{verdict}: {} %", plain(100.0 * change.share, 1))
+            }),
+        ]);
+    }
+    table.render(page)
+}
+
+fn method(told: &Told) -> String {
+    let mut text = format!(
+        "Changes by E-divisive (Matteson and James 2014), with a permutation test that finds one in {} \
+         of 100 series that have none. A change of one and a half times what runs differ by is found \
+         to within two runs four times in five; of the newest two runs nothing can be said.",
+        plain(100.0 * FALSE_ALARMS, 1)
+    );
+    if told.runs.iter().any(|run| run.half_width.is_some()) {
+        text.push_str(" ± is what a run knows of itself, not what runs differ by.");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
