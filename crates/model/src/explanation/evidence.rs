@@ -302,7 +302,8 @@ fn flow(record: &RunRecord) -> Flow {
     Flow {
         ops_per_s: count as f64 * 1e9 / window_ns,
         mean_ns: sum / count.max(1) as f64,
-        in_flight: sum / window_ns,
+        // What ends after the window counts in full, so that it may come out a little more.
+        in_flight: (sum / window_ns).min(slots(record)),
         has_unmeasured: kinds.iter().any(is_unmeasured),
     }
 }

@@ -561,7 +561,7 @@ fn fixtures() -> Vec<(RunRecord, Vec<&'static str>)> {
         (slowed_by_others(), vec!["other-programs", "slots"]),
         (far_away(), vec!["round-trip", "slots"]),
         (lossy(), vec!["retransmissions", "slots"]),
-        (late_generator(), vec!["generator-late", "offered-load"]),
+        (late_generator(), vec!["offered-load", "generator-late"]),
         (with_mismatches(), vec!["mismatches", "slots"]),
         (with_lost_clients(), vec!["lost-clients", "slots"]),
         (put_off(), vec!["jukebox", "slots"]),

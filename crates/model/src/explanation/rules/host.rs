@@ -57,7 +57,6 @@ pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     )
 }
 
-/// Where all that was due was achieved, nothing was lost by it.
 pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let Caveat::WaitedForProcessor {
         worker,
@@ -66,7 +65,7 @@ pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Told>
     else {
         return None;
     };
-    if waited_percent < most || evidence.is_load_achieved() {
+    if waited_percent < most {
         return None;
     }
     let target = &evidence.record.target;
@@ -121,7 +120,7 @@ pub(super) fn late(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
 /// one. What workers spend looking for replies is not work.
 pub(super) fn processors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let record = evidence.record;
-    if !(record.target.local || evidence.is_directory()) || evidence.is_load_achieved() {
+    if !(record.target.local || evidence.is_directory()) {
         return None;
     }
     let used = record.processors.as_ref()?;

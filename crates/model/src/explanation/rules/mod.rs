@@ -96,8 +96,32 @@ const fn figure(id: &'static str, figure: f64, unit: &'static str, judge: Judge)
     }
 }
 
+/// All that was asked for was done: nothing was lost by what the load generator had to wait for.
+const ALL_DONE: &[&str] = &["offered-load", "rate", "time-stamps"];
+const BEFORE_PROCESSORS: &[&str] = &[
+    "offered-load",
+    "rate",
+    "time-stamps",
+    "generator",
+    "other-programs",
+];
 /// What leaves nothing to be said of slots: operations wait because of these.
-const BEFORE_SLOTS: &[&str] = &["generator", "processors", "link", "rate", "time-stamps"];
+const BEFORE_SLOTS: &[&str] = &[
+    "time-outs",
+    "rate",
+    "time-stamps",
+    "generator",
+    "processors",
+    "link",
+];
+const BEFORE_TURNAROUND: &[&str] = &[
+    "time-outs",
+    "connections",
+    "generator",
+    "other-programs",
+    "processors",
+    "link",
+];
 
 /// All rules, in the order in which they are judged and shown.
 #[rustfmt::skip]
@@ -109,20 +133,19 @@ pub const LIMIT_RULES: &[LimitRule] = &[
     figure("lost-clients", 5.0, "% of the clients", failures::lost_clients),
     figure("jukebox", 5.0, "% of the clients' time", failures::jukebox),
     figure("connections", 5.0, "% of the clients' time", failures::connections),
+    rule("offered-load", load::offered),
+    figure("rate", 98.0, "% of the rate", load::rate_of_replay),
+    figure("time-stamps", 1.0, "% of the window", load::time_stamps),
     rule("generator", host::generator),
-    figure("other-programs", 20.0, "% of the window", host::other_programs),
     figure("generator-late", 10.0, "% of the response time", host::late),
-    figure("processors", 95.0, "% of this host's processors", host::processors).unless(&["generator", "other-programs"]),
+    figure("other-programs", 20.0, "% of the window", host::other_programs).unless(ALL_DONE),
+    figure("processors", 95.0, "% of this host's processors", host::processors).unless(BEFORE_PROCESSORS),
     figure("link", 85.0, "% of the link's speed", network::link),
     figure("retransmissions", 1.0, "% of the calls", network::retransmissions),
     figure("round-trip", 50.0, "% of the median time", network::round_trip).unless(&["generator"]),
-    figure("rate", 98.0, "% of the rate", load::rate_of_replay),
-    figure("time-stamps", 1.0, "% of the window", load::time_stamps),
     figure("slots", 90.0, "% of the slots", slots::taken).unless(BEFORE_SLOTS),
     rule("server-queue", slots::queue_at_server).unless(&["slots", "generator", "processors", "link"]),
-    figure("turnaround", 10.0, "% of a round", slots::turnaround)
-        .unless(&["generator", "other-programs", "processors", "connections", "time-outs", "link"]),
-    rule("offered-load", load::offered),
+    figure("turnaround", 10.0, "% of a round", slots::turnaround).unless(BEFORE_TURNAROUND),
     rule("peak-of-server", curve::peak_of_server),
     rule("peak-of-generator", curve::peak_of_generator),
     figure("loads-given", 2.0, "times the response time at the lowest load", curve::loads_given),

@@ -74,7 +74,8 @@ fn in_overload(evidence: &Evidence<'_>) -> Told {
     let told = Told::new(
         format!(
             "the server, with as many in flight as are allowed: of {}/s that were due it answered \
-             {}/s, while {} of {} slots were taken on average ({}) and operations waited {} for one",
+             {}/s, while {} were in flight on average of {} that may be ({}) and operations waited {} \
+             for a slot",
             rate(due),
             rate(achieved),
             amount(evidence.flow.in_flight),
