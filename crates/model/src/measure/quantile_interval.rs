@@ -22,8 +22,10 @@
 //!   that of normal values: the degrees of freedom are those that both together stand for
 //!   (Satterthwaite 1946, "An approximate distribution of estimates of variance components",
 //!   *Biometrics Bulletin* 2), or those that the kurtosis of the stretches leaves, if fewer.
-//! - The upper end is as far from the quantile as the lower one at least: there the distribution
-//!   of a short run ends too early.
+//!   The lower end does without: that there are slow values beyond is seen, that there are none is
+//!   not.
+//! - The upper end is as far from the quantile as the lower one would be with the same degrees of
+//!   freedom at least: there the distribution of a short run ends too early.
 
 use crate::measure::DistributionRecord;
 use crate::statistics::Estimate;
@@ -59,11 +61,15 @@ pub fn interval(
     let values: Vec<u64> = looked_at.iter().map(|at| value_at(*at)).collect();
     let shares_at = shares_below(&values, stretches)?;
     let share = widest(&shares_at)?;
-    let [low, high] = shares(quantile, &share);
+    let [farther, high] = shares(quantile, &share);
+    // That there are slow values beyond is seen, that there are none is not: what is known of the
+    // lower end does not depend on how many clusters there were.
+    let freedom = shares_at.first()?.mean.freedom;
+    let [low, _] = shares(quantile, &Estimate { freedom, ..share });
     let at = |share: f64| within(histogram.value_at_quantile(share));
     let beyond = (1.0 - high) * all.count as f64;
-    let low = within(histogram.lowest_equivalent(at(low)));
-    let mirrored = value.saturating_add(value.saturating_sub(low));
+    let [low, farther] = [low, farther].map(|share| within(histogram.lowest_equivalent(at(share))));
+    let mirrored = value.saturating_add(value.saturating_sub(farther));
     Some(QuantileInterval {
         value,
         low,
