@@ -2,6 +2,7 @@
 //! standard error. Colours only where a person sees them (`NO_COLOR` turns them off).
 
 use crate::error::{Error, in_our_form, reason};
+use crate::printable::printable;
 use crate::report::parts::gates;
 use crate::report::parts::page::Page;
 use anstyle::{AnsiColor, Style};
@@ -52,7 +53,11 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 
 fn tell(style: Style, label: &str, text: &str) {
     // There is nowhere to say that standard error is gone.
-    let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {text}");
+    let _ = writeln!(
+        anstream::stderr(),
+        "{style}{label}:{style:#} {}",
+        printable(text)
+    );
 }
 
 /// Says what went wrong and what to do.

@@ -16,6 +16,7 @@ mod inputs;
 mod manual;
 mod options;
 mod planning;
+mod printable;
 mod protocols;
 mod quantity;
 mod report;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::inputs::compared_runs;
 use crate::options::compare::{CompareFormat, CompareOptions};
+use crate::printable::printable;
 use crate::report::comparison::{
     self, Compared, Method, ReadRun, document, picture as percentiles,
 };
@@ -39,7 +40,8 @@ pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
         question,
         despite,
         method: Method::Apart,
-    };
+    }
+    .with_failures();
     console::result(&match options.format {
         CompareFormat::Text => comparison::text(&compared, console::page()),
         CompareFormat::Json => json::document(&document::of(&compared))?,
@@ -120,7 +122,7 @@ fn unlike(
     Err(Error::usage(format!(
         "{}: not all runs are like it: {}",
         first.path.display(),
-        comparison::printable(&told.join("; "))
+        printable(&told.join("; "))
     ))
     .with_help(format!(
         "--despite {} compares them all the same",

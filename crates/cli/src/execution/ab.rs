@@ -12,9 +12,10 @@ use crate::execution::live::Live;
 use crate::inputs::record_file::RECORD_FILE;
 use crate::options::ab::AbOptions;
 use crate::options::run_report::RunFormat;
+use crate::printable::printable;
 use crate::quantity::{duration_text, waiting_text};
-use crate::report::ab::{self, AbEnd, AbFound};
-use crate::report::comparison::{self, ReadRun};
+use crate::report::ab::{self, AbEnd, AbFound, AbReport};
+use crate::report::comparison::ReadRun;
 use crate::report::{json, repeats};
 use crate::{Exit, protocols};
 use filestone_engine::ErrorCategory;
@@ -69,11 +70,12 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, 
         Err(error) if error.category == ErrorCategory::Usage => return Err(error),
         Err(error) => (AbEnd::Failed, Some(error)),
     };
-    let verdict = blocks.show(end)?;
-    if let Some(error) = error {
-        console::error(&error);
+    let shown = blocks.show(end);
+    let failed = error.iter().chain(shown.as_ref().err());
+    failed.for_each(console::error);
+    let (Ok(verdict), None) = (shown, error) else {
         return Ok(Exit::Code(CANNOT_TELL));
-    }
+    };
     Ok(match verdict {
         _ if end == AbEnd::Interrupted => Exit::Interrupted,
         Verdict::Worse => Exit::Doubtful,
@@ -134,13 +136,6 @@ impl Blocks<'_> {
             target: self.job.plan.target.clone(),
             connections: self.job.plan.connections.clone(),
         };
-        if !self.options.switch && self.answers(&contact).is_ok() {
-            return Err(Error::usage(format!(
-                "{}: something answers there before A is started",
-                contact.target
-            ))
-            .with_help("end it, or choose another port; with --switch the server goes on"));
-        }
         for number in 0.. {
             for (half, pair) in group(self.seed(), number).chunks(2).enumerate() {
                 let round = 2 * number + half as u64;
@@ -275,6 +270,18 @@ impl Blocks<'_> {
         };
         let limit = Duration::from_nanos(self.options.ready_within);
         let within = duration_text(self.options.ready_within);
+        if !self.options.switch && self.answers(contact).is_ok() {
+            let error = Error::target(format!(
+                "something answers at {} before {} is started, in block {}",
+                contact.target,
+                arm.name().to_uppercase(),
+                self.order.len() + 1
+            ));
+            return Err(error.with_help(
+                "end it, or choose another port; a command stays in the foreground, or sets something \
+                 of a server that goes on (--switch)",
+            ));
+        }
         let mut server = ServerCommand::start(line)?;
         if self.options.switch {
             match server.wait(limit, self.stop) {
@@ -321,7 +328,7 @@ impl Blocks<'_> {
         server.stop();
         match server.said() {
             said if said.is_empty() => error.with_help("it said nothing"),
-            said => error.with_help(format!("it said: {}", comparison::printable(&said))),
+            said => error.with_help(format!("it said: {}", printable(&said))),
         }
     }
 
@@ -342,19 +349,22 @@ impl Blocks<'_> {
             new: self.new,
             trial: self.trial,
         };
-        let verdict = found.trial.found().verdict;
         if found.order.is_empty() {
-            return Ok(verdict);
+            return Ok(Verdict::CannotTell);
         }
-        let (text, document) = ab::render(found, console::page());
+        let AbReport {
+            verdict,
+            text,
+            document,
+        } = ab::render(found, console::page());
         let document = json::document(&document)?;
-        if let Some(path) = path {
-            write_synced(&path, &document).map_err(|error| Error::file(&path, &error))?;
-        }
         console::result(match format {
             RunFormat::Text => &text,
             RunFormat::Json => &document,
         })?;
+        if let Some(path) = path {
+            write_synced(&path, &document).map_err(|error| Error::file(&path, &error))?;
+        }
         Ok(verdict)
     }
 }

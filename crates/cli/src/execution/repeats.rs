@@ -47,8 +47,10 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Re
     let shown = repeating.finish();
     let exits = repeating.records.iter().flatten();
     let worst = exits.map(|record| exit_of(record, &failing)).max();
+    // What went wrong first is told first.
+    let exit = ended?;
     let reader = shown?;
-    match ended? {
+    match exit {
         Exit::Interrupted if reader == Reader::Gone => Ok(Exit::Done),
         exit => Ok(exit.max(worst.unwrap_or(exit))),
     }
@@ -257,11 +259,6 @@ impl Repeating<'_> {
         if runs == 0 {
             return Ok(Reader::Present);
         }
-        if let Some(root) = &self.places.root {
-            let path = root.join(REPEATS_FILE);
-            let document = json::document(&repeats::document(&self.repeats))?;
-            write_synced(&path, &document).map_err(|error| Error::file(&path, &error))?;
-        }
         let shown = match self.show.report.format {
             RunFormat::Text => console::result(&repeats::text(&self.repeats, console::page())),
             RunFormat::Json => {
@@ -270,6 +267,11 @@ impl Repeating<'_> {
             }
         };
         self.tell_caveats(runs);
+        if let Some(root) = &self.places.root {
+            let path = root.join(REPEATS_FILE);
+            let document = json::document(&repeats::document(&self.repeats))?;
+            write_synced(&path, &document).map_err(|error| Error::file(&path, &error))?;
+        }
         shown
     }
 

@@ -51,7 +51,7 @@ pub struct AbOptions {
     /// So much worse is good enough
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = tolerated)]
     pub tolerance: f64,
-    /// A difference of this size is to be seen; one that is smaller does not matter
+    /// A difference of this size is to be seen; what does not matter is --tolerance
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = detected)]
     pub detect: f64,
     /// With this probability

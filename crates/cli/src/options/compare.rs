@@ -44,7 +44,7 @@ pub struct CompareOptions {
     /// So much worse is good enough
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = tolerated)]
     pub tolerance: f64,
-    /// A difference that is smaller does not matter
+    /// A difference of this size is to be seen; what does not matter is --tolerance
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = detected)]
     pub detect: f64,
     /// Compare although the runs are not alike in this: method, plan, durability, path, host, or all

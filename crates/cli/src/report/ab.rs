@@ -4,6 +4,7 @@ use super::comparison::document::ComparisonDocument;
 use super::comparison::{self, Compared, Method, ReadRun, document};
 use super::parts::page::Page;
 use super::parts::units::counted;
+use filestone_model::comparison::Verdict;
 use filestone_model::comparison::ab::{PAIRS_MIN, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,6 +29,17 @@ pub struct AbFound {
     pub new: Vec<ReadRun>,
     /// What was found.
     pub trial: Trial,
+}
+
+/// What is told of it.
+#[derive(Debug)]
+pub struct AbReport {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// In words.
+    pub text: String,
+    /// For programs.
+    pub document: AbDocument,
 }
 
 /// Why there were no more blocks.
@@ -62,8 +74,8 @@ pub struct AbDocument {
     pub comparison: ComparisonDocument,
 }
 
-/// The page, and the document.
-pub fn render(found: AbFound, page: Page) -> (String, AbDocument) {
+/// The verdict, the page, and the document.
+pub fn render(found: AbFound, page: Page) -> AbReport {
     let pairs = found.trial.pairs();
     let (comparison, question) = (found.trial.found().clone(), found.trial.question().clone());
     let [base, new] = [found.trial.base(), found.trial.new_side()];
@@ -80,6 +92,11 @@ pub fn render(found: AbFound, page: Page) -> (String, AbDocument) {
         missing,
         despite: vec![],
         method: Method::InTurn,
+    };
+    let compared = if pairs < PAIRS_MIN {
+        compared
+    } else {
+        compared.with_failures()
     };
     let mut text = match found.end {
         AbEnd::Clear | AbEnd::All => String::new(),
@@ -103,5 +120,9 @@ pub fn render(found: AbFound, page: Page) -> (String, AbDocument) {
         seed: found.seed,
         comparison: document::of(&compared),
     };
-    (text, document)
+    AbReport {
+        verdict: compared.comparison.verdict,
+        text,
+        document,
+    }
 }

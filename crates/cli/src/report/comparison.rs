@@ -7,9 +7,11 @@ use super::parts::known::value_within;
 use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
+use crate::printable::printable;
 use crate::quantity::{duration_text, grouped, plain, resolution};
 use filestone_model::comparison::{
-    Change, ComparedRun, Comparison, Question, RUN_SPREAD, Row, Side, SideFigure, Unlike, Verdict,
+    Change, ComparedRun, Comparison, Failing, Question, RUN_SPREAD, Row, Side, SideFigure, Unlike,
+    Verdict,
 };
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_model::measure::figures::{Direction, Quantity, RunFigure};
@@ -17,6 +19,8 @@ use std::path::PathBuf;
 
 /// Percentages are told no finer.
 const PERCENT_MIN: f64 = 0.1;
+/// What is more than this is not told apart.
+const PERCENT_MAX: f64 = 1000.0;
 
 /// A run, and where it was read from.
 #[derive(Debug)]
@@ -56,6 +60,14 @@ pub enum Method {
 }
 
 impl Compared {
+    /// The same, knowing how many operations did not succeed.
+    #[must_use]
+    pub fn with_failures(mut self) -> Self {
+        let (base, new) = (unsuccessful(&self.base), unsuccessful(&self.new));
+        self.comparison = self.comparison.with_failures(base, new);
+        self
+    }
+
     /// Runs of the side that has fewer.
     fn runs_min(&self) -> usize {
         self.base.len().min(self.new.len())
@@ -106,17 +118,19 @@ pub fn text(compared: &Compared, page: Page) -> String {
     printable(&text)
 }
 
-/// A record's words may hold anything; what is shown holds no control characters of theirs.
-pub fn printable(text: &str) -> String {
-    let is_ours = |c: char| c == '\n' || !c.is_control();
-    let shown = text.chars();
-    shown
-        .map(|c| if is_ours(c) { c } else { '\u{fffd}' })
-        .collect()
-}
-
 /// The verdict in words.
 pub fn heading(compared: &Compared) -> String {
+    let percent = |runs: &[ReadRun]| format!("{:.1} %", 100.0 * unsuccessful(runs));
+    let (base, new) = (percent(&compared.base), percent(&compared.new));
+    match (compared.comparison.failing, compared.comparison.verdict) {
+        (Some(Failing::New), _) => {
+            return format!("worse: {new} of the operations did not succeed, of the base's {base}");
+        }
+        (Some(Failing::Base), Verdict::CannotTell) => {
+            return format!("cannot tell: {base} of the base's operations did not succeed");
+        }
+        _ => {}
+    }
     let judged = || compared.comparison.rows.iter().filter(|row| row.is_judged);
     let told = |verdict: Verdict| {
         let rows = judged().filter(|row| row.verdict == verdict);
@@ -153,6 +167,13 @@ fn name_of(runs: &[ReadRun]) -> String {
         [first, .., last] => format!("{} runs, {} to {}", runs.len(), name(first), name(last)),
         [] => String::new(),
     }
+}
+
+/// The share of operations that did not end well.
+pub fn unsuccessful(runs: &[ReadRun]) -> f64 {
+    let failed: u64 = runs.iter().map(|read| read.run.errors()).sum();
+    let ended: u64 = runs.iter().map(|read| read.run.totals.ledger.ended()).sum();
+    failed as f64 / ended.max(1) as f64
 }
 
 /// Operations that did not end well, if there were any.
@@ -193,7 +214,8 @@ fn table(compared: &Compared, page: Page) -> String {
 
 /// A side's figure with no more digits than it is known with.
 fn value(figure: RunFigure, side: &SideFigure) -> String {
-    let half_width = side.value * side.logarithm.half_width().exp_m1();
+    // By its nearer end: one digit is always known.
+    let half_width = side.value * -(-side.logarithm.half_width()).exp_m1();
     value_within(figure, side.value, half_width)
 }
 
@@ -204,7 +226,11 @@ fn change(change: Change) -> String {
     let [share, low, high] = [change.share, change.low, change.high].map(|share| {
         // -0 is 0.
         let rounded = (100.0 * share / unit).round() * unit + 0.0;
-        format!("{rounded:+.decimals$}")
+        match rounded {
+            rounded if rounded > PERCENT_MAX => format!("over +{PERCENT_MAX}"),
+            rounded if rounded <= -100.0 => "under -99".into(),
+            rounded => format!("{rounded:+.decimals$}"),
+        }
     });
     format!("{share} ({low} to {high})")
 }

@@ -3,13 +3,14 @@
 pub mod document;
 pub mod picture;
 
-use super::comparison::{ReadRun, printable};
+use super::comparison::ReadRun;
 use super::parts::known::value_within;
 use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use super::sketch;
 use crate::error::Error;
+use crate::printable::printable;
 use crate::quantity::plain;
 use filestone_model::comparison::repeats::{headline_of, repeated, repeats_best};
 use filestone_model::comparison::{Aspect, RunValue, Side, likeness};

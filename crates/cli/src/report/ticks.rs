@@ -3,6 +3,7 @@
 //! Ticks are kept only up to the last operation, so a stretch at the end in
 //! which nothing happened is filled up with empty ones here.
 
+use crate::printable::printable_line;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::TickRecord;
 use filestone_model::plan::TICK_NANOS;
@@ -87,7 +88,7 @@ pub fn raw(record: &RunRecord) -> String {
          # {} sample period (usecs)\n# time, duration, and latency in usecs\n\
          # send and recv in bytes\n#\n\
          # {:>8} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10} {:>8} {:>10} {:>10}\n",
-        record.started_at,
+        printable_line(&record.started_at),
         ticks.len(),
         TICK_NANOS / 1000,
         "SAMPLE",

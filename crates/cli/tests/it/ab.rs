@@ -205,9 +205,19 @@ fn a_setting_is_switched_by_commands_that_end() {
 }
 
 #[test]
-fn what_cannot_be_measured_of_both_is_refused() {
+fn a_server_that_is_there_already_is_no_sample() {
     let (_server, address, _out) = serve(&[]);
     let target = format!("nfs://{address}/export");
+    let output = filestone(&[
+        "ab", "--a", "true", "--b", "true", "--", "probe", "null", &target,
+    ]);
+    assert_eq!(output.status.code(), Some(125));
+    let told = text(&output.stderr);
+    assert!(told.contains("something answers at "), "{told}");
+}
+
+#[test]
+fn what_cannot_be_measured_of_both_is_refused() {
     for (behind, said) in [
         (vec!["doctor"], "this measures nothing"),
         (vec!["probe", "null"], "names no target"),
@@ -221,7 +231,6 @@ fn what_cannot_be_measured_of_both_is_refused() {
             "--output behind --",
         ),
         (vec!["probe", "nul"], "nul"),
-        (vec!["probe", "null", &target], "something answers there"),
     ] {
         let ab = ["ab", "--a", "true", "--b", "true", "--"];
         let output = filestone(&[&ab[..], &behind].concat());

@@ -74,6 +74,7 @@ impl Trial {
             found: Comparison {
                 rows: vec![],
                 verdict: Verdict::CannotTell,
+                failing: None,
             },
             question,
         }
@@ -149,6 +150,7 @@ impl Trial {
         self.found = Comparison {
             rows: found,
             verdict,
+            failing: None,
         };
         verdict != Verdict::CannotTell || pairs >= self.planned
     }

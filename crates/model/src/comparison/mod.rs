@@ -21,6 +21,10 @@ use side::Pair;
 /// With which probability a difference of the size that is asked for is to be seen.
 pub const POWER: f64 = 0.8;
 
+/// A side of whose operations so many more did not succeed, as a share, is worse whatever its
+/// times: those of failures are among them.
+pub const FAILURES_MATTER: f64 = 0.01;
+
 /// What counts as a difference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
@@ -39,6 +43,17 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// What comes of those that decide.
     pub verdict: Verdict,
+    /// The side of whose operations more did not succeed, if that matters.
+    pub failing: Option<Failing>,
+}
+
+/// A side of whose operations more did not succeed than of the other's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failing {
+    /// The base: what is worse than that is not known to be.
+    Base,
+    /// The other.
+    New,
 }
 
 /// One figure of both sides.
@@ -113,10 +128,30 @@ pub fn compare(base: &Side, new: &Side, question: &Question) -> Comparison {
     Comparison {
         verdict: of_judged(question, &rows),
         rows,
+        failing: None,
     }
 }
 
 impl Comparison {
+    /// The same, knowing which shares of the operations did not succeed.
+    #[must_use]
+    pub fn with_failures(mut self, base: f64, new: f64) -> Self {
+        self.failing = if new - base > FAILURES_MATTER {
+            Some(Failing::New)
+        } else if base - new > FAILURES_MATTER {
+            Some(Failing::Base)
+        } else {
+            None
+        };
+        self.verdict = match (self.failing, self.verdict) {
+            (Some(Failing::New), _) => Verdict::Worse,
+            // It may only look worse because the base fails quickly.
+            (Some(Failing::Base), Verdict::Worse) => Verdict::CannotTell,
+            (_, verdict) => verdict,
+        };
+        self
+    }
+
     /// The figure whose runs differ least, where both sides have several.
     pub fn repeats_best(&self) -> Option<&Row> {
         let several = self.rows.iter();
@@ -313,6 +348,22 @@ mod tests {
         assert_eq!(verdict(&base, &[103.0, 103.1, 102.9]), (1, Verdict::Worse));
         assert_eq!(verdict(&base, &[103.0]), (1, Verdict::Worse));
         assert_eq!(verdict(&[100.0], &[103.0]), (0, Verdict::CannotTell));
+    }
+
+    #[test]
+    fn who_fails_fast_is_not_better() {
+        let found = |verdict, base, new| {
+            let none = Comparison {
+                rows: vec![],
+                verdict,
+                failing: None,
+            };
+            none.with_failures(base, new).verdict
+        };
+        assert_eq!(found(Verdict::Better, 0.0, 0.011), Verdict::Worse);
+        assert_eq!(found(Verdict::Better, 0.0, 0.009), Verdict::Better);
+        assert_eq!(found(Verdict::Worse, 0.5, 0.0), Verdict::CannotTell);
+        assert_eq!(found(Verdict::Better, 0.5, 0.0), Verdict::Better);
     }
 
     #[test]

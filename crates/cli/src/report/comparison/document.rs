@@ -1,7 +1,7 @@
 //! A comparison for programs: JSON with a schema, and a row per figure.
 
 use super::ReadRun;
-use super::{Compared, heading};
+use super::{Compared, heading, unsuccessful};
 use filestone_model::comparison::{Row, SideFigure, Verdict};
 use filestone_model::statistics::CONFIDENCE;
 use schemars::JsonSchema;
@@ -37,6 +37,10 @@ pub struct ComparisonDocument {
     pub missing: Vec<String>,
     /// The figure whose runs differ least, if both sides have several.
     pub repeats_best: Option<String>,
+    /// The share of the base's operations that did not succeed.
+    pub base_unsuccessful: f64,
+    /// The same of the other side.
+    pub new_unsuccessful: f64,
     /// Figure by figure.
     pub figures: Vec<ComparedFigure>,
 }
@@ -96,6 +100,8 @@ pub fn of(compared: &Compared) -> ComparisonDocument {
         despite: compared.despite.iter().map(ToString::to_string).collect(),
         missing: compared.missing.clone(),
         repeats_best: comparison.repeats_best().map(|row| row.figure.to_string()),
+        base_unsuccessful: unsuccessful(&compared.base),
+        new_unsuccessful: unsuccessful(&compared.new),
         figures: comparison.rows.iter().map(figure).collect(),
     }
 }

@@ -142,7 +142,7 @@ pub fn csv(told: &Told) -> String {
         let change = changes.find(|change| change.at == place);
         text.push_str(&format!(
             "{},{},{},{},{},{},{}\n",
-            run.started_at,
+            quoted(&run.started_at),
             quoted(&run.label),
             quoted(&run.version),
             run.value,

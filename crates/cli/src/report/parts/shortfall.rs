@@ -36,7 +36,8 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
                 operations_per_second
             };
             let of = format!("{} of {}", rate(achieved), rate(due_ops_per_s));
-            Some(format!("{who}: {of} ({:.1} %){rates}", check.figure))
+            let share = 100.0 * achieved / due_ops_per_s;
+            Some(format!("{who}: {of} ({share:.1} %){rates}"))
         }
         _ => None,
     })
