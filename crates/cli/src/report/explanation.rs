@@ -2,6 +2,7 @@
 
 use super::parts::heading::what_was_measured;
 use super::parts::page::Page;
+use crate::printable::printable;
 use filestone_model::explanation::{Explanation, ExplanationOutcome, explain};
 use filestone_model::measure::RunRecord;
 use schemars::JsonSchema;
@@ -78,5 +79,5 @@ pub fn text(explained: &[ExplainedRecord], page: Page) -> String {
         };
         page.prose(&heading) + &sentences(&one.explanation, page) + &pages
     });
-    paragraphs.collect::<Vec<_>>().join("\n")
+    printable(&paragraphs.collect::<Vec<_>>().join("\n"))
 }

@@ -3,6 +3,7 @@
 use super::parts::page::{Detail, Page};
 use super::parts::{gates, validity};
 use super::{explanation, mix, probe, replay};
+use crate::printable::printable;
 use filestone_model::measure::RunRecord;
 
 /// The whole report; caveats are told apart from it, on standard error.
@@ -19,7 +20,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         Detail::Whole | Detail::Clients => explanation::paragraph(record, page),
     };
     let verdict = validity::heading(record, page);
-    verdict + &report + &limits + &gates::section(record, page)
+    printable(&(verdict + &report + &limits + &gates::section(record, page)))
 }
 
 #[cfg(test)]
