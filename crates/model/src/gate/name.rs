@@ -65,6 +65,11 @@ impl GateFigure {
         }
     }
 
+    /// Whether it is counted, and so is no share.
+    pub(super) fn is_count(self) -> bool {
+        self.dimension() == Dimension::NUMBER && self != Self::OfRun(RunTotal::GeneratorBusy)
+    }
+
     /// A name that may have been meant.
     pub(super) fn near(word: &str) -> Option<String> {
         let totals = RunTotal::ALL.iter().map(|total| total.name().into());

@@ -59,6 +59,7 @@ impl<'text> Parser<'text> {
         self.take();
         let limit = self.sum()?;
         self.fits(&value, &limit, "compared")?;
+        self.counts_have_no_share(&value, &limit)?;
         Ok(Condition {
             value: value.expression,
             relation,
@@ -175,6 +176,22 @@ impl<'text> Parser<'text> {
             dimension: figure.dimension(),
             place,
         })
+    }
+
+    /// `errors > 5%` would hold five errors in a million operations against 0.05.
+    fn counts_have_no_share(&self, value: &Part, limit: &Part) -> Result<(), GateError> {
+        let share = limit.place.of(self.text);
+        match (&value.expression, &limit.expression) {
+            (Expression::Figure(figure, _), Expression::Literal(_))
+                if figure.is_count() && share.ends_with('%') =>
+            {
+                let name = value.place.of(self.text);
+                let what = format!("{name} is a count and {share} a share");
+                let help = format!("a share of the operations is {name} / scheduled");
+                Err(self.error(limit.place, what).with_help(help))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether two parts have one unit.

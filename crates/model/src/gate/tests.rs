@@ -120,6 +120,12 @@ fn units_are_calculated_with() {
         gate(text);
     }
     assert_eq!(gate("errors > 1").condition().dimension.unit(), None);
+    assert_eq!(
+        gate("generator_busy > 90%").condition().dimension.unit(),
+        None
+    );
+    assert!("errors > 5%".parse::<Gate>().is_err());
+    assert!("errors / scheduled > 5%".parse::<Gate>().is_ok());
     let odd = gate("goodput * goodput > goodput * goodput");
     let unit = odd.condition().dimension.unit();
     assert_eq!(unit.as_deref(), Some("bytes^2 s^-2"));
