@@ -13,8 +13,8 @@ use filestone_model::measure::replay_record::{
     ClientKindRecord, ClientRecord, MismatchRecord, ReplayRecord,
 };
 use filestone_model::measure::run_record::{
-    FORMAT, FailureCount, Host, IntervalKindRecord, IntervalRecord, KindRecord, METHOD, Phase,
-    RunEnd, TickRecord, Tool, Totals, WorkerRecord,
+    FailureCount, Host, IntervalKindRecord, IntervalRecord, KindRecord, Phase, RunEnd, TickRecord,
+    Tool, Totals, WorkerRecord,
 };
 use filestone_model::measure::{
     Caveat, Distribution, DistributionRecord, Ledger, RunRecord, Validity, run_record,
@@ -182,15 +182,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         ..Totals::default()
     };
     RunRecord {
-        format: FORMAT,
-        method: METHOD,
-        tool: Tool {
-            name: "filestone".into(),
-            version: "0.1.0".into(),
-            profile: "release".into(),
-        },
         started_at: "2026-01-02T03:04:05Z".into(),
-        plan,
         host: Host {
             kernel: "Linux 6.12".into(),
             cpu: "a processor".into(),
@@ -206,21 +198,12 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             object: "directory".into(),
             ..run_record::Target::default()
         },
-        headroom: None,
-        connections: None,
-        processors: None,
-        end: RunEnd::Finished,
         window_ns: seconds * SECOND,
-        replay: None,
-        mix: None,
-        curve: None,
-        objective: None,
         totals,
         intervals,
         ticks,
-        caveats: vec![],
         validity: Some(Validity::Valid),
-        gates: vec![],
+        ..RunRecord::new(plan, Tool::release("0.1.0"))
     }
 }
 

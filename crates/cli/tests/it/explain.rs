@@ -1,6 +1,6 @@
 //! `filestone explain`, and the paragraph that reports end with.
 
-use crate::support::{Scratch, filestone, text};
+use crate::support::{Scratch, done, filestone, text};
 use filestone_model::explanation::LIMIT_RULES;
 use serde_json::Value;
 
@@ -19,13 +19,7 @@ fn a_closed_loop_is_limited_by_its_slots_or_by_the_tool_itself() {
         "-o",
         &result,
     ];
-    let measured = filestone(&measured);
-    assert_eq!(
-        measured.status.code(),
-        Some(0),
-        "{}",
-        text(&measured.stderr)
-    );
+    let measured = done(&measured);
     let report = text(&measured.stdout);
     let last = report.trim_end().rsplit("\n\n").next().unwrap_or_default();
     assert!(last.starts_with("Limited by "), "{report}");

@@ -1,6 +1,6 @@
 //! `filestone history` from outside.
 
-use crate::support::{Scratch, filestone, text};
+use crate::support::{Scratch, done, filestone, text};
 use serde_json::{Value, json};
 
 /// Twelve records of which the last six are half as fast, in a directory.
@@ -15,13 +15,7 @@ fn nights(scratch: &Scratch) -> String {
         "-o",
         &result,
     ];
-    let measured = filestone(&measured);
-    assert_eq!(
-        measured.status.code(),
-        Some(0),
-        "{}",
-        text(&measured.stderr)
-    );
+    done(&measured);
     let record = std::fs::read_to_string(scratch.path().join("one/run.json")).expect("a record");
     let mut record: Value = serde_json::from_str(&record).expect("JSON");
     let nightly = scratch.path().join("nightly");

@@ -20,6 +20,13 @@ pub fn filestone(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary was built")
 }
 
+/// The same, of what has to succeed.
+pub fn done(arguments: &[&str]) -> Output {
+    let output = filestone(arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    output
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

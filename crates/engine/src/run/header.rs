@@ -4,7 +4,7 @@ use super::tool;
 use crate::clock::Clock;
 use crate::host;
 use filestone_model::measure::run_record::{
-    self, IntervalRecord, RunEnd, RunRecord, Target, TickRecord, Totals,
+    IntervalRecord, RunEnd, RunRecord, Target, TickRecord, Totals,
 };
 use filestone_model::plan::Plan;
 use std::time::{Duration, SystemTime};
@@ -33,28 +33,15 @@ impl RunHeader<'_> {
     ) -> RunRecord {
         let window_at = self.started_at + Duration::from_nanos(self.plan.warm_up_ns);
         RunRecord {
-            format: run_record::FORMAT,
-            method: run_record::METHOD,
-            tool: tool(),
             started_at: humantime::format_rfc3339_millis(window_at).to_string(),
-            plan: self.plan.clone(),
             host: host::describe(self.clock, self.driver),
             target: self.target,
-            headroom: None,
-            connections: None,
-            processors: None,
             end: self.end,
             window_ns: self.window_ns,
-            replay: None,
-            mix: None,
-            curve: None,
-            objective: None,
             totals,
             intervals,
             ticks,
-            caveats: Vec::new(),
-            validity: None,
-            gates: Vec::new(),
+            ..RunRecord::new(self.plan.clone(), tool())
         }
     }
 }

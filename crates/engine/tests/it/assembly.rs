@@ -9,7 +9,7 @@ use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer
 use filestone_model::completions::Completions;
 use filestone_model::failure::StatusSpace;
 use filestone_model::language::Operations;
-use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target, Tool};
+use filestone_model::measure::run_record::Tool;
 use filestone_model::measure::{Assembly, IntervalBuffer, RunRecord};
 use filestone_model::operation::{OpKind, Operation, Outcome, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
@@ -248,32 +248,11 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
     let (intervals, ticks, totals) = assembly.conclude(&case.plan, window_end);
     let window_start = Moment::from_nanos(case.plan.warm_up_ns);
     RunRecord {
-        format: FORMAT,
-        method: METHOD,
-        tool: Tool {
-            name: "test".into(),
-            version: "0".into(),
-            profile: "debug".into(),
-        },
-        started_at: String::new(),
-        plan: case.plan.clone(),
-        host: Host::default(),
-        target: Target::default(),
-        headroom: None,
-        connections: None,
-        processors: None,
-        end: RunEnd::Finished,
         window_ns: window_end.nanos_since(window_start),
-        replay: None,
-        mix: None,
-        curve: None,
-        objective: None,
         totals,
         intervals,
         ticks,
-        caveats: vec![],
-        validity: None,
-        gates: vec![],
+        ..RunRecord::new(case.plan.clone(), Tool::release("0"))
     }
 }
 

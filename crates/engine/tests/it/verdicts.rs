@@ -4,7 +4,7 @@
 use crate::support::{SECOND, plan, run, server};
 use filestone_model::measure::Caveat;
 use filestone_model::measure::Shortfall;
-use filestone_model::measure::run_record::{FORMAT, Host, METHOD, RunEnd, Target, Tool};
+use filestone_model::measure::run_record::Tool;
 use filestone_model::measure::verdict::caveats::find;
 use filestone_model::measure::verdict::{Subject, Verdict, checks};
 use filestone_model::measure::{RunRecord, run_record};
@@ -26,32 +26,11 @@ fn record(plan: Plan, server: SimulatedServer) -> RunRecord {
     let mut totals = run.totals;
     totals.workers = vec![worker];
     RunRecord {
-        format: FORMAT,
-        method: METHOD,
-        tool: Tool {
-            name: "filestone".into(),
-            version: "0".into(),
-            profile: "release".into(),
-        },
-        started_at: String::new(),
         window_ns: plan.duration_ns.unwrap_or(10 * SECOND),
-        plan,
-        host: Host::default(),
-        target: Target::default(),
-        headroom: None,
-        connections: None,
-        end: RunEnd::Finished,
-        replay: None,
-        processors: None,
-        mix: None,
-        curve: None,
-        objective: None,
         totals,
         intervals: run.intervals,
         ticks: run.ticks,
-        caveats: vec![],
-        validity: None,
-        gates: vec![],
+        ..RunRecord::new(plan, Tool::release("0"))
     }
 }
 

@@ -9,8 +9,7 @@ use crate::measure::curve_record::{
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::{ClientRecord, ReplayRecord};
 use crate::measure::run_record::{
-    FORMAT as RECORD_FORMAT, FailureCount, Host, KindRecord, METHOD, RunEnd, Target, Tool, Totals,
-    WorkerRecord,
+    FailureCount, Host, KindRecord, RunEnd, Tool, Totals, WorkerRecord,
 };
 use crate::measure::sample::Role;
 use crate::measure::{Distribution, DistributionRecord, Ledger};
@@ -101,35 +100,13 @@ fn ten_seconds(plan: Plan, service: &DistributionRecord) -> RunRecord {
         ..Totals::default()
     };
     RunRecord {
-        format: RECORD_FORMAT,
-        method: METHOD,
-        tool: Tool {
-            name: "filestone".into(),
-            version: "0".into(),
-            profile: "release".into(),
-        },
-        started_at: String::new(),
-        plan,
         host: Host {
             cpus: 4,
             ..Host::default()
         },
-        target: Target::default(),
-        headroom: None,
-        connections: None,
-        processors: None,
-        end: RunEnd::Finished,
         window_ns: 10 * SECOND,
-        replay: None,
-        mix: None,
-        gates: vec![],
-        curve: None,
-        objective: None,
         totals,
-        intervals: vec![],
-        ticks: vec![],
-        caveats: vec![],
-        validity: None,
+        ..RunRecord::new(plan, Tool::release("0"))
     }
 }
 

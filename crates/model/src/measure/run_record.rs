@@ -93,6 +93,17 @@ pub struct Tool {
     pub profile: String,
 }
 
+impl Tool {
+    /// A release build of filestone.
+    pub fn release(version: &str) -> Self {
+        Self {
+            name: "filestone".into(),
+            version: version.into(),
+            profile: "release".into(),
+        }
+    }
+}
+
 /// The host of the load generator.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
@@ -459,6 +470,34 @@ pub enum Contradiction {
 }
 
 impl RunRecord {
+    /// A run of this plan, of which nothing else is known yet.
+    pub fn new(plan: Plan, tool: Tool) -> Self {
+        Self {
+            format: FORMAT,
+            method: METHOD,
+            tool,
+            started_at: String::new(),
+            window_ns: plan.duration_ns.unwrap_or(0),
+            plan,
+            host: Host::default(),
+            target: Target::default(),
+            headroom: None,
+            processors: None,
+            connections: None,
+            end: RunEnd::Finished,
+            replay: None,
+            mix: None,
+            curve: None,
+            objective: None,
+            totals: Totals::default(),
+            intervals: vec![],
+            ticks: vec![],
+            caveats: vec![],
+            validity: None,
+            gates: vec![],
+        }
+    }
+
     /// The row of the kind that the run is about.
     pub fn measured(&self) -> Option<&KindRecord> {
         self.totals

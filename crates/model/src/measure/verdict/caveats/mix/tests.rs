@@ -2,9 +2,7 @@ use super::*;
 use crate::measure::mix_figures::figures;
 use crate::measure::mix_figures::tests::{plan, tick, times, totals};
 use crate::measure::mix_record::{FileSetRecord, WireOperationRecord, WireRecord};
-use crate::measure::run_record::{
-    FORMAT, FailureCount, Host, METHOD, RunEnd, Target, TickRecord, Tool, Totals,
-};
+use crate::measure::run_record::{FailureCount, TickRecord, Tool, Totals};
 use crate::measure::verdict::caveats::find;
 use crate::operation::OpKind;
 
@@ -16,32 +14,11 @@ pub(in crate::measure) fn record(totals: Totals, ticks: Vec<TickRecord>) -> RunR
     let window_ns = 30 * SECOND;
     let mix = figures(&plan, &totals, &ticks, window_ns, FileSetRecord::default());
     RunRecord {
-        format: FORMAT,
-        method: METHOD,
-        tool: Tool {
-            name: "filestone".into(),
-            version: "0".into(),
-            profile: "release".into(),
-        },
-        started_at: String::new(),
-        plan,
-        host: Host::default(),
-        target: Target::default(),
-        headroom: None,
-        connections: None,
-        processors: None,
-        end: RunEnd::Finished,
         window_ns,
-        replay: None,
         mix: Some(mix),
-        curve: None,
-        objective: None,
         totals,
-        intervals: vec![],
         ticks,
-        caveats: vec![],
-        validity: None,
-        gates: vec![],
+        ..RunRecord::new(plan, Tool::release("0"))
     }
 }
 
