@@ -68,21 +68,33 @@ fn a_healthy_run_has_no_caveat_and_no_failed_check() {
 }
 
 #[test]
-fn a_server_that_is_offered_twice_of_what_it_can_is_named() {
-    // One operation at a time, of a millisecond each: 1,000 of 2,000 per second.
-    let mut plan = plan(constant(2000.0), 64, 10);
-    plan.warm_up_ns = SECOND;
-    let record = record(plan, server(Service::Fixed { ns: 1_000_000 }, Some(1)));
-    let caveats = find(&record);
-    let below = caveats.iter().find_map(|caveat| match caveat {
-        Caveat::AchievedBelowOffered {
-            achieved_load_ops_per_s,
-            cause,
-            ..
-        } => Some((achieved_load_ops_per_s.round(), *cause)),
-        _ => None,
-    });
-    assert_eq!(below, Some((1000.0, Some(Shortfall::Server))));
+fn what_is_offered_twice_of_what_can_be_is_named() {
+    const MS: u64 = 1_000_000;
+    let below = |slots, server| {
+        let mut plan = plan(constant(2000.0), slots, 10);
+        plan.warm_up_ns = SECOND;
+        let caveats = find(&record(plan, server));
+        caveats.iter().find_map(|caveat| match caveat {
+            Caveat::AchievedBelowOffered {
+                achieved_load_ops_per_s,
+                cause,
+                ..
+            } => Some((achieved_load_ops_per_s.round(), *cause)),
+            _ => None,
+        })
+    };
+    // One operation at a time, of a millisecond each: 1,000 of 2,000 per second. With slots for all
+    // that wait for it, it is the server;
+    let slow = || server(Service::Fixed { ns: MS }, Some(1));
+    assert_eq!(
+        below(100_000, slow()),
+        Some((1000.0, Some(Shortfall::Server)))
+    );
+    // with fewer, the run does not tell whether it would have answered more of more in flight,
+    assert_eq!(below(64, slow()), Some((1000.0, Some(Shortfall::Slots))));
+    // as one does that takes 2 ms, however many there are: two slots are 1,000 per second.
+    let wide = server(Service::Fixed { ns: 2 * MS }, None);
+    assert_eq!(below(2, wide), Some((1000.0, Some(Shortfall::Slots))));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What the rules ask of a record.
 
 use super::generator::{GeneratorPart, busiest};
-use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
+use crate::measure::flow::{Flow, is_one_each};
+use crate::measure::run_record::{RunEnd, RunRecord};
 use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::{Check, Subject, Untold, Verdict, checks};
 use crate::plan::Pacing;
@@ -29,20 +30,6 @@ pub(super) enum Pace {
     Steered,
 }
 
-/// Operations under way, by Little's law: rate × mean time = number in flight. Operations that are
-/// not measured are among them, for they have slots, too.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Flow {
-    /// Operations that ended per second.
-    pub ops_per_s: f64,
-    /// Mean time from sent to done.
-    pub mean_ns: f64,
-    /// Operations in flight on average.
-    pub in_flight: f64,
-    /// Whether there are unmeasured ones among them.
-    pub has_unmeasured: bool,
-}
-
 /// A record, with what several rules ask of it.
 pub(super) struct Evidence<'record> {
     pub record: &'record RunRecord,
@@ -50,8 +37,6 @@ pub(super) struct Evidence<'record> {
     pub generator: GeneratorPart,
     pub pace: Pace,
     pub flow: Flow,
-    /// Operations that may be in flight.
-    pub slots: f64,
 }
 
 impl<'record> Evidence<'record> {
@@ -60,8 +45,7 @@ impl<'record> Evidence<'record> {
         Self {
             generator: GeneratorPart::by(record, &checks),
             pace: pace(record),
-            flow: flow(record),
-            slots: slots(record),
+            flow: Flow::of(record),
             checks,
             record,
         }
@@ -123,12 +107,12 @@ impl<'record> Evidence<'record> {
         }
     }
 
-    /// Whether operations took up all slots: in a closed loop, and where the server does not keep
-    /// up with what is offered.
+    /// Whether operations took up all slots: in a closed loop, and where that is what less was
+    /// achieved by than was due.
     pub fn waits_for_slots(&self) -> bool {
         match self.pace {
             Pace::Closed | Pace::Rate(_) | Pace::Stamps => true,
-            Pace::Offered => self.shortfall() == Some(Shortfall::Server),
+            Pace::Offered => self.shortfall() == Some(Shortfall::Slots),
             Pace::Steered => false,
         }
     }
@@ -151,7 +135,7 @@ impl<'record> Evidence<'record> {
 
     /// The share of all slots' time that a sum over all of them took.
     pub fn share_of_slots(&self, nanos: f64) -> f64 {
-        nanos / (self.slots.max(1.0) * self.record.window_ns.max(1) as f64)
+        nanos / (self.flow.slots.max(1.0) * self.record.window_ns.max(1) as f64)
     }
 
     /// The share of all clients' time.
@@ -214,7 +198,7 @@ impl<'record> Evidence<'record> {
 
     /// Of a loop whose slots were not all taken, though nothing else is at its limit.
     fn missing_of_loop(&self) -> String {
-        let percent = 100.0 * self.flow.in_flight / self.slots.max(1.0);
+        let percent = 100.0 * self.flow.in_flight / self.flow.slots.max(1.0);
         let rest = match (self.pace, self.record.replay.is_some()) {
             (Pace::Stamps, _) => {
                 "lines were late against their time stamps, and not so late that the clients would be \
@@ -229,7 +213,7 @@ impl<'record> Evidence<'record> {
         format!(
             "{} of the {} operations that may be in flight were, on average ({percent:.0} %; {}); {rest}",
             amount(self.flow.in_flight),
-            thousands(self.slots as u64),
+            thousands(self.flow.slots as u64),
             self.little()
         )
     }
@@ -272,39 +256,6 @@ fn pace(record: &RunRecord) -> Pace {
         Some(Pacing::Closed) => Pace::Closed,
         None if record.plan.arrivals.offered_load().is_some() => Pace::Offered,
         None => Pace::Closed,
-    }
-}
-
-/// A client of a replay, or of a directory, does one thing after the other.
-fn is_one_each(record: &RunRecord) -> bool {
-    record.plan.replay().is_some() || record.plan.target.is_directory()
-}
-
-fn slots(record: &RunRecord) -> f64 {
-    let plan = &record.plan;
-    let each = if is_one_each(record) {
-        1
-    } else {
-        plan.in_flight
-    };
-    f64::from(plan.clients) * f64::from(each)
-}
-
-fn flow(record: &RunRecord) -> Flow {
-    let kinds = &record.totals.kinds;
-    let times = kinds.iter().map(|kind| &kind.service_time_ns);
-    let (count, sum) = times.fold((0, 0.0), |(count, sum), times| {
-        (count + times.count, sum + times.sum as f64)
-    });
-    let window_ns = record.window_ns.max(1) as f64;
-    let is_unmeasured =
-        |kind: &KindRecord| kind.role == crate::kind::Role::Unmeasured && kind.ledger.ended() > 0;
-    Flow {
-        ops_per_s: count as f64 * 1e9 / window_ns,
-        mean_ns: sum / count.max(1) as f64,
-        // What ends after the window counts in full, so that it may come out a little more.
-        in_flight: (sum / window_ns).min(slots(record)),
-        has_unmeasured: kinds.iter().any(is_unmeasured),
     }
 }
 

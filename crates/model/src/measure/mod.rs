@@ -9,6 +9,7 @@ pub mod curve_record;
 pub mod distribution;
 pub mod figure_record;
 pub mod figures;
+pub mod flow;
 pub mod gate_record;
 pub mod gates;
 pub mod hysteresis;

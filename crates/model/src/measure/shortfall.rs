@@ -15,6 +15,9 @@ pub enum Shortfall {
     Connection,
     /// The load generator was late or had no processor time left.
     Generator,
-    /// The server: operations waited for slots, or for their replies.
+    /// As many operations were in flight as are allowed, and with so many the server answered no
+    /// more.
+    Slots,
+    /// The server: what is missing was sent and waited for its reply.
     Server,
 }

@@ -4,6 +4,7 @@ use super::units::{calls_per_second, operations_per_second};
 use crate::quantity::grouped;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::Shortfall;
+use filestone_model::measure::flow::Flow;
 use filestone_model::measure::verdict::{self, Subject};
 
 /// Rates that differ by more than this share are told apart.
@@ -24,8 +25,7 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
             shortfall,
         } => {
             let who = match shortfall {
-                Some(Shortfall::Server) if is_in_calls(record) => OF_MOUNT.into(),
-                Some(cause) => because(cause).to_string(),
+                Some(cause) => below(record, cause),
                 None => above(left_over),
             };
             let achieved = achieved_ops_per_s;
@@ -49,8 +49,8 @@ fn is_in_calls(record: &RunRecord) -> bool {
     mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
 }
 
-const fn because(cause: Shortfall) -> &'static str {
-    match cause {
+fn below(record: &RunRecord, cause: Shortfall) -> String {
+    let who = match cause {
         Shortfall::Errors => "Operations that failed are missing from the offered load",
         Shortfall::Jukebox => {
             "The server asked to be called again later (NFS3ERR_JUKEBOX), and what it put off is \
@@ -58,8 +58,19 @@ const fn because(cause: Shortfall) -> &'static str {
         }
         Shortfall::Connection => "Connections were down, and the offered load was not achieved",
         Shortfall::Generator => "The load generator did not keep up with the offered load",
+        Shortfall::Slots => return all_taken(record),
+        Shortfall::Server if is_in_calls(record) => OF_MOUNT,
         Shortfall::Server => "The server did not keep up with the offered load",
-    }
+    };
+    who.into()
+}
+
+/// Whether more in flight would have been answered, one run does not tell.
+fn all_taken(record: &RunRecord) -> String {
+    format!(
+        "As many operations were in flight as may be ({}), and the offered load was not achieved",
+        grouped(Flow::of(record).slots as u64)
+    )
 }
 
 fn above(left_over: i64) -> String {

@@ -12,6 +12,7 @@ mod slots;
 
 use super::evidence::Evidence;
 use super::{EvidenceFigure, Limit};
+use crate::measure::flow::SLOTS_TAKEN_PERCENT;
 use crate::threshold::Threshold;
 
 /// Where the rules are explained.
@@ -143,7 +144,7 @@ pub const LIMIT_RULES: &[LimitRule] = &[
     figure("link", 85.0, "% of the link's speed", network::link),
     figure("retransmissions", 1.0, "% of the calls", network::retransmissions),
     figure("round-trip", 50.0, "% of the median time", network::round_trip).unless(&["generator"]),
-    figure("slots", 90.0, "% of the slots", slots::taken).unless(BEFORE_SLOTS),
+    figure("slots", SLOTS_TAKEN_PERCENT, "% of the slots", slots::taken).unless(BEFORE_SLOTS),
     rule("server-queue", slots::queue_at_server).unless(&["slots", "generator", "processors", "link"]),
     figure("turnaround", 10.0, "% of a round", slots::turnaround).unless(BEFORE_TURNAROUND),
     rule("peak-of-server", curve::peak_of_server),

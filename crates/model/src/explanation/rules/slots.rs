@@ -8,8 +8,8 @@ use crate::text::{counted, thousands, time_text};
 
 /// All slots are taken: the rate is what Little's law leaves.
 pub(super) fn taken(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
-    let (flow, slots) = (evidence.flow, evidence.slots);
-    if !evidence.waits_for_slots() || 100.0 * flow.in_flight < least * slots {
+    let flow = evidence.flow;
+    if !evidence.waits_for_slots() || !flow.takes(least) {
         return None;
     }
     let told = match evidence.pace {
@@ -17,11 +17,14 @@ pub(super) fn taken(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
         _ if evidence.is_one_each() => of_clients(evidence),
         _ => of_loop(evidence),
     };
-    Some(told.with("slots", slots).with("in_flight", flow.in_flight))
+    Some(
+        told.with("slots", flow.slots)
+            .with("in_flight", flow.in_flight),
+    )
 }
 
 fn of_loop(evidence: &Evidence<'_>) -> Told {
-    let slots = evidence.slots as u64;
+    let slots = evidence.flow.slots as u64;
     let in_flight = amount(evidence.flow.in_flight);
     let little = evidence.little();
     if slots == 1 {
@@ -66,28 +69,40 @@ fn of_clients(evidence: &Evidence<'_>) -> Told {
     )
 }
 
+/// Whether more in flight would have been answered, or only have waited at the server, the run does
+/// not tell.
 fn in_overload(evidence: &Evidence<'_>) -> Told {
     let record = evidence.record;
     let due = due_load_ops_per_s(record).unwrap_or(0.0);
     let achieved = achieved_load_ops_per_s(record);
     let wait_ns = record.totals.slot_wait_ns.mean;
+    let more = if evidence.is_one_each() {
+        format!(
+            "twice as many clients (--clients {})",
+            2 * u64::from(record.plan.clients)
+        )
+    } else {
+        format!(
+            "twice as many in flight (--in-flight {})",
+            2 * u64::from(record.plan.in_flight)
+        )
+    };
     let told = Told::new(
         format!(
-            "the server, with as many in flight as are allowed: of {}/s that were due it answered \
-             {}/s, while {} were in flight on average of {} that may be ({}) and operations waited {} \
-             for a slot",
-            rate(due),
-            rate(achieved),
+            "the slots, or by the server behind them: {} of the {} operations that may be in flight \
+             were, on average ({}), and with so many the server answered {}/s of {}/s that were due; \
+             operations waited {} for a slot",
             amount(evidence.flow.in_flight),
-            thousands(evidence.slots as u64),
+            thousands(evidence.flow.slots as u64),
             evidence.little(),
+            rate(achieved),
+            rate(due),
             time_text(wait_ns)
         ),
         format!(
-            "{}/s or less (--offered) show response times that are not the backlog's; twice as many \
-             in flight (--in-flight {}) show whether the slots held it back",
-            rate(0.9 * achieved),
-            2 * u64::from(record.plan.in_flight)
+            "{more}: if more is achieved, the slots were the limit; if not, the server. {}/s or less \
+             (--offered) show response times that are not the backlog's",
+            rate(0.9 * achieved)
         ),
     );
     told.with("due_ops_per_s", due)
@@ -111,7 +126,7 @@ pub(super) fn queue_at_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
             rate(achieved),
             amount(evidence.flow.in_flight),
             evidence.little(),
-            thousands(evidence.slots as u64),
+            thousands(evidence.flow.slots as u64),
             evidence.busy()
         ),
         format!(
@@ -128,7 +143,7 @@ pub(super) fn queue_at_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
 
 /// Between an answer and the next operation passes time that is the load generator's.
 pub(super) fn turnaround(evidence: &Evidence<'_>, least: f64) -> Option<Told> {
-    let (flow, slots) = (evidence.flow, evidence.slots);
+    let (flow, slots) = (evidence.flow, evidence.flow.slots);
     let is_ours = evidence.pace == Pace::Closed && evidence.record.replay.is_none();
     let percent = 100.0 * (1.0 - flow.in_flight / slots.max(1.0));
     if !is_ours || evidence.is_one_each() || percent < least {

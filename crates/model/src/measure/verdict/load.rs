@@ -207,7 +207,9 @@ fn was_lost(achieved: &Check) -> bool {
     matches!(
         achieved.subject,
         Subject::Achieved {
-            shortfall: Some(Shortfall::Generator | Shortfall::Server | Shortfall::Connection),
+            shortfall: Some(
+                Shortfall::Generator | Shortfall::Slots | Shortfall::Server | Shortfall::Connection
+            ),
             ..
         }
     )

@@ -61,6 +61,10 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
             Some(Shortfall::Generator) => {
                 "leave a processor to the load generator, use more workers (--workers) or a second host"
             }
+            Some(Shortfall::Slots) => {
+                "allow more calls in flight (--in-flight; where a client does one thing after the \
+                 other, --clients): if no more is achieved then, it is the server; or offer less"
+            }
             Some(Shortfall::Server) | None => {
                 "offer less, or allow more calls in flight (--in-flight) if slot wait is high"
             }
@@ -80,6 +84,7 @@ const fn because(cause: Shortfall) -> &'static str {
         Shortfall::Errors | Shortfall::Jukebox => ": the rest ended with errors",
         Shortfall::Connection => ": connections were down",
         Shortfall::Generator => ": the load generator did not keep up",
+        Shortfall::Slots => ": as many operations were in flight as may be",
         Shortfall::Server => ": the server did not keep up",
     }
 }

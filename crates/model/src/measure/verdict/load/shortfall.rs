@@ -1,6 +1,7 @@
 //! Which shortfall a run shows.
 
 use super::BUSY_PERCENT;
+use crate::measure::flow::{Flow, SLOTS_TAKEN_PERCENT};
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;
 
@@ -34,6 +35,9 @@ pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfal
     let (late, response) = (totals.dispatch_delay_ns.mean, totals.response_time_ns.mean);
     if is_busy || late > DISPATCH_SHARE * response {
         return Shortfall::Generator;
+    }
+    if Flow::of(record).takes(SLOTS_TAKEN_PERCENT) {
+        return Shortfall::Slots;
     }
     Shortfall::Server
 }

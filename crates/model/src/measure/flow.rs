@@ -1,0 +1,67 @@
+//! Operations under way, and how many may be.
+
+use super::run_record::{KindRecord, RunRecord};
+use super::sample::Role;
+
+/// From this share of all slots on they are all taken, in percent.
+pub const SLOTS_TAKEN_PERCENT: f64 = 90.0;
+
+/// Operations under way, by Little's law: rate × mean time = number in flight. Operations that are
+/// not measured are among them, for they have slots, too.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Flow {
+    /// Operations that ended per second.
+    pub ops_per_s: f64,
+    /// Mean time from sent to done.
+    pub mean_ns: f64,
+    /// Operations in flight on average.
+    pub in_flight: f64,
+    /// Operations that may be in flight.
+    pub slots: f64,
+    /// Whether there are unmeasured ones among them.
+    pub has_unmeasured: bool,
+}
+
+impl Flow {
+    /// Of a run's window.
+    pub fn of(record: &RunRecord) -> Self {
+        let kinds = &record.totals.kinds;
+        let times = kinds.iter().map(|kind| &kind.service_time_ns);
+        let (count, sum) = times.fold((0, 0.0), |(count, sum), times| {
+            (count + times.count, sum + times.sum as f64)
+        });
+        let window_ns = record.window_ns.max(1) as f64;
+        let is_unmeasured =
+            |kind: &KindRecord| kind.role == Role::Unmeasured && kind.ledger.ended() > 0;
+        let slots = slots(record);
+        Self {
+            ops_per_s: count as f64 * 1e9 / window_ns,
+            mean_ns: sum / count.max(1) as f64,
+            // What ends after the window counts in full, so that it may come out a little more.
+            in_flight: (sum / window_ns).min(slots),
+            slots,
+            has_unmeasured: kinds.iter().any(is_unmeasured),
+        }
+    }
+
+    /// Whether so many percent of the slots, or more, were taken on average.
+    pub fn takes(&self, percent: f64) -> bool {
+        100.0 * self.in_flight >= percent * self.slots
+    }
+}
+
+/// Whether a client does one thing after the other, as one of a replay or of a directory does: a
+/// slot is a client.
+pub fn is_one_each(record: &RunRecord) -> bool {
+    record.plan.replay().is_some() || record.plan.target.is_directory()
+}
+
+fn slots(record: &RunRecord) -> f64 {
+    let plan = &record.plan;
+    let each = if is_one_each(record) {
+        1
+    } else {
+        plan.in_flight
+    };
+    f64::from(plan.clients) * f64::from(each)
+}
