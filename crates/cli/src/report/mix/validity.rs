@@ -345,8 +345,29 @@ mod tests {
         let text =
             crate::report::parts::shortfall::sentence(&record).expect("it is said at the top");
         assert!(
-            text.contains("520 operations of it ended in the window"),
+            text.starts_with(
+                "The server did not keep up in the warm-up, and 520 operations of it ended in the \
+                 window"
+            ),
             "{text}"
+        );
+        // A load generator that sends them late is no server that is overloaded.
+        let totals = &mut record.totals;
+        totals.dispatch_delay_ns.mean = 0.998 * totals.response_time_ns.mean;
+        let text =
+            crate::report::parts::shortfall::sentence(&record).expect("it is said at the top");
+        assert!(
+            text.starts_with("The load generator did not keep up in the warm-up"),
+            "{text}"
+        );
+        let mut caveats = find(&record).into_iter();
+        let help = caveats.find_map(|caveat| match caveat {
+            Caveat::AchievedAboveOffered { .. } => caveat.sentence().1,
+            _ => None,
+        });
+        assert!(
+            help.is_some_and(|help| help.starts_with("the load generator did not keep up")),
+            "{help:?}"
         );
     }
 

@@ -26,7 +26,7 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
         } => {
             let who = match shortfall {
                 Some(cause) => below(record, cause),
-                None => above(left_over),
+                None => above(record, left_over),
             };
             let achieved = achieved_ops_per_s;
             let rates = two_rates(record, achieved);
@@ -73,14 +73,18 @@ fn all_taken(record: &RunRecord) -> String {
     )
 }
 
-fn above(left_over: i64) -> String {
-    match left_over {
-        1.. => format!(
-            "The warm-up overloaded the server, and {} operations of it ended in the window",
-            grouped(left_over.unsigned_abs())
-        ),
-        _ => "More was done than was offered".into(),
+fn above(record: &RunRecord, left_over: i64) -> String {
+    if left_over < 1 {
+        return "More was done than was offered".into();
     }
+    let who = match verdict::of_warm_up(record) {
+        Shortfall::Generator => "load generator",
+        _ => "server",
+    };
+    format!(
+        "The {who} did not keep up in the warm-up, and {} operations of it ended in the window",
+        grouped(left_over.unsigned_abs())
+    )
 }
 
 /// What was due in the window and what ended in it are two rates in an overload.

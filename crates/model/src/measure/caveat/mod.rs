@@ -55,6 +55,9 @@ pub enum Caveat {
         achieved_load_ops_per_s: f64,
         /// Operations that the warm-up left over; 0 through a kernel mount.
         left_over: u64,
+        /// Who did not keep up in the warm-up; records of before it was looked for have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Shortfall>,
     },
     /// Operations were due and never sent.
     Skipped { count: u64, scheduled: u64 },

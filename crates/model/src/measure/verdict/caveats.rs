@@ -4,7 +4,7 @@ mod mix;
 
 pub use mix::UNMEASURED_PERCENT;
 
-use super::{Check, Subject, checks};
+use super::{Check, Subject, checks, of_warm_up};
 use crate::measure::caveat::Caveat;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
@@ -170,7 +170,7 @@ fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
             operations: share.off,
             of: share.of,
         },
-        Subject::Achieved { .. } => of_achieved(check)?,
+        Subject::Achieved { .. } => of_achieved(record, check)?,
         Subject::DispatchDelay {
             response_time_mean_ns,
             ..
@@ -207,7 +207,7 @@ fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
     })
 }
 
-fn of_achieved(check: &Check) -> Option<Caveat> {
+fn of_achieved(record: &RunRecord, check: &Check) -> Option<Caveat> {
     let Subject::Achieved {
         due_ops_per_s,
         achieved_ops_per_s,
@@ -225,10 +225,12 @@ fn of_achieved(check: &Check) -> Option<Caveat> {
             cause: shortfall,
         }
     } else {
+        let left_over = u64::try_from(left_over).unwrap_or(0);
         Caveat::AchievedAboveOffered {
             offered_load_ops_per_s,
             achieved_load_ops_per_s,
-            left_over: u64::try_from(left_over).unwrap_or(0),
+            left_over,
+            cause: (left_over > 0).then(|| of_warm_up(record)),
         }
     })
 }

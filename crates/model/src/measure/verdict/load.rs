@@ -2,6 +2,8 @@
 
 mod shortfall;
 
+pub use shortfall::of_warm_up;
+
 use super::{Bound, Check, STANDARD_ERRORS, Subject, Untold, Verdict};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::ledger::Ledger;

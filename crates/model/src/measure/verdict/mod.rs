@@ -12,7 +12,8 @@ mod objective;
 pub mod percentile;
 
 pub use load::{
-    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, achieved_load_ops_per_s, due_load_ops_per_s,
+    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, achieved_load_ops_per_s,
+    due_load_ops_per_s, of_warm_up,
 };
 pub use mix::{DRIFT_PERCENT, INVALID_PERCENT, LITTLE_PERCENT, OFF_SHARE, in_flight_by_law};
 pub use objective::{AtLoad, KEPT_UP, has_kept_up};

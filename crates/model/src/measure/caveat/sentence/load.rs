@@ -33,6 +33,7 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             offered_load_ops_per_s,
             achieved_load_ops_per_s,
             left_over,
+            ..
         } => {
             let achieved = achieved(*offered_load_ops_per_s, *achieved_load_ops_per_s);
             match left_over {
@@ -72,8 +73,15 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::AchievedAboveOffered { left_over: 0, .. } => {
             "run longer; the load comes near to what is offered with every correction"
         }
+        Caveat::AchievedAboveOffered {
+            cause: Some(Shortfall::Generator),
+            ..
+        } => {
+            "the load generator did not keep up in the warm-up: leave a processor to it, warm up for \
+             longer (--warm-up), or offer less"
+        }
         Caveat::AchievedAboveOffered { .. } => {
-            "the warm-up overloaded the server: warm up for longer (--warm-up), or offer less"
+            "the server did not keep up in the warm-up: warm up for longer (--warm-up), or offer less"
         }
         _ => return None,
     })

@@ -28,18 +28,32 @@ pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfal
     if down_s > DOWN_SHARE * missing_s {
         return Shortfall::Connection;
     }
-    let workers = totals.workers.iter();
-    let is_busy = workers
-        .map(|worker| worker.busy_percent)
-        .any(|busy| busy >= BUSY_PERCENT);
-    let (late, response) = (totals.dispatch_delay_ns.mean, totals.response_time_ns.mean);
-    if is_busy || late > DISPATCH_SHARE * response {
+    if is_generator_behind(record) {
         return Shortfall::Generator;
     }
     if Flow::of(record).takes(SLOTS_TAKEN_PERCENT) {
         return Shortfall::Slots;
     }
     Shortfall::Server
+}
+
+/// Why the warm-up left operations over that ended in the window.
+pub fn of_warm_up(record: &RunRecord) -> Shortfall {
+    if is_generator_behind(record) {
+        Shortfall::Generator
+    } else {
+        Shortfall::Server
+    }
+}
+
+/// Whether the load generator had no processor time left, or sent operations so late that this is most
+/// of their response times.
+fn is_generator_behind(record: &RunRecord) -> bool {
+    let totals = &record.totals;
+    let mut workers = totals.workers.iter();
+    let is_busy = workers.any(|worker| worker.busy_percent >= BUSY_PERCENT);
+    let (late, response) = (totals.dispatch_delay_ns.mean, totals.response_time_ns.mean);
+    is_busy || late > DISPATCH_SHARE * response
 }
 
 /// Whether most of what failed did because the server asked to be called again later.
