@@ -247,7 +247,11 @@ mod tests {
         assert_eq!(ends(94.0, false, 0.0), "not the limit");
         assert_eq!(ends(96.0, false, 0.0), "the limit");
         assert_eq!(ends(100.0, true, 0.0), "near the limit");
-        assert!(ends(50.0, false, 40.0).ends_with("waited for a processor"));
+        let waited = "not the limit, though it waited for a processor";
+        assert_eq!(ends(1.0, false, 8.0), waited);
+        assert_eq!(ends(50.0, false, 44.0), waited);
+        let untold = "cannot tell, it waited for a processor";
+        assert_eq!(ends(50.0, false, 46.0), untold);
     }
 
     #[test]
