@@ -94,7 +94,8 @@ fn check(read: &ReadRun) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the runs differ in although they should not; an error unless that is allowed.
+/// Which runs are invalid, and what they differ in although they should not; an error unless that
+/// is allowed.
 fn unlike(
     options: &CompareOptions,
     base: &[ReadRun],
@@ -103,7 +104,9 @@ fn unlike(
     let Some((first, others)) = base.split_first() else {
         return Ok(vec![]);
     };
-    let mut found: Vec<Unlike> = Vec::new();
+    let runs = base.iter().chain(new);
+    let invalid = runs.filter_map(|read| likeness::invalid(&read.run, read.path.display()));
+    let mut found: Vec<Unlike> = invalid.collect();
     for other in others.iter().chain(new) {
         let mut differences = likeness::differences(&first.run, &other.run);
         differences.retain(|unlike| !found.contains(unlike));
@@ -120,7 +123,7 @@ fn unlike(
     aspects.sort_unstable();
     aspects.dedup();
     Err(Error::usage(format!(
-        "{}: not all runs are like it: {}",
+        "these runs cannot be compared with {}: {}",
         first.path.display(),
         printable(&told.join("; "))
     ))

@@ -47,7 +47,8 @@ pub struct CompareOptions {
     /// A difference of this size is to be seen; what does not matter is --tolerance
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = detected)]
     pub detect: f64,
-    /// Compare although the runs are not alike in this: method, plan, durability, path, host, or all
+    /// Compare although runs are not sound or not alike in this: validity, method, plan, durability,
+    /// path, host, or all
     #[arg(long, value_name = "ASPECT,...", value_delimiter = ',', value_parser = despite)]
     pub despite: Vec<Despite>,
     /// What to print

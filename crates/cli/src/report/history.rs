@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::printable::printable;
 use crate::quantity::plain;
 use filestone_model::comparison::repeats::{headline_of, repeated, repeats_best};
-use filestone_model::comparison::{Aspect, RunValue, Side, likeness};
+use filestone_model::comparison::{Aspect, ComparedRun, RunValue, Side, likeness};
 use filestone_model::history::{History, LevelChange, RUNS_MIN};
 use filestone_model::measure::figures::RunFigure;
 use filestone_model::statistics::change_points::FALSE_ALARMS;
@@ -51,10 +51,10 @@ impl Told {
         let mut notes = vec![];
         leave_out(&mut runs, &mut notes);
         let Some(newest) = runs.last() else {
-            return Err(Error::usage(
-                "there is no run with a figure over time: steered runs have several loads, and of \
-                 the others no operation ended well",
-            ));
+            return Err(Error::usage(format!(
+                "there is no run with a figure over time: {}",
+                notes.join("; ")
+            )));
         };
         let judged: Vec<RunFigure> = figure.into_iter().collect();
         let values: Vec<Vec<RunValue>> =
@@ -108,40 +108,48 @@ impl RunInTime {
     }
 }
 
-/// Leaves out what has no figure over time, and what was measured otherwise than the newest run.
+/// Leaves out what has no figure over time, and what was measured otherwise than the newest run of
+/// the others.
 fn leave_out(runs: &mut Vec<ReadRun>, notes: &mut Vec<String>) {
-    let mut left_out = |count: usize, why: &str| {
-        if count > 0 {
-            notes.push(format!("{} left out: {why}", counted(count as u64, "run")));
+    leave_out_if(runs, notes, |run| {
+        if run.plan.steering.is_some() {
+            Some("the load was steered, so figures are of several loads".into())
+        } else if run.totals.ledger.ok == 0 {
+            Some("no operation ended well".into())
+        } else {
+            run.invalid_by().map(|rules| format!("invalid ({rules})"))
         }
-    };
-    let before = runs.len();
-    runs.retain(|read| read.run.plan.steering.is_none());
-    left_out(
-        before - runs.len(),
-        "the load was steered, so figures are of several loads",
-    );
-    let before = runs.len();
-    runs.retain(|read| read.run.totals.ledger.ok > 0);
-    left_out(before - runs.len(), "no operation ended well");
+    });
     let Some(newest) = runs.last().map(|read| read.run.clone()) else {
         return;
     };
-    let mut whys: Vec<(String, usize)> = vec![];
-    runs.retain(|read| {
-        let mut unlike = likeness::differences(&read.run, &newest);
+    leave_out_if(runs, notes, |run| {
+        let mut unlike = likeness::differences(run, &newest);
         unlike.retain(|unlike| unlike.aspect != Aspect::Host);
-        let Some(first) = unlike.first() else {
+        let first = unlike.first()?;
+        Some(format!("not like the newest: {first}"))
+    });
+}
+
+/// Leaves out those for which there is a reason, with a note of how many for which.
+fn leave_out_if(
+    runs: &mut Vec<ReadRun>,
+    notes: &mut Vec<String>,
+    why: impl Fn(&ComparedRun) -> Option<String>,
+) {
+    let mut whys: Vec<(String, u64)> = vec![];
+    runs.retain(|read| {
+        let Some(why) = why(&read.run) else {
             return true;
         };
-        let why = format!("not like the newest: {first}");
         match whys.iter_mut().find(|known| known.0 == why) {
             Some(known) => known.1 += 1,
             None => whys.push((why, 1)),
         }
         false
     });
-    whys.iter().for_each(|(why, count)| left_out(*count, why));
+    let whys = whys.iter();
+    notes.extend(whys.map(|(why, count)| format!("{} left out: {why}", counted(*count, "run"))));
 }
 
 /// Where the host changed: a kernel or a machine that changed is a change, too.

@@ -1,7 +1,7 @@
 //! `filestone compare`: real runs, and what is no run.
 
 use crate::support::{Scratch, done, filestone, serve, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A run on the built-in server that is long enough for intervals of its figures.
 fn measure(address: &str, output: &str, more: &[&str]) {
@@ -80,6 +80,40 @@ fn two_runs_and_one_against_several_are_compared() {
     );
     let allowed = filestone(&["compare", &slow, &unlike, "--despite", "plan"]);
     assert_ne!(allowed.status.code(), Some(2), "{}", text(&allowed.stderr));
+}
+
+#[test]
+fn a_run_that_is_invalid_is_compared_only_if_that_is_asked_for() {
+    let (_server, address, _out) = serve(&[]);
+    let scratch = Scratch::new();
+    let [one, lost] = ["1", "lost"].map(|name| scratch.name(name));
+    for output in [&one, &lost] {
+        measure(&address, output, &[]);
+    }
+    // As a run is recorded whose server went away before its end.
+    let path = format!("{lost}/run.json");
+    let record = std::fs::read_to_string(&path).expect("a record");
+    let mut record: Value = serde_json::from_str(&record).expect("JSON");
+    record["validity"] = json!("invalid");
+    let caveats = record["caveats"].as_array_mut().expect("a list");
+    caveats.push(json!({"caveat": "target-lost", "message": "gone"}));
+    std::fs::write(&path, record.to_string()).expect("a file");
+
+    for sides in [[&one, &lost], [&lost, &one]] {
+        let refused = filestone(&["compare", sides[0], sides[1]]);
+        assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
+        let said = text(&refused.stderr);
+        assert!(
+            said.contains("lost/run.json is invalid (target-lost)")
+                && said.contains("--despite validity"),
+            "{said}"
+        );
+        let allowed = ["compare", sides[0], sides[1], "--despite", "validity"];
+        let allowed = filestone(&allowed);
+        assert_ne!(allowed.status.code(), Some(2), "{}", text(&allowed.stderr));
+        let shown = text(&allowed.stdout).replace('\n', " ");
+        assert!(shown.contains("although        validity: "), "{shown}");
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use crate::measure::figures::headline::HEADLINE;
 use crate::measure::figures::{Quantity, RunFigure, Stretches};
 use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Tool, Totals};
-use crate::measure::{FigureRecord, Role};
+use crate::measure::validity::{Validity, ValidityRule};
+use crate::measure::{Caveat, FigureRecord, Role};
 use crate::plan::Plan;
 use crate::statistics::Estimate;
 use serde::Deserialize;
@@ -30,6 +31,12 @@ pub struct ComparedRun {
     pub window_ns: u64,
     /// Sums over the window.
     pub totals: Totals,
+    /// Reasons to doubt it.
+    #[serde(default)]
+    pub caveats: Vec<Caveat>,
+    /// The verdict on it; records of older versions have none.
+    #[serde(default)]
+    pub validity: Option<Validity>,
     /// Periods of the run; read only if [`Self::lacks`] says so.
     #[serde(skip)]
     pub intervals: Vec<IntervalRecord>,
@@ -59,6 +66,8 @@ impl From<&RunRecord> for ComparedRun {
             target: record.target.clone(),
             window_ns: record.window_ns,
             totals: record.totals.clone(),
+            caveats: record.caveats.clone(),
+            validity: record.validity,
             intervals: vec![],
         }
     }
@@ -108,6 +117,18 @@ impl ComparedRun {
         };
         let found = || stretches.accuracy(figure).ok().map(|found| found.estimate);
         kept.map(of_record).or_else(found)
+    }
+
+    /// Which rules it breaks that leave a run invalid, by their names; `None` if its numbers count.
+    pub fn invalid_by(&self) -> Option<String> {
+        let rules = self.caveats.iter().filter_map(ValidityRule::of);
+        let broken = rules.filter(|rule| rule.leaves == Validity::Invalid);
+        let broken: Vec<&str> = broken.map(|rule| rule.id).collect();
+        if broken.is_empty() {
+            let is_invalid = self.validity == Some(Validity::Invalid);
+            return is_invalid.then(|| "its record says so".into());
+        }
+        Some(broken.join(", "))
     }
 
     /// Operations that were sent and did not end well.

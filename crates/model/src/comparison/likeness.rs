@@ -1,4 +1,5 @@
-//! Whether two runs measured the same, so that a difference is one of what they measured.
+//! Whether two runs measured the same, and measured it at all, so that a difference is one of what
+//! they measured.
 
 use super::compared_run::ComparedRun;
 use serde_json::Value;
@@ -24,9 +25,11 @@ const FREE: [&str; 10] = [
 /// What decides where data are when a write is done.
 const DURABILITY: [&str; 5] = ["stability", "stable", "fsync", "sync", "sync_directories"];
 
-/// What two runs differ in that must be the same.
+/// What is asked of runs that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aspect {
+    /// Whether a run's numbers count.
+    Validity,
     /// The method of measurement.
     Method,
     /// What was asked, of which, and how often.
@@ -54,7 +57,8 @@ pub struct Unlike {
 
 impl Aspect {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
+        Self::Validity,
         Self::Method,
         Self::Plan,
         Self::Durability,
@@ -65,6 +69,7 @@ impl Aspect {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Validity => "validity",
             Self::Method => "method",
             Self::Plan => "plan",
             Self::Durability => "durability",
@@ -105,6 +110,17 @@ impl fmt::Display for Unlike {
         }
         write!(f, ": {base} against {new}")
     }
+}
+
+/// That a run's numbers do not count, if so: it is like no other.
+pub fn invalid(run: &ComparedRun, name: impl fmt::Display) -> Option<Unlike> {
+    let why = run.invalid_by()?;
+    Some(Unlike {
+        aspect: Aspect::Validity,
+        place: format!("{name} is invalid ({why})"),
+        base: String::new(),
+        new: String::new(),
+    })
 }
 
 /// What the runs differ in.
