@@ -20,6 +20,19 @@ pub fn printable_line(text: &str) -> String {
     printable(text).replace('\n', "\u{fffd}")
 }
 
+/// What of a long text is shown where it is in the way: both its ends.
+pub fn excerpt(text: &str) -> String {
+    const START: usize = 120;
+    const END: usize = 60;
+    let count = text.chars().count();
+    if count <= START + END {
+        return text.into();
+    }
+    let start: String = text.chars().take(START).collect();
+    let end: String = text.chars().skip(count - END).collect();
+    format!("{start} … {end}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +44,14 @@ mod tests {
             "a\u{fffd}[31m\u{fffd}b\u{fffd}\nc"
         );
         assert_eq!(printable_line("a\nb"), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn of_what_is_long_both_ends_are_shown() {
+        assert_eq!(excerpt(&"é".repeat(180)), "é".repeat(180));
+        let long = format!("{}z", "é".repeat(200_000));
+        let shown = excerpt(&long);
+        assert_eq!(shown.chars().count(), 183);
+        assert!(shown.starts_with("éé") && shown.ends_with("éz"));
     }
 }

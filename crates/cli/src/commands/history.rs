@@ -10,8 +10,8 @@ use crate::{Exit, console};
 /// Reads the runs and says what became of the figure.
 pub fn run(options: &HistoryOptions) -> Result<Exit, Error> {
     let judged: Vec<_> = options.figure.into_iter().collect();
-    let runs = compared_runs::read(&options.runs, &judged)?;
-    let told = Told::of(runs, options.figure)?;
+    let read = compared_runs::read_readable(&options.runs, &judged)?;
+    let told = Told::of(read.runs, &read.unreadable, options.figure)?;
     console::result(&match options.format {
         HistoryFormat::Text => history::text(&told, console::page()),
         HistoryFormat::Json => json::document(&document::of(&told))?,

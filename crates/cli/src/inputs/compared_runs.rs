@@ -9,7 +9,6 @@ use filestone_model::measure::figures::RunFigure;
 use filestone_model::measure::run_record::{FORMAT, IntervalRecord};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -20,58 +19,93 @@ struct Long {
     intervals: Vec<IntervalRecord>,
 }
 
+/// Runs, and what is wrong with records that could not be read.
+#[derive(Debug, Default)]
+pub struct ReadableRuns {
+    /// Those that could.
+    pub runs: Vec<ReadRun>,
+    /// Of the others, why not.
+    pub unreadable: Vec<Error>,
+}
+
+/// A file that is to be read.
+struct Found {
+    path: PathBuf,
+    /// It is not one of many below a directory.
+    is_named: bool,
+}
+
+/// A file that was.
+struct ReadFile {
+    is_named: bool,
+    runs: Result<Vec<ReadRun>, Error>,
+}
+
 /// The runs of a side, with what it takes to know how well these figures are known.
 pub fn read(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
+    let mut all = Vec::new();
+    for file in read_each(paths, judged)? {
+        all.extend(file.runs?);
+    }
+    Ok(all)
+}
+
+/// The same without those below a directory that cannot be read.
+pub fn read_readable(paths: &[PathBuf], judged: &[RunFigure]) -> Result<ReadableRuns, Error> {
+    let mut all = ReadableRuns::default();
+    for file in read_each(paths, judged)? {
+        match file.runs {
+            Ok(runs) => all.runs.extend(runs),
+            Err(error) if file.is_named => return Err(error),
+            Err(error) => all.unreadable.push(error),
+        }
+    }
+    Ok(all)
+}
+
+/// What is in each file.
+fn read_each(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadFile>, Error> {
     let mut files = Vec::new();
     for path in paths {
-        files.extend(record_file::paths_of_runs(path)?);
+        let is_named = !path.is_dir();
+        let found = record_file::paths_of_runs(path)?.into_iter();
+        files.extend(found.map(|path| Found { path, is_named }));
     }
     let readers = thread::available_parallelism().map_or(1, NonZero::get);
     let share = files.len().div_ceil(readers).max(1);
-    let read: Vec<Result<Vec<ReadRun>, Error>> = thread::scope(|scope| {
+    let read_file = |found: &Found| ReadFile {
+        is_named: found.is_named,
+        runs: read_file(&found.path, judged),
+    };
+    let read = thread::scope(|scope| {
         let readers = files
             .chunks(share)
-            .map(|files| scope.spawn(move || read_files(files, judged)));
+            .map(|files| scope.spawn(move || files.iter().map(read_file).collect::<Vec<_>>()));
         let readers: Vec<_> = readers.collect();
-        let ended = readers.into_iter().map(|reader| {
-            reader
-                .join()
-                .unwrap_or_else(|_| Err(Error::internal("a thread that read records panicked")))
-        });
-        ended.collect()
+        let ended = readers.into_iter().map(thread::ScopedJoinHandle::join);
+        ended.collect::<Result<Vec<_>, _>>()
     });
-    let mut runs = Vec::new();
-    for read in read {
-        runs.extend(read?);
-    }
-    Ok(runs)
+    let read = read.map_err(|_| Error::internal("a thread that read records panicked"))?;
+    Ok(read.into_iter().flatten().collect())
 }
 
-fn read_files(files: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
-    let mut runs = Vec::new();
-    for path in files {
-        let read = read_file(path, judged)?.into_iter();
-        runs.extend(read.map(|run| ReadRun {
-            path: path.clone(),
-            run,
-        }));
-    }
-    Ok(runs)
-}
-
-fn read_file(path: &Path, judged: &[RunFigure]) -> Result<Vec<ComparedRun>, Error> {
-    let text = fs::read_to_string(path).unwrap_or_default();
+fn read_file(path: &Path, judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
+    let text = record_file::text_of(path)?;
     let mut runs: Vec<ComparedRun> = documents(&text).unwrap_or_default();
     if runs.is_empty() || runs.iter().any(|run| run.format != FORMAT) {
-        return Err(why_not(path));
+        return Err(why_not(path, &text));
     }
     if runs.iter().any(|run| run.lacks(judged)) {
-        let long: Vec<Long> = documents(&text).ok_or_else(|| why_not(path))?;
+        let long: Vec<Long> = documents(&text).ok_or_else(|| why_not(path, &text))?;
         for (run, long) in runs.iter_mut().zip(long) {
             run.intervals = long.intervals;
         }
     }
-    Ok(runs)
+    let read = runs.into_iter().map(|run| ReadRun {
+        path: path.into(),
+        run,
+    });
+    Ok(read.collect())
 }
 
 /// The document, or the members of a list of them.
@@ -84,8 +118,8 @@ fn documents<T: DeserializeOwned>(text: &str) -> Option<Vec<T>> {
 }
 
 /// What is wrong with a record, as every command says it.
-fn why_not(path: &Path) -> Error {
-    match record_file::read_records(path) {
+fn why_not(path: &Path, text: &str) -> Error {
+    match record_file::parse_records(path, text) {
         Err(error) => error,
         Ok(_) => Error::internal(format!("{}: this record cannot be read", path.display())),
     }
@@ -95,6 +129,7 @@ fn why_not(path: &Path) -> Error {
 mod tests {
     use super::*;
     use crate::report::{canned, json};
+    use std::fs;
 
     #[test]
     fn what_is_long_is_read_where_it_is_needed() {

@@ -1,62 +1,116 @@
 //! Reading run records and plans back from files.
 
-use crate::error::Error;
+use crate::error::{Error, reason};
+use crate::printable::excerpt;
 use filestone_model::measure::figures::with_figures;
 use filestone_model::measure::run_record::FORMAT;
 use filestone_model::measure::{RunRecord, validity};
 use filestone_model::plan::{Field, Plan};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// The record in the directory of a run.
 pub const RECORD_FILE: &str = "run.json";
 /// What several runs of the same come to, beside their directories.
 pub const REPEATS_FILE: &str = "repeats.json";
+/// What two sides that were measured in turn come to, beside their directories.
+pub const AB_FILE: &str = "ab.json";
+/// Longer files are no records: that of a day with a row for each second has some 200 MB.
+const RECORD_BYTES_MAX: u64 = 1 << 30;
 
 /// The records in a file, or in a directory that `--output` wrote.
 pub fn read_records(path: &Path) -> Result<Vec<RunRecord>, Error> {
     let mut records = Vec::new();
     for path in record_paths(path)? {
-        for value in read_documents(&path)? {
-            records.push(parse_record(&path, value)?);
-        }
+        records.extend(parse_records(&path, &text_of(&path)?)?);
     }
     Ok(records)
 }
 
-/// The record of a run, or those below a directory, in the order of their names.
+/// The records in the text of a file.
+pub fn parse_records(path: &Path, text: &str) -> Result<Vec<RunRecord>, Error> {
+    let values = documents_of(path, text)?.into_iter();
+    values.map(|value| parse_record(path, value)).collect()
+}
+
+/// The record of a run, or those below a directory, in the order of their names. Other documents
+/// beside them are passed over.
 pub fn paths_of_runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let record = path.join(RECORD_FILE);
     if !path.is_dir() {
         return Ok(vec![path.into()]);
     }
-    if record.exists() {
+    if let Some(record) = record_in(path) {
         return Ok(vec![record]);
     }
-    let entries = fs::read_dir(path).map_err(|error| Error::file(path, &error))?;
-    let below = entries.filter_map(|entry| {
-        let path = entry.ok()?.path();
-        let is_json = path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-            && !path.ends_with(REPEATS_FILE);
-        let record = path.join(RECORD_FILE);
-        record
-            .exists()
-            .then_some(record)
-            .or_else(|| (is_json && path.is_file()).then_some(path))
-    });
-    let mut below: Vec<PathBuf> = below.collect();
+    let mut below = Vec::new();
+    for entry in fs::read_dir(path).map_err(|error| Error::file(path, &error))? {
+        let entry = entry.map_err(|error| Error::file(path, &error))?;
+        below.extend(run_at(entry.path()));
+    }
     below.sort();
     if below.is_empty() {
-        return Err(Error::usage(format!(
-            "{}: there is no run record in it, nor in the directories in it",
-            path.display()
-        ))
-        .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}")));
+        return Err(none_in(path));
     }
     Ok(below)
+}
+
+/// The record in the directory of a run. One that cannot be looked at is there: whoever reads it
+/// is told why not.
+fn record_in(directory: &Path) -> Option<PathBuf> {
+    let record = directory.join(RECORD_FILE);
+    let is_there = directory.is_dir() && !matches!(record.try_exists(), Ok(false));
+    is_there.then_some(record)
+}
+
+/// The record of the run that an entry of a directory is.
+fn run_at(path: PathBuf) -> Option<PathBuf> {
+    if path.is_dir() {
+        return record_in(&path);
+    }
+    let mut extension = path.extension().into_iter();
+    let is_json = extension.any(|extension| extension == "json");
+    let is_file = match fs::metadata(&path) {
+        Ok(metadata) => metadata.is_file(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
+    (is_json && is_file && !is_other_document(&path)).then_some(path)
+}
+
+/// What records have and other documents of ours do not.
+#[derive(Deserialize)]
+struct Outline {
+    #[serde(rename = "plan")]
+    _plan: IgnoredAny,
+}
+
+/// Whether a file is JSON and no record.
+fn is_other_document(path: &Path) -> bool {
+    let Ok(text) = text_of(path) else {
+        return false;
+    };
+    let records: Result<Vec<Outline>, _> = serde_json::from_str(&text);
+    serde_json::from_str::<IgnoredAny>(&text).is_ok()
+        && serde_json::from_str::<Outline>(&text).is_err()
+        && !records.is_ok_and(|records| !records.is_empty())
+}
+
+/// That there is no record where runs were to be.
+fn none_in(path: &Path) -> Error {
+    let shown = path.display();
+    if path.join(AB_FILE).exists() {
+        let sides = ["a", "b"].map(|side| path.join(side).display().to_string());
+        return Error::usage(format!("{shown}: these are the blocks of ab, of two sides"))
+            .with_help(format!("name one of them: {}", sides.join(" or ")));
+    }
+    Error::usage(format!(
+        "{shown}: there is no run record in it, nor in the directories in it"
+    ))
+    .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}"))
 }
 
 /// The plans in a file: plans themselves, or those of records.
@@ -82,6 +136,7 @@ fn parse_plan(path: &Path, value: Value) -> Result<Plan, Error> {
         )));
     }
     let plan: Plan = serde_json::from_value(value).map_err(|error| {
+        let error = excerpt(&error.to_string());
         Error::usage(format!("{}: this is not a plan: {error}", path.display()))
             .with_help("--dry-run prints a plan; a run record holds one, too")
     })?;
@@ -90,37 +145,50 @@ fn parse_plan(path: &Path, value: Value) -> Result<Plan, Error> {
 
 /// A file; of a directory its record, or the records of the layers in it.
 fn record_paths(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let record = path.join(RECORD_FILE);
     if !path.is_dir() {
         return Ok(vec![path.into()]);
     }
-    if record.exists() {
+    if let Some(record) = record_in(path) {
         return Ok(vec![record]);
     }
-    let entries = fs::read_dir(path).map_err(|error| Error::file(path, &error))?;
-    let mut layers: Vec<(u64, PathBuf)> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let name = entry.file_name().into_string().ok()?;
-            let (number, _) = name.split_once('-')?;
-            let record = entry.path().join(RECORD_FILE);
-            Some((number.parse().ok()?, record)).filter(|(_, record)| record.exists())
-        })
-        .collect();
+    let mut layers: Vec<(u64, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(path).map_err(|error| Error::file(path, &error))? {
+        let entry = entry.map_err(|error| Error::file(path, &error))?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.split_once('-'));
+        let number = number.and_then(|(number, _)| number.parse().ok());
+        layers.extend(number.zip(record_in(&entry.path())));
+    }
     layers.sort();
-    match layers.as_slice() {
-        [] if path.join(REPEATS_FILE).exists() => Err(Error::usage(format!(
-            "{}: these are repeats, each with a record of its own",
+    if layers.is_empty() {
+        return Err(no_single_run(path));
+    }
+    Ok(layers.into_iter().map(|(_, path)| path).collect())
+}
+
+/// That a directory is not that of one run.
+fn no_single_run(path: &Path) -> Error {
+    let of_several = |what: &str, one: &str, all: &str| {
+        let one = path.join(one);
+        Error::usage(format!(
+            "{}: these are {what}, each with a record of its own",
             path.display()
         ))
         .with_help(format!(
-            "name one of them, such as {}; filestone compare takes them all",
-            path.join("001").display()
-        ))),
-        // That there is none is said as of any file.
-        [] => Ok(vec![record]),
-        layers => Ok(layers.iter().map(|(_, path)| path.clone()).collect()),
+            "name one of them, such as {}; {all}",
+            one.display()
+        ))
+    };
+    if path.join(REPEATS_FILE).exists() {
+        return of_several("repeats", "001", "filestone compare takes them all");
     }
+    if path.join(AB_FILE).exists() {
+        let all = format!("what they come to is in {AB_FILE}");
+        return of_several("the blocks of ab", "a/001", &all);
+    }
+    let record = path.join(RECORD_FILE);
+    let error = io::Error::from(rustix::io::Errno::NOENT);
+    unreadable(&record, &error)
 }
 
 /// What options cannot say, a file can: a plan that no run could follow.
@@ -134,13 +202,42 @@ fn check_plan(path: &Path, plan: Plan) -> Result<Plan, Error> {
     }
 }
 
+/// What stands in a file, or comes from a pipe. What never ends is not read.
+pub fn text_of(path: &Path) -> Result<String, Error> {
+    let of = |error: io::Error| unreadable(path, &error);
+    let file = File::open(path).map_err(of)?;
+    let kind = file.metadata().map_err(of)?.file_type();
+    if !kind.is_file() && !kind.is_fifo() {
+        return Err(Error::usage(format!(
+            "{}: this is neither a file nor a pipe",
+            path.display()
+        )));
+    }
+    let mut text = String::new();
+    let mut bounded = file.take(RECORD_BYTES_MAX);
+    bounded.read_to_string(&mut text).map_err(of)?;
+    if bounded.limit() == 0 {
+        return Err(Error::usage(format!(
+            "{}: this is no run record: it has more than {} MiB",
+            path.display(),
+            RECORD_BYTES_MAX >> 20
+        )));
+    }
+    Ok(text)
+}
+
+/// That a file that was named cannot be read.
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::usage(format!("{}: {}", path.display(), reason(error)))
+}
+
 /// The document in a file, or the members of a list of them.
 fn read_documents(path: &Path) -> Result<Vec<Value>, Error> {
-    let text = fs::read_to_string(path).map_err(|error| Error {
-        category: filestone_engine::ErrorCategory::Usage,
-        ..Error::file(path, &error)
-    })?;
-    let value = serde_json::from_str(&text).map_err(|error| {
+    documents_of(path, &text_of(path)?)
+}
+
+fn documents_of(path: &Path, text: &str) -> Result<Vec<Value>, Error> {
+    let value = serde_json::from_str(text).map_err(|error| {
         Error::usage(format!("{}: this is not JSON: {error}", path.display()))
             .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}"))
     })?;
@@ -159,8 +256,9 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
         Some(format) if format.as_u64() == Some(FORMAT.into()) => {}
         Some(format) => {
             return Err(Error::usage(format!(
-                "{}: this record has format {format}; this version reads format {FORMAT}",
-                path.display()
+                "{}: this record has format {}; this version reads format {FORMAT}",
+                path.display(),
+                excerpt(&format.to_string())
             ))
             .with_help("use the version of filestone that wrote it, or a newer one"));
         }
@@ -174,8 +272,9 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
     }
     let mut record: RunRecord = serde_json::from_value(value).map_err(|error| {
         Error::usage(format!(
-            "{}: this run record is damaged: {error}",
-            path.display()
+            "{}: this run record is damaged: {}",
+            path.display(),
+            excerpt(&error.to_string())
         ))
     })?;
     if record.validity.is_none() {

@@ -46,9 +46,13 @@ pub struct RunInTime {
 
 impl Told {
     /// Of these runs: those that are like the newest, in the order in which they were made.
-    pub fn of(mut runs: Vec<ReadRun>, figure: Option<RunFigure>) -> Result<Self, Error> {
+    pub fn of(
+        mut runs: Vec<ReadRun>,
+        unreadable: &[Error],
+        figure: Option<RunFigure>,
+    ) -> Result<Self, Error> {
         runs.sort_by(|one, other| one.run.started_at.cmp(&other.run.started_at));
-        let mut notes = vec![];
+        let mut notes: Vec<String> = unreadable_note(unreadable).into_iter().collect();
         leave_out(&mut runs, &mut notes);
         let Some(newest) = runs.last() else {
             return Err(Error::usage(format!(
@@ -106,6 +110,19 @@ impl RunInTime {
             half_width: known.own.map(|own| own.half_width()),
         }
     }
+}
+
+/// That records below a directory could not be read.
+fn unreadable_note(unreadable: &[Error]) -> Option<String> {
+    let (first, others) = unreadable.split_first()?;
+    Some(match others.len() as u64 {
+        0 => format!("1 record left out: {}", first.what),
+        more => format!(
+            "{} left out: {}, and others that cannot be read",
+            counted(more + 1, "record"),
+            first.what
+        ),
+    })
 }
 
 /// Leaves out what has no figure over time, and what was measured otherwise than the newest run of

@@ -152,3 +152,69 @@ fn what_is_no_run_is_refused() {
         assert!(shown.contains(said), "{name}: {shown}");
     }
 }
+
+#[test]
+fn beside_runs_may_stand_other_documents_but_no_run_that_cannot_be_read() {
+    let scratch = Scratch::new();
+    let runs = scratch.name("runs");
+    let one = format!("{runs}/1");
+    let measured = ["probe", "null", "-d", "100ms", "--no-calibrate", "-o", &one];
+    done(&measured);
+    for (name, other) in [
+        ("ab.json", "{\"format\": 1, \"end\": \"all\"}"),
+        ("a.json", "[]"),
+        ("b.json", "[1, 2]"),
+    ] {
+        std::fs::write(format!("{runs}/{name}"), other).expect("a file");
+    }
+    let explained = || filestone(&["explain", &runs]);
+    assert_eq!(
+        explained().status.code(),
+        Some(0),
+        "{}",
+        text(&explained().stderr)
+    );
+    let cut = format!("{runs}/cut.json");
+    std::fs::write(&cut, "{\"format\": 1, \"method\"").expect("a file");
+    let said = explained();
+    assert_eq!(said.status.code(), Some(2));
+    assert!(
+        text(&said.stderr).contains("cut.json: this is not JSON"),
+        "{}",
+        text(&said.stderr)
+    );
+    std::fs::remove_file(cut).expect("it was there");
+    // It is there, and nobody can read it.
+    std::fs::create_dir(format!("{runs}/2")).expect("a directory");
+    std::os::unix::fs::symlink("run.json", format!("{runs}/2/run.json")).expect("a link");
+    let said = explained();
+    assert_eq!(said.status.code(), Some(2));
+    assert!(
+        text(&said.stderr).contains("2/run.json: "),
+        "{}",
+        text(&said.stderr)
+    );
+}
+
+#[test]
+fn what_never_ends_is_not_read_and_what_is_long_is_not_echoed() {
+    let scratch = Scratch::new();
+    let refused = filestone(&["compare", "/dev/zero", "/dev/zero"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("neither a file nor a pipe"), "{said}");
+    let ones = vec!["1"; 100_000].join(",");
+    for long in [
+        format!("{{\"format\": [{ones}]}}"),
+        format!("{{\"format\": 1, \"method\": \"{ones}\"}}"),
+    ] {
+        let long = scratch.file("long.json", &long);
+        let refused = filestone(&["compare", &long, &long]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(
+            refused.stderr.len() < 1000,
+            "{} bytes",
+            refused.stderr.len()
+        );
+    }
+}

@@ -54,6 +54,21 @@ fn a_change_for_the_worse_is_found_and_is_the_exit_code() {
 }
 
 #[test]
+fn a_record_that_cannot_be_read_is_left_out_with_a_note_unless_it_was_named() {
+    let scratch = Scratch::new();
+    let nightly = nights(&scratch);
+    let cut = format!("{nightly}/commit9/run.json");
+    std::fs::write(&cut, "{\"format\": 1,").expect("a file");
+    let shown = filestone(&["history", &nightly, "--figure", "achieved"]);
+    assert_eq!(shown.status.code(), Some(1), "{}", text(&shown.stderr));
+    let page = text(&shown.stdout);
+    assert!(page.starts_with("achieved of 11 runs: worse "), "{page}");
+    assert!(page.contains("1 record left out:"), "{page}");
+    let named = filestone(&["history", &nightly, &cut]);
+    assert_eq!(named.status.code(), Some(2), "{}", text(&named.stdout));
+}
+
+#[test]
 fn misuse_is_refused_with_a_suggestion() {
     let scratch = Scratch::new();
     let empty = scratch.name(".");
