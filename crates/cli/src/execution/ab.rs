@@ -9,7 +9,7 @@ use super::{Calibration, Job, Measurement, interruption, measure, refuse_steered
 use crate::console;
 use crate::error::Error;
 use crate::execution::live::Live;
-use crate::inputs::record_file::RECORD_FILE;
+use crate::inputs::record_file::{AB_FILE, RECORD_FILE};
 use crate::options::ab::AbOptions;
 use crate::options::run_report::RunFormat;
 use crate::printable::printable;
@@ -32,8 +32,8 @@ use std::time::{Duration, Instant};
 
 /// What `git bisect run` skips.
 const CANNOT_TELL: u8 = 125;
-/// What all blocks come to, beside their directories.
-const FOUND_FILE: &str = "ab.json";
+/// So many blocks in a row may be invalid.
+const INVALID_MAX: usize = 3;
 /// How long one look at whether a server answers may take.
 const LOOK_MAX: Duration = Duration::from_secs(2);
 /// Between two such looks.
@@ -61,6 +61,7 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, 
         began: Instant::now(),
         trial: Trial::new(question, options.power, u64::from(options.blocks / 2)),
         order: String::new(),
+        invalid: vec![],
         base: vec![],
         new: vec![],
     };
@@ -126,6 +127,8 @@ struct Blocks<'run> {
     trial: Trial,
     /// Of which arm each block was.
     order: String,
+    /// Those that were made again, and why.
+    invalid: Vec<String>,
     base: Vec<ReadRun>,
     new: Vec<ReadRun>,
 }
@@ -177,9 +180,34 @@ impl Blocks<'_> {
         }
     }
 
-    /// One block; `None` if it was interrupted.
+    /// One block, which is made again if its run is invalid; `None` if it was interrupted.
     fn block(&mut self, contact: &Contact, arm: Arm, round: u64) -> Result<Option<ReadRun>, Error> {
-        if !self.order.is_empty() {
+        for _ in 0..INVALID_MAX {
+            let Some(record) = self.run(contact, arm, round)? else {
+                return Ok(None);
+            };
+            let run = ComparedRun::from(&record);
+            let Some(rules) = run.invalid_by() else {
+                return self.keep(arm, &record, run).map(Some);
+            };
+            let block = format!(
+                "block {}, {}: invalid ({rules})",
+                self.order.len() + 1,
+                arm.name().to_uppercase()
+            );
+            console::aside(&format!("{block}, so it does not count\n"));
+            self.invalid.push(block);
+        }
+        Err(Error::target(format!(
+            "{}, {INVALID_MAX} times in a row",
+            self.invalid.last().map_or("", String::as_str)
+        ))
+        .with_help("measure it by itself to see why; docs/reference/validity.md has the rules"))
+    }
+
+    /// One run of a server that is started for it; `None` if it was interrupted.
+    fn run(&mut self, contact: &Contact, arm: Arm, round: u64) -> Result<Option<RunRecord>, Error> {
+        if !(self.order.is_empty() && self.invalid.is_empty()) {
             pause(Duration::from_nanos(self.options.pause), self.stop);
         }
         if self.stop.load(Ordering::Relaxed) {
@@ -218,11 +246,11 @@ impl Blocks<'_> {
             Some(headroom) => record.headroom = Some(headroom.clone()),
             None => self.headroom.clone_from(&record.headroom),
         }
-        self.keep(arm, &record).map(Some)
+        Ok(Some(record))
     }
 
-    /// Keeps and tells a whole run.
-    fn keep(&mut self, arm: Arm, record: &RunRecord) -> Result<ReadRun, Error> {
+    /// Keeps and tells a run that counts.
+    fn keep(&mut self, arm: Arm, record: &RunRecord, run: ComparedRun) -> Result<ReadRun, Error> {
         let own = self.order.matches(arm.name()).count() + 1;
         let name = self.name(arm);
         self.order.push_str(arm.name());
@@ -242,10 +270,7 @@ impl Blocks<'_> {
             "{name}: {}, about {left} left\n",
             repeats::line(record)
         ));
-        Ok(ReadRun {
-            path,
-            run: ComparedRun::from(record),
-        })
+        Ok(ReadRun { path, run })
     }
 
     /// How many blocks it is likely to take at most.
@@ -335,15 +360,12 @@ impl Blocks<'_> {
     /// Keeps and shows what was found.
     fn show(self, end: AbEnd) -> Result<Verdict, Error> {
         let format = self.options.format;
-        let path = self
-            .options
-            .output
-            .as_ref()
-            .map(|root| root.join(FOUND_FILE));
+        let path = self.options.output.as_ref().map(|root| root.join(AB_FILE));
         let found = AbFound {
             seed: self.seed(),
             planned: self.expected(),
             order: self.order,
+            invalid: self.invalid,
             end,
             base: self.base,
             new: self.new,

@@ -21,6 +21,8 @@ pub struct AbFound {
     pub planned: u64,
     /// Of which side each block was.
     pub order: String,
+    /// Blocks that did not count, and why.
+    pub invalid: Vec<String>,
     /// Why there were no more blocks.
     pub end: AbEnd,
     /// Runs of A that have one of B beside them.
@@ -67,6 +69,8 @@ pub struct AbDocument {
     pub planned: u64,
     /// Of which side each block was, in the order of time, such as `abbabaab`.
     pub order: String,
+    /// Blocks whose runs were invalid, so that they were made again, and why.
+    pub invalid: Vec<String>,
     /// What the order comes from; run k of a side has this seed and k − 1.
     pub seed: u64,
     /// Both sides: the figures that decide by pairs of blocks, the others as `filestone compare`
@@ -103,6 +107,8 @@ pub fn render(found: AbFound, page: Page) -> AbReport {
         AbEnd::Interrupted => page.prose("Interrupted: what follows is of the pairs before."),
         AbEnd::Failed => page.prose("Ended by an error: what follows is of the pairs before."),
     };
+    let invalid = found.invalid.iter();
+    text.push_str(&page.facts(invalid.map(|block| ("made again", block.clone()))));
     if pairs < PAIRS_MIN {
         let told = format!(
             "cannot tell: {} of blocks, of {PAIRS_MIN} at least",
@@ -117,6 +123,7 @@ pub fn render(found: AbFound, page: Page) -> AbReport {
         end: found.end,
         planned: found.planned,
         order: found.order,
+        invalid: found.invalid,
         seed: found.seed,
         comparison: document::of(&compared),
     };

@@ -69,6 +69,21 @@ fn a_slower_server_is_told_and_its_runs_are_kept() {
                 .chunks(4)
                 .all(|group| group == b"abba" || group == b"baab")
     );
+    for command in ["explain", "history", "compare", "report"] {
+        // Of two sides at once none can say anything.
+        let more = if command == "compare" {
+            vec![directory.as_str()]
+        } else {
+            vec![]
+        };
+        let refused = filestone(&[&[command, &directory], &more[..]].concat());
+        let told = text(&refused.stderr);
+        assert!(told.contains("the blocks of ab"), "{command}: {told}");
+        assert!(
+            told.contains(&format!("{directory}/a")),
+            "{command}: {told}"
+        );
+    }
     let sides = ["a", "b"].map(|side| format!("{directory}/{side}"));
     let compared = filestone(&["compare", &sides[0], &sides[1]]);
     assert_eq!(
@@ -141,6 +156,39 @@ fn a_server_that_starts_and_dies_is_no_sample() {
     assert!(!std::path::Path::new(&format!("{directory}/b/001/run.json")).exists());
     // Nothing that was started goes on.
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+}
+
+#[test]
+fn a_run_that_is_invalid_is_no_sample() {
+    let port = free_port();
+    // A closed loop of a mix has fewer of what takes long than it was asked for.
+    let (a, b) = (
+        server(port, ""),
+        server(port, "--fault delay=200ms,proc=read"),
+    );
+    let target = format!("nfs://127.0.0.1:{port}/export");
+    let measured = [
+        "mix",
+        &target,
+        "-c",
+        "4",
+        "--files",
+        "8",
+        "--arrivals",
+        "closed",
+        "-d",
+        "400ms",
+        "--warm-up",
+        "0",
+        "--no-calibrate",
+    ];
+    let sides = ["ab", "--a", &a, "--b", &b, "--pause", "0", "--"];
+    let output = filestone(&[&sides[..], &measured].concat());
+    assert_eq!(output.status.code(), Some(125), "{}", text(&output.stdout));
+    let told = text(&output.stderr);
+    let again = told.matches("B: invalid (mix-invalid), so it does not count");
+    assert_eq!(again.count(), 3, "{told}");
+    assert!(told.contains("3 times in a row"), "{told}");
 }
 
 #[test]
