@@ -1,7 +1,7 @@
 //! The options of `filestone ab`.
 
 use super::compare::{detected, tolerated};
-use super::figure::figure;
+use super::figure::comparable;
 use super::run_report::RunFormat;
 use super::values::{seed, within};
 use crate::quantity;
@@ -46,7 +46,7 @@ pub struct AbOptions {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::positive_duration)]
     pub ready_within: u64,
     /// The figures that decide, such as read.response_time.p99
-    #[arg(long, value_name = "FIGURE,...", value_delimiter = ',', default_value = "response_time.p50", value_parser = figure)]
+    #[arg(long, value_name = "FIGURE,...", value_delimiter = ',', default_value = "response_time.p50", value_parser = comparable)]
     pub judge: Vec<RunFigure>,
     /// So much worse is good enough
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = tolerated)]

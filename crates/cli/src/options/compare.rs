@@ -1,6 +1,6 @@
 //! The options of `filestone compare`.
 
-use super::figure::figure;
+use super::figure::comparable;
 use clap::{Args, ValueEnum};
 use filestone_model::comparison::Aspect;
 use filestone_model::measure::figures::RunFigure;
@@ -38,7 +38,7 @@ pub struct CompareOptions {
         value_name = "FIGURE,...",
         value_delimiter = ',',
         default_value = "achieved,response_time.p50",
-        value_parser = figure
+        value_parser = comparable
     )]
     pub judge: Vec<RunFigure>,
     /// So much worse is good enough

@@ -7,17 +7,37 @@ const NEAR: usize = 6;
 
 /// Reads the name of a figure.
 pub fn figure(name: &str) -> Result<RunFigure, String> {
+    known(name, |_| true)
+}
+
+/// Reads the name of a figure by which runs can be compared: one that is never 0, since a change is a
+/// ratio.
+pub fn comparable(name: &str) -> Result<RunFigure, String> {
+    let is_ratio = |quantity| quantity != Quantity::Errors;
+    let figure = known(name, is_ratio)?;
+    if is_ratio(figure.quantity) {
+        return Ok(figure);
+    }
+    Err(
+        "a change is a ratio, and most runs have no errors; a side of whose operations one in a \
+         hundred more did not succeed is worse without being asked for"
+            .into(),
+    )
+}
+
+fn known(name: &str, is_meant: fn(Quantity) -> bool) -> Result<RunFigure, String> {
     name.parse().map_err(|_| {
-        let near = nearest(name).map(|near| format!("; did you mean {near}?"));
+        let near = nearest(name, is_meant).map(|near| format!("; did you mean {near}?"));
         format!("there is no such figure{}", near.unwrap_or_default())
     })
 }
 
-/// The figure whose name is nearest to this.
-fn nearest(name: &str) -> Option<String> {
-    let of_run = Quantity::all().map(|quantity| quantity.to_string());
+/// The figure whose name is nearest to this, of those that may be meant.
+fn nearest(name: &str, is_meant: fn(Quantity) -> bool) -> Option<String> {
+    let quantities = || Quantity::all().filter(|quantity| is_meant(*quantity));
+    let of_run = quantities().map(|quantity| quantity.to_string());
     let operation = name.split_once('.').map(|(operation, _)| operation);
-    let of_kind = Quantity::all()
+    let of_kind = quantities()
         .filter_map(|quantity| Some(format!("{}.{quantity}", operation?)))
         .filter(|name| name.parse::<RunFigure>().is_ok());
     let all = of_run.chain(of_kind);
@@ -52,8 +72,15 @@ mod tests {
             ("read.response-time.p99", Some("read.response_time.p99")),
             ("nothing of the kind", None),
         ] {
-            assert_eq!(nearest(name).as_deref(), near, "{name}");
+            assert_eq!(nearest(name, |_| true).as_deref(), near, "{name}");
         }
+        assert_eq!(
+            figure("error"),
+            Err("there is no such figure; did you mean errors?".into())
+        );
+        assert_eq!(comparable("error"), Err("there is no such figure".into()));
+        assert!(comparable("errors").is_err_and(|said| said.contains("a change is a ratio")));
+        assert!(comparable("read.errors").is_err() && comparable("achieved").is_ok());
         assert_eq!(distance("kitten", "sitting"), 3);
         assert!(figure("read.response_time.p99").is_ok());
     }

@@ -21,6 +21,8 @@ use std::path::PathBuf;
 const PERCENT_MIN: f64 = 0.1;
 /// What is more than this is not told apart.
 const PERCENT_MAX: f64 = 1000.0;
+/// So many runs are not counted: they follow from a spread that few runs know roughly.
+const RUNS_TOLD_MAX: u64 = 1000;
 
 /// A run, and where it was read from.
 #[derive(Debug)]
@@ -59,7 +61,31 @@ pub enum Method {
     InTurn,
 }
 
+/// What the sides are called.
+struct SideNames {
+    base: &'static str,
+    new: &'static str,
+}
+
 impl Compared {
+    const fn names(&self) -> SideNames {
+        match self.method {
+            Method::Apart => SideNames {
+                base: "base",
+                new: "new",
+            },
+            Method::InTurn => SideNames {
+                base: "A",
+                new: "B",
+            },
+        }
+    }
+
+    /// The figure to compare by.
+    pub fn repeats_best(&self) -> Option<&Row> {
+        self.comparison.repeats_best(&self.base.first()?.run.plan)
+    }
+
     /// The same, knowing how many operations did not succeed.
     #[must_use]
     pub fn with_failures(mut self) -> Self {
@@ -102,9 +128,10 @@ pub fn missing(
 pub fn text(compared: &Compared, page: Page) -> String {
     let mut text = page.prose(&heading(compared));
     text.push('\n');
+    let names = compared.names();
     text.push_str(&page.facts([
-        ("base", name_of(&compared.base)),
-        ("new", name_of(&compared.new)),
+        (names.base, name_of(&compared.base)),
+        (names.new, name_of(&compared.new)),
     ]));
     let despite = compared.despite.iter();
     text.push_str(&page.facts(despite.map(|unlike| ("although", unlike.to_string()))));
@@ -121,13 +148,18 @@ pub fn text(compared: &Compared, page: Page) -> String {
 /// The verdict in words.
 pub fn heading(compared: &Compared) -> String {
     let percent = |runs: &[ReadRun]| format!("{:.1} %", 100.0 * unsuccessful(runs));
-    let (base, new) = (percent(&compared.base), percent(&compared.new));
+    let failed = (percent(&compared.base), percent(&compared.new));
+    let SideNames { base, new } = compared.names();
     match (compared.comparison.failing, compared.comparison.verdict) {
         (Some(Failing::New), _) => {
-            return format!("worse: {new} of the operations did not succeed, of the base's {base}");
+            return format!(
+                "{new} is worse: {} of its operations did not succeed, of {base}'s {}",
+                failed.1, failed.0
+            );
         }
         (Some(Failing::Base), Verdict::CannotTell) => {
-            return format!("cannot tell: {base} of the base's operations did not succeed");
+            let failed = failed.0;
+            return format!("cannot tell: {failed} of {base}'s operations did not succeed");
         }
         _ => {}
     }
@@ -142,12 +174,15 @@ pub fn heading(compared: &Compared) -> String {
         rows.collect::<Vec<_>>().join(", ")
     };
     match compared.comparison.verdict {
-        Verdict::Worse => format!("worse: {}", told(Verdict::Worse)),
-        Verdict::Better => format!("better: {}", told(Verdict::Better)),
+        Verdict::Worse => format!("{new} is worse: {}", told(Verdict::Worse)),
+        Verdict::Better => format!("{new} is better: {}", told(Verdict::Better)),
         Verdict::NotWorse => {
             let widest = judged().max_by(|one, other| bound(one).total_cmp(&bound(other)));
             widest
-                .map(|row| not_worse(row, compared))
+                .map(|row| match not_worse(row, compared) {
+                    told if told.starts_with("not") => format!("{new} is {told}"),
+                    told => told,
+                })
                 .unwrap_or_default()
         }
         Verdict::CannotTell => {
@@ -186,16 +221,18 @@ fn errors(compared: &Compared) -> Option<(&'static str, String)> {
     let told = |runs: &[ReadRun]| format!("{} of {}", grouped(count(runs)), grouped(ended(runs)));
     let (base, new) = (&compared.base, &compared.new);
     (count(base) + count(new) > 0).then(|| {
-        let text = format!("base {}, new {} operations", told(base), told(new));
-        ("errors", text)
+        let names = compared.names();
+        let sides = [(names.base, base), (names.new, new)];
+        let sides = sides.map(|(name, runs)| format!("{name} {}", told(runs)));
+        ("errors", format!("{} operations", sides.join(", ")))
     })
 }
 
 fn table(compared: &Compared, page: Page) -> String {
     let mut table = Table::new([
         Column::text("figure"),
-        Column::figure("base").gives_way(1),
-        Column::figure("new").gives_way(2),
+        Column::figure(compared.names().base).gives_way(1),
+        Column::figure(compared.names().new).gives_way(2),
         Column::figure("change, %"),
         Column::text("verdict"),
     ]);
@@ -251,10 +288,10 @@ fn verdict(row: &Row, compared: &Compared) -> String {
     match row.verdict {
         Verdict::Worse | Verdict::Better => word(row).into(),
         Verdict::NotWorse => not_worse(row, compared),
-        Verdict::CannotTell => {
-            let needed = row.runs_needed.unwrap_or(0);
-            format!("cannot tell: {} would", runs_told(compared, needed))
-        }
+        Verdict::CannotTell => match row.runs_needed.filter(|_| row.is_judged) {
+            Some(needed) => format!("cannot tell: {} would", runs_told(compared, needed)),
+            None => "cannot tell".into(),
+        },
     }
 }
 
@@ -298,10 +335,19 @@ fn upward(percent: f64) -> String {
 fn runs_told(compared: &Compared, needed: u64) -> String {
     let have = compared.runs_min() as u64;
     if compared.base.len() == compared.new.len() {
-        counted(needed.saturating_sub(have).max(1), "more run")
+        roughly_counted(needed.saturating_sub(have).max(1), "more run")
     } else {
-        counted(needed.max(have + 1), "run")
+        roughly_counted(needed.max(have + 1), "run")
     }
+}
+
+/// With two digits, upwards: `410 more runs`, `over 1,000 more runs`.
+fn roughly_counted(runs: u64, noun: &str) -> String {
+    if runs > RUNS_TOLD_MAX {
+        return format!("over {}", counted(RUNS_TOLD_MAX, noun));
+    }
+    let unit = if runs < 100 { 1 } else { 10 };
+    counted(runs.next_multiple_of(unit), noun)
 }
 
 /// The same with their length.
@@ -324,14 +370,23 @@ fn method(compared: &Compared) -> String {
     if compared.method == Method::InTurn {
         return in_turn(compared, others);
     }
+    let others = |noun: &str| counted(others as u64, noun);
+    let (mark, looked_at) = match judged {
+        0 => ("", others("figure")),
+        1 => (
+            "* decides. ",
+            format!("1 figure that decides and at {}", others("other")),
+        ),
+        more => (
+            "* decides. ",
+            format!("{more} figures that decide and at {}", others("other")),
+        ),
+    };
     let mut text = format!(
-        "* decides. {} against {}: Welch's t of logarithms; 95 % intervals, corrected for looking \
-         at {} that {} and at {} (Holm).",
+        "{mark}{} against {}: Welch's t of logarithms; 95 % intervals, corrected for looking at \
+         {looked_at} (Holm).",
         counted(compared.base.len() as u64, "run"),
         counted(compared.new.len() as u64, "run"),
-        counted(judged as u64, "figure"),
-        if judged == 1 { "decides" } else { "decide" },
-        counted(others as u64, "other"),
     );
     if compared.base.len() == 1 && compared.new.len() == 1 {
         let spread = 100.0 * RUN_SPREAD;
@@ -344,7 +399,7 @@ fn method(compared: &Compared) -> String {
             " The single run is taken to differ from its like as those of the other side do.",
         );
     }
-    text + &repeats_best(comparison)
+    text + &repeats_best(compared)
 }
 
 /// How it was found where runs were made in turn.
@@ -355,18 +410,24 @@ fn in_turn(compared: &Compared, others: usize) -> String {
          {} by Welch's t of logarithms; 95 % intervals, corrected (Holm).{}",
         counted(compared.base.len() as u64, "pair"),
         counted(others as u64, "other"),
-        repeats_best(&compared.comparison)
+        repeats_best(compared)
     )
 }
 
 /// By what figure runs are compared best.
-fn repeats_best(comparison: &Comparison) -> String {
-    let Some(best) = comparison.repeats_best() else {
+fn repeats_best(compared: &Compared) -> String {
+    let Some(best) = compared.repeats_best() else {
         return String::new();
     };
     let deviation = best.base.deviation.max(best.new.deviation);
+    // What runs differ by that nobody has repeated is taken for much already.
+    let well = if deviation > RUN_SPREAD {
+        ", though not well"
+    } else {
+        ""
+    };
     format!(
-        " {} repeats best: its runs differ by {} % (standard deviation).",
+        " {} repeats best{well}: its runs differ by {} % (standard deviation).",
         best.figure,
         upward(100.0 * deviation)
     )

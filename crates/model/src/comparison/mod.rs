@@ -15,6 +15,7 @@ pub use likeness::{Aspect, Unlike};
 pub use side::{RUN_SPREAD, Side, SideFigure};
 
 use crate::measure::figures::{Direction, RunFigure};
+use crate::plan::Plan;
 use crate::statistics::{CONFIDENCE, holm, sample_size};
 use side::Pair;
 
@@ -34,6 +35,23 @@ pub struct Question {
     pub detect: f64,
     /// The figures that decide; of those that the sides have.
     pub judged: Vec<RunFigure>,
+}
+
+impl Question {
+    /// What these figures decide, each once however often it is named.
+    pub fn new(judged: &[RunFigure], tolerance: f64, detect: f64) -> Self {
+        let mut once: Vec<RunFigure> = vec![];
+        for figure in judged {
+            if !once.contains(figure) {
+                once.push(*figure);
+            }
+        }
+        Self {
+            tolerance,
+            detect,
+            judged: once,
+        }
+    }
 }
 
 /// Two sides, figure by figure.
@@ -152,10 +170,12 @@ impl Comparison {
         self
     }
 
-    /// The figure whose runs differ least, where both sides have several.
-    pub fn repeats_best(&self) -> Option<&Row> {
+    /// Of what runs of this plan can be compared by, the figure whose runs differ least, where both
+    /// sides have several.
+    pub fn repeats_best(&self, plan: &Plan) -> Option<&Row> {
         let several = self.rows.iter();
         let several = several.filter(|row| row.base.runs.min(row.new.runs) > 1);
+        let several = several.filter(|row| repeats::is_candidate(&row.figure, plan));
         let deviation = |row: &Row| row.base.deviation.hypot(row.new.deviation);
         several.min_by(|one, other| deviation(one).total_cmp(&deviation(other)))
     }
@@ -385,8 +405,40 @@ mod tests {
         // Holm: 0.0213 times two.
         assert!((found.rows[1].p_value - 0.0426).abs() < 2e-4);
         assert_eq!(found.verdict, Verdict::Worse);
-        let best = found.repeats_best().expect("several runs");
+        let plan = crate::plan::tests::example();
+        let best = found.repeats_best(&plan).expect("several runs");
         assert_eq!(best.figure, judged.figure);
+    }
+
+    #[test]
+    fn what_an_open_loop_achieves_does_not_repeat_best() {
+        let side = |spread: f64| {
+            let run = |sign: f64| {
+                vec![
+                    figure("achieved", 1000.0, 1.0),
+                    figure("goodput", 4096.0, 1.0),
+                    figure("response_time.p50", (sign * spread).exp(), 1.0),
+                ]
+            };
+            Side::of([-1.0, 0.0, 1.0].map(run))
+        };
+        let found = compare(&side(0.02), &side(0.02), &question());
+        let mut plan = crate::plan::tests::example();
+        let best = |plan: &Plan| found.repeats_best(plan).map(|row| row.figure.to_string());
+        assert_eq!(best(&plan).as_deref(), Some("achieved"));
+        plan.arrivals = crate::plan::ArrivalsPlan::Poisson {
+            offered_load_ops_per_s: 10.0,
+        };
+        assert_eq!(best(&plan).as_deref(), Some("response_time.p50"));
+    }
+
+    #[test]
+    fn a_figure_that_is_named_twice_decides_once() {
+        let p50 = "response_time.p50".parse().expect("a figure");
+        let question = Question::new(&[p50, p50], 0.0, 0.02);
+        assert_eq!(question, self::question());
+        let base = side(&[100.0, 100.1, 99.9, 100.0]);
+        assert_eq!(compare(&base, &base, &question).verdict, Verdict::NotWorse);
     }
 
     #[test]

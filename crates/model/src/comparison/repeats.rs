@@ -107,21 +107,20 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(f64::midpoint(*lower, *upper))
 }
 
-/// Of what a run can be compared by, the figure whose runs differ least. What an open loop achieves
-/// is what it was offered, so it is not one of them.
+/// Whether runs of this plan can be compared by a figure. What an open loop achieves is what it was
+/// offered, so it is not one of them.
+pub(super) fn is_candidate(figure: &RunFigure, plan: &Plan) -> bool {
+    let is_given = figure.quantity == Quantity::Achieved && is_open(plan);
+    figure.operation.is_none() && CANDIDATES.contains(&figure.quantity) && !is_given
+}
+
+/// Of what a run can be compared by, the figure whose runs differ least.
 pub fn repeats_best<'side>(
     figures: &'side [RepeatedFigure],
     plan: &Plan,
 ) -> Option<&'side RepeatedFigure> {
-    let is_candidate = |known: &&RepeatedFigure| {
-        let RunFigure {
-            operation,
-            quantity,
-        } = known.figure;
-        let is_given = quantity == Quantity::Achieved && is_open(plan);
-        operation.is_none() && CANDIDATES.contains(&quantity) && !is_given
-    };
-    let candidates = figures.iter().filter(is_candidate);
+    let known = figures.iter();
+    let candidates = known.filter(|known| is_candidate(&known.figure, plan));
     candidates.min_by(|one, other| {
         let [one, other] = [one, other].map(|known| known.over_runs.deviation);
         one.total_cmp(&other)

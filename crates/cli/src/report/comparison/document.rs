@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The shape of [`ComparisonDocument`]; it rises when that changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What `filestone compare --as json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct ComparisonDocument {
     pub despite: Vec<String>,
     /// Figures that were to decide and cannot be compared, and why.
     pub missing: Vec<String>,
-    /// The figure whose runs differ least, if both sides have several.
+    /// Of what runs can be compared by, the figure whose runs differ least, if both sides have several.
     pub repeats_best: Option<String>,
     /// The share of the base's operations that did not succeed.
     pub base_unsuccessful: f64,
@@ -68,8 +68,8 @@ pub struct ComparedFigure {
     pub p_value: f64,
     /// `worse`, `better`, `not-worse` or `cannot-tell`.
     pub verdict: &'static str,
-    /// Runs that each side would need to have, if these do not tell.
-    pub runs_needed: Option<u64>,
+    /// Runs that each side would need to have, those that it has among them, if these do not tell.
+    pub runs_needed_a_side: Option<u64>,
 }
 
 /// A figure of a side.
@@ -99,7 +99,7 @@ pub fn of(compared: &Compared) -> ComparisonDocument {
         new: files(&compared.new),
         despite: compared.despite.iter().map(ToString::to_string).collect(),
         missing: compared.missing.clone(),
-        repeats_best: comparison.repeats_best().map(|row| row.figure.to_string()),
+        repeats_best: compared.repeats_best().map(|row| row.figure.to_string()),
         base_unsuccessful: unsuccessful(&compared.base),
         new_unsuccessful: unsuccessful(&compared.new),
         figures: comparison.rows.iter().map(figure).collect(),
@@ -128,7 +128,7 @@ fn figure(row: &Row) -> ComparedFigure {
         change_high: row.change.high,
         p_value: row.p_value,
         verdict: name(row.verdict),
-        runs_needed: row.runs_needed,
+        runs_needed_a_side: row.runs_needed,
     }
 }
 
@@ -145,7 +145,7 @@ const fn name(verdict: Verdict) -> &'static str {
 pub fn csv(compared: &Compared) -> String {
     let mut text = String::from(
         "figure,unit,judged,base,base_deviation,base_runs,new,new_deviation,new_runs,\
-         change,change_low,change_high,p_value,verdict,runs_needed\n",
+         change,change_low,change_high,p_value,verdict,runs_needed_a_side\n",
     );
     for figure in compared.comparison.rows.iter().map(figure) {
         let side = |side: &FigureOfSide| {
@@ -168,7 +168,7 @@ pub fn csv(compared: &Compared) -> String {
             figure.p_value.to_string(),
             figure.verdict.into(),
             figure
-                .runs_needed
+                .runs_needed_a_side
                 .map(|runs| runs.to_string())
                 .unwrap_or_default(),
         ];

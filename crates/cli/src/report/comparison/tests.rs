@@ -45,7 +45,10 @@ fn side(name: &str, slower: &[f64]) -> Vec<ReadRun> {
 }
 
 fn compared(base: Vec<ReadRun>, new: Vec<ReadRun>) -> Compared {
-    let question = question();
+    compared_by(question(), base, new)
+}
+
+fn compared_by(question: Question, base: Vec<ReadRun>, new: Vec<ReadRun>) -> Compared {
     let side =
         |runs: &[ReadRun]| Side::of(runs.iter().map(|read| read.run.figures(&question.judged)));
     let (one, other) = (side(&base), side(&new));
@@ -92,6 +95,55 @@ fn runs_that_are_too_short_alone() {
     let found = compared(short("a"), short("b"));
     assert_eq!(found.comparison.verdict, Verdict::CannotTell);
     insta::assert_snapshot!(text(&found, Page::default()));
+}
+
+#[test]
+fn how_many_runs_would_tell_is_said_roughly_and_of_what_decides() {
+    let apart = |spread: f64| side("a", &[1.0, 1.0 + spread, 1.0 / (1.0 + spread), 1.0]);
+    let shown = |spread: f64| text(&compared(apart(spread), apart(spread)), Page::default());
+    let wide = shown(4.0);
+    assert!(
+        wide.starts_with("cannot tell: over 1,000 more runs of 20 s a side would"),
+        "{wide}"
+    );
+    let rough = shown(0.15);
+    assert!(
+        rough.starts_with("cannot tell: 520 more runs of 20 s a side would"),
+        "{rough}"
+    );
+    let told = rough.matches("more runs");
+    assert_eq!(told.count(), 3, "the heading and two rows: {rough}");
+}
+
+#[test]
+fn a_figure_that_cannot_be_compared_decides_nothing() {
+    let mut question = question();
+    question.judged = vec!["write.goodput".parse().expect("a figure")];
+    let found = compared_by(question, side("a", &BASE), side("b", &BASE));
+    let shown = text(&found, Page::default()).replace('\n', " ");
+    assert!(
+        shown.contains("not compared    write.goodput: not both sides have it"),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("decide.") && !shown.contains("* decides"),
+        "{shown}"
+    );
+    assert!(shown.contains("looking at 6 figures (Holm)"), "{shown}");
+}
+
+#[test]
+fn sides_of_ab_are_called_as_its_options_are() {
+    let mut found = compared(side("a", &BASE), side("b", &[1.04, 1.05, 1.03, 1.04]));
+    found.method = Method::InTurn;
+    let shown = text(&found, Page::default());
+    assert!(
+        shown.starts_with("B is worse: achieved is 3.8 % less"),
+        "{shown}"
+    );
+    let words = shown.split_whitespace();
+    let foreign = words.filter(|word| ["base", "new"].contains(word));
+    assert_eq!(foreign.count(), 0, "{shown}");
 }
 
 #[test]
