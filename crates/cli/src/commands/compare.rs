@@ -10,6 +10,7 @@ use crate::report::comparison::{
 use crate::report::{json, picture};
 use crate::{Exit, console};
 use filestone_model::comparison::{Aspect, Question, Side, Unlike, Verdict, compare, likeness};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// What `git bisect run` skips.
@@ -22,12 +23,9 @@ pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
     let new = compared_runs::read(paths.new, &options.judge)?;
     let runs = || base.iter().chain(&new);
     runs().try_for_each(check)?;
+    refuse_twice(&runs().collect::<Vec<_>>())?;
     let despite = unlike(options, &base, &new)?;
-    let question = Question {
-        tolerance: options.tolerance,
-        detect: options.detect,
-        judged: options.judge.clone(),
-    };
+    let question = Question::new(&options.judge, options.tolerance, options.detect);
     let side =
         |runs: &[ReadRun]| Side::of(runs.iter().map(|read| read.run.figures(&options.judge)));
     let sides = [side(&base), side(&new)];
@@ -90,6 +88,22 @@ fn check(read: &ReadRun) -> Result<(), Error> {
         return Err(Error::usage(format!(
             "{path}: no operation ended well, so there is nothing to compare"
         )));
+    }
+    Ok(())
+}
+
+/// A run that is there twice would be taken for two that know nothing of each other.
+fn refuse_twice(runs: &[&ReadRun]) -> Result<(), Error> {
+    let mut known: HashMap<_, &ReadRun> = HashMap::new();
+    for read in runs {
+        if let Some(other) = known.insert(read.run.identity(), read) {
+            return Err(Error::usage(format!(
+                "{} and {}: this is one run, which would count twice",
+                other.path.display(),
+                read.path.display()
+            ))
+            .with_help("name each run once: on one side, and in one place"));
+        }
     }
     Ok(())
 }

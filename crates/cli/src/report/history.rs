@@ -53,6 +53,7 @@ impl Told {
     ) -> Result<Self, Error> {
         runs.sort_by(|one, other| one.run.started_at.cmp(&other.run.started_at));
         let mut notes: Vec<String> = unreadable_note(unreadable).into_iter().collect();
+        notes.extend(leave_out_twins(&mut runs));
         leave_out(&mut runs, &mut notes);
         let Some(newest) = runs.last() else {
             return Err(Error::usage(format!(
@@ -123,6 +124,14 @@ fn unreadable_note(unreadable: &[Error]) -> Option<String> {
             first.what
         ),
     })
+}
+
+/// Leaves out what is there again; of runs in the order of time.
+fn leave_out_twins(runs: &mut Vec<ReadRun>) -> Option<String> {
+    let before = runs.len();
+    runs.dedup_by(|one, other| one.run.identity() == other.run.identity());
+    let twins = (before - runs.len()) as u64;
+    (twins > 0).then(|| format!("{} left out: there twice", counted(twins, "record")))
 }
 
 /// Leaves out what has no figure over time, and what was measured otherwise than the newest run of

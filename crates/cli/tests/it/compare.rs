@@ -26,7 +26,7 @@ fn measure(address: &str, output: &str, more: &[&str]) {
 fn two_runs_and_one_against_several_are_compared() {
     let (_server, address, _out) = serve(&[]);
     let scratch = Scratch::new();
-    let [one, two, three] = ["1", "2", "3"].map(|name| scratch.name(name));
+    let [one, two, three] = ["1", "side/2", "side/3"].map(|name| scratch.name(name));
     for output in [&one, &two, &three] {
         measure(&address, output, &[]);
     }
@@ -51,11 +51,28 @@ fn two_runs_and_one_against_several_are_compared() {
     // Where lines end depends on the figures.
     let shown = text(&several.stdout).replace('\n', " ");
     assert!(shown.contains("single run is taken"), "{shown}");
-    let below = filestone(&["compare", &scratch.name(""), &one]);
+    let side = scratch.name("side");
+    let below = filestone(&["compare", &side, &one]);
     assert!(
-        text(&below.stdout).contains("3 runs"),
+        text(&below.stdout).contains("2 runs"),
         "a directory of repeats"
     );
+    // A copy is no second run, whatever it is called.
+    let copy = scratch.name("copy.json");
+    std::fs::copy(format!("{one}/run.json"), &copy).expect("a record");
+    for twice in [
+        vec!["compare", &one, &copy],
+        vec!["compare", &one, &copy, "--", &two],
+        vec!["compare", &side, &two],
+    ] {
+        let refused = filestone(&twice);
+        assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
+        let said = text(&refused.stderr);
+        assert!(
+            said.contains("this is one run, which would count twice"),
+            "{said}"
+        );
+    }
 
     // Ten times as slow is worse, whatever the host does meanwhile.
     let (_slow, address, _out) = serve(&["--fault", "delay=5ms"]);

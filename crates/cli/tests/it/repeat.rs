@@ -1,6 +1,6 @@
 //! `--repeat`: several runs of the same, what they come to, and runs that are none.
 
-use crate::support::{Running, Scratch, filestone, serve, text};
+use crate::support::{Running, Scratch, done, filestone, serve, text};
 use filestone_model::measure::RunRecord;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -49,13 +49,20 @@ fn repeats_are_summarized_and_compared() {
     });
     assert_eq!(seeds, [5, 6, 7]);
 
-    let one = format!("{directory}/001");
+    let one = scratch.name("one");
+    let single = ["probe", "getattr", "-d", "200ms", "--no-calibrate"];
+    done(&[&single[..], &["-o", &one]].concat());
     let compared = filestone(&["compare", &directory, &one]);
     assert!(
         text(&compared.stdout).contains("3 runs"),
         "{}",
         text(&compared.stderr)
     );
+    // A run that is on both sides would be compared with itself.
+    let within = format!("{directory}/001");
+    let refused = filestone(&["compare", &directory, &within]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
+    assert!(text(&refused.stderr).contains("this is one run"));
     let report = filestone(&["report", &directory]);
     assert_eq!(report.status.code(), Some(2));
     assert!(text(&report.stderr).contains("these are repeats"));
@@ -122,12 +129,8 @@ fn layers_are_measured_in_random_order() {
     assert!(rounds.contains(&[1, 2].as_slice()) && rounds.contains(&[2, 1].as_slice()));
     for layer in ["1-local", "2-nfs"] {
         let side = format!("{directory}/{layer}");
-        let compared = filestone(&["compare", &side, &side]);
-        assert!(
-            text(&compared.stdout).contains("4 runs"),
-            "{}",
-            text(&compared.stderr)
-        );
+        let runs = text(&done(&["history", &side]).stdout);
+        assert!(runs.contains("of 4 runs: "), "{runs}");
     }
 }
 
@@ -189,8 +192,8 @@ fn what_was_measured_before_it_was_interrupted_is_kept() {
     assert_eq!(found["end"], "interrupted");
     let runs = found["series"][0]["runs"].as_u64().expect("a number");
     assert!((2..5).contains(&runs), "{found:#}");
-    let compared = filestone(&["compare", &directory, &directory]);
-    assert!(text(&compared.stdout).contains(&format!("{runs} runs")));
+    let history = text(&done(&["history", &directory]).stdout);
+    assert!(history.contains(&format!("of {runs} runs: ")), "{history}");
 }
 
 #[test]
@@ -219,13 +222,7 @@ fn a_run_that_loses_its_server_is_no_sample() {
     assert_eq!(run.exit_code(), Some(3), "{rest:#?}");
     let found = document(&directory);
     assert_eq!(found["end"], "failed", "{rest:#?}");
-    let compared = filestone(&["compare", &directory, &directory]);
-    assert_ne!(
-        compared.status.code(),
-        Some(2),
-        "{}",
-        text(&compared.stderr)
-    );
+    done(&["history", &directory]);
 }
 
 #[test]

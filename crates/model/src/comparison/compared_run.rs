@@ -131,6 +131,12 @@ impl ComparedRun {
         Some(broken.join(", "))
     }
 
+    /// What tells it from all others, in however many files it is: no two begin in the same
+    /// millisecond with the same chance.
+    pub fn identity(&self) -> (&str, u64) {
+        (&self.started_at, self.plan.seed)
+    }
+
     /// Operations that were sent and did not end well.
     pub fn errors(&self) -> u64 {
         let errors = RunFigure::of_all(Quantity::Errors);
