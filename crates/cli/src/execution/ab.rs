@@ -43,11 +43,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, Error> {
     let job = only_job(measured)?;
     let stop = interruption::stop_flag()?;
-    let question = Question {
-        tolerance: options.tolerance,
-        detect: options.detect,
-        judged: options.judge.clone(),
-    };
+    let question = Question::new(&options.judge, options.tolerance, options.detect);
     if let Some(path) = &options.output {
         // Whether it can be written to is found out before the first run.
         OutputDirectory::claim(path, Existing::Refuse)?.abandon();
@@ -106,6 +102,20 @@ fn only_job<'run>(measured: &'run Measurement<'_>) -> Result<&'run Job, Error> {
     if let Some((option, _)) = is_given.iter().find(|(_, is_given)| *is_given) {
         return Err(Error::usage(format!("{option} behind --: here it is ab's"))
             .with_help("ab has --output and --as of its own, before the --"));
+    }
+    let gates = &job.plan.gates;
+    let is_held = [
+        ("--fail-if", !gates.fail_if.is_empty()),
+        ("--strict", gates.strict),
+        ("--fail-on-caveat", report.fail_on_caveat.is_some()),
+    ];
+    if let Some((option, _)) = is_held.iter().find(|(_, is_held)| *is_held) {
+        return Err(Error::usage(format!(
+            "{option} behind --, or in the plan: no gate decides here, but which of both is better"
+        ))
+        .with_help(
+            "leave it out; filestone report DIR/a/001 --fail-if holds one block to a gate",
+        ));
     }
     if job.plan.target.is_built_in() {
         return Err(Error::usage(
@@ -311,7 +321,7 @@ impl Blocks<'_> {
         if self.options.switch {
             match server.wait(limit, self.stop) {
                 _ if self.stop.load(Ordering::Relaxed) => return Ok(None),
-                Some(status) if status.success() => {}
+                Some(status) if status.success() => server.let_go(),
                 Some(status) => {
                     return Err(self.failed(arm, &format!("failed ({status})"), &mut server));
                 }

@@ -1,10 +1,12 @@
 //! `filestone ab`: two servers in turn, and servers that are no sample.
 
 use crate::support::{Running, Scratch, filestone, serve, text};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 /// A port that nobody uses at this moment.
 fn free_port() -> u16 {
@@ -212,13 +214,90 @@ fn what_was_measured_before_it_was_interrupted_is_judged_as_far_as_it_goes() {
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
 }
 
+/// Whether there is such a process, and it has not ended.
+fn is_running(process: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    state.is_ok_and(|state| !state.contains(") Z "))
+}
+
+/// Waits until it is so, for some seconds.
+fn comes_true(is_so: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + Duration::from_secs(10);
+    while !is_so() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is_so()
+}
+
+#[test]
+fn however_it_ends_no_server_is_left() {
+    for signal in [Signal::HUP, Signal::KILL] {
+        let port = free_port();
+        let server = server(port, "");
+        let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        let target = format!("nfs://127.0.0.1:{port}/export");
+        let mut arguments = words(&["--a", &server, "--b", &server], &target);
+        arguments.truncate(arguments.len() - 2);
+        arguments.extend(["-d", "100s"]);
+        let run = Running::start(&arguments);
+        assert!(comes_true(answers), "{signal:?}");
+        run.signal(signal);
+        assert_eq!(run.exit_code(), None, "{signal:?}");
+        assert!(comes_true(|| !answers()), "{signal:?}");
+    }
+}
+
+#[test]
+fn a_second_interruption_leaves_no_server_that_is_deaf() {
+    let scratch = Scratch::new();
+    let processes = scratch.name("processes");
+    let deaf = format!("trap '' TERM INT; sleep 100 & echo $$ $! > {processes}; wait");
+    let target = format!("nfs://127.0.0.1:{}/export", free_port());
+    let run = Running::start(&words(&["--a", &deaf, "--b", &deaf], &target));
+    let started = || {
+        let read = std::fs::read_to_string(&processes).unwrap_or_default();
+        let read = read.split_whitespace().map(String::from);
+        read.collect::<Vec<_>>()
+    };
+    assert!(comes_true(|| started().len() == 2));
+    run.interrupt();
+    // What comes at once is taken for the same signal.
+    std::thread::sleep(Duration::from_millis(800));
+    run.interrupt();
+    assert_eq!(run.exit_code(), Some(130));
+    let is_gone = || !started().iter().any(|process| is_running(process));
+    assert!(comes_true(is_gone), "{:?}", started());
+}
+
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let port = free_port();
+    let server = server(port, "");
+    let target = format!("nfs://127.0.0.1:{port}/export");
+    let mut arguments = words(&["--a", &server, "--b", &server], &target);
+    arguments.truncate(arguments.len() - 2);
+    arguments.extend(["-d", "100s"]);
+    let mut run = Running::start_without_hangup(&arguments);
+    let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+    assert!(comes_true(answers));
+    run.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(run.goes_on() && answers());
+    run.interrupt();
+    assert_eq!(run.exit_code(), Some(130));
+    assert!(!answers());
+}
+
 #[test]
 fn a_setting_is_switched_by_commands_that_end() {
     let scratch = Scratch::new();
     let (_server, address, _out) = serve(&["--service-time", "1ms"]);
     let target = format!("nfs://{address}/export");
     let log = scratch.name("log");
-    let (a, b) = (format!("echo a >> {log}"), format!("echo b >> {log}"));
+    // What a command leaves running is the server that goes on.
+    let left = scratch.name("left");
+    let a = format!("sleep 100 & echo $! >> {left}; echo a >> {log}");
+    let b = format!("echo b >> {log}");
     let more = [
         "--switch", "--a", &a, "--b", &b, "--detect", "50%", "--target", &target,
     ];
@@ -238,6 +317,17 @@ fn a_setting_is_switched_by_commands_that_end() {
     let switched = std::fs::read_to_string(&log).expect("the commands ran");
     let times = |side| switched.lines().filter(|line| *line == side).count();
     assert!(times("a") >= 8 && times("a") == times("b"), "{switched}");
+    let left = std::fs::read_to_string(&left).expect("the commands ran");
+    let left: Vec<&str> = left.lines().collect();
+    let are_running: Vec<bool> = left.iter().map(|process| is_running(process)).collect();
+    for process in left {
+        let process = process.parse().ok().and_then(Pid::from_raw);
+        let _ = kill_process(process.expect("a number"), Signal::KILL);
+    }
+    assert!(
+        are_running.iter().all(|is_running| *is_running),
+        "{are_running:?}"
+    );
     let failing = [
         "--switch",
         "--a",
@@ -279,6 +369,18 @@ fn what_cannot_be_measured_of_both_is_refused() {
             "--output behind --",
         ),
         (vec!["probe", "nul"], "nul"),
+        (
+            vec!["probe", "null", "s:/x", "--fail-if", "errors > 0"],
+            "--fail-if behind --",
+        ),
+        (
+            vec!["probe", "null", "s:/x", "--strict"],
+            "--strict behind --",
+        ),
+        (
+            vec!["probe", "null", "s:/x", "--fail-on-caveat"],
+            "--fail-on-caveat behind --",
+        ),
     ] {
         let ab = ["ab", "--a", "true", "--b", "true", "--"];
         let output = filestone(&[&ab[..], &behind].concat());

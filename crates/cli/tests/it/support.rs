@@ -59,8 +59,30 @@ impl Running {
         self.0.stderr.take().expect("it is piped")
     }
 
+    /// As from `nohup`: with SIGHUP ignored.
+    pub fn start_without_hangup(arguments: &[&str]) -> Self {
+        let child = Command::new("sh")
+            .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+            .arg(env!("CARGO_BIN_EXE_filestone"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sh is there");
+        Self(child)
+    }
+
     pub fn interrupt(&self) {
-        kill_process(Pid::from_child(&self.0), Signal::INT).expect("it runs");
+        self.signal(Signal::INT);
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("it runs");
+    }
+
+    pub fn goes_on(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
     }
 
     pub fn exit_code(mut self) -> Option<i32> {
