@@ -485,6 +485,30 @@ fn hardly_short() -> RunRecord {
     record
 }
 
+/// 50 of 1,000 that came due failed: without them the load would have been achieved.
+fn short_of_errors() -> RunRecord {
+    let plan = Plan {
+        arrivals: ArrivalsPlan::Constant {
+            offered_load_ops_per_s: 100.0,
+        },
+        ..probe(1024)
+    };
+    let mut record = ten_seconds(plan, &times(1000, MS));
+    record.totals.ledger = Ledger {
+        scheduled: 1000,
+        ok: 950,
+        failed: 50,
+        ..Ledger::default()
+    };
+    record.totals.kinds[0].ledger = record.totals.ledger;
+    record.totals.kinds[0].failures = vec![FailureCount {
+        failure: "NFS3ERR_IO (5)".into(),
+        count: 50,
+    }];
+    record.totals.achieved_load_ops_per_s = 95.0;
+    record
+}
+
 /// Clients of a replay that were waiting for answers for half of the time.
 fn with_pauses() -> RunRecord {
     let mut record = replay(Pacing::Closed, 2);
@@ -527,6 +551,7 @@ fn fixtures() -> Vec<(RunRecord, Vec<&'static str>)> {
         (slow_between(), vec!["turnaround"]),
         (with_time_outs(), vec!["time-outs"]),
         (replay(Pacing::Closed, 3), vec!["slots"]),
+        (short_of_errors(), vec!["errors"]),
         (curve(&flat, PeakEnd::Generator), vec!["peak-of-generator"]),
         (curve(&flat, PeakEnd::Given), vec!["loads-given"]),
         (curve(&bent, PeakEnd::Given), vec!["bend"]),
@@ -628,11 +653,14 @@ fn a_threshold_is_where_a_limit_begins() {
         (taken(72_001), taken(71_999)),
         ("slots".into(), "turnaround".into())
     );
-    let few_errors = {
+    let errors = |failed| {
         let mut record = with_errors();
         let ledger = &mut record.totals.ledger;
-        (ledger.ok, ledger.failed) = (79_300, 700);
-        explain(&record)
+        (ledger.ok, ledger.failed) = (80_000 - failed, failed);
+        explain(&record).limits[0].id.clone()
     };
-    assert_eq!(few_errors.limits[0].id, "slots");
+    assert_eq!(
+        (errors(7_990), errors(8_000)),
+        ("slots".into(), "errors".into())
+    );
 }

@@ -4,6 +4,7 @@ use super::Told;
 use crate::explanation::evidence::Evidence;
 use crate::measure::run_record::RunEnd;
 use crate::measure::sample::Role;
+use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::caveats::most_frequent;
 use crate::text::{counted, thousands, time_text};
 
@@ -48,12 +49,17 @@ pub(super) fn time_outs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     )
 }
 
-/// Of a replay, what failed is a mismatch.
+/// Fewer limit nothing, unless they are what an open loop's load is short of. Of a replay, what failed
+/// is a mismatch.
 pub(super) fn errors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let ledger = &evidence.record.totals.ledger;
     let (count, ended) = (ledger.unsuccessful(), ledger.ended());
     let percent = 100.0 * count as f64 / ended.max(1) as f64;
-    if evidence.record.replay.is_some() || percent < most {
+    let are_missing = matches!(
+        evidence.shortfall(),
+        Some(Shortfall::Errors | Shortfall::Jukebox)
+    );
+    if evidence.record.replay.is_some() || (percent < most && !are_missing) {
         return None;
     }
     let mostly = most_frequent(evidence.record, Role::Measured);

@@ -129,7 +129,7 @@ const BEFORE_TURNAROUND: &[&str] = &[
 pub const LIMIT_RULES: &[LimitRule] = &[
     rule("target-lost", failures::target_lost),
     figure("time-outs", 10.0, "% of the slots' time", failures::time_outs),
-    figure("errors", 1.0, "% of the operations", failures::errors).unless(&["time-outs"]),
+    figure("errors", 10.0, "% of the operations", failures::errors).unless(&["time-outs"]),
     figure("mismatches", 1.0, "% of the lines", failures::mismatches),
     figure("lost-clients", 5.0, "% of the clients", failures::lost_clients),
     figure("jukebox", 5.0, "% of the clients' time", failures::jukebox),
