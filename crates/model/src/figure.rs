@@ -99,6 +99,12 @@ impl Statistic {
         }
     }
 
+    /// The percentile below which this share of operations lies, if it is one that figures have.
+    pub fn of_quantile(quantile: f64) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|statistic| statistic.quantile() == Some(quantile))
+    }
+
     /// The share of operations that take no longer; `None` of what is no percentile.
     pub const fn quantile(self) -> Option<f64> {
         match self {

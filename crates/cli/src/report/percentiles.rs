@@ -6,8 +6,9 @@
 use crate::report::caption;
 use crate::report::parts::units::seconds;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
-use filestone_model::measure::verdict::percentile;
-use filestone_model::measure::{DistributionRecord, RunRecord};
+use filestone_model::figure::Timed;
+use filestone_model::measure::verdict::percentile::{self, TimesOf};
+use filestone_model::measure::{DistributionRecord, KeptInterval, RunRecord};
 
 /// Points of a line per nine.
 const POINTS_PER_NINE: u32 = 40;
@@ -23,12 +24,15 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     let totals = &record.totals;
     let count = totals.response_time_ns.count;
     let service = points(&totals.service_time_ns);
+    let mut response = points(&totals.response_time_ns);
+    let of = TimesOf {
+        totals,
+        operation: None,
+        timed: Timed::Response,
+    };
+    response.iter_mut().for_each(|point| with_kept(point, of));
     let lines = vec![
-        line(
-            "response time (done − due)",
-            Style::First,
-            points(&totals.response_time_ns),
-        ),
+        line("response time (done − due)", Style::First, response),
         line("service time (done − sent)", Style::Second, service),
     ];
     let panel = panel(lines, "time");
@@ -38,7 +42,7 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
             "dotted: too few operations lie beyond; the lines end at the slowest of {operations} \
              operations"
         ),
-        "bars: 95 % intervals of the percentiles, if operations do not depend on each other".into(),
+        "bars: 95 % intervals; where the record keeps none, from the ranks alone".into(),
     ];
     let notes = if count > 0 { notes } else { vec![] };
     Some(caption::picture(
@@ -104,6 +108,17 @@ fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
         point.interval = Some((low.min(point.y), high.max(point.y)));
     }
     point
+}
+
+/// A percentile with the interval that the record keeps of it instead of that of its rank.
+fn with_kept(point: &mut Point, of: TimesOf<'_>) {
+    let kept = of.kept(1.0 - 1.0 / point.x);
+    if let Some(kept) = kept.filter(|_| point.interval.is_some()) {
+        point.interval = match kept {
+            KeptInterval::Whole(kept) => Some((kept.low / 1e9, kept.high / 1e9)),
+            KeptInterval::Open(_) => None,
+        };
+    }
 }
 
 /// Ranks between which the percentile is with 95 % confidence: how many values lie below it is

@@ -80,17 +80,18 @@ fn errors(ledger: &Ledger) -> Option<String> {
 
 fn times(record: &RunRecord) -> Vec<String> {
     let times = &record.totals.response_time_ns;
-    // A 99th percentile that is not known is left to the table, which marks it.
-    let (name, tail) = match times.count {
-        0 => return vec![],
-        _ if is_known(times, 0.99) => ("p99", times.p99),
-        _ => ("max", times.max),
+    if times.count == 0 {
+        return vec![];
+    }
+    let time = |name| known::time(record, &format!("response_time.{name}"));
+    // A 99th percentile of which nothing is known is left to the table, which marks it.
+    let (name, tail) = if time("p99").is_some() || is_known(times, 0.99) {
+        ("p99", times.p99)
+    } else {
+        ("max", times.max)
     };
     let text = |name, nanos: u64| {
-        let figure = format!("response_time.{name}");
-        let time = known::figure(record, &figure).map(known::time);
-        let time = time.or_else(|| known::open_time(record, &figure));
-        let time = time.unwrap_or_else(|| time_text(nanos as f64));
+        let time = time(name).unwrap_or_else(|| time_text(nanos as f64));
         format!("{name} {time}")
     };
     vec![text("p50", times.p50), text(name, tail)]
@@ -252,6 +253,25 @@ mod tests {
         assert_eq!(ends(50.0, false, 44.0), waited);
         let untold = "cannot tell, it waited for a processor";
         assert_eq!(ends(50.0, false, 46.0), untold);
+    }
+
+    #[test]
+    fn the_answer_and_the_table_have_one_interval() {
+        let marks = |record: &RunRecord| {
+            let table = percentile::table(record, Page::default());
+            let mut lines = table.lines();
+            let line = lines.find(|line| line.starts_with("response time"));
+            line.map_or(0, |line| line.matches('~').count())
+        };
+        let mut record = canned::in_stretches();
+        // Those of p99.9 and p99.99, by ranks.
+        assert_eq!(marks(&record), 2);
+        let mut figures = record.totals.figures.iter_mut();
+        let tail = figures.find(|figure| figure.name == "response_time.p99");
+        tail.expect("it is kept").high = 1_600_000.0;
+        let text = answer_of(&record);
+        assert!(text.contains("p99 160 µs (150 µs to 1.6 ms)"), "{text}");
+        assert_eq!(marks(&record), 3);
     }
 
     #[test]

@@ -54,3 +54,12 @@ pub struct OpenFigureRecord {
     /// With which probability such intervals hold the true value.
     pub level: f64,
 }
+
+/// What a record keeps of how well a figure is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum KeptInterval<'record> {
+    /// Both ends.
+    Whole(&'record FigureRecord),
+    /// The lower one alone.
+    Open(&'record OpenFigureRecord),
+}

@@ -38,7 +38,7 @@ pub use caveat::Caveat;
 pub use connections_record::ConnectionsRecord;
 pub use curve_record::{CurveRecord, ObjectiveRecord};
 pub use distribution::{Digits, Distribution, DistributionRecord};
-pub use figure_record::{FigureRecord, OpenFigureRecord};
+pub use figure_record::{FigureRecord, KeptInterval, OpenFigureRecord};
 pub use figures::RunFigure;
 pub use gate_record::{GateOutcome, GateRecord, GateValue};
 pub use interval::{IntervalBuffer, TickCounts};

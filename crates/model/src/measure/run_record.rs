@@ -1,10 +1,11 @@
 //! The run record: one JSON document from which every report is made.
 
+use crate::figure::Timed;
 use crate::measure::caveat::Caveat;
 use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
-use crate::measure::figure_record::{FigureRecord, OpenFigureRecord};
+use crate::measure::figure_record::{FigureRecord, KeptInterval, OpenFigureRecord};
 use crate::measure::gate_record::GateRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
@@ -256,6 +257,32 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Totals {
+    /// The interval that is kept of the figure with this name.
+    pub fn kept_interval(&self, name: &str) -> Option<KeptInterval<'_>> {
+        let whole = self.figures.iter().find(|figure| figure.name == name);
+        let open = || self.open_figures.iter().find(|figure| figure.name == name);
+        whole
+            .map(KeptInterval::Whole)
+            .or_else(|| open().map(KeptInterval::Open))
+    }
+
+    /// The times of measured operations, of all of them or of one kind.
+    pub fn times(&self, operation: Option<OpKind>, timed: Timed) -> Option<&DistributionRecord> {
+        let (response, service) = match operation {
+            None => (&self.response_time_ns, &self.service_time_ns),
+            Some(operation) => {
+                let mut kinds = self.kinds.iter();
+                let kind = kinds
+                    .find(|kind| kind.role == Role::Measured && kind.operation == operation)?;
+                (&kind.response_time_ns, &kind.service_time_ns)
+            }
+        };
+        Some(match timed {
+            Timed::Response => response,
+            Timed::Service => service,
+        })
+    }
+
     /// How many more operations ended well in the window than were due in it and ended well.
     /// More than 0: left over from the warm-up. Less: they ended after the window.
     pub fn left_over(&self, window_ns: u64) -> i64 {

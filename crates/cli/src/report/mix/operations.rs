@@ -6,8 +6,10 @@ use crate::report::parts::page::Page;
 use crate::report::parts::percentile;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
+use filestone_model::figure::Timed;
+use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::{MixOperationRecord, MixRecord};
-use filestone_model::measure::{DistributionRecord, RunRecord};
+use filestone_model::measure::verdict::percentile::TimesOf;
 use filestone_model::operation::OpKind;
 
 /// Operations and their times. Shares and calls are those of the mix where one operation is one
@@ -35,9 +37,7 @@ pub fn render(record: &RunRecord, mix: &MixRecord, page: Page) -> String {
         let row = Row {
             shares,
             count,
-            times: kind.map_or_else(no_times, |kind| {
-                times(&kind.response_time_ns, &kind.service_time_ns)
-            }),
+            times: times(record, Some(operation)),
             errors: kind.map_or(0, |kind| kind.ledger.unsuccessful()),
         };
         table.row(row.cells(operation.name(), seconds));
@@ -107,18 +107,32 @@ fn no_times() -> [String; 6] {
     ["-"; 6].map(percentile::beside)
 }
 
-/// Response and service time, percentiles that are not known with their mark.
-fn times(response: &DistributionRecord, service: &DistributionRecord) -> [String; 6] {
+/// Response and service time of all operations or of a kind of them, percentiles that are not known
+/// with their mark.
+fn times(record: &RunRecord, operation: Option<OpKind>) -> [String; 6] {
+    let totals = &record.totals;
+    let of = |timed| totals.times(operation, timed);
+    let (Some(response), Some(service)) = (of(Timed::Response), of(Timed::Service)) else {
+        return no_times();
+    };
     if response.count == 0 {
         return no_times();
     }
+    let cell = |timed, quantile, nanos| {
+        let of = TimesOf {
+            totals,
+            operation,
+            timed,
+        };
+        percentile::cell_of(of, quantile, nanos)
+    };
     [
-        percentile::cell(response, 0.5, response.p50),
-        percentile::cell(response, 0.9, response.p90),
-        percentile::cell(response, 0.99, response.p99),
+        cell(Timed::Response, 0.5, response.p50),
+        cell(Timed::Response, 0.9, response.p90),
+        cell(Timed::Response, 0.99, response.p99),
         percentile::beside(&micros(response.max as f64)),
-        percentile::cell(service, 0.5, service.p50),
-        percentile::cell(service, 0.99, service.p99),
+        cell(Timed::Service, 0.5, service.p50),
+        cell(Timed::Service, 0.99, service.p99),
     ]
 }
 
@@ -138,7 +152,7 @@ fn totals_row(record: &RunRecord, mix: &MixRecord) -> Row {
     Row {
         shares,
         count,
-        times: times(&totals.response_time_ns, &totals.service_time_ns),
+        times: times(record, None),
         errors: totals.ledger.unsuccessful(),
     }
 }

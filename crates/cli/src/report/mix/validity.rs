@@ -99,6 +99,7 @@ fn figure(check: &Check) -> String {
         }
         Unit::Nanos => quantity::time_with_chance(figure, chance),
         Unit::Count => grouped(figure.max(0.0) as u64),
+        Unit::Times if figure.is_infinite() => "no upper end".into(),
         Unit::Times => format!("factor {figure:.2}"),
     }
 }
@@ -219,11 +220,16 @@ fn achieved(record: &RunRecord, due: f64) -> String {
 }
 
 fn spread(of: &PercentileOfAll) -> String {
-    format!(
-        "between the ends of the 95 % interval of the p99, {} to {}",
-        time_text(of.from_ns as f64),
-        time_text(of.to_ns as f64)
-    )
+    let from = time_text(of.from_ns as f64);
+    match of.to_ns {
+        Some(to) => format!(
+            "between the ends of the 95 % interval of the p99, {from} to {}",
+            time_text(to as f64)
+        ),
+        None => format!(
+            "of the 95 % interval of the p99, over {from}: it reaches beyond the slowest operation"
+        ),
+    }
 }
 
 /// What it would take to tell.

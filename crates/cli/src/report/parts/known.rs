@@ -4,7 +4,7 @@ use super::page::{Detail, Fact};
 use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_model::measure::figures::{FigureUnit, NoInterval, Quantity, RunFigure, Stretches};
-use filestone_model::measure::{FigureRecord, RunRecord};
+use filestone_model::measure::{FigureRecord, KeptInterval, RunRecord};
 
 /// What is less than this percentage is not told apart.
 const PERCENT_MIN: f64 = 0.1;
@@ -15,18 +15,20 @@ pub fn figure<'record>(record: &'record RunRecord, name: &str) -> Option<&'recor
     figures.find(|figure| figure.name == name && figure.value > 0.0)
 }
 
-/// A headline time of which only the lower end of its interval is known: `over 8.1 ms`.
-pub fn open_time(record: &RunRecord, name: &str) -> Option<String> {
-    let mut figures = record.totals.open_figures.iter();
-    let open = figures.find(|figure| figure.name == name)?;
-    Some(format!("over {}", time_within(open.low, open.low / 2.0)))
+/// A headline time with its interval; of one whose upper end is not known the lower end: `over 8.1 ms`.
+pub fn time(record: &RunRecord, name: &str) -> Option<String> {
+    match record.totals.kept_interval(name)? {
+        KeptInterval::Whole(figure) => (figure.value > 0.0).then(|| time_of(figure)),
+        KeptInterval::Open(open) => Some(format!("over {}", time_within(open.low, open.low / 2.0))),
+    }
 }
 
 /// A load with three digits that count, or fewer where it is not known so well.
 pub fn load(figure: &FigureRecord) -> String {
     if is_hardly_known(figure) {
-        let ends = [figure.low, figure.high].map(|end| load_text(end, end / 2.0));
-        return format!("{} operations/s", ends.join(" to "));
+        let [value, low, high] = [figure.value, figure.low, figure.high]
+            .map(|load| load_text(load, for_two_digits(load)));
+        return format!("{value} operations/s ({low} to {high})");
     }
     let digits = figure.value.log10().floor();
     let unit = 10_f64
@@ -42,10 +44,11 @@ pub fn load(figure: &FigureRecord) -> String {
 }
 
 /// A time with no more digits than it is known with.
-pub fn time(figure: &FigureRecord) -> String {
+fn time_of(figure: &FigureRecord) -> String {
     if is_hardly_known(figure) {
-        let ends = [figure.low, figure.high].map(|end| time_within(end, end / 2.0));
-        return ends.join(" to ");
+        let [value, low, high] = [figure.value, figure.low, figure.high]
+            .map(|time| time_within(time, for_two_digits(time)));
+        return format!("{value} ({low} to {high})");
     }
     let half_width = figure.half_width();
     format!(
@@ -72,6 +75,15 @@ fn is_hardly_known(figure: &FigureRecord) -> bool {
     figure.half_width() >= figure.value
 }
 
+/// An uncertainty that leaves a number two digits, and 0 one.
+fn for_two_digits(number: f64) -> f64 {
+    if number > 0.0 {
+        10_f64.powf(number.log10().floor())
+    } else {
+        10.0
+    }
+}
+
 /// Half of the interval in percent of its figure: ` ± 4 %`.
 fn chance(figure: &FigureRecord) -> String {
     let percent = (100.0 * figure.half_width() / figure.value).max(PERCENT_MIN);
@@ -85,11 +97,9 @@ fn chance(figure: &FigureRecord) -> String {
 /// Where there are none, why, if everything is to be told.
 pub fn fact(record: &RunRecord, detail: Detail) -> Option<Fact> {
     let times = [("p50", "response_time.p50"), ("p99", "response_time.p99")];
-    let times = times.into_iter().filter_map(|(short, name)| {
-        let known = figure(record, name).map(time);
-        let known = known.or_else(|| open_time(record, name))?;
-        Some(format!("{short} {known}"))
-    });
+    let times = times
+        .into_iter()
+        .filter_map(|(short, name)| Some(format!("{short} {}", time(record, name)?)));
     let load = figure(record, "achieved").map(load);
     let known: Vec<String> = load.into_iter().chain(times).collect();
     if known.is_empty() {
@@ -154,10 +164,17 @@ mod tests {
             high: 2_354_559.0,
             ..of(63_345.0, 0.0)
         };
-        assert_eq!(time(&hardly), "9 µs to 2.4 ms");
-        assert_eq!(load(&of(10.0, 15.0)), "0.0 to 25 operations/s");
-        assert_eq!(time(&of(29_812.0, 600.0)), "29.8 µs ± 2 %");
-        assert_eq!(time(&of(29_812.0, 6000.0)), "30 µs ± 20 %");
+        assert_eq!(time_of(&hardly), "63 µs (9.1 µs to 2.4 ms)");
+        let tail = FigureRecord {
+            low: 5300.0,
+            high: 110_000.0,
+            ..of(8800.0, 0.0)
+        };
+        assert_eq!(time_of(&tail), "8.8 µs (5.3 µs to 110 µs)");
+        assert_eq!(load(&of(10.0, 15.0)), "10 operations/s (0 to 25)");
+        assert_eq!(load(&of(830.0, 1400.0)), "830 operations/s (0 to 2,200)");
+        assert_eq!(time_of(&of(29_812.0, 600.0)), "29.8 µs ± 2 %");
+        assert_eq!(time_of(&of(29_812.0, 6000.0)), "30 µs ± 20 %");
     }
 
     #[test]

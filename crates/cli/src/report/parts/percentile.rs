@@ -3,7 +3,8 @@
 use super::page::Page;
 use super::table::{Column, Table};
 use super::units::micros;
-use filestone_model::measure::verdict::percentile::is_known;
+use filestone_model::figure::Timed;
+use filestone_model::measure::verdict::percentile::{TimesOf, is_known};
 use filestone_model::measure::{DistributionRecord, RunRecord};
 
 /// Stands behind a percentile that is not known.
@@ -11,7 +12,16 @@ const MARK: char = '~';
 
 /// A percentile in microseconds. Columns of them are marked or blank at their end.
 pub fn cell(times: &DistributionRecord, quantile: f64, nanos: u64) -> String {
-    let mark = if is_known(times, quantile) { ' ' } else { MARK };
+    marked(nanos, is_known(times, quantile))
+}
+
+/// One of which the record may keep an interval.
+pub fn cell_of(of: TimesOf<'_>, quantile: f64, nanos: u64) -> String {
+    marked(nanos, of.is_known(quantile))
+}
+
+fn marked(nanos: u64, is_known: bool) -> String {
+    let mark = if is_known { ' ' } else { MARK };
     format!("{}{mark}", micros(nanos as f64))
 }
 
@@ -52,31 +62,46 @@ pub fn table(record: &RunRecord, page: Page) -> String {
         Column::figure("P99.99").gives_way(4),
         Column::figure("MAX"),
     ]);
-    for (name, row) in [
-        ("response time", &totals.response_time_ns),
-        ("service time", &totals.service_time_ns),
-        ("slot wait", &totals.slot_wait_ns),
-        ("dispatch delay", &totals.dispatch_delay_ns),
+    let of = |timed| {
+        Some(TimesOf {
+            totals,
+            operation: None,
+            timed,
+        })
+    };
+    for (name, row, of) in [
+        (
+            "response time",
+            &totals.response_time_ns,
+            of(Timed::Response),
+        ),
+        ("service time", &totals.service_time_ns, of(Timed::Service)),
+        ("slot wait", &totals.slot_wait_ns, None),
+        ("dispatch delay", &totals.dispatch_delay_ns, None),
     ] {
-        let figures = distribution(row);
+        let figures = distribution(row, of);
         table.row(std::iter::once(name.to_string()).chain(figures));
     }
     format!("\n{}", table.render(page))
 }
 
-fn distribution(row: &DistributionRecord) -> [String; 9] {
+fn distribution(row: &DistributionRecord, of: Option<TimesOf<'_>>) -> [String; 9] {
     if row.count == 0 {
         return ["-"; 9].map(String::from);
     }
+    let cell = |quantile, nanos| match of {
+        Some(of) => cell_of(of, quantile, nanos),
+        None => cell(row, quantile, nanos),
+    };
     [
         micros(row.min as f64),
         micros(row.mean),
-        cell(row, 0.5, row.p50),
-        cell(row, 0.9, row.p90),
-        cell(row, 0.95, row.p95),
-        cell(row, 0.99, row.p99),
-        cell(row, 0.999, row.p99_9),
-        cell(row, 0.9999, row.p99_99),
+        cell(0.5, row.p50),
+        cell(0.9, row.p90),
+        cell(0.95, row.p95),
+        cell(0.99, row.p99),
+        cell(0.999, row.p99_9),
+        cell(0.9999, row.p99_99),
         micros(row.max as f64),
     ]
 }

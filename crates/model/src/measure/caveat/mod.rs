@@ -72,6 +72,7 @@ pub enum Caveat {
         /// It is in this interval with 95 % confidence.
         #[serde(default)]
         from_ns: u64,
+        /// 0 if it reaches beyond the slowest operation.
         #[serde(default)]
         to_ns: u64,
     },

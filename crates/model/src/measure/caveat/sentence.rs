@@ -234,10 +234,11 @@ fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) 
         1 => "1 operation lies".into(),
         above => format!("{} operations lie", thousands(above)),
     };
-    // With next to nothing above it, the interval has no upper end that the sample knows.
     let interval = match to_ns {
-        _ if above == 0 || from_ns == to_ns => String::new(),
-        0 => String::new(),
+        _ if from_ns == to_ns => String::new(),
+        0 => format!(": over {} (95 %)", micros(from_ns as f64)),
+        // With nothing above it, the interval of ranks has no upper end that the sample knows.
+        _ if above == 0 => String::new(),
         _ => format!(
             ": between {} and {} (95 %)",
             micros(from_ns as f64),

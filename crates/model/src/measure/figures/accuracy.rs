@@ -147,7 +147,7 @@ impl<'record> Stretches<'record> {
                 (totals.client_cpu_ns > 0 && kind.is_none()).then_some(totals.client_cpu_ns_per_op)
             }
             Quantity::Time(timed, statistic) => {
-                Some(time(self.times(figure.operation, timed)?, statistic))
+                Some(time(self.totals.times(figure.operation, timed)?, statistic))
             }
         }
     }
@@ -244,6 +244,7 @@ impl<'record> Stretches<'record> {
         quantile: f64,
     ) -> Result<Accuracy, NoInterval> {
         let all = self
+            .totals
             .times(operation, timed)
             .ok_or(NoInterval::NoOperations)?;
         let stretches = self.parts.iter().map(|part| {
@@ -274,24 +275,6 @@ impl<'record> Stretches<'record> {
     fn kind(&self, operation: OpKind) -> Option<&'record KindRecord> {
         let mut kinds = self.totals.kinds.iter();
         kinds.find(|kind| kind.role == Role::Measured && kind.operation == operation)
-    }
-
-    fn times(
-        &self,
-        operation: Option<OpKind>,
-        timed: Timed,
-    ) -> Option<&'record DistributionRecord> {
-        let (response, service) = match operation {
-            None => (&self.totals.response_time_ns, &self.totals.service_time_ns),
-            Some(operation) => {
-                let kind = self.kind(operation)?;
-                (&kind.response_time_ns, &kind.service_time_ns)
-            }
-        };
-        Some(match timed {
-            Timed::Response => response,
-            Timed::Service => service,
-        })
     }
 }
 

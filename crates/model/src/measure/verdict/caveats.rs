@@ -202,7 +202,7 @@ fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
             above: of.above,
             count: of.count,
             from_ns: of.from_ns,
-            to_ns: of.to_ns,
+            to_ns: of.to_ns.unwrap_or(0),
         },
     })
 }

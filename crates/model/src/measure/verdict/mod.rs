@@ -207,7 +207,7 @@ pub enum Subject {
     },
     /// Operations above a percentile of all, where they are too few.
     SamplesAbove(PercentileOfAll),
-    /// The upper end of a percentile's 95 % interval over the lower.
+    /// The upper end of a percentile's 95 % interval over the lower; infinite if there is none.
     PercentileSpread(PercentileOfAll),
 }
 
@@ -235,8 +235,8 @@ pub struct PercentileOfAll {
     pub value_ns: u64,
     /// Its 95 % interval.
     pub from_ns: u64,
-    /// The other end.
-    pub to_ns: u64,
+    /// The other end; `None` if it lies beyond the slowest operation.
+    pub to_ns: Option<u64>,
     /// Operations that are expected above it.
     pub above: u64,
     /// All operations.

@@ -1,21 +1,28 @@
-//! How well a percentile is known, from the ranks of its sample alone.
+//! How well a percentile is known: by the interval that the record keeps of it, or from the ranks of its
+//! sample alone where it keeps none.
 //!
 //! Of n independent values as many as a binomial count lie at or below the p-quantile: np with the
 //! standard deviation √(np(1 − p)). So the values of ranks np ± 1.96 √(np(1 − p)) hold it with
 //! 95 % confidence whatever the distribution is (Conover, *Practical Nonparametric Statistics*,
 //! 3rd edition, 1999, section 3.2).
 //!
-//! It is quoted without a mark if it is known twofold:
+//! By ranks it is quoted without a mark if it is known twofold:
 //!
 //! - by ranks: the interval leaves at least half of what lies beyond the quantile beyond itself,
 //!   so that its end is no extreme of the sample. With m values expected beyond, that is
 //!   1.96 √(pm) ≤ m/2, m ≥ 15.4 p: 8 of 16 for a median, 16 for all high percentiles;
 //! - by value: the upper end is no more than twice the lower. Of an exponential distribution that
 //!   takes 69 values for the median; high percentiles are narrower than that.
+//!
+//! A kept interval has both ends only if values lie beyond its upper one. It sees what ranks do not, that
+//! operations one after the other are alike, so that only the second is asked of it.
 
 use super::{Bound, Check, PercentileOfAll, STANDARD_ERRORS, Subject, Verdict};
+use crate::figure::{Quantity, RunFigure, Statistic, Timed};
 use crate::measure::distribution::DistributionRecord;
-use crate::measure::run_record::RunRecord;
+use crate::measure::figure_record::KeptInterval;
+use crate::measure::run_record::{RunRecord, Totals};
+use crate::operation::OpKind;
 
 /// The interval's end may be nearer to the extreme than the quantile by this share of the values
 /// there.
@@ -58,7 +65,41 @@ pub fn interval(times: &DistributionRecord, quantile: f64) -> Option<(u64, u64)>
     Some((value(quantile - half), value(quantile + half)))
 }
 
-/// Whether a percentile may be quoted without a mark.
+/// Times of a run, by what they are of.
+#[derive(Debug, Clone, Copy)]
+pub struct TimesOf<'record> {
+    /// Of the run.
+    pub totals: &'record Totals,
+    /// Of this measured kind; `None` is of all together.
+    pub operation: Option<OpKind>,
+    /// From which moment on.
+    pub timed: Timed,
+}
+
+impl<'record> TimesOf<'record> {
+    /// The interval that the record keeps of a percentile.
+    pub fn kept(&self, quantile: f64) -> Option<KeptInterval<'record>> {
+        let figure = RunFigure {
+            operation: self.operation,
+            quantity: Quantity::Time(self.timed, Statistic::of_quantile(quantile)?),
+        };
+        self.totals.kept_interval(&figure.to_string())
+    }
+
+    /// Whether a percentile may be quoted without a mark.
+    pub fn is_known(&self, quantile: f64) -> bool {
+        match self.kept(quantile) {
+            Some(KeptInterval::Whole(kept)) => kept.high <= SPREAD_MAX * kept.low,
+            Some(KeptInterval::Open(_)) => false,
+            None => {
+                let times = self.totals.times(self.operation, self.timed);
+                times.is_some_and(|times| is_known(times, quantile))
+            }
+        }
+    }
+}
+
+/// Whether a percentile may be quoted without a mark, by its ranks.
 pub fn is_known(times: &DistributionRecord, quantile: f64) -> bool {
     let is_narrow =
         || interval(times, quantile).is_none_or(|(from, to)| to as f64 <= SPREAD_MAX * from as f64);
@@ -67,11 +108,25 @@ pub fn is_known(times: &DistributionRecord, quantile: f64) -> bool {
 
 /// The highest percentile that every report shows, of all operations.
 pub(super) fn of_all(record: &RunRecord) -> Option<Check> {
-    let times = &record.totals.response_time_ns;
+    let totals = &record.totals;
+    let times = &totals.response_time_ns;
     if times.count == 0 {
         return None;
     }
-    let (from_ns, to_ns) = interval(times, JUDGED).unwrap_or((times.min, times.max));
+    let all = TimesOf {
+        totals,
+        operation: None,
+        timed: Timed::Response,
+    };
+    let kept = all.kept(JUDGED);
+    let (from_ns, to_ns) = match kept {
+        Some(KeptInterval::Whole(kept)) => (kept.low as u64, Some(kept.high as u64)),
+        Some(KeptInterval::Open(kept)) => (kept.low as u64, None),
+        None => {
+            let (from, to) = interval(times, JUDGED).unwrap_or((times.min, times.max));
+            (from, Some(to))
+        }
+    };
     let above = times.count as f64 * (1.0 - JUDGED);
     let figures = PercentileOfAll {
         quantile: JUDGED,
@@ -81,24 +136,28 @@ pub(super) fn of_all(record: &RunRecord) -> Option<Check> {
         above: above.round() as u64,
         count: times.count,
     };
-    if !is_rank_known(times.count, JUDGED) {
-        let bound = Bound {
-            least: Some(beyond_min(JUDGED).ceil()),
-            ideal: 0.0,
-            most: None,
-        };
-        return Some(Check {
-            subject: Subject::SamplesAbove(figures),
-            figure: figures.above as f64,
-            bound,
-            chance: 0.0,
-            verdict: Verdict::Fails,
-        });
+    if kept.is_none() && !is_rank_known(times.count, JUDGED) {
+        return Some(too_few_above(figures));
     }
-    let spread = to_ns as f64 / from_ns.max(1) as f64;
+    let spread = to_ns.map_or(f64::INFINITY, |to| to as f64 / from_ns.max(1) as f64);
     let bound = Bound::at_most(SPREAD_MAX);
     let subject = Subject::PercentileSpread(figures);
     Some(Check::judged(subject, spread, bound, 0.0))
+}
+
+fn too_few_above(figures: PercentileOfAll) -> Check {
+    let bound = Bound {
+        least: Some(beyond_min(JUDGED).ceil()),
+        ideal: 0.0,
+        most: None,
+    };
+    Check {
+        subject: Subject::SamplesAbove(figures),
+        figure: figures.above as f64,
+        bound,
+        chance: 0.0,
+        verdict: Verdict::Fails,
+    }
 }
 
 #[cfg(test)]

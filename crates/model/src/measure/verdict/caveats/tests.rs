@@ -92,3 +92,54 @@ fn a_record_that_did_not_look_who_had_the_processors_goes_by_its_workers() {
     };
     assert_eq!(waits(&old), [expected]);
 }
+
+#[test]
+fn a_kept_interval_says_whether_a_percentile_is_known() {
+    use crate::measure::{FigureRecord, OpenFigureRecord};
+    const NAME: &str = "response_time.p99";
+    let guess = |record: &RunRecord| {
+        find(record).into_iter().find_map(|caveat| match caveat {
+            Caveat::FewAboveQuantile { from_ns, to_ns, .. } => Some(([from_ns, to_ns], caveat)),
+            _ => None,
+        })
+    };
+    let kept = |high| FigureRecord {
+        name: NAME.into(),
+        unit: "ns".into(),
+        value: 2e6,
+        low: 1.5e6,
+        high,
+        level: 0.95,
+        standard_error: 1e5,
+        freedom: 19.0,
+        stretches: 20,
+        method: "woodruff".into(),
+    };
+    // By ranks all of the 30,000 are alike.
+    let mut many = sound_mix();
+    assert_eq!(guess(&many), None);
+    many.totals.figures = vec![kept(3.1e6)];
+    let (ends, caveat) = guess(&many).expect("a factor of more than 2");
+    assert_eq!(ends, [1_500_000, 3_100_000]);
+    let said = caveat.sentence().0;
+    assert!(said.contains("between 1500.0 µs and 3100.0 µs"), "{said}");
+    many.totals.figures = vec![];
+    many.totals.open_figures = vec![OpenFigureRecord {
+        name: NAME.into(),
+        unit: "ns".into(),
+        low: 1.5e6,
+        level: 0.95,
+    }];
+    let (ends, caveat) = guess(&many).expect("no upper end");
+    assert_eq!(ends, [1_500_000, 0]);
+    let said = caveat.sentence().0;
+    assert!(said.contains("a guess: over 1500.0 µs (95 %)"), "{said}");
+    // By ranks 1,000 are too few.
+    let mut few = run_of_30_s(
+        crate::measure::mix_figures::tests::totals(290, 700, 10, 0),
+        vec![],
+    );
+    assert!(guess(&few).is_some());
+    few.totals.figures = vec![kept(2.9e6)];
+    assert_eq!(guess(&few), None);
+}
