@@ -56,7 +56,7 @@ mod tests {
         record.plan.gates.strict = true;
         let strict = gates::section(&record, Page::default());
         assert!(
-            strict.contains("\ngate fails      achieved < 500.01/s: "),
+            strict.contains("\ngate fails        achieved < 500.01/s: "),
             "{strict}"
         );
     }

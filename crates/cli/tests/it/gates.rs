@@ -21,12 +21,12 @@ fn a_gate_decides_the_exit_code() {
         (
             ["--fail-if", "errors"].as_slice(),
             0,
-            "gate holds      errors: 0, limit 0\n",
+            "gate passes       errors: 0, limit 0\n",
         ),
         (
             &["--fail-if", "scheduled > 199"],
             1,
-            "gate fails      scheduled > 199: 200, limit 199\n",
+            "gate fails        scheduled > 199: 200, limit 199\n",
         ),
         (
             &[
@@ -36,18 +36,18 @@ fn a_gate_decides_the_exit_code() {
                 "null.response_time.max > 1ns",
             ],
             1,
-            "gate fails      null",
+            "gate fails        null",
         ),
         // Nothing moves data: that cannot be judged.
         (
             &["--fail-if", "goodput < 1MB/s"],
             0,
-            "cannot tell     goodput < 1MB/s: ",
+            "gate cannot tell  goodput < 1MB/s: ",
         ),
         (
             &["--fail-if", "goodput < 1MB/s", "--strict"],
             1,
-            "gate fails      goodput < 1MB/s: ",
+            "gate fails        goodput < 1MB/s: ",
         ),
     ] {
         let output = probe(more);
@@ -109,7 +109,7 @@ fn a_plan_keeps_its_gates_and_a_record_what_came_of_them() {
     assert_eq!(output.status.code(), Some(1));
     let record = record_of(&output);
     let outcomes: Vec<GateOutcome> = record.gates.iter().map(|gate| gate.outcome).collect();
-    assert_eq!(outcomes, [GateOutcome::CannotTell, GateOutcome::Holds]);
+    assert_eq!(outcomes, [GateOutcome::CannotTell, GateOutcome::Passes]);
     let told = text(&output.stderr);
     assert!(told.contains("gate fails: goodput < 1MB/s: "), "{told}");
     assert!(!told.contains("scheduled"), "{told}");
@@ -151,7 +151,7 @@ fn a_server_that_gives_nothing_is_worse_than_a_gate_that_fails() {
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(
-        shown.contains("gate fails      fsstat.errors: 5, limit 0\n"),
+        shown.contains("gate fails        fsstat.errors: 5, limit 0\n"),
         "{shown}"
     );
 }
@@ -208,5 +208,5 @@ fn the_workflow_of_the_page_runs() {
     assert_eq!(output.status.code(), Some(0), "{shown}");
     // Whether so short a run can tell of its 99th percentile is the host's doing.
     let told = |word: &str| shown.matches(&format!("gate {word}")).count();
-    assert!(told("holds") >= 3 && told("fails") == 0, "{shown}");
+    assert!(told("passes") >= 3 && told("fails") == 0, "{shown}");
 }

@@ -58,14 +58,18 @@ pub enum Expression {
 impl Condition {
     /// All figures in it, with their places.
     pub fn figures(&self) -> Vec<(GateFigure, Place)> {
-        let mut figures = Vec::new();
-        self.value.collect(&mut figures);
-        self.limit.collect(&mut figures);
-        figures
+        [self.value.figures(), self.limit.figures()].concat()
     }
 }
 
 impl Expression {
+    /// All figures in it, with their places; none in a constant.
+    pub fn figures(&self) -> Vec<(GateFigure, Place)> {
+        let mut figures = Vec::new();
+        self.collect(&mut figures);
+        figures
+    }
+
     fn collect(&self, figures: &mut Vec<(GateFigure, Place)>) {
         match self {
             Self::Literal(_) => {}

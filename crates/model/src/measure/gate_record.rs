@@ -31,7 +31,8 @@ pub struct GateRecord {
 #[serde(rename_all = "kebab-case")]
 pub enum GateOutcome {
     /// The condition is not met, whatever chance did.
-    Holds,
+    #[serde(alias = "holds")]
+    Passes,
     /// It is met.
     Fails,
     /// Chance explains either.
@@ -55,7 +56,7 @@ impl GateOutcome {
     /// Whether a run counts as failed by it.
     pub fn is_failure(self, strict: bool) -> bool {
         match self {
-            Self::Holds => false,
+            Self::Passes => false,
             Self::Fails => true,
             Self::CannotTell => strict,
         }

@@ -1,7 +1,7 @@
 //! What comes of a plan's gates in a run.
 //!
 //! A figure is judged by its 95 % interval: a gate *fails* if its condition is met by all that the
-//! intervals hold, *holds* if by nothing in them, and else the run *cannot tell*. Counts are what
+//! intervals hold, *passes* if by nothing in them, and else the run *cannot tell*. Counts are what
 //! they are. Calculations take the worst ends of the intervals, as if the largest of one could come
 //! with the smallest of the other.
 

@@ -76,7 +76,7 @@ fn is_hardly_known(figure: &FigureRecord) -> bool {
 }
 
 /// An uncertainty that leaves a number two digits, and 0 one.
-fn for_two_digits(number: f64) -> f64 {
+pub fn for_two_digits(number: f64) -> f64 {
     if number > 0.0 {
         10_f64.powf(number.log10().floor())
     } else {

@@ -59,11 +59,20 @@ impl Page {
 
     /// A line per fact: its name, then its value, whose further lines stand below the first.
     pub fn facts<N: AsRef<str>>(self, facts: impl IntoIterator<Item = (N, String)>) -> String {
+        self.facts_from(FACT_INDENT, facts)
+    }
+
+    /// The same, with values from column `indent` on.
+    pub fn facts_from<N: AsRef<str>>(
+        self,
+        indent: usize,
+        facts: impl IntoIterator<Item = (N, String)>,
+    ) -> String {
         let width = self.columns.min(PROSE_MAX);
         let fact = |(name, value): (N, String)| {
-            let line = format!("{:<FACT_INDENT$}{value}", name.as_ref());
-            let name = name.as_ref().chars().count().max(FACT_INDENT);
-            wrapped(&line, width, name, FACT_INDENT)
+            let line = format!("{:<indent$}{value}", name.as_ref());
+            let name = name.as_ref().chars().count().max(indent);
+            wrapped(&line, width, name, indent)
         };
         facts.into_iter().map(fact).collect()
     }

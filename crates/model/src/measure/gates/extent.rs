@@ -91,7 +91,7 @@ impl Extent {
         };
         match (is_met, is_excluded) {
             (true, _) => GateOutcome::Fails,
-            (false, true) => GateOutcome::Holds,
+            (false, true) => GateOutcome::Passes,
             (false, false) => GateOutcome::CannotTell,
         }
     }

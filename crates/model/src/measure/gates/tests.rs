@@ -13,8 +13,8 @@ fn within(low: f64, high: f64) -> Extent {
 }
 
 #[test]
-fn an_interval_fails_holds_or_cannot_tell() {
-    use GateOutcome::{CannotTell, Fails, Holds};
+fn an_interval_fails_passes_or_cannot_tell() {
+    use GateOutcome::{CannotTell, Fails, Passes};
     let limit = Extent::exactly(2.0);
     // The interval is below the limit, ends at it, holds it, begins at it, is above it.
     let intervals = [
@@ -27,23 +27,23 @@ fn an_interval_fails_holds_or_cannot_tell() {
     for (relation, outcomes) in [
         (
             Relation::Above,
-            [Holds, Holds, CannotTell, CannotTell, Fails],
+            [Passes, Passes, CannotTell, CannotTell, Fails],
         ),
         (
             Relation::AtLeast,
-            [Holds, CannotTell, CannotTell, Fails, Fails],
+            [Passes, CannotTell, CannotTell, Fails, Fails],
         ),
         (
             Relation::Below,
-            [Fails, CannotTell, CannotTell, Holds, Holds],
+            [Fails, CannotTell, CannotTell, Passes, Passes],
         ),
         (
             Relation::AtMost,
-            [Fails, Fails, CannotTell, CannotTell, Holds],
+            [Fails, Fails, CannotTell, CannotTell, Passes],
         ),
         (
             Relation::Equal,
-            [Holds, CannotTell, CannotTell, CannotTell, Holds],
+            [Passes, CannotTell, CannotTell, CannotTell, Passes],
         ),
         (
             Relation::Unequal,
@@ -57,15 +57,15 @@ fn an_interval_fails_holds_or_cannot_tell() {
 
 #[test]
 fn a_value_without_an_interval_is_judged_as_it_is() {
-    use GateOutcome::{Fails, Holds};
+    use GateOutcome::{Fails, Passes};
     let [less, equal, more] = [1.0, 2.0, 3.0].map(Extent::exactly);
     for (relation, outcomes) in [
-        (Relation::Above, [Holds, Holds, Fails]),
-        (Relation::AtLeast, [Holds, Fails, Fails]),
-        (Relation::Below, [Fails, Holds, Holds]),
-        (Relation::AtMost, [Fails, Fails, Holds]),
-        (Relation::Equal, [Holds, Fails, Holds]),
-        (Relation::Unequal, [Fails, Holds, Fails]),
+        (Relation::Above, [Passes, Passes, Fails]),
+        (Relation::AtLeast, [Passes, Fails, Fails]),
+        (Relation::Below, [Fails, Passes, Passes]),
+        (Relation::AtMost, [Fails, Fails, Passes]),
+        (Relation::Equal, [Passes, Fails, Passes]),
+        (Relation::Unequal, [Fails, Passes, Fails]),
     ] {
         let values = [&less, &equal, &more];
         let found = values.map(|value| value.compared(relation, &equal));
@@ -110,14 +110,14 @@ fn outcome(gate: &str, change: impl FnOnce(&mut RunRecord)) -> GateRecord {
 #[test]
 fn counts_are_what_they_are() {
     let judged = outcome("errors", |record| record.totals.ledger.failed = 0);
-    assert_eq!(judged.outcome, GateOutcome::Holds);
+    assert_eq!(judged.outcome, GateOutcome::Passes);
     let judged = outcome("errors > 2", |record| record.totals.ledger.failed = 3);
     assert_eq!(judged.outcome, GateOutcome::Fails);
     let value = judged.value.expect("a count");
     assert_eq!((value.value, value.low, value.high), (3.0, None, None));
     assert_eq!((judged.unit, judged.reason), (None, None));
     let judged = outcome("caveats", |record| record.caveats = vec![]);
-    assert_eq!(judged.outcome, GateOutcome::Holds);
+    assert_eq!(judged.outcome, GateOutcome::Passes);
     let judged = outcome("caveats", |record| {
         record.caveats = vec![Caveat::DebugBuild]
     });
@@ -150,4 +150,13 @@ fn units_come_out_as_records_have_them() {
         record.totals.offered_load_ops_per_s = Some(500_000.0);
     });
     assert_eq!(judged.outcome, GateOutcome::Fails);
+}
+
+#[test]
+fn a_record_of_before_says_holds_of_a_gate_that_passes() {
+    let old = r#"{"gate": "errors", "outcome": "holds"}"#;
+    let gate: GateRecord = serde_json::from_str(old).expect("a gate of before");
+    assert_eq!(gate.outcome, GateOutcome::Passes);
+    let new = serde_json::to_value(&gate).expect("an object");
+    assert_eq!(new["outcome"], "passes");
 }
