@@ -59,7 +59,7 @@ enum Chore {
     Loads(loads::Loads),
     /// Search for loads against servers whose answer is known, with many seeds.
     Objectives(objectives::Objectives),
-    /// Count how often intervals of figures hold what they should, in virtual time.
+    /// Count how often intervals of figures hold what they should.
     Coverage(coverage::CoverageOptions),
     /// Count how often trials of two servers tell what is so, in simulated runs.
     Trials(trials::TrialsOptions),
@@ -95,7 +95,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Man(options) => man::run(options),
         Chore::Loads(options) => loads::run(options),
         Chore::Objectives(options) => Ok(objectives::run(options)),
-        Chore::Coverage(options) => Ok(coverage::run(options)),
+        Chore::Coverage(options) => coverage::run(options),
         Chore::Trials(options) => Ok(trials::run(options)),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),

@@ -59,6 +59,17 @@ impl Coverage {
         self.held as f64 / self.intervals.max(1) as f64
     }
 
+    /// Takes the interval of one more run of a figure whose true value is known; `None` for an end
+    /// that is open above.
+    pub fn count(&mut self, truth: f64, low: f64, high: Option<f64>) {
+        self.intervals += 1;
+        self.open += u64::from(high.is_none());
+        let is_below = high.is_some_and(|high| high < truth);
+        self.below += u64::from(is_below);
+        self.held += u64::from(low <= truth && !is_below);
+        self.widths += high.map_or(0.0, |high| (high - low) / 2.0 / truth);
+    }
+
     /// Half of the closed intervals' width on average, over the true value.
     pub fn half_width(&self) -> f64 {
         self.widths / (self.intervals - self.open).max(1) as f64
@@ -107,19 +118,11 @@ impl CoverageCase {
     fn count(&self, coverage: &mut Coverage, run: &Stretches<'_>, statistic: Statistic) {
         let truth = self.server.truth_ns(self.offered_load_ops_per_s, statistic);
         let figure = RunFigure::of_all(Quantity::Time(Timed::Response, statistic));
-        coverage.intervals += 1;
-        let known = match run.accuracy(&figure) {
-            Ok(known) => known,
-            Err(NoInterval::FewBeyond { low }) => {
-                coverage.open += 1;
-                coverage.held += u64::from(low as f64 <= truth);
-                return;
-            }
-            Err(_) => return,
-        };
-        coverage.held += u64::from((known.low..=known.high).contains(&truth));
-        coverage.below += u64::from(known.high < truth);
-        coverage.widths += (known.high - known.low) / 2.0 / truth;
+        match run.accuracy(&figure) {
+            Ok(known) => coverage.count(truth, known.low, Some(known.high)),
+            Err(NoInterval::FewBeyond { low }) => coverage.count(truth, low as f64, None),
+            Err(_) => coverage.intervals += 1,
+        }
     }
 
     /// The intervals of a run, without those of its warm-up.

@@ -4,6 +4,8 @@
 //! of Gross, Shortle, Thompson and Harris, *Fundamentals of Queueing Theory*, 4th edition
 //! (2008), section 2.3. Times are in seconds, loads in operations per second.
 
+use super::bisect;
+
 /// k servers with exponential service times and one queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MarkovServers {
@@ -108,19 +110,6 @@ fn one_minus_exp(rate: f64, time: f64) -> f64 {
     } else {
         -(-rate * time).exp_m1() / rate
     }
-}
-
-/// Where `is_beyond` turns true between `low` and `high`, to the last bit or nearly so.
-fn bisect(mut low: f64, mut high: f64, is_beyond: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if is_beyond(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    low
 }
 
 #[cfg(test)]

@@ -18,3 +18,16 @@ pub use interrupted::InterruptedServer;
 pub use markov::MarkovServers;
 pub use server::{Memory, ServerAtWork, Service, SimulatedServer, Stall};
 pub use simulated::{SimulatedArrivals, SimulatedEnd, SimulatedRun};
+
+/// Where `is_beyond` turns true between `low` and `high`, to the last bit or nearly so.
+fn bisect(mut low: f64, mut high: f64, is_beyond: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if is_beyond(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    low
+}
