@@ -46,3 +46,41 @@ print(near / series)
 print("Skewness and excess kurtosis of a sample")
 values = [1, 2, 2, 3, 5, 9]
 print(stats.skew(values, bias=False), stats.kurtosis(values, bias=False))
+
+
+def place_weights(values, side_min=3):
+    """How probable each place of a change is (Smith 1975); by the number of values before it."""
+    values = numpy.asarray(values)
+    count = len(values)
+    logarithms = {}
+    for at in range(side_min, count - side_min + 1):
+        before, after = values[:at], values[at:]
+        within = ((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum()
+        logarithms[at] = -0.5 * numpy.log(at * (count - at)) - (count - 2) / 2 * numpy.log(within)
+    most = max(logarithms.values())
+    weights = {at: numpy.exp(logarithm - most) for at, logarithm in logarithms.items()}
+    whole = sum(weights.values())
+    return {at: weight / whole for at, weight in weights.items()}
+
+
+def place_range(values):
+    """From the first to the last of the most probable places that hold 95 %."""
+    held, places = 0.0, []
+    for at, weight in sorted(place_weights(values).items(), key=lambda place: -place[1]):
+        held += weight
+        places.append(at)
+        if held >= 0.95:
+            break
+    return min(places), max(places)
+
+
+print("Places of a change: weights, range")
+values = [0.1, -0.4, 0.6, 0.2, -0.3, 1.1, 1.9, 1.2, 0.7, 1.5]
+print(place_weights(values), place_range(values))
+held, series = 0, 4000
+for _ in range(series):
+    values = random.normal(1, 0.02, length)
+    values[change:] *= 1.03
+    first, last = place_range(numpy.log(values))
+    held += first <= change <= last
+print("Share of series whose range holds the place:", held / series)

@@ -4,6 +4,7 @@
 
 use crate::measure::figures::{Direction, RunFigure};
 use crate::statistics::Estimate;
+use crate::statistics::change_place::places;
 use crate::statistics::change_points::{ChangePoint, change_points};
 use std::ops::Range;
 
@@ -38,6 +39,10 @@ pub struct Level {
 pub struct LevelChange {
     /// The first run after it.
     pub at: usize,
+    /// The earliest run that may be the first one after it, with 95 %.
+    pub earliest: usize,
+    /// The latest one.
+    pub latest: usize,
     /// By which share the figure is larger from then on.
     pub share: f64,
     /// The lower end of the 95 % interval of that, if the place is right.
@@ -68,7 +73,15 @@ impl History {
         let changes = points.iter().zip(sides);
         let changes = changes.filter_map(|(point, (before, after))| {
             let of = |level: &Level| Estimate::of_independent(logarithms.get(level.runs.clone())?);
-            Some(change(figure, point, of(after)?.minus(&of(before)?)))
+            let start = before.runs.start;
+            let places = places(logarithms.get(start..after.runs.end)?);
+            let places = places.unwrap_or(point.at - start..=point.at - start);
+            let change = change(figure, point, of(after)?.minus(&of(before)?));
+            Some(LevelChange {
+                earliest: point.at.min(start + places.start()),
+                latest: point.at.max(start + places.end()),
+                ..change
+            })
         });
         Self {
             figure,
@@ -88,6 +101,8 @@ fn change(figure: RunFigure, point: &ChangePoint, difference: Estimate) -> Level
     let is_more = difference.value > 0.0;
     LevelChange {
         at: point.at,
+        earliest: point.at,
+        latest: point.at,
         share: difference.value.exp_m1(),
         low: (difference.value - half).exp_m1(),
         high: (difference.value + half).exp_m1(),
@@ -134,6 +149,7 @@ mod tests {
         // Geometric means: 99.997 and 109.997, a ratio of 1.10000.
         assert!((change.share - 0.1).abs() < 1e-4, "{change:?}");
         assert!(change.low > 0.08 && change.high < 0.12, "{change:?}");
+        assert_eq!((change.earliest, change.latest), (9, 9));
         assert_eq!(history.levels[1].runs, 9..18);
         let achieved = "achieved".parse().expect("a figure");
         assert!(!History::of(achieved, &values).is_worse(), "more is better");
@@ -159,6 +175,11 @@ mod tests {
         // So small a change cannot always be told to the night: the cut of the greatest likelihood is
         // within two nights in 81 of 100 series.
         assert!(any >= 95 && near >= 74, "{any}, {near} of 100");
+        let holds = |change: &LevelChange| (change.earliest..=change.latest).contains(&40);
+        let held = found.iter().filter(|changes| changes.iter().any(holds));
+        let held = held.count();
+        // 95 of 100, ± 3 standard deviations, but of those in which one was found.
+        assert!((any - 7..=any).contains(&held), "{held} of {any}");
         let quiet =
             (0..100).filter(|seed| History::of(p50(), &nights(*seed, 1.0)).changes.is_empty());
         let quiet = quiet.count();

@@ -200,16 +200,20 @@ pub fn text(told: &Told, page: Page) -> String {
     let notes = told.notes.iter().map(|note| ("note", note.clone()));
     let changes = told.history.changes.iter();
     let changes = changes.map(|change| ("change", change_text(told, change)));
-    let text = [
-        page.prose(&heading(told)),
-        sketch::render(&picture::picture(told), page),
-        "\n".into(),
-        page.facts(changes),
-        page.facts(notes),
-        format!("\n{}\n", table(told, page)),
-        page.prose(&method(told)),
+    let facts = page.facts(changes) + &page.facts(notes);
+    let method = method(told);
+    let parts = [
+        page.prose(&heading(told)) + &sketch::render(&picture::picture(told), page),
+        facts,
+        table(told, page),
+        if method.is_empty() {
+            method
+        } else {
+            page.prose(&method)
+        },
     ];
-    printable(&text.concat())
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    printable(&parts.collect::<Vec<_>>().join("\n"))
 }
 
 /// The newest level against the one before it, in words.
@@ -249,14 +253,25 @@ fn change_text(told: &Told, change: &LevelChange) -> String {
     let run = &told.runs[change.at];
     let verdict = if change.is_worse { "worse" } else { "better" };
     format!(
-        "{} ({}), run {} of {}: {verdict}, {}; p {}",
+        "{} ({}), run {} of {} ({}): {verdict}, {}; p {}",
         run.started_at,
         run.label,
         change.at + 1,
         told.runs.len(),
+        place(told, change),
         by(change),
         plain(change.p_value, 3)
     )
+}
+
+/// How sure its run is: `95 %: 13, 2026-01-13T03:00:00Z, to 15, 2026-01-15T03:00:00Z`.
+fn place(told: &Told, change: &LevelChange) -> String {
+    if change.earliest == change.latest {
+        return "95 %: no other".into();
+    }
+    let ends = [change.earliest, change.latest];
+    let ends = ends.map(|at| format!("{}, {}", at + 1, told.runs[at].started_at));
+    format!("95 %: {}", ends.join(", to "))
 }
 
 fn table(told: &Told, page: Page) -> String {
@@ -290,16 +305,22 @@ fn table(told: &Told, page: Page) -> String {
 }
 
 fn method(told: &Told) -> String {
-    let mut text = format!(
-        "Changes by E-divisive (Matteson and James 2014), with a permutation test that finds one in {} \
-         of 100 series that have none. A change of one and a half times what runs differ by is found \
-         to within two runs four times in five; of the newest two runs nothing can be said.",
-        plain(100.0 * FALSE_ALARMS, 1)
-    );
-    if told.runs.iter().any(|run| run.half_width.is_some()) {
-        text.push_str(" ± is what a run knows of itself, not what runs differ by.");
+    let mut sentences = vec![];
+    if told.runs.len() >= RUNS_MIN {
+        sentences.push(format!(
+            "Changes by E-divisive (Matteson and James 2014), with a permutation test that finds one in {} \
+             of 100 series that have none. A change of one and a half times what runs differ by is found \
+             to within two runs four times in five; of the newest two runs nothing can be said.",
+            plain(100.0 * FALSE_ALARMS, 1)
+        ));
     }
-    text
+    if !told.history.changes.is_empty() {
+        sentences.push("The 95 % range of its run is by how likely each is (Smith 1975).".into());
+    }
+    if told.runs.iter().any(|run| run.half_width.is_some()) {
+        sentences.push("± is what a run knows of itself, not what runs differ by.".into());
+    }
+    sentences.join(" ")
 }
 
 #[cfg(test)]

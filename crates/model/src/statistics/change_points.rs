@@ -12,7 +12,7 @@ pub const FALSE_ALARMS: f64 = 0.01;
 /// Permutations of one test.
 const PERMUTATIONS: u64 = 499;
 /// A side has so many values at least: of fewer, an outlier is a change.
-const SIDE_MIN: usize = 3;
+pub(super) const SIDE_MIN: usize = 3;
 /// Longer series are looked at in their newest part: the time that it takes grows with the square.
 pub const LENGTH_MAX: usize = 2000;
 

@@ -69,6 +69,14 @@ pub struct HistoryChange {
     pub at: usize,
     /// When that began.
     pub started_at: String,
+    /// The earliest run that may be the first one after it, with `confidence`.
+    pub earliest: usize,
+    /// When that began.
+    pub earliest_started_at: String,
+    /// The latest one.
+    pub latest: usize,
+    /// When that began.
+    pub latest_started_at: String,
     /// By which share the figure is larger from then on.
     pub share: f64,
     /// The lower end of the interval of that.
@@ -123,6 +131,10 @@ fn changes(told: &Told) -> Vec<HistoryChange> {
     let changes = told.history.changes.iter().map(|change| HistoryChange {
         at: change.at,
         started_at: told.runs[change.at].started_at.clone(),
+        earliest: change.earliest,
+        earliest_started_at: told.runs[change.earliest].started_at.clone(),
+        latest: change.latest,
+        latest_started_at: told.runs[change.latest].started_at.clone(),
         share: change.share,
         share_low: change.low,
         share_high: change.high,
@@ -134,14 +146,18 @@ fn changes(told: &Told) -> Vec<HistoryChange> {
 
 /// A row per run.
 pub fn csv(told: &Told) -> String {
-    let mut text = String::from("started_at,run,version,value,half_width,level,change\n");
+    let mut text = String::from(
+        "started_at,run,version,value,half_width,unit,level,change,change_earliest,change_latest\n",
+    );
+    let unit = told.history.figure.quantity.unit().name();
+    let started = |at: usize| quoted(&told.runs[at].started_at);
     for (place, run) in told.runs.iter().enumerate() {
         let mut levels = told.history.levels.iter();
         let level = levels.find(|level| level.runs.contains(&place));
         let mut changes = told.history.changes.iter();
         let change = changes.find(|change| change.at == place);
         text.push_str(&format!(
-            "{},{},{},{},{},{},{}\n",
+            "{},{},{},{},{},{unit},{},{},{},{}\n",
             quoted(&run.started_at),
             quoted(&run.label),
             quoted(&run.version),
@@ -150,6 +166,8 @@ pub fn csv(told: &Told) -> String {
                 .map_or_else(String::new, |half| half.to_string()),
             level.map_or_else(String::new, |level| level.value.to_string()),
             change.map_or_else(String::new, |change| change.share.to_string()),
+            change.map_or_else(String::new, |change| started(change.earliest)),
+            change.map_or_else(String::new, |change| started(change.latest)),
         ));
     }
     text

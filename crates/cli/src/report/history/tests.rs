@@ -56,7 +56,14 @@ fn the_picture_has_its_levels_and_the_change() {
     );
     roxmltree::Document::parse(&svg).expect("XML");
     let document = serde_json::to_value(document::of(&told)).expect("JSON");
-    assert_eq!(document["changes"][0]["at"], 13);
+    let change = &document["changes"][0];
+    assert_eq!(change["at"], 13);
+    let ends = [&change["earliest"], &change["latest"]].map(serde_json::Value::as_u64);
+    assert!(ends[0] <= Some(13) && ends[1] >= Some(13), "{change}");
+    assert_eq!(
+        change["latest_started_at"],
+        document["runs"][ends[1].expect("a number") as usize]["started_at"]
+    );
     assert_eq!(document["levels"][1]["runs"], 7);
 }
 
@@ -100,4 +107,9 @@ fn what_has_no_figure_over_time_is_refused() {
     assert!(lacking.starts_with("errors: no run has it"), "{lacking}");
     let few = Told::of(vec![run(1, 1.0), run(2, 1.0)], &[], achieved()).expect("two runs");
     assert!(heading(&few).contains("too few"), "{}", heading(&few));
+    let page = text(&few, Page::default());
+    assert!(
+        !page.contains("E-divisive") && !page.contains("\n\n\n"),
+        "{page}"
+    );
 }
