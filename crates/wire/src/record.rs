@@ -2,8 +2,12 @@
 //!
 //! A record is one or more fragments, each behind four bytes that give its
 //! length and whether it is the last. Not here: what is in the record.
+//!
+//! Other protocols on a stream have four bytes in front of a message, too ([`Mark`]), and share
+//! the [`Reassembler`].
 
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 /// The largest record taken unless told otherwise: a READ or WRITE of one
 /// mebibyte and generous room for its header.
@@ -19,6 +23,18 @@ const RETAINED: usize = 16 << 10;
 /// A larger one is given back after this many records in a row that had no
 /// use for it, so a stream of large records does not allocate for each.
 const RELEASE_AFTER: u32 = 16;
+
+/// Four bytes in front of a message, or of a part of it, that say how long it is.
+pub trait Mark: Copy {
+    /// Reads a mark.
+    fn parse(bytes: [u8; 4]) -> Result<Self, RecordError>;
+
+    /// Whether the message ends with what follows this mark.
+    fn is_last(self) -> bool;
+
+    /// Bytes that follow.
+    fn data_len(self) -> usize;
+}
 
 /// The four bytes in front of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +92,23 @@ impl RecordMark {
     }
 }
 
+impl Mark for RecordMark {
+    #[inline]
+    fn parse(bytes: [u8; 4]) -> Result<Self, RecordError> {
+        Ok(Self::from_bytes(bytes))
+    }
+
+    #[inline]
+    fn is_last(self) -> bool {
+        self.last
+    }
+
+    #[inline]
+    fn data_len(self) -> usize {
+        self.len as usize
+    }
+}
+
 /// Why a byte stream is no longer a stream of records. It cannot be taken up
 /// again: where the next record begins is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -94,6 +127,12 @@ pub enum RecordError {
         /// [`EMPTY_FRAGMENTS_MAX`].
         limit: u32,
     },
+    /// Where a mark belongs stand bytes that no peer of this protocol sends.
+    #[error("message begins with {:#04x?}, which is not the length of one", bytes)]
+    NoMark {
+        /// What stands there.
+        bytes: [u8; 4],
+    },
 }
 
 /// Turns bytes as they arrive into records.
@@ -102,7 +141,8 @@ pub enum RecordError {
 /// it is. Others are collected in a buffer that grows as their bytes arrive,
 /// not as their marks promise.
 #[derive(Debug)]
-pub struct Assembler {
+pub struct Reassembler<M> {
+    marks: PhantomData<M>,
     max_record: usize,
     /// What has arrived of the next mark.
     mark: [u8; 4],
@@ -117,16 +157,20 @@ pub struct Assembler {
     failed: Option<RecordError>,
 }
 
+/// A [`Reassembler`] of the records of RPC.
+pub type Assembler = Reassembler<RecordMark>;
+
 #[derive(Debug, Clone, Copy)]
 struct Fragment {
     last: bool,
     missing: usize,
 }
 
-impl Assembler {
+impl<M: Mark> Reassembler<M> {
     /// An assembler that refuses records over `max_record` bytes.
     pub const fn new(max_record: usize) -> Self {
         Self {
+            marks: PhantomData,
             max_record,
             mark: [0; 4],
             mark_len: 0,
@@ -194,9 +238,9 @@ impl Assembler {
     #[inline]
     fn in_place<'i>(&self, input: &mut &'i [u8]) -> Option<&'i [u8]> {
         let (mark, rest) = input.split_first_chunk::<4>()?;
-        let mark = RecordMark::from_bytes(*mark);
-        let len = mark.len as usize;
-        if !mark.last || len > self.max_record {
+        let mark = M::parse(*mark).ok()?;
+        let len = mark.data_len();
+        if !mark.is_last() || len > self.max_record {
             return None;
         }
         let (record, rest) = rest.split_at_checked(len)?;
@@ -265,7 +309,8 @@ impl Assembler {
             *input = rest;
         }
         self.mark_len = 0;
-        self.begin_fragment(RecordMark::from_bytes(self.mark))
+        M::parse(self.mark)
+            .and_then(|mark| self.begin_fragment(mark))
             .inspect_err(|error| {
                 self.failed = Some(*error);
                 self.buffer = Vec::new();
@@ -273,8 +318,8 @@ impl Assembler {
         Ok(true)
     }
 
-    fn begin_fragment(&mut self, mark: RecordMark) -> Result<(), RecordError> {
-        let missing = mark.len as usize;
+    fn begin_fragment(&mut self, mark: M) -> Result<(), RecordError> {
+        let missing = mark.data_len();
         let len = self.buffer.len().saturating_add(missing);
         if len > self.max_record {
             return Err(RecordError::TooLong {
@@ -282,7 +327,7 @@ impl Assembler {
                 limit: self.max_record,
             });
         }
-        if missing == 0 && !mark.last {
+        if missing == 0 && !mark.is_last() {
             self.empty_fragments += 1;
             if self.empty_fragments > EMPTY_FRAGMENTS_MAX {
                 return Err(RecordError::EmptyFragments {
@@ -291,7 +336,7 @@ impl Assembler {
             }
         }
         self.fragment = Some(Fragment {
-            last: mark.last,
+            last: mark.is_last(),
             missing,
         });
         Ok(())
