@@ -1,5 +1,4 @@
-//! XDR, ONC RPC, portmap, MOUNT, NFSv3 and tbench: bytes to messages and back.
-//! XDR, ONC RPC, portmap, MOUNT, NFSv3 and NLM: bytes to messages and back.
+//! XDR, ONC RPC, portmap, MOUNT, NFSv3, NLM, tbench and SMB2: bytes to messages and back.
 //!
 //! Nothing here opens a socket, reads a clock or needs `std`. Messages borrow
 //! names, handles and file data from the bytes they were decoded from; what a
@@ -14,6 +13,7 @@
 //! | [`nfs3`] | RFC 1813 |
 //! | [`tbench`] | none: what dbench's tbench sends |
 //! | [`nlm`] | RFC 1813, appendix II |
+//! | [`smb2`] | MS-SMB2, MS-FSCC, RFC 4178 |
 //! | [`pattern`] | ours: file data that says where it belongs |
 
 #![no_std]
@@ -33,5 +33,6 @@ pub mod pattern;
 pub mod portmap;
 pub mod record;
 pub mod rpc;
+pub mod smb2;
 pub mod tbench;
 pub mod xdr;

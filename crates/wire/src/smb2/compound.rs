@@ -1,0 +1,91 @@
+//! Compounds: several messages in one frame (MS-SMB2, sections 2.2.1 and 3.2.4.1.4).
+
+use alloc::vec::Vec;
+
+use super::codec::{Chain, Decode, DecodeError, Encode, Linked, Reader, Writer};
+use super::header::{HEADER_LEN, Header};
+
+/// How NextCommand links messages.
+const LINKED: Linked = Linked {
+    field: "NextCommand",
+    at: 20,
+    least: HEADER_LEN,
+    align: 8,
+};
+
+/// A message of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// Its header.
+    pub header: Header,
+    /// All of it, with its header and the padding up to the next: what a signature is of.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// A message that is all of `bytes`.
+    #[inline]
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let header = Header::from_bytes(bytes)?;
+        Ok(Self { header, bytes })
+    }
+
+    /// What stands behind the header.
+    #[inline]
+    pub fn body<T: Decode<'a>>(&self) -> Result<T, DecodeError> {
+        T::decode(&mut Reader::starting_at(self.bytes, HEADER_LEN))
+    }
+}
+
+/// The messages of a frame, one or more; none once there has been an error.
+#[derive(Debug, Clone)]
+pub struct Messages<'a> {
+    chain: Chain<'a>,
+}
+
+impl<'a> Messages<'a> {
+    /// Those of this frame, which is not encrypted (any more).
+    #[inline]
+    pub const fn of(frame: &'a [u8]) -> Self {
+        let chain = LINKED.members(frame);
+        Self { chain }
+    }
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = Result<Message<'a>, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        // The header first: what is no message of SMB2 has no NextCommand.
+        let header = Header::from_bytes(self.chain.rest()?);
+        let bytes = self.chain.next()?;
+        let message = header.and_then(|header| {
+            Ok(Message {
+                header,
+                bytes: bytes?,
+            })
+        });
+        if message.is_err() {
+            self.chain = LINKED.members(&[]);
+        }
+        Some(message)
+    }
+}
+
+/// Appends a message; where in `out` it begins.
+#[inline]
+pub fn append(out: &mut Vec<u8>, header: &Header, body: &impl Encode) -> usize {
+    let mut writer = Writer::new(out);
+    let start = writer.position();
+    header.encode(&mut writer);
+    body.encode(&mut writer);
+    start
+}
+
+/// Pads the message that began at `last` and says in its header that another follows, which is
+/// to be appended next.
+#[inline]
+pub fn link(out: &mut Vec<u8>, last: usize) {
+    LINKED.link(&mut Writer::new(out), last);
+}

@@ -1,0 +1,17 @@
+//! FLUSH: write what is cached to stable storage (sections 2.2.17 and 2.2.18).
+
+use super::FileId;
+
+layout! {
+    /// SMB2 FLUSH Request.
+    pub struct Request[24, reserved 6] {
+        /// FileId.
+        pub file_id: FileId;
+    }
+}
+
+layout! {
+    /// SMB2 FLUSH Response.
+    #[derive(Default)]
+    pub struct Response[4, reserved 2] {}
+}

@@ -1,0 +1,303 @@
+//! The header in front of every message (MS-SMB2, section 2.2.1).
+
+use super::codec::{Decode, DecodeError, Encode, Reader, Writer};
+use super::{Command, Status};
+
+/// Bytes of the header: what offsets in a message without variable parts begin at.
+pub const HEADER_LEN: usize = 64;
+
+/// The four bytes that a message begins with, by which its kind is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtocolId {
+    /// A message of SMB2 or SMB3, section 2.2.1.
+    Smb2,
+    /// One or more of them, encrypted, section 2.2.41.
+    Transform,
+    /// One or more of them, compressed, section 2.2.42.
+    Compression,
+    /// A message of SMB1, MS-CIFS.
+    Smb1,
+}
+
+impl ProtocolId {
+    /// What kind of message begins like this, if any of ours.
+    #[inline]
+    pub const fn of(message: &[u8]) -> Option<Self> {
+        match message.first_chunk() {
+            Some(b"\xfeSMB") => Some(Self::Smb2),
+            Some(b"\xfdSMB") => Some(Self::Transform),
+            Some(b"\xfcSMB") => Some(Self::Compression),
+            Some(b"\xffSMB") => Some(Self::Smb1),
+            _ => None,
+        }
+    }
+
+    /// The four bytes.
+    #[inline]
+    pub const fn bytes(self) -> [u8; 4] {
+        match self {
+            Self::Smb2 => *b"\xfeSMB",
+            Self::Transform => *b"\xfdSMB",
+            Self::Compression => *b"\xfcSMB",
+            Self::Smb1 => *b"\xffSMB",
+        }
+    }
+
+    /// Takes these four bytes and no others.
+    pub(super) fn expect(self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
+        let found = *reader.array()?;
+        if found == self.bytes() {
+            return Ok(());
+        }
+        Err(DecodeError::Undefined {
+            field: "ProtocolId",
+            value: u32::from_be_bytes(found),
+        })
+    }
+}
+
+flags! {
+    /// Flags of the header, but for SMB2_FLAGS_ASYNC_COMMAND, which [`Route`] stands for.
+    pub struct HeaderFlags(u32) {
+        /// SMB2_FLAGS_SERVER_TO_REDIR: a response, or what comes unasked.
+        RESPONSE = 0x1;
+        /// SMB2_FLAGS_RELATED_OPERATIONS: of a compound, with the session, tree and file of the
+        /// message before.
+        RELATED = 0x4;
+        /// SMB2_FLAGS_SIGNED.
+        SIGNED = 0x8;
+        /// SMB2_FLAGS_PRIORITY_MASK.
+        PRIORITY = 0x70;
+        /// SMB2_FLAGS_DFS_OPERATIONS.
+        DFS = 0x1000_0000;
+        /// SMB2_FLAGS_REPLAY_OPERATION.
+        REPLAY = 0x2000_0000;
+    }
+}
+
+/// SMB2_FLAGS_ASYNC_COMMAND.
+const ASYNC: HeaderFlags = HeaderFlags(0x2);
+
+/// What stands in a header between MessageId and SessionId: the one difference between a SYNC
+/// and an ASYNC header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// Of an SMB2 header SYNC, section 2.2.1.2.
+    Sync {
+        /// Reserved; Windows and Samba put a process id there, 0xfeff.
+        process_id: u32,
+        /// TreeId.
+        tree_id: u32,
+    },
+    /// AsyncId of an SMB2 header ASYNC, section 2.2.1.1: by which an interim response, its final
+    /// response and a CANCEL know each other.
+    Async(u64),
+}
+
+/// SMB2 header, SYNC or ASYNC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// CreditCharge: credits that a request takes; 0 in dialect 2.0.2.
+    pub credit_charge: u16,
+    /// Status of a response. In a request of the 3.x dialects, ChannelSequence and two reserved
+    /// bytes: [`Header::channel_sequence`].
+    pub status: Status,
+    /// Command.
+    pub command: Command,
+    /// CreditRequest or CreditResponse.
+    pub credits: u16,
+    /// Flags.
+    pub flags: HeaderFlags,
+    /// NextCommand: bytes from this header to the next one of a compound; 0 in the last.
+    pub next_command: u32,
+    /// MessageId, by which a response knows its request.
+    pub message_id: u64,
+    /// The tree, or how an asynchronous operation is known.
+    pub route: Route,
+    /// SessionId.
+    pub session_id: u64,
+    /// Signature: 0 in a message that is not signed.
+    pub signature: [u8; 16],
+}
+
+/// MessageId of what a server sends unasked.
+pub const UNASKED: u64 = u64::MAX;
+
+impl Header {
+    /// Where Signature stands in a header.
+    pub const SIGNATURE_AT: usize = 48;
+
+    /// A request, not signed, in no session and no tree.
+    pub const fn request(command: Command, message_id: u64) -> Self {
+        Self {
+            credit_charge: 0,
+            status: Status::SUCCESS,
+            command,
+            credits: 1,
+            flags: HeaderFlags::NONE,
+            next_command: 0,
+            message_id,
+            route: Route::Sync {
+                process_id: 0,
+                tree_id: 0,
+            },
+            session_id: 0,
+            signature: [0; 16],
+        }
+    }
+
+    /// Whether a server sent it.
+    #[inline]
+    pub const fn is_response(&self) -> bool {
+        self.flags.contains(HeaderFlags::RESPONSE)
+    }
+
+    /// Whether it is a break of an oplock or a lease, which no request has asked for.
+    #[inline]
+    pub const fn is_unasked(&self) -> bool {
+        self.message_id == UNASKED
+    }
+
+    /// Whether the answer to this request is yet to come, and this only says so (section
+    /// 3.3.4.2).
+    #[inline]
+    pub const fn is_interim(&self) -> bool {
+        matches!(self.route, Route::Async(_)) && self.status.0 == Status::PENDING.0
+    }
+
+    /// ChannelSequence of a request of the 3.x dialects.
+    #[inline]
+    pub const fn channel_sequence(&self) -> u16 {
+        self.status.0 as u16
+    }
+
+    /// TreeId, unless the header is ASYNC.
+    #[inline]
+    pub const fn tree_id(&self) -> Option<u32> {
+        match self.route {
+            Route::Sync { tree_id, .. } => Some(tree_id),
+            Route::Async(_) => None,
+        }
+    }
+}
+
+impl Encode for Header {
+    #[inline]
+    fn encode(&self, out: &mut Writer<'_>) {
+        out.bytes(&ProtocolId::Smb2.bytes());
+        out.u16(HEADER_LEN as u16);
+        out.u16(self.credit_charge);
+        self.status.encode(out);
+        self.command.encode(out);
+        out.u16(self.credits);
+        let is_async = matches!(self.route, Route::Async(_));
+        let async_flag = if is_async { ASYNC } else { HeaderFlags::NONE };
+        self.flags.without(ASYNC).with(async_flag).encode(out);
+        out.u32(self.next_command);
+        out.u64(self.message_id);
+        match self.route {
+            Route::Sync {
+                process_id,
+                tree_id,
+            } => {
+                out.u32(process_id);
+                out.u32(tree_id);
+            }
+            Route::Async(id) => out.u64(id),
+        }
+        out.u64(self.session_id);
+        out.bytes(&self.signature);
+    }
+}
+
+impl<'a> Decode<'a> for Header {
+    #[inline]
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        ProtocolId::Smb2.expect(reader)?;
+        reader.structure(HEADER_LEN as u16)?;
+        let credit_charge = reader.u16()?;
+        let status = Status::decode(reader)?;
+        let command = Command::decode(reader)?;
+        let credits = reader.u16()?;
+        let flags = HeaderFlags::decode(reader)?;
+        let next_command = reader.u32()?;
+        let message_id = reader.u64()?;
+        let route = if flags.contains(ASYNC) {
+            Route::Async(reader.u64()?)
+        } else {
+            Route::Sync {
+                process_id: reader.u32()?,
+                tree_id: reader.u32()?,
+            }
+        };
+        Ok(Self {
+            credit_charge,
+            status,
+            command,
+            credits,
+            flags: flags.without(ASYNC),
+            next_command,
+            message_id,
+            route,
+            session_id: reader.u64()?,
+            signature: *reader.array()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MS-SMB2, section 2.2.1: every field where the standard's picture has it.
+    #[test]
+    fn every_field_stands_where_the_standard_has_it() {
+        let header = Header {
+            credit_charge: 0x0102,
+            status: Status::PENDING,
+            command: Command::Lock,
+            credits: 0x0304,
+            flags: HeaderFlags::RESPONSE.with(HeaderFlags::SIGNED),
+            next_command: 0,
+            message_id: 0x0506_0708_090a_0b0c,
+            route: Route::Sync {
+                process_id: 0xfeff,
+                tree_id: 0x0d0e_0f10,
+            },
+            session_id: 0x1112_1314_1516_1718,
+            signature: [0x99; 16],
+        };
+        #[rustfmt::skip]
+        let mut expected = [
+            0xfe, b'S', b'M', b'B', 64, 0, 2, 1,
+            3, 1, 0, 0, 10, 0, 4, 3,
+            9, 0, 0, 0, 0, 0, 0, 0,
+            0x0c, 0x0b, 0x0a, 9, 8, 7, 6, 5,
+            0xff, 0xfe, 0, 0, 0x10, 0x0f, 0x0e, 0x0d,
+            0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+            0x99, 0x99, 0x99, 0x99, 0x99, 0x99, 0x99, 0x99,
+            0x99, 0x99, 0x99, 0x99, 0x99, 0x99, 0x99, 0x99,
+        ];
+        assert_eq!(header.to_bytes(), expected);
+        assert_eq!(Header::from_bytes(&expected), Ok(header));
+        assert!(!header.is_interim());
+
+        expected[16] |= 2;
+        let route = Route::Async(0x0d0e_0f10_0000_feff);
+        let interim = Header { route, ..header };
+        assert_eq!(Header::from_bytes(&expected), Ok(interim));
+        assert_eq!(interim.to_bytes(), expected);
+        assert!(interim.is_interim() && interim.is_response() && !interim.is_unasked());
+    }
+
+    #[test]
+    fn another_protocol_on_that_port_is_named_by_its_first_bytes() {
+        let undefined = DecodeError::Undefined {
+            field: "ProtocolId",
+            value: u32::from_be_bytes(*b"HTTP"),
+        };
+        assert_eq!(Header::from_bytes(b"HTTP/1.1 400 Bad"), Err(undefined));
+        assert_eq!(ProtocolId::of(b"HTTP/1.1"), None);
+        assert_eq!(ProtocolId::of(b"\xfdSMB"), Some(ProtocolId::Transform));
+    }
+}

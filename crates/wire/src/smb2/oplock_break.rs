@@ -1,0 +1,95 @@
+//! OPLOCK_BREAK: a server takes back an oplock or a lease, and the client says that it has let
+//! go (sections 2.2.23 to 2.2.25).
+
+use super::codec::{Decode, DecodeError, Encode, Reader, Writer};
+use super::{AccessMask, FileId, LeaseFlags, LeaseKey, LeaseState, OplockLevel};
+
+layout! {
+    /// SMB2 OPLOCK_BREAK Notification, Acknowledgment or Response: they all look the same.
+    pub struct OplockBreak[24] {
+        /// OplockLevel: what is left of the oplock.
+        pub level: OplockLevel, reserved 5;
+        /// FileId.
+        pub file_id: FileId;
+    }
+}
+
+layout! {
+    /// SMB2 Lease Break Notification.
+    pub struct LeaseBreak[44] {
+        /// NewEpoch; 0 for a lease of version 1.
+        pub new_epoch: u16;
+        /// Flags.
+        pub flags: LeaseFlags;
+        /// LeaseKey.
+        pub lease_key: LeaseKey;
+        /// CurrentLeaseState.
+        pub current_state: LeaseState;
+        /// NewLeaseState: what is left of the lease.
+        pub new_state: LeaseState;
+        /// BreakReason: reserved.
+        pub reason: u32;
+        /// AccessMaskHint: reserved.
+        pub access_mask_hint: AccessMask;
+        /// ShareMaskHint: reserved.
+        pub share_mask_hint: u32;
+    }
+}
+
+layout! {
+    /// SMB2 Lease Break Acknowledgment or Response: they look the same.
+    pub struct LeaseAcknowledgment[36, reserved 2] {
+        /// Flags: none.
+        pub flags: LeaseFlags;
+        /// LeaseKey.
+        pub lease_key: LeaseKey;
+        /// LeaseState: what the client keeps.
+        pub state: LeaseState;
+        /// LeaseDuration: reserved.
+        pub duration: u64;
+    }
+}
+
+/// Either of two structures, known by their StructureSize.
+macro_rules! either {
+    ($(#[$meta:meta])* $name:ident, $lease:ident) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name {
+            /// Of an oplock.
+            Oplock(OplockBreak),
+            /// Of a lease.
+            Lease($lease),
+        }
+
+        impl Encode for $name {
+            fn encode(&self, out: &mut Writer<'_>) {
+                match self {
+                    Self::Oplock(oplock) => oplock.encode(out),
+                    Self::Lease(lease) => lease.encode(out),
+                }
+            }
+        }
+
+        impl<'a> Decode<'a> for $name {
+            fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                let is_oplock = reader.clone().structure(24).is_ok();
+                if is_oplock {
+                    OplockBreak::decode(reader).map(Self::Oplock)
+                } else {
+                    $lease::decode(reader).map(Self::Lease)
+                }
+            }
+        }
+    };
+}
+
+either! {
+    /// What a server sends unasked: its MessageId is [`UNASKED`](super::UNASKED).
+    Notification, LeaseBreak
+}
+
+either! {
+    /// What a client lets go of, and the server's response to that.
+    Acknowledgment, LeaseAcknowledgment
+}

@@ -1,0 +1,44 @@
+//! What the responses of QUERY_DIRECTORY, CHANGE_NOTIFY and QUERY_INFO all are (sections 2.2.34,
+//! 2.2.36 and 2.2.38).
+
+use super::HEADER_LEN;
+use super::codec::{Decode, DecodeError, Encode, Reader, Writer, length32};
+
+/// A buffer of what was asked for; what is in it, the request knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputBuffer<'a> {
+    /// Buffer.
+    pub data: &'a [u8],
+}
+
+impl OutputBuffer<'_> {
+    const SIZE: u16 = 9;
+    const BUFFER_AT: u16 = HEADER_LEN as u16 + 8;
+
+    /// Where the buffer stands in a message of ours, for a server that writes to it in place.
+    pub const BUFFER_OFFSET: usize = Self::BUFFER_AT as usize;
+
+    /// Appends the response up to its buffer, which has `len` bytes.
+    pub fn encode_head(len: usize, out: &mut Writer<'_>) {
+        out.u16(Self::SIZE);
+        out.u16(Self::BUFFER_AT);
+        out.u32(length32(len));
+    }
+}
+
+impl Encode for OutputBuffer<'_> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        Self::encode_head(self.data.len(), out);
+        out.bytes(self.data);
+    }
+}
+
+impl<'a> Decode<'a> for OutputBuffer<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.structure(Self::SIZE)?;
+        let (offset, len) = (reader.u16()?, reader.u32()?);
+        Ok(Self {
+            data: reader.buffer("OutputBuffer", offset.into(), len)?,
+        })
+    }
+}

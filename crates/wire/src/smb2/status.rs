@@ -1,0 +1,227 @@
+//! NTSTATUS: what became of a request (MS-ERREF, section 2.3.1).
+
+values! {
+    /// NTSTATUS, with the names of those that MS-SMB2 (section 3.3.5) and MS-FSCC have servers
+    /// answer with, and those of Windows and Samba that a benchmark meets.
+    #[derive(Default)]
+    pub struct Status(u32) {
+        /// The operation completed.
+        SUCCESS = 0x0000_0000, "STATUS_SUCCESS";
+        /// The answer will come in another response.
+        PENDING = 0x0000_0103, "STATUS_PENDING";
+        /// A break of an oplock is under way.
+        OPLOCK_BREAK_IN_PROGRESS = 0x0000_0108, "STATUS_OPLOCK_BREAK_IN_PROGRESS";
+        /// The directory is no longer watched.
+        NOTIFY_CLEANUP = 0x0000_010b, "STATUS_NOTIFY_CLEANUP";
+        /// More changed than the buffer holds: the directory is to be listed again.
+        NOTIFY_ENUM_DIR = 0x0000_010c, "STATUS_NOTIFY_ENUM_DIR";
+        /// The answer is longer than the buffer.
+        BUFFER_OVERFLOW = 0x8000_0005, "STATUS_BUFFER_OVERFLOW";
+        /// The directory has no more entries.
+        NO_MORE_FILES = 0x8000_0006, "STATUS_NO_MORE_FILES";
+        /// The path leads over a symbolic link.
+        STOPPED_ON_SYMLINK = 0x8000_002d, "STATUS_STOPPED_ON_SYMLINK";
+        /// For no reason that has a number.
+        UNSUCCESSFUL = 0xc000_0001, "STATUS_UNSUCCESSFUL";
+        /// The server has not got this.
+        NOT_IMPLEMENTED = 0xc000_0002, "STATUS_NOT_IMPLEMENTED";
+        /// There is no such class of information.
+        INVALID_INFO_CLASS = 0xc000_0003, "STATUS_INVALID_INFO_CLASS";
+        /// A buffer is not as long as what it should hold.
+        INFO_LENGTH_MISMATCH = 0xc000_0004, "STATUS_INFO_LENGTH_MISMATCH";
+        /// The handle is not open.
+        INVALID_HANDLE = 0xc000_0008, "STATUS_INVALID_HANDLE";
+        /// A field of the request is wrong.
+        INVALID_PARAMETER = 0xc000_000d, "STATUS_INVALID_PARAMETER";
+        /// There is no such device.
+        NO_SUCH_DEVICE = 0xc000_000e, "STATUS_NO_SUCH_DEVICE";
+        /// No entry fits the pattern.
+        NO_SUCH_FILE = 0xc000_000f, "STATUS_NO_SUCH_FILE";
+        /// This object cannot do that.
+        INVALID_DEVICE_REQUEST = 0xc000_0010, "STATUS_INVALID_DEVICE_REQUEST";
+        /// The file ends before the offset.
+        END_OF_FILE = 0xc000_0011, "STATUS_END_OF_FILE";
+        /// The authentication goes on.
+        MORE_PROCESSING_REQUIRED = 0xc000_0016, "STATUS_MORE_PROCESSING_REQUIRED";
+        /// The server has no memory for it.
+        NO_MEMORY = 0xc000_0017, "STATUS_NO_MEMORY";
+        /// A part of a server-side copy lies beyond the end of its source.
+        INVALID_VIEW_SIZE = 0xc000_001f, "STATUS_INVALID_VIEW_SIZE";
+        /// The user may not.
+        ACCESS_DENIED = 0xc000_0022, "STATUS_ACCESS_DENIED";
+        /// The answer does not fit into the buffer.
+        BUFFER_TOO_SMALL = 0xc000_0023, "STATUS_BUFFER_TOO_SMALL";
+        /// The object is of another type.
+        OBJECT_TYPE_MISMATCH = 0xc000_0024, "STATUS_OBJECT_TYPE_MISMATCH";
+        /// A name has characters that it may not have.
+        OBJECT_NAME_INVALID = 0xc000_0033, "STATUS_OBJECT_NAME_INVALID";
+        /// There is nothing of that name.
+        OBJECT_NAME_NOT_FOUND = 0xc000_0034, "STATUS_OBJECT_NAME_NOT_FOUND";
+        /// There is something of that name.
+        OBJECT_NAME_COLLISION = 0xc000_0035, "STATUS_OBJECT_NAME_COLLISION";
+        /// A path has a form that it may not have.
+        OBJECT_PATH_INVALID = 0xc000_0039, "STATUS_OBJECT_PATH_INVALID";
+        /// A directory of the path is not there.
+        OBJECT_PATH_NOT_FOUND = 0xc000_003a, "STATUS_OBJECT_PATH_NOT_FOUND";
+        /// A path has a form that it may not have.
+        OBJECT_PATH_SYNTAX_BAD = 0xc000_003b, "STATUS_OBJECT_PATH_SYNTAX_BAD";
+        /// Data are lost.
+        DATA_ERROR = 0xc000_003e, "STATUS_DATA_ERROR";
+        /// Another open does not share.
+        SHARING_VIOLATION = 0xc000_0043, "STATUS_SHARING_VIOLATION";
+        /// The user has used up what may be used.
+        QUOTA_EXCEEDED = 0xc000_0044, "STATUS_QUOTA_EXCEEDED";
+        /// The file system has no extended attributes.
+        EAS_NOT_SUPPORTED = 0xc000_004f, "STATUS_EAS_NOT_SUPPORTED";
+        /// Another's lock is in the way of reading or writing.
+        FILE_LOCK_CONFLICT = 0xc000_0054, "STATUS_FILE_LOCK_CONFLICT";
+        /// Another's lock is in the way of this one.
+        LOCK_NOT_GRANTED = 0xc000_0055, "STATUS_LOCK_NOT_GRANTED";
+        /// The file is about to be removed.
+        DELETE_PENDING = 0xc000_0056, "STATUS_DELETE_PENDING";
+        /// No server that knows the user answers.
+        NO_LOGON_SERVERS = 0xc000_005e, "STATUS_NO_LOGON_SERVERS";
+        /// The user lacks a privilege that this takes.
+        PRIVILEGE_NOT_HELD = 0xc000_0061, "STATUS_PRIVILEGE_NOT_HELD";
+        /// There is no such user.
+        NO_SUCH_USER = 0xc000_0064, "STATUS_NO_SUCH_USER";
+        /// The password is wrong.
+        WRONG_PASSWORD = 0xc000_006a, "STATUS_WRONG_PASSWORD";
+        /// The user or the password is wrong.
+        LOGON_FAILURE = 0xc000_006d, "STATUS_LOGON_FAILURE";
+        /// The account may not be used like this.
+        ACCOUNT_RESTRICTION = 0xc000_006e, "STATUS_ACCOUNT_RESTRICTION";
+        /// The password is too old.
+        PASSWORD_EXPIRED = 0xc000_0071, "STATUS_PASSWORD_EXPIRED";
+        /// The account is switched off.
+        ACCOUNT_DISABLED = 0xc000_0072, "STATUS_ACCOUNT_DISABLED";
+        /// No byte of the range is locked.
+        RANGE_NOT_LOCKED = 0xc000_007e, "STATUS_RANGE_NOT_LOCKED";
+        /// No room is left.
+        DISK_FULL = 0xc000_007f, "STATUS_DISK_FULL";
+        /// The server has no means left for it.
+        INSUFFICIENT_RESOURCES = 0xc000_009a, "STATUS_INSUFFICIENT_RESOURCES";
+        /// The device is not there.
+        DEVICE_NOT_CONNECTED = 0xc000_009d, "STATUS_DEVICE_NOT_CONNECTED";
+        /// The medium may not be written to.
+        MEDIA_WRITE_PROTECTED = 0xc000_00a2, "STATUS_MEDIA_WRITE_PROTECTED";
+        /// There is no such level of impersonation.
+        BAD_IMPERSONATION_LEVEL = 0xc000_00a5, "STATUS_BAD_IMPERSONATION_LEVEL";
+        /// All instances of the pipe are taken.
+        PIPE_NOT_AVAILABLE = 0xc000_00ac, "STATUS_PIPE_NOT_AVAILABLE";
+        /// Nobody is at the other end of the pipe.
+        PIPE_DISCONNECTED = 0xc000_00b0, "STATUS_PIPE_DISCONNECTED";
+        /// It took too long.
+        IO_TIMEOUT = 0xc000_00b5, "STATUS_IO_TIMEOUT";
+        /// A directory where a file is wanted.
+        FILE_IS_A_DIRECTORY = 0xc000_00ba, "STATUS_FILE_IS_A_DIRECTORY";
+        /// The server does not do this.
+        NOT_SUPPORTED = 0xc000_00bb, "STATUS_NOT_SUPPORTED";
+        /// The name of the share's server is not known.
+        BAD_NETWORK_PATH = 0xc000_00be, "STATUS_BAD_NETWORK_PATH";
+        /// What came over the network makes no sense.
+        INVALID_NETWORK_RESPONSE = 0xc000_00c3, "STATUS_INVALID_NETWORK_RESPONSE";
+        /// The share has been removed, or the session is of another connection.
+        NETWORK_NAME_DELETED = 0xc000_00c9, "STATUS_NETWORK_NAME_DELETED";
+        /// The share may not be used.
+        NETWORK_ACCESS_DENIED = 0xc000_00ca, "STATUS_NETWORK_ACCESS_DENIED";
+        /// The share is of another type.
+        BAD_DEVICE_TYPE = 0xc000_00cb, "STATUS_BAD_DEVICE_TYPE";
+        /// There is no such share.
+        BAD_NETWORK_NAME = 0xc000_00cc, "STATUS_BAD_NETWORK_NAME";
+        /// The server serves as many as it may.
+        REQUEST_NOT_ACCEPTED = 0xc000_00d0, "STATUS_REQUEST_NOT_ACCEPTED";
+        /// Source and target are on different volumes.
+        NOT_SAME_DEVICE = 0xc000_00d4, "STATUS_NOT_SAME_DEVICE";
+        /// The file has another name now.
+        FILE_RENAMED = 0xc000_00d5, "STATUS_FILE_RENAMED";
+        /// No oplock was given.
+        OPLOCK_NOT_GRANTED = 0xc000_00e2, "STATUS_OPLOCK_NOT_GRANTED";
+        /// An acknowledgment of a break that there is not.
+        INVALID_OPLOCK_PROTOCOL = 0xc000_00e3, "STATUS_INVALID_OPLOCK_PROTOCOL";
+        /// The server has an error of its own.
+        INTERNAL_ERROR = 0xc000_00e5, "STATUS_INTERNAL_ERROR";
+        /// The directory has entries.
+        DIRECTORY_NOT_EMPTY = 0xc000_0101, "STATUS_DIRECTORY_NOT_EMPTY";
+        /// A file where a directory is wanted.
+        NOT_A_DIRECTORY = 0xc000_0103, "STATUS_NOT_A_DIRECTORY";
+        /// The server has as many files open as it may.
+        TOO_MANY_OPENED_FILES = 0xc000_011f, "STATUS_TOO_MANY_OPENED_FILES";
+        /// The request was cancelled.
+        CANCELLED = 0xc000_0120, "STATUS_CANCELLED";
+        /// The file cannot be removed.
+        CANNOT_DELETE = 0xc000_0121, "STATUS_CANNOT_DELETE";
+        /// The handle has been closed.
+        FILE_CLOSED = 0xc000_0128, "STATUS_FILE_CLOSED";
+        /// The user may not log on in this way.
+        LOGON_TYPE_NOT_GRANTED = 0xc000_015b, "STATUS_LOGON_TYPE_NOT_GRANTED";
+        /// The user's account has run out.
+        ACCOUNT_EXPIRED = 0xc000_0193, "STATUS_ACCOUNT_EXPIRED";
+        /// A range that wraps around.
+        INVALID_LOCK_RANGE = 0xc000_01a1, "STATUS_INVALID_LOCK_RANGE";
+        /// The session was removed.
+        USER_SESSION_DELETED = 0xc000_0203, "STATUS_USER_SESSION_DELETED";
+        /// The server has no means for another connection.
+        INSUFF_SERVER_RESOURCES = 0xc000_0205, "STATUS_INSUFF_SERVER_RESOURCES";
+        /// The connection was lost.
+        CONNECTION_DISCONNECTED = 0xc000_020c, "STATUS_CONNECTION_DISCONNECTED";
+        /// The connection was reset.
+        CONNECTION_RESET = 0xc000_020d, "STATUS_CONNECTION_RESET";
+        /// The user must choose another password first.
+        PASSWORD_MUST_CHANGE = 0xc000_0224, "STATUS_PASSWORD_MUST_CHANGE";
+        /// There is nothing there.
+        NOT_FOUND = 0xc000_0225, "STATUS_NOT_FOUND";
+        /// The account is locked out for now.
+        ACCOUNT_LOCKED_OUT = 0xc000_0234, "STATUS_ACCOUNT_LOCKED_OUT";
+        /// The path is another server's, by DFS.
+        PATH_NOT_COVERED = 0xc000_0257, "STATUS_PATH_NOT_COVERED";
+        /// The session's ticket has run out.
+        NETWORK_SESSION_EXPIRED = 0xc000_035c, "STATUS_NETWORK_SESSION_EXPIRED";
+        /// Of a request that comes before what it needs.
+        REQUEST_OUT_OF_SEQUENCE = 0xc000_042a, "STATUS_REQUEST_OUT_OF_SEQUENCE";
+        /// The server is not ready.
+        SERVER_UNAVAILABLE = 0xc000_0466, "STATUS_SERVER_UNAVAILABLE";
+        /// The handle is not there any more, but may be again.
+        FILE_NOT_AVAILABLE = 0xc000_0467, "STATUS_FILE_NOT_AVAILABLE";
+        /// Client and server have no hash in common.
+        SMB_NO_PREAUTH_INTEGRITY_HASH_OVERLAP = 0xc05d_0000, "STATUS_SMB_NO_PREAUTH_INTEGRITY_HASH_OVERLAP";
+    }
+}
+
+impl Status {
+    /// The severity's two bits say that it is an error (MS-ERREF, section 2.3).
+    #[inline]
+    pub const fn is_error(self) -> bool {
+        self.0 >> 30 == 3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_status_is_shown_by_name_and_number() {
+        assert_eq!(
+            Status::LOGON_FAILURE.to_string(),
+            "STATUS_LOGON_FAILURE (0xc000006d)"
+        );
+        assert_eq!(Status(5).to_string(), "Status 0x00000005");
+        for status in Status::NAMED {
+            assert_eq!(status.name().and_then(Status::from_name), Some(*status));
+        }
+    }
+
+    #[test]
+    fn only_the_highest_severity_is_an_error() {
+        let no_errors = [
+            Status::SUCCESS,
+            Status::PENDING,
+            Status::BUFFER_OVERFLOW,
+            Status::NO_MORE_FILES,
+        ];
+        assert!(!no_errors.into_iter().any(Status::is_error));
+        assert!(Status::MORE_PROCESSING_REQUIRED.is_error());
+    }
+}
