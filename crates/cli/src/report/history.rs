@@ -11,12 +11,15 @@ use super::parts::units::counted;
 use super::sketch;
 use crate::error::Error;
 use crate::printable::printable;
-use crate::quantity::plain;
+use crate::quantity::{plain, resolution, rounded};
 use filestone_model::comparison::repeats::{headline_of, repeated, repeats_best};
 use filestone_model::comparison::{Aspect, ComparedRun, RunValue, Side, likeness};
 use filestone_model::history::{History, LevelChange, RUNS_MIN};
 use filestone_model::measure::figures::RunFigure;
 use filestone_model::statistics::change_points::FALSE_ALARMS;
+
+/// What is less than this percentage is not told apart.
+const PERCENT_MIN: f64 = 0.1;
 
 /// A figure over runs.
 #[derive(Debug)]
@@ -240,13 +243,23 @@ pub fn heading(told: &Told) -> String {
 /// `3.1 % more (2.0 to 4.2)`.
 fn by(change: &LevelChange) -> String {
     let word = if change.share > 0.0 { "more" } else { "less" };
-    let percent = |share: f64| plain(100.0 * share, 1);
     format!(
         "{} % {word} (95 %: {} to {} %)",
-        percent(change.share.abs()),
-        percent(change.low),
-        percent(change.high)
+        percent(change.share.abs(), change),
+        percent(change.low, change),
+        percent(change.high, change)
     )
+}
+
+/// A share of a change in percent, with the digits that its nearer end supports: the other may be many
+/// times as far away.
+fn percent(share: f64, change: &LevelChange) -> String {
+    let nearer = (change.share - change.low).min(change.high - change.share);
+    let unit = resolution(100.0 * nearer).max(PERCENT_MIN);
+    let decimals = usize::from(unit < 1.0);
+    // -0 is 0.
+    let rounded = (100.0 * share / unit).round() * unit + 0.0;
+    format!("{rounded:.decimals$}")
 }
 
 fn change_text(told: &Told, change: &LevelChange) -> String {
@@ -288,7 +301,7 @@ fn table(told: &Told, page: Page) -> String {
         let mut changes = told.history.changes.iter();
         let change = changes.find(|change| change.at == place);
         let half_width = run.half_width;
-        let share = half_width.map(|half| format!("{} %", plain(100.0 * half / run.value, 1)));
+        let share = half_width.map(|half| own_percent(half / run.value));
         table.row([
             run.started_at.clone(),
             run.label.clone(),
@@ -297,11 +310,17 @@ fn table(told: &Told, page: Page) -> String {
             run.version.clone(),
             change.map_or_else(String::new, |change| {
                 let verdict = if change.is_worse { "worse" } else { "better" };
-                format!("{verdict}: {} %", plain(100.0 * change.share, 1))
+                format!("{verdict}: {} %", percent(change.share, change))
             }),
         ]);
     }
     table.render(page)
+}
+
+/// Half of a run's own interval.
+fn own_percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    format!("{} %", plain(rounded(percent, percent), 1))
 }
 
 fn method(told: &Told) -> String {

@@ -5,7 +5,7 @@ mod load;
 mod mix;
 
 use super::Caveat;
-use crate::text::thousands;
+use crate::text::{thousands, time_text};
 
 /// What is to be doubted, with its figures.
 pub fn of(caveat: &Caveat) -> String {
@@ -221,9 +221,9 @@ fn reconnected(times: u64, unusable_ns: u64) -> String {
 fn dispatch_delay(mean_ns: f64, response_time_mean_ns: f64) -> String {
     format!(
         "operations left {} late on average by our own fault, {:.1} % of the mean response time of {}",
-        micros(mean_ns),
+        time_text(mean_ns),
         100.0 * mean_ns / response_time_mean_ns.max(1.0),
-        micros(response_time_mean_ns)
+        time_text(response_time_mean_ns)
     )
 }
 
@@ -236,13 +236,13 @@ fn few_above(quantile: f64, above: u64, count: u64, [from_ns, to_ns]: [u64; 2]) 
     };
     let interval = match to_ns {
         _ if from_ns == to_ns => String::new(),
-        0 => format!(": over {} (95 %)", micros(from_ns as f64)),
+        0 => format!(": over {} (95 %)", time_text(from_ns as f64)),
         // With nothing above it, the interval of ranks has no upper end that the sample knows.
         _ if above == 0 => String::new(),
         _ => format!(
             ": between {} and {} (95 %)",
-            micros(from_ns as f64),
-            micros(to_ns as f64)
+            time_text(from_ns as f64),
+            time_text(to_ns as f64)
         ),
     };
     match count {
@@ -273,10 +273,6 @@ fn seconds(nanos: u64) -> f64 {
 pub fn quantile_name(quantile: f64) -> String {
     let percent = (quantile * 1e6).round() / 1e4;
     format!("{percent}")
-}
-
-fn micros(nanos: f64) -> String {
-    format!("{:.1} µs", nanos / 1000.0)
 }
 
 /// What to do about a clock that is dear to read.

@@ -1,7 +1,8 @@
 //! The caveats of a mix.
 
-use super::{Caveat, micros, of_all};
+use super::{Caveat, of_all};
 use crate::operation::OpKind;
+use crate::text::time_text;
 
 /// What is to be doubted, if it is about a mix.
 pub(super) fn of(caveat: &Caveat) -> Option<String> {
@@ -114,8 +115,8 @@ fn drift(first_ns: f64, last_ns: f64) -> String {
     let change = 100.0 * (last_ns - first_ns) / first_ns.max(1.0);
     format!(
         "the mean response time went from {} in the first third to {} in the last ({change:+.0} %), more than chance explains",
-        micros(first_ns),
-        micros(last_ns)
+        time_text(first_ns),
+        time_text(last_ns)
     )
 }
 

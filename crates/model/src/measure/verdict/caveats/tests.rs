@@ -122,7 +122,7 @@ fn a_kept_interval_says_whether_a_percentile_is_known() {
     let (ends, caveat) = guess(&many).expect("a factor of more than 2");
     assert_eq!(ends, [1_500_000, 3_100_000]);
     let said = caveat.sentence().0;
-    assert!(said.contains("between 1500.0 µs and 3100.0 µs"), "{said}");
+    assert!(said.contains("between 1.50 ms and 3.10 ms"), "{said}");
     many.totals.figures = vec![];
     many.totals.open_figures = vec![OpenFigureRecord {
         name: NAME.into(),
@@ -133,7 +133,7 @@ fn a_kept_interval_says_whether_a_percentile_is_known() {
     let (ends, caveat) = guess(&many).expect("no upper end");
     assert_eq!(ends, [1_500_000, 0]);
     let said = caveat.sentence().0;
-    assert!(said.contains("a guess: over 1500.0 µs (95 %)"), "{said}");
+    assert!(said.contains("a guess: over 1.50 ms (95 %)"), "{said}");
     // By ranks 1,000 are too few.
     let mut few = run_of_30_s(
         crate::measure::mix_figures::tests::totals(290, 700, 10, 0),
