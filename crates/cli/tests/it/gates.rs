@@ -86,6 +86,15 @@ fn what_no_run_can_be_held_to_is_refused_before_it() {
              1 < write.errors\n        ^^^^^^^^^^^^\nhelp: this run has null\n",
         ),
         (
+            "1 > 0",
+            "error: --fail-if: column 1: it says the same of every run: there is no figure in it\n    \
+             1 > 0\n    ^^^^^\n",
+        ),
+        (
+            "errors / (1 - 1) > 5%",
+            "error: --fail-if: column 1: it divides by 0\n",
+        ),
+        (
             "achieved < offered",
             "error: --fail-if: column 12: offered: this run has a closed loop",
         ),

@@ -17,6 +17,18 @@ pub enum Arithmetic {
     Divide,
 }
 
+impl Arithmetic {
+    /// What comes of two numbers.
+    pub fn of(self, left: f64, right: f64) -> f64 {
+        match self {
+            Self::Add => left + right,
+            Self::Subtract => left - right,
+            Self::Multiply => left * right,
+            Self::Divide => left / right,
+        }
+    }
+}
+
 /// Powers of bytes and of time. Operations are counted and have none.
 ///
 /// A number is in bytes and nanoseconds; what is divided by time is per second: figures have the

@@ -63,6 +63,32 @@ impl Condition {
 }
 
 impl Expression {
+    /// What it is whatever the run does; `None` if there is a figure in it.
+    pub fn constant(&self) -> Option<f64> {
+        match self {
+            Self::Literal(number) => Some(*number),
+            Self::Figure(..) => None,
+            Self::Calculated {
+                how,
+                left,
+                right,
+                scale,
+            } => Some(how.of(left.constant()?, right.constant()?) / scale),
+        }
+    }
+
+    /// Whether something in it is divided by 0 whatever the run does.
+    pub fn divides_by_zero(&self) -> bool {
+        let Self::Calculated {
+            how, left, right, ..
+        } = self
+        else {
+            return false;
+        };
+        let is_zero = *how == Arithmetic::Divide && right.constant() == Some(0.0);
+        is_zero || left.divides_by_zero() || right.divides_by_zero()
+    }
+
     /// All figures in it, with their places; none in a constant.
     pub fn figures(&self) -> Vec<(GateFigure, Place)> {
         let mut figures = Vec::new();

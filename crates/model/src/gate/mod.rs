@@ -54,6 +54,12 @@ impl Gate {
         &self.condition
     }
 
+    /// What is wrong with it as a whole.
+    pub fn error_in_all(&self, what: impl Into<String>) -> GateError {
+        let end = self.text.len();
+        self.error(Place { start: 0, end }, what)
+    }
+
     /// What is wrong with the part of it that stands there.
     pub fn error(&self, place: Place, what: impl Into<String>) -> GateError {
         GateError::at(&self.text, place, what)

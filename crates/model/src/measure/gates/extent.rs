@@ -36,12 +36,7 @@ impl Extent {
     ///
     /// The ends are the farthest that any two numbers in the two intervals give.
     pub fn calculated(self, how: Arithmetic, by: Self, scale: f64) -> Result<Self, String> {
-        let of = |left: f64, right: f64| match how {
-            Arithmetic::Add => (left + right) / scale,
-            Arithmetic::Subtract => (left - right) / scale,
-            Arithmetic::Multiply => left * right / scale,
-            Arithmetic::Divide => left / right / scale,
-        };
+        let of = |left, right| how.of(left, right) / scale;
         let value = of(self.value, by.value);
         if !value.is_finite() {
             let divides = how == Arithmetic::Divide && by.value == 0.0;

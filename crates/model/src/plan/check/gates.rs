@@ -2,7 +2,7 @@
 
 use super::{PlanError, within};
 use crate::figure::{Quantity, RunFigure};
-use crate::gate::{GATES_MAX, GateFigure, RunTotal};
+use crate::gate::{GATES_MAX, Gate, GateFigure, RunTotal};
 use crate::kind::Role;
 use crate::plan::{Field, Plan, SteeringPlan};
 
@@ -11,6 +11,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     let gates = &plan.gates.fail_if;
     within(Field::Gates, gates.len() as f64, 0.0..=GATES_MAX as f64)?;
     for gate in gates {
+        can_tell(gate)?;
         for (figure, place) in gate.condition().figures() {
             let missing = match figure {
                 GateFigure::OfOperations(figure) => of_operations(plan, figure),
@@ -23,6 +24,23 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         }
     }
     Ok(())
+}
+
+/// A gate that says the same of every run holds none to anything.
+fn can_tell(gate: &Gate) -> Result<(), PlanError> {
+    let condition = gate.condition();
+    let sides = [&condition.value, &condition.limit];
+    let (what, help) = if sides.iter().any(|side| side.divides_by_zero()) {
+        ("it divides by 0", "no run has a figure of that kind")
+    } else if condition.figures().is_empty() {
+        (
+            "it says the same of every run: there is no figure in it",
+            "a gate is a comparison such as read.response_time.p99 > 2ms",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(PlanError::Gate(gate.error_in_all(what).with_help(help)))
 }
 
 /// Why a run has no such figure, and what to do.
