@@ -50,7 +50,7 @@ const fn name(subject: &Subject) -> &'static str {
         Subject::Achieved { .. } => "achieved",
         Subject::DispatchDelay { .. } => "dispatch delay",
         Subject::Headroom { .. } => "headroom",
-        Subject::Errors { .. } => "errors",
+        Subject::Errors { .. } => "unsuccessful",
         Subject::InFlight { .. } => "in flight",
         Subject::SteadyState { .. } => "steady state",
         Subject::SamplesAbove(_) | Subject::PercentileSpread(_) => "percentiles",
@@ -443,6 +443,19 @@ mod tests {
         // Without errors it is the server.
         record.totals.ledger.failed = 0;
         assert!(help(&record).is_some_and(|help| help.contains("offer less")));
+    }
+
+    #[test]
+    fn what_was_never_sent_is_unsuccessful_and_no_error() {
+        let mut record = canned::mix();
+        record.totals.ledger.skipped = 2966;
+        assert_eq!(is(&record, "unsuccessful"), "FAILS");
+        let text = shown(&record, "unsuccessful");
+        assert!(text.ends_with(", 2,966 of them never sent"), "{text}");
+        assert!(
+            check(&record, "errors").is_none(),
+            "a gate on errors counts none"
+        );
     }
 
     #[test]
