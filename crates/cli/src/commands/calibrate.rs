@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::Live;
 use crate::options::CalibrateOptions;
-use crate::options::run_report::RunFormat;
+use crate::options::run_report::FindingFormat;
 use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
 use crate::report::json;
@@ -35,8 +35,8 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     live.finish();
     let calibration = calibration?;
     console::result(&match options.format {
-        RunFormat::Text => text(&calibration, console::page()),
-        RunFormat::Json => json::document(&document(&calibration))?,
+        FindingFormat::Text => text(&calibration, console::page()),
+        FindingFormat::Json => json::document(&document(&calibration))?,
     })?;
     let waited = calibration.processors.as_ref();
     let waited = waited.and_then(waited_for_processor);

@@ -3,7 +3,7 @@
 use crate::error::{Error, exit_code_of};
 use crate::execution::interruption;
 use crate::options::doctor::DoctorOptions;
-use crate::options::run_report::RunFormat;
+use crate::options::run_report::FindingFormat;
 use crate::planning::{self, Environment};
 use crate::report::{doctor, json};
 use crate::{Exit, console, protocols};
@@ -21,8 +21,8 @@ pub fn run(options: &DoctorOptions) -> Result<Exit, Error> {
     let examination = examine(contact.as_ref(), protocols::known(), &mut context);
     let diagnosis = Diagnosis::of(examination.facts);
     console::result(&match options.format {
-        RunFormat::Text => doctor::text(&diagnosis, console::page()),
-        RunFormat::Json => json::document(&diagnosis)?,
+        FindingFormat::Text => doctor::text(&diagnosis, console::page()),
+        FindingFormat::Json => json::document(&diagnosis)?,
     })?;
     if stop.load(Ordering::Relaxed) {
         console::note("interrupted: not all was looked at");

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::execution::live::Live;
 use crate::inputs::record_file::{AB_FILE, RECORD_FILE};
 use crate::options::ab::AbOptions;
-use crate::options::run_report::RunFormat;
+use crate::options::run_report::{FindingFormat, RunFormat};
 use crate::printable::printable;
 use crate::quantity::{duration_text, waiting_text};
 use crate::report::ab::{self, AbEnd, AbFound, AbReport};
@@ -391,8 +391,8 @@ impl Blocks<'_> {
         } = ab::render(found, console::page());
         let document = json::document(&document)?;
         console::result(match format {
-            RunFormat::Text => &text,
-            RunFormat::Json => &document,
+            FindingFormat::Text => &text,
+            FindingFormat::Json => &document,
         })?;
         if let Some(path) = path {
             write_synced(&path, &document).map_err(|error| Error::file(&path, &error))?;

@@ -2,7 +2,7 @@
 
 use super::compare::{detected, tolerated};
 use super::figure::comparable;
-use super::run_report::RunFormat;
+use super::run_report::FindingFormat;
 use super::values::{seed, within};
 use crate::quantity;
 use clap::Args;
@@ -71,7 +71,7 @@ pub struct AbOptions {
     pub output: Option<PathBuf>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: RunFormat,
+    pub format: FindingFormat,
     /// What is measured: a command line of probe, mix, replay or run
     #[arg(value_name = "COMMAND-LINE", last = true, required = true)]
     pub words: Vec<String>,

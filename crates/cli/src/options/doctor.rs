@@ -2,7 +2,7 @@
 
 use super::layer_targets::{self, LayerTarget};
 use super::nfs::{NfsOptions, Transport};
-use super::run_report::RunFormat;
+use super::run_report::FindingFormat;
 use super::target;
 use clap::Args;
 use filestone_model::plan::LocalTarget;
@@ -34,7 +34,7 @@ pub struct DoctorOptions {
     pub nfs: NfsOptions,
     /// What to print; json has what was found, and the facts that it comes from
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: RunFormat,
+    pub format: FindingFormat,
 }
 
 /// What is looked at.

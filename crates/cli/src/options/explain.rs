@@ -1,6 +1,6 @@
 //! The options of `filestone explain`.
 
-use super::run_report::RunFormat;
+use super::run_report::FindingFormat;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -11,6 +11,10 @@ Examples:
   filestone explain result
   filestone explain nightly/ --as json | jq '.[] | {record, ids: [.limits[].id]}'
 
+Exit codes:
+  0    whatever limited the runs, and where that cannot be told
+  2    the command line is wrong, or a record cannot be read
+
 The rules, their thresholds and what each rests on: docs/reference/explain.md")]
 pub struct ExplainOptions {
     /// Run records, directories of runs, or directories with several runs below them
@@ -18,5 +22,5 @@ pub struct ExplainOptions {
     pub records: Vec<PathBuf>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: RunFormat,
+    pub format: FindingFormat,
 }

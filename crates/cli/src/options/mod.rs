@@ -34,7 +34,7 @@ use history::HistoryOptions;
 use mix::MixOptions;
 use probe::ProbeOptions;
 use replay::ReplayOptions;
-use run_report::{CalibrationOptions, GateOptions, RunFormat, RunReportOptions};
+use run_report::{CalibrationOptions, FindingFormat, GateOptions, RunFormat, RunReportOptions};
 use serve::ServeOptions;
 use std::path::PathBuf;
 
@@ -155,7 +155,7 @@ pub struct CalibrateOptions {
     pub quick: bool,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: RunFormat,
+    pub format: FindingFormat,
 }
 
 /// `filestone report`.

@@ -62,3 +62,13 @@ pub enum RunFormat {
     /// The run record
     Json,
 }
+
+/// Reports of what is found out without a run of its own, or over several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum FindingFormat {
+    /// A page for people
+    #[default]
+    Text,
+    /// The same for programs, as one document
+    Json,
+}
