@@ -156,4 +156,71 @@ mod tests {
         assert!(rate("ten").is_err());
         assert!(rate("10k/m").is_err());
     }
+
+    mod whatever_is_read {
+        use super::*;
+        use proptest::prelude::*;
+
+        /// Numbers and units in any order, and letters of several bytes and of no width among them.
+        fn quantities() -> impl Strategy<Value = String> {
+            let part = prop::sample::select(vec![
+                "0",
+                "1",
+                "7",
+                "10",
+                "999999999",
+                ".",
+                ",",
+                "-",
+                "+",
+                "e",
+                "inf",
+                "NaN",
+                "k",
+                "K",
+                "Mi",
+                "MiB",
+                "kB",
+                "T",
+                "ns",
+                "us",
+                "µs",
+                "ms",
+                "m",
+                "min",
+                "h",
+                "d",
+                "s",
+                "/s",
+                "/",
+                "%",
+                " ",
+                "\t",
+                "\u{a0}",
+                "µ",
+                "é",
+                "∞",
+                "日",
+                "😀",
+                "\u{301}",
+                "٣",
+            ]);
+            prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
+        }
+
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(4000))]
+            #[test]
+            fn reading_does_not_panic(text in prop_oneof![quantities(), any::<String>()]) {
+                for read in [bytes(&text), duration(&text), positive_duration(&text)] {
+                    prop_assert!(read.map_or_else(|error| !error.is_empty(), |_| true));
+                }
+                match rate(&text) {
+                    Ok(rate) => prop_assert!(rate > 0.0 && rate <= 1e9),
+                    Err(error) => prop_assert!(!error.is_empty()),
+                }
+                prop_assert!(per_second(&text).is_none_or(|rate| rate >= 0.0));
+            }
+        }
+    }
 }

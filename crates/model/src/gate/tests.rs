@@ -234,9 +234,37 @@ mod whatever_is_read {
         prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
     }
 
+    /// Letters, digits and signs in any order, among them some of several bytes and of no width.
+    fn letters() -> impl Strategy<Value = String> {
+        let signs = "µ%/ .<>=!+-*()&|,_\t\u{a0}é∞日😀\u{301}\u{200b}";
+        let letters = "aehikmoprstuKMGB0123456789".chars().chain(signs.chars());
+        let letter = prop::sample::select(letters.collect::<Vec<_>>());
+        prop::collection::vec(letter, 0..80).prop_map(|letters| letters.into_iter().collect())
+    }
+
+    /// A gate with a few letters of it replaced.
+    fn nearly() -> impl Strategy<Value = String> {
+        let gate = prop::sample::select(vec![
+            "read.response_time.p99 > 2ms",
+            "achieved < 0.98 * offered",
+            "(goodput + 1 MiB/s) / achieved >= 4KiB",
+            "generator_busy >= 80 %",
+            "response_time.p50 > 7µs",
+        ]);
+        (gate, letters(), any::<prop::sample::Index>()).prop_map(|(gate, letters, at)| {
+            let mut gate: Vec<char> = gate.chars().collect();
+            let at = at.index(gate.len());
+            let few = letters.chars().take(3).collect::<Vec<_>>();
+            let end = (at + few.len()).min(gate.len());
+            gate.splice(at..end, few);
+            gate.into_iter().collect()
+        })
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
         #[test]
-        fn reading_does_not_panic(text in prop_oneof![parts(), any::<String>()]) {
+        fn reading_does_not_panic(text in prop_oneof![parts(), letters(), nearly(), any::<String>()]) {
             match text.parse::<Gate>() {
                 Ok(gate) => {
                     prop_assert_eq!(gate.to_string().parse(), Ok(gate));
@@ -244,6 +272,14 @@ mod whatever_is_read {
                 Err(error) => {
                     prop_assert!(!error.what.is_empty());
                     prop_assert_eq!(error.picture().lines().count(), 2);
+                    // What is missing is missing behind the last letter.
+                    let Place { start, end } = error.place;
+                    prop_assert!(start <= end && error.text.get(start..end).is_some());
+                    let letters = error.text.chars().count();
+                    prop_assert!((1..=letters + 1).contains(&error.column()));
+                    let part = error.text.get(start..end).unwrap_or_default();
+                    prop_assert_eq!(part.is_empty(), start == error.text.len());
+                    prop_assert_eq!(error.text.as_str(), text.trim());
                 }
             }
         }
