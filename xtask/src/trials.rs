@@ -36,36 +36,49 @@ struct Noise {
     deviation: f64,
     /// By how much each run is slower than the one before.
     drift: f64,
-    /// How often something else is in the way, which makes a run some 5 % slower.
+    /// How often something else is in the way.
     disturbed: f64,
+    /// By how much, as a logarithm, that makes a run slower on average.
+    disturbance: f64,
 }
 
 /// The medians of equal runs of the built-in server differ by 2.5 % on a busy virtual machine; a
 /// quiet one is at the lower end.
-const NOISES: [Noise; 4] = [
+const NOISES: [Noise; 5] = [
     Noise {
         name: "0.5 %",
         deviation: 0.005,
         drift: 0.0,
         disturbed: 0.0,
+        disturbance: 0.0,
     },
     Noise {
         name: "2.5 %",
         deviation: 0.025,
         drift: 0.0,
         disturbed: 0.0,
+        disturbance: 0.0,
     },
     Noise {
         name: "2.5 %, drift of 0.1 % a run",
         deviation: 0.025,
         drift: 0.001,
         disturbed: 0.0,
+        disturbance: 0.0,
     },
     Noise {
         name: "2.5 %, one run in 20 disturbed",
         deviation: 0.025,
         drift: 0.0,
         disturbed: 0.05,
+        disturbance: 0.05,
+    },
+    Noise {
+        name: "2.5 %, one run in 40 starved",
+        deviation: 0.025,
+        drift: 0.0,
+        disturbed: 0.025,
+        disturbance: 1.0,
     },
 ];
 
@@ -73,7 +86,7 @@ impl Noise {
     /// The logarithm of what a run measures of an arm that is so much slower.
     fn run(&self, slower: f64, number: f64, random: &mut Generator) -> f64 {
         let disturbance = if random.random::<f64>() < self.disturbed {
-            exponential(random, 0.05)
+            exponential(random, self.disturbance)
         } else {
             0.0
         };

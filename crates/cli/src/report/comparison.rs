@@ -404,11 +404,21 @@ fn method(compared: &Compared) -> String {
 
 /// How it was found where runs were made in turn.
 fn in_turn(compared: &Compared, others: usize) -> String {
+    let rows = compared.comparison.rows.iter();
+    let far_off = rows.filter(|row| row.left_out > 0).map(|row| {
+        format!(
+            " Of {} the {} pairs furthest off at either end are left out: some are so far off that the \
+             mean of all would say little.",
+            row.figure,
+            row.left_out / 2
+        )
+    });
     format!(
         "* decides: the change within {} of blocks that stand beside each other, with the interval \
-         that a look after each group of four leaves (group-sequential, 5 % false alarms in all). \
+         that a look after each group of four leaves (group-sequential, 5 % false alarms in all).{} \
          {} by Welch's t of logarithms; 95 % intervals, corrected (Holm).{}",
         counted(compared.base.len() as u64, "pair"),
+        far_off.collect::<String>(),
         counted(others as u64, "other"),
         repeats_best(compared)
     )

@@ -6,6 +6,10 @@
 //! pairs as the runs so far say it takes. The interval of each look is that of its share (Jennison
 //! and Turnbull 1989, "Interim analyses: the repeated confidence interval approach", *Journal of
 //! the Royal Statistical Society* B 51), so the trial may be ended at any time, for any reason.
+//!
+//! A block in which the server hardly had a processor is far off, and would make the spread of all pairs
+//! so large that no number of others makes up for it. Where that is so, a tenth of the pairs at each end
+//! is left out ([`crate::statistics::trimmed`]).
 
 use super::side::Pair;
 use super::{Chance, Comparison, Question, RunValue, Side, Verdict, of_judged, row, rows};
@@ -264,6 +268,31 @@ mod tests {
         assert_eq!(bounded.found().verdict, Verdict::CannotTell);
         let needed = bounded.found().rows[0].runs_needed;
         assert!(needed.is_some_and(|needed| needed > 12), "{needed:?}");
+    }
+
+    #[test]
+    fn one_block_far_off_does_not_make_it_go_on_to_its_bound() {
+        let with_starved = |slower: f64| {
+            let mut trial = trial(100);
+            for pair in 0_i32.. {
+                let noise = f64::from(pair % 3 - 1) / 500.0;
+                let starved = if pair == 5 { 1.5 } else { 0.0 };
+                trial.add(&value(0.0), &value(slower + noise + starved));
+                if pair % 2 == 1 && trial.look() {
+                    break;
+                }
+            }
+            trial
+        };
+        for (slower, verdict) in [(0.03, Verdict::Worse), (0.0, Verdict::NotWorse)] {
+            let found = with_starved(slower);
+            assert_eq!(found.found().verdict, verdict, "{slower}");
+            assert!(found.pairs() <= 10, "{} pairs", found.pairs());
+            let row = &found.found().rows[0];
+            assert_eq!(row.left_out, 2);
+            assert!((row.change.share - slower).abs() < 0.005, "{row:?}");
+            assert!((row.new.value.ln() - slower).abs() < 0.005, "{row:?}");
+        }
     }
 
     #[test]

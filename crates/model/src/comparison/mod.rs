@@ -95,6 +95,8 @@ pub struct Row {
     pub runs_needed: Option<u64>,
     /// Whether it is one of those that decide.
     pub is_judged: bool,
+    /// So many pairs of runs that stand beside each other were left out, because some were far off.
+    pub left_out: usize,
 }
 
 /// A change, as shares of the base.
@@ -233,6 +235,7 @@ fn row(question: &Question, pair: &Pair, chance: Chance) -> Row {
         verdict,
         runs_needed: (verdict == Verdict::CannotTell).then(runs_needed),
         is_judged: question.judged.contains(&pair.figure),
+        left_out: pair.left_out,
     }
 }
 

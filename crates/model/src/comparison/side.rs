@@ -3,6 +3,7 @@
 use super::compared_run::RunValue;
 use crate::measure::figures::RunFigure;
 use crate::statistics::Estimate;
+use crate::statistics::trimmed::{mean_unless_far_off, trimmed};
 
 /// What single runs of the same are taken to differ by, beyond what each knows of itself, where
 /// neither side has a second one: as a share, one standard deviation.
@@ -105,6 +106,8 @@ pub(super) struct Pair {
     pub(super) difference: Estimate,
     /// By what pairs of runs, one of each side, differ.
     pub(super) deviation: f64,
+    /// So many pairs were left out, because some were far off.
+    pub(super) left_out: usize,
 }
 
 impl Pair {
@@ -118,6 +121,7 @@ impl Pair {
             new,
             difference: new.logarithm.minus(&base.logarithm),
             deviation: base.deviation.hypot(new.deviation),
+            left_out: 0,
         })
     }
 
@@ -131,11 +135,20 @@ impl Pair {
         }
         let differences = of_base.iter().zip(of_new);
         let differences = differences.map(|(base, new)| new.value - base.value);
-        let difference = Estimate::of_independent(&differences.collect::<Vec<_>>())?;
+        let found = mean_unless_far_off(&differences.collect::<Vec<_>>())?;
+        let sides = match found.left_out {
+            0 => Self::of(base, new, figure)?,
+            _ => Self {
+                base: without_ends(of_base)?,
+                new: without_ends(of_new)?,
+                ..Self::of(base, new, figure)?
+            },
+        };
         Some(Self {
-            difference,
-            deviation: difference.standard_error * (pairs as f64).sqrt(),
-            ..Self::of(base, new, figure)?
+            difference: found.estimate,
+            deviation: found.estimate.standard_error * (pairs as f64).sqrt(),
+            left_out: found.left_out,
+            ..sides
         })
     }
 }
@@ -174,6 +187,18 @@ pub(super) fn of_runs(runs: &[OfRun], others: &[OfRun]) -> Option<SideFigure> {
         },
         deviation,
         runs: 1,
+    })
+}
+
+/// What is known of a side without its outermost runs.
+fn without_ends(runs: &[OfRun]) -> Option<SideFigure> {
+    let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+    let logarithm = trimmed(&values)?.estimate;
+    Some(SideFigure {
+        value: logarithm.value.exp(),
+        logarithm,
+        deviation: logarithm.standard_error * (runs.len() as f64).sqrt(),
+        runs: runs.len(),
     })
 }
 

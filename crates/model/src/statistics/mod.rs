@@ -11,6 +11,7 @@ mod moments;
 pub mod sample_size;
 pub mod sequential;
 pub mod series;
+pub mod trimmed;
 
 pub use estimate::Estimate;
 

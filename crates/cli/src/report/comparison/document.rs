@@ -70,6 +70,9 @@ pub struct ComparedFigure {
     pub verdict: &'static str,
     /// Runs that each side would need to have, those that it has among them, if these do not tell.
     pub runs_needed_a_side: Option<u64>,
+    /// Pairs of blocks that were left out, at both ends together, because some were far off (`filestone
+    /// ab`).
+    pub left_out: usize,
 }
 
 /// A figure of a side.
@@ -129,6 +132,7 @@ fn figure(row: &Row) -> ComparedFigure {
         p_value: row.p_value,
         verdict: name(row.verdict),
         runs_needed_a_side: row.runs_needed,
+        left_out: row.left_out,
     }
 }
 
