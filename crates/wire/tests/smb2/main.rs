@@ -6,3 +6,4 @@ mod hostile;
 mod information;
 mod real_peers;
 mod tokens;
+mod tshark;
