@@ -6,6 +6,8 @@
 pub mod again;
 #[path = "../../crates/wire/tests/messages/list/mod.rs"]
 pub mod list;
+#[path = "../../crates/wire/tests/smb2/again.rs"]
+pub mod smb2_again;
 
 pub mod conversation;
 pub mod load_conversation;

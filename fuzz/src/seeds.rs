@@ -6,6 +6,7 @@ use std::{fs, io};
 
 use filestone_fuzz::conversation::{READ_REPLY, REPLY};
 use filestone_fuzz::list::{Kind, Message, messages};
+use filestone_fuzz::smb2_again::INFORMATION;
 use filestone_fuzz::{mount, nfs3_call, nfs3_reply, nlm, portmap};
 use filestone_wire::nfs3;
 use filestone_wire::record::RecordMark;
@@ -61,10 +62,48 @@ fn main() -> io::Result<()> {
         let (target, seed) = seed(message);
         write(&corpus, target, number, &seed)?;
     }
+    smb2(&corpus)?;
     for (number, lengths) in EXCHANGES.iter().enumerate() {
         write(&corpus, "tbench", number, &requests(lengths, number))?;
     }
     Ok(())
+}
+
+/// Frames and buffers of real clients and servers, and the tokens in the frames.
+fn smb2(corpus: &Path) -> io::Result<()> {
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/wire/tests/vectors");
+    for (file, first) in [("samba-smb2.hex", 0), ("windows-smb2.hex", 500)] {
+        let text = fs::read_to_string(vectors.join(file))?;
+        for (number, line) in (first..).zip(text.lines().skip(1)) {
+            let frame = hex(line);
+            write(corpus, "smb2_frame", number, &frame)?;
+            for at in tokens(&frame) {
+                write(corpus, "spnego", number, &frame[at..])?;
+            }
+        }
+    }
+    let text = fs::read_to_string(vectors.join("samba-fscc.hex"))?;
+    for (number, line) in text.lines().skip(1).enumerate() {
+        let name = |name: &&str| line.split(' ').next() == Some(name);
+        let selector = INFORMATION.iter().position(|known| name(&known));
+        let selector = selector.expect("a structure that is known") as u8;
+        let seed = [&[selector], &hex(line)[..]].concat();
+        write(corpus, "smb2_information", number, &seed)?;
+    }
+    Ok(())
+}
+
+/// The bytes at the end of a line.
+fn hex(line: &str) -> Vec<u8> {
+    let hex = line.rsplit(' ').next().unwrap_or_default();
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
+    (0..hex.len()).step_by(2).map(byte).collect()
+}
+
+/// Where a token of SPNEGO may begin: behind the fixed fields of a SESSION_SETUP or a NEGOTIATE.
+fn tokens(frame: &[u8]) -> impl Iterator<Item = usize> {
+    let is_token = |at: &usize| matches!(frame.get(*at), Some(0x60 | 0xa1));
+    [72, 88, 128].into_iter().filter(is_token)
 }
 
 fn write(corpus: &Path, target: &str, number: usize, seed: &[u8]) -> io::Result<()> {

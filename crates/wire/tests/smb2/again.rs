@@ -102,7 +102,13 @@ fn response(message: &Message<'_>, out: &mut Vec<u8>) -> Again<()> {
         }
         Command::OplockBreak => again!(oplock_break::Acknowledgment, message, out),
         Command::Echo => again!(echo::Response, message, out),
-        Command::Cancel => {}
+        // There is none.
+        Command::Cancel => {
+            return Err(DecodeError::Undefined {
+                field: "Command",
+                value: 12,
+            });
+        }
     }
     Ok(())
 }
