@@ -34,11 +34,15 @@ impl Flow {
         let is_unmeasured =
             |kind: &KindRecord| kind.role == Role::Unmeasured && kind.ledger.ended() > 0;
         let slots = slots(record);
+        let mean_ns = sum / count.max(1) as f64;
+        // What the warm-up left over had slots, too, though its times are not among those counted.
+        let left_over = record.totals.left_over(record.window_ns).max(0);
+        let ops_per_s = (count as f64 + left_over as f64) * 1e9 / window_ns;
         Self {
-            ops_per_s: count as f64 * 1e9 / window_ns,
-            mean_ns: sum / count.max(1) as f64,
+            ops_per_s,
+            mean_ns,
             // What ends after the window counts in full, so that it may come out a little more.
-            in_flight: (sum / window_ns).min(slots),
+            in_flight: (ops_per_s * mean_ns / 1e9).min(slots),
             slots,
             has_unmeasured: kinds.iter().any(is_unmeasured),
         }
