@@ -239,7 +239,7 @@ fn however_it_ends_no_server_is_left() {
         let mut arguments = words(&["--a", &server, "--b", &server], &target);
         arguments.truncate(arguments.len() - 2);
         arguments.extend(["-d", "100s"]);
-        let run = Running::start(&arguments);
+        let run = Running::start_with_hangup("default", &arguments);
         assert!(comes_true(answers), "{signal:?}");
         run.signal(signal);
         assert_eq!(run.exit_code(), None, "{signal:?}");
@@ -277,7 +277,7 @@ fn a_hangup_that_is_ignored_stays_ignored() {
     let mut arguments = words(&["--a", &server, "--b", &server], &target);
     arguments.truncate(arguments.len() - 2);
     arguments.extend(["-d", "100s"]);
-    let mut run = Running::start_without_hangup(&arguments);
+    let mut run = Running::start_with_hangup("ignore", &arguments);
     let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
     assert!(comes_true(answers));
     run.signal(Signal::HUP);

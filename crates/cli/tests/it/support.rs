@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_filestone"));
@@ -59,17 +60,17 @@ impl Running {
         self.0.stderr.take().expect("it is piped")
     }
 
-    /// As from `nohup`: with SIGHUP ignored.
-    pub fn start_without_hangup(arguments: &[&str]) -> Self {
-        let child = Command::new("sh")
-            .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+    /// With SIGHUP `default` or to `ignore`, as from `nohup`, however these tests were started.
+    pub fn start_with_hangup(disposition: &str, arguments: &[&str]) -> Self {
+        let child = Command::new("env")
+            .arg(format!("--{disposition}-signal=HUP"))
             .arg(env!("CARGO_BIN_EXE_filestone"))
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("sh is there");
+            .expect("env is there");
         Self(child)
     }
 
@@ -86,7 +87,13 @@ impl Running {
     }
 
     pub fn exit_code(mut self) -> Option<i32> {
-        self.0.wait().expect("it ends").code()
+        let end = Instant::now() + Duration::from_secs(120);
+        while self.goes_on() {
+            // Dropped then, and stopped by that: a test that waits for ever tells nobody why.
+            assert!(Instant::now() < end, "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.0.wait().expect("it has ended").code()
     }
 }
 
