@@ -147,7 +147,7 @@ fn operation(slot: usize, len: u32) -> Operation {
             offset: 0,
             len,
         },
-        filestone_model::only_in_loads!() => unreachable!("slots have procedures of NFSv3"),
+        filestone_model::only_in_loads!() | filestone_model::only_in_probes!() => unreachable!("slots have procedures of NFSv3"),
     }
 }
 

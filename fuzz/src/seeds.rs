@@ -17,6 +17,7 @@ const LOADS: &[&str] = &[
     "NTCreateX \\clients\\client1\\a 0x40 0x2 12\nWriteX 12 0 10 10\nFIND_FIRST \\clients\\client1\\FILLER\"*\nClose 12\n",
     "0.5 NTCreateX \"\\clients\\client1\\a\" 0x40 0x2 7 NT_STATUS_OK\nLOOP 3\nREPEAT 2\nReadX 7 *%0x1000/512 100 99 *\nSLEEP 10\nENDLOOP\nClose 7 0x0\n",
     "RANDOMSTRING 1 \"/test[0123].file\"\nWRITEPATTERN abc\nCREATE3 $1 *\nWRITE3 $1 +child +num_children 2 0x0\nSETSP 1\nWAITSP 0 1\nSYMLINK3 \"/clients/client1/s\" \"$1\" 0x11\n",
+    "MKDIR \"/client1\" *\nOPEN \"/client1/a\" 0x2c SUCCESS\nRANDOMSTRING 1 \"/f[01]\"\nOPEN $1 0x0c ERROR\nREPEAT 2\nWRITE \"/client1/a\" +4096 100000 SUCCESS\nREAD \"/client1/a\" *%0x1000 +1 ERROR\n0.5 CLOSE \"/client1/a\" *\nREADDIR \"/\" *\nDeltree \"/\" *\n",
 ];
 
 /// A mix file of every form.
@@ -77,6 +78,8 @@ fn smb2(corpus: &Path) -> io::Result<()> {
         for (number, line) in (first..).zip(text.lines().skip(1)) {
             let frame = hex(line);
             write(corpus, "smb2_frame", number, &frame)?;
+            let protected = [&[number as u8, 0, number as u8], &frame[..]].concat();
+            write(corpus, "smb2_protected", number, &protected)?;
             for at in tokens(&frame) {
                 write(corpus, "spnego", number, &frame[at..])?;
             }

@@ -19,9 +19,11 @@ mod process;
 mod processors;
 mod raw_client;
 mod record;
+mod samba;
 mod table;
 mod tidy;
 mod trials;
+mod tshark;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};

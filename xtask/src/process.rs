@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -16,6 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A process that is stopped, by its id, when this is dropped.
 pub struct Running {
     child: Child,
+    /// Whether those that it starts are in a group with it, and are stopped with it.
+    leads_group: bool,
 }
 
 impl Running {
@@ -24,7 +27,17 @@ impl Running {
         let name = command.get_program().to_string_lossy().into_owned();
         let child =
             processors::spawn_on(command, cpus).with_context(|| format!("{name} did not start"))?;
-        Ok(Self { child })
+        Ok(Self {
+            child,
+            leads_group: false,
+        })
+    }
+
+    /// Starts `command` as the leader of a group: those that it starts end with it.
+    pub fn start_group(command: &mut Command) -> Result<Self> {
+        let mut running = Self::start(command.process_group(0), &[])?;
+        running.leads_group = true;
+        Ok(running)
     }
 
     /// Its process id.
@@ -46,6 +59,20 @@ impl Running {
     pub fn signal(&self, signal: Signal) -> Result<()> {
         let id = rustix::process::Pid::from_child(&self.child);
         Ok(rustix::process::kill_process(id, signal)?)
+    }
+
+    /// Sends a signal to all of its group.
+    pub fn signal_group(&self, signal: Signal) -> Result<()> {
+        let id = rustix::process::Pid::from_child(&self.child);
+        Ok(rustix::process::kill_process_group(id, signal)?)
+    }
+
+    /// Whether any process of its group is there.
+    pub fn group_is_there(&mut self) -> bool {
+        // One that has ended is there until it is waited for.
+        let _ = self.ended();
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::test_kill_process_group(id).is_ok()
     }
 
     /// Waits until it ends, but not past `limit`.
@@ -81,6 +108,9 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // It may have ended by itself; then there is nothing to stop.
+        if self.leads_group {
+            let _ = self.signal_group(Signal::KILL);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -118,7 +148,11 @@ impl Folder {
     /// A new folder; `name` says what it is for. Its number is nobody else's: process ids are
     /// not enough, because in namespaces of their own two programs have the same.
     pub fn new(name: &str) -> Result<Self> {
-        let parent = std::env::temp_dir();
+        Self::within(&std::env::temp_dir(), name)
+    }
+
+    /// The same in a folder of which it is known what it is on.
+    pub fn within(parent: &Path, name: &str) -> Result<Self> {
         for number in std::process::id().. {
             let path = parent.join(format!("filestone-{name}-{number}"));
             match std::fs::create_dir(&path) {

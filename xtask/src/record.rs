@@ -40,6 +40,19 @@ impl Record {
             .map_or(&[], Vec::as_slice)
     }
 
+    /// The kinds of operations that failed, with their failures.
+    pub fn failures(&self) -> Vec<&Value> {
+        let kinds = self.list("/totals/kinds").iter();
+        kinds
+            .filter(|kind| !kind["failures"].as_array().is_none_or(Vec::is_empty))
+            .collect()
+    }
+
+    /// Whether this text is anywhere in it.
+    pub fn holds(&self, text: &str) -> bool {
+        self.0.to_string().contains(text)
+    }
+
     /// Bytes of one call and of one reply of the measured kind, as sent.
     pub fn message_lens(&self) -> Result<(usize, usize)> {
         let calls = self.number("/totals/kinds/0/calls")?;

@@ -26,10 +26,12 @@ mod usage;
 pub use manual::manual;
 
 use ancestors::dbench::command_line::Program;
+
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, exit_code_of};
 use execution::interruption;
 use filestone_engine::{ErrorCategory, Protocols};
+use options::smb::password_in;
 use options::{Ancestor, Command, CommandLine};
 use std::ffi::OsString;
 use std::path::Path;
@@ -88,6 +90,13 @@ pub fn run_with(protocols: Protocols, arguments: impl IntoIterator<Item = OsStri
 
 fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = as_called(arguments.into_iter().collect());
+    let shown = arguments.iter().filter_map(|word| word.to_str());
+    if let Some(why) = shown.into_iter().find_map(password_in) {
+        // Before anything else looks at it, and says what it has seen.
+        let error = Error::usage(why);
+        console::error(&error);
+        return error.exit_code();
+    }
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
     let asked = command_of(words);
     let parsed = command()
@@ -145,6 +154,7 @@ fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
         Ancestor::Dbench(own) => ancestors::dbench::run(Program::Dbench, &own.arguments),
         Ancestor::Tbench(own) => ancestors::dbench::run(Program::Tbench, &own.arguments),
         Ancestor::Nhfsstone(own) => ancestors::nhfsstone::run(&own.arguments),
+        Ancestor::Smbtorture(own) => ancestors::smbtorture::run(&own.arguments),
         Ancestor::TbenchSrv(own) => ancestors::tbench_srv::run(&own.arguments),
     }
 }

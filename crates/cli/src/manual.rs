@@ -4,17 +4,18 @@
 //! tables become options that a page can list.
 
 use crate::ancestors::getopt::{Argument, Known, Program};
-use crate::ancestors::{dbench, nct, nhfsstone, tbench_srv};
+use crate::ancestors::{dbench, nct, nhfsstone, smbtorture, tbench_srv};
 use crate::command;
 use clap::{Arg, ArgAction, Command};
 
 /// What the ancestors have for options and arguments.
-const ANCESTORS: [&Program; 5] = [
+const ANCESTORS: [&Program; 6] = [
     &nct::command_line::PROGRAM,
     &dbench::command_line::DBENCH,
     &dbench::command_line::TBENCH,
     &tbench_srv::PROGRAM,
     &nhfsstone::command_line::PROGRAM,
+    &smbtorture::command_line::PROGRAM,
 ];
 
 /// The whole command line, with the options of the ancestors.

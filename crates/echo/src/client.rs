@@ -71,7 +71,10 @@ fn asked(operation: &Operation) -> Asked {
         | Operation::Open { .. }
         | Operation::Close { .. }
         | Operation::Lock { .. }
-        | Operation::Unlock { .. } => Asked::Unknown,
+        | Operation::Unlock { .. }
+        | Operation::SessionSetup
+        | Operation::TreeConnect
+        | Operation::Notify { .. } => Asked::Unknown,
     }
 }
 

@@ -10,6 +10,7 @@
 //! What waits for a server looks at its [`Cancellation`] every few hundredths of a second.
 
 use filestone_model::measure::run_record::{IntervalRecord, Target};
+use filestone_model::password::Password;
 use filestone_model::steering::TimeLeft;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,7 +66,7 @@ pub struct Progress {
     pub clients: u32,
     /// Lines that a client has carried out, on average, over all passes.
     pub line: u64,
-    /// File data moved since the phase began, per second of it.
+    /// File data moved since the phase began, per second of it; in the clean-up, of the phase before.
     pub bytes_per_s: f64,
     /// Seconds since the phase began; in the clean-up, as in dbench, since the window opened.
     pub seconds: f64,
@@ -74,7 +75,8 @@ pub struct Progress {
     pub latency_max_ns: u64,
 }
 
-/// What goes through all parts of a run: how it is told to end, and whom it tells.
+/// What goes through all parts of a run: how it is told to end, whom it tells, and what is in no
+/// plan.
 pub struct Context<'run> {
     /// Set from outside, by ^C: the run is to end.
     pub stop: &'run AtomicBool,
@@ -82,6 +84,8 @@ pub struct Context<'run> {
     pub cancellation: Cancellation,
     /// Is told how the run goes on.
     pub observer: &'run mut dyn Observer,
+    /// The password of the user that clients log on as, if there is one.
+    pub password: Option<&'run Password>,
 }
 
 impl<'run> Context<'run> {
@@ -91,7 +95,14 @@ impl<'run> Context<'run> {
             stop,
             cancellation: Cancellation::default(),
             observer,
+            password: None,
         }
+    }
+
+    /// The same for a run whose clients log on with this password.
+    #[must_use]
+    pub fn with_password(self, password: Option<&'run Password>) -> Self {
+        Self { password, ..self }
     }
 
     /// Tells what is being done.

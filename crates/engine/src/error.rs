@@ -195,12 +195,12 @@ impl RunError {
         match self {
             RunError::Area(error) => error.help(),
             RunError::Resolve { .. } => {
-                Some("a target is nfs://host[:port]/path or host:/path".into())
+                Some("a target is nfs://host[:port]/path, host:/path or smb://host[:port]/share".into())
             }
             RunError::Connect { source, .. }
                 if source.kind() == std::io::ErrorKind::ConnectionRefused =>
             {
-                Some("is the server running, and is this its port? (--port, --mount-port)".into())
+                Some("is the server running, and is this its port? (host:port; of NFS also --port, --mount-port)".into())
             }
             RunError::Connect { source, .. }
                 if source.kind() == std::io::ErrorKind::PermissionDenied =>
@@ -212,7 +212,7 @@ impl RunError {
             }
             RunError::Connect { source, .. } if is_of_this_host(source) => Some(NO_MORE_SOCKETS.into()),
             RunError::Connect { .. } => Some(
-                "is the host up, and does a firewall stand between? (--port, --mount-port)".into(),
+                "is the host up, and does a firewall stand between? (host:port; of NFS also --port, --mount-port)".into(),
             ),
             RunError::Call { source, .. } => source.help().map(Into::into),
             RunError::Unfinished { source, remains } => Some(and(source.help(), remains)),

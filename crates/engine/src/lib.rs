@@ -12,6 +12,7 @@ pub mod control;
 pub mod doctor;
 pub mod driver;
 pub mod error;
+mod file_set;
 pub mod host;
 pub mod load_file;
 mod processors;

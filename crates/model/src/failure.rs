@@ -5,7 +5,7 @@
 
 use core::fmt;
 use filestone_wire::rpc::{AcceptStatus, AuthStatus};
-use filestone_wire::{nfs3, nlm};
+use filestone_wire::{nfs3, nlm, smb2};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,8 @@ pub enum ReplyFault {
     WrongData,
     /// The reply answers another question (wrong file type, wrong count).
     Inconsistent,
+    /// Its signature was missing or wrong: it is not known to be the server's.
+    Forged,
     /// Legal, but less than was asked: READ ended before the file did, or WRITE took a part.
     Short,
 }
@@ -152,6 +154,8 @@ status_spaces! {
     Nlm: |number| nlm::Status(number).to_string(), cause_of_nlm;
     /// errno of Linux.
     Errno: name_of_errno, cause_of_errno;
+    /// NTSTATUS, MS-ERREF section 2.3.1.
+    Nt: |number| smb2::Status(number).to_string(), cause_of_nt;
     /// Of a protocol that has no line here.
     Unnamed: |number| format!("status {number}"), |_| Cause::Other;
 }
@@ -198,6 +202,7 @@ impl fmt::Display for ReplyFault {
             ReplyFault::TooMuchData => "reply with more data than asked for",
             ReplyFault::WrongData => "reply with wrong data",
             ReplyFault::Inconsistent => "reply that contradicts its call",
+            ReplyFault::Forged => "reply with a missing or wrong signature",
             ReplyFault::Short => "short transfer: less data than asked for",
         })
     }
@@ -294,6 +299,29 @@ const fn cause_of_nlm(number: u32) -> Cause {
     }
 }
 
+/// MS-ERREF, section 2.3.1.
+const fn cause_of_nt(number: u32) -> Cause {
+    use smb2::Status;
+    match Status(number) {
+        Status::OBJECT_NAME_NOT_FOUND
+        | Status::OBJECT_PATH_NOT_FOUND
+        | Status::NO_SUCH_FILE
+        | Status::NOT_FOUND => Cause::NotFound,
+        Status::OBJECT_NAME_COLLISION => Cause::Exists,
+        Status::ACCESS_DENIED
+        | Status::PRIVILEGE_NOT_HELD
+        | Status::MEDIA_WRITE_PROTECTED
+        | Status::NETWORK_ACCESS_DENIED => Cause::Denied,
+        Status::NOT_A_DIRECTORY => Cause::NotDirectory,
+        Status::FILE_IS_A_DIRECTORY => Cause::IsDirectory,
+        Status::DIRECTORY_NOT_EMPTY => Cause::NotEmpty,
+        Status::DISK_FULL | Status::QUOTA_EXCEEDED | Status::DISK_QUOTA_EXCEEDED => Cause::NoSpace,
+        Status::LOCK_NOT_GRANTED | Status::FILE_LOCK_CONFLICT => Cause::Locked,
+        Status::INVALID_HANDLE | Status::FILE_CLOSED => Cause::UnknownHandle,
+        _ => Cause::Other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,6 +339,10 @@ mod tests {
                 StatusSpace::Errno.failure(2),
                 "No such file or directory (2)",
             ),
+            (
+                StatusSpace::Nt.failure(0xc000_0022),
+                "STATUS_ACCESS_DENIED (0xc0000022)",
+            ),
             (StatusSpace::Unnamed.failure(7), "status 7"),
             (
                 Failure::BadReply(ReplyFault::WrongData),
@@ -326,6 +358,7 @@ mod tests {
         for failure in [
             StatusSpace::Nfs3.failure(17),
             StatusSpace::Errno.failure(17),
+            StatusSpace::Nt.failure(0xc000_0035),
         ] {
             assert_eq!(failure.cause(), Cause::Exists);
         }

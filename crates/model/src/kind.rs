@@ -80,6 +80,12 @@ kinds! {
         Unlock4 = "unlock4", "NLMPROC4_UNLOCK.";
         Test4 = "test4", "NLMPROC4_TEST.";
     }
+    /// Exchanges of SMB2 that no verb says.
+    SMB2 {
+        SessionSetup = "session-setup", "A user logged on and off again: MS-SMB2, sections 2.2.5 and 2.2.7.";
+        TreeConnect = "tree-connect", "A share connected to and left again: sections 2.2.9 and 2.2.11.";
+        Notify = "notify", "A change of a directory reported: section 2.2.35.";
+    }
     /// Verbs of open files, besides `Close`.
     STATEFUL {
         Open = "open", "A file opened: state at the server until it is closed.";
@@ -89,7 +95,7 @@ kinds! {
 }
 
 /// The kinds that neither a probe nor a mix has, only load files, as a pattern: a match that is
-/// about [`OpKind::STATELESS`] names the rest in one word, and still has no `_` arm.
+/// about [`OpKind::STATELESS`] names the rest in two words, and still has no `_` arm.
 #[macro_export]
 macro_rules! only_in_loads {
     () => {
@@ -112,12 +118,28 @@ macro_rules! only_in_loads {
             | $crate::kind::OpKind::Unlock4
             | $crate::kind::OpKind::Test4
             | $crate::kind::OpKind::Open
+    };
+}
+
+/// The kinds that a probe has besides [`OpKind::STATELESS`], and no mix, as a pattern.
+#[macro_export]
+macro_rules! only_in_probes {
+    () => {
+        $crate::kind::OpKind::SessionSetup
+            | $crate::kind::OpKind::TreeConnect
+            | $crate::kind::OpKind::Notify
             | $crate::kind::OpKind::Lock
             | $crate::kind::OpKind::Unlock
     };
 }
 
 impl OpKind {
+    /// What a probe can ask: what a mix asks, and what takes a state of its own.
+    pub fn probed() -> impl Iterator<Item = OpKind> {
+        let own = Self::SMB2.iter().chain(&[OpKind::Lock]);
+        Self::STATELESS.iter().chain(own).copied()
+    }
+
     /// How many kinds there are.
     pub const COUNT: usize = Self::ALL.len();
 

@@ -26,6 +26,8 @@ pub mod load;
 pub mod measure;
 pub mod mix;
 pub mod operation;
+pub mod output;
+pub mod password;
 pub mod plan;
 pub mod quantity;
 pub mod queueing;

@@ -176,6 +176,12 @@ pub enum Operation {
     },
     /// A range of bytes of an open file unlocked.
     Unlock { open: OpenId, offset: u64, len: u64 },
+    /// The client's user logged on once more, and off again (SMB2 SESSION_SETUP).
+    SessionSetup,
+    /// The share connected to once more, and left again (SMB2 TREE_CONNECT).
+    TreeConnect,
+    /// A directory watched until something in it changes (SMB2 CHANGE_NOTIFY).
+    Notify { directory: FileId },
 }
 
 impl Operation {
@@ -209,6 +215,9 @@ impl Operation {
             Operation::Close { .. } => OpKind::Close,
             Operation::Lock { .. } => OpKind::Lock,
             Operation::Unlock { .. } => OpKind::Unlock,
+            Operation::SessionSetup => OpKind::SessionSetup,
+            Operation::TreeConnect => OpKind::TreeConnect,
+            Operation::Notify { .. } => OpKind::Notify,
         }
     }
 }

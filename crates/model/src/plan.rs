@@ -29,9 +29,11 @@ pub use ranges::Ranges;
 pub use read_data::{ReadData, ReadDataError};
 pub use sources::SourceAddresses;
 pub use target::{
-    Interface, LocalTarget, NfsTarget, OtherTarget, TargetPlan, TcpTarget, TransportKind, bracketed,
+    CHANNELS_MAX, Interface, LocalTarget, NfsTarget, OtherTarget, SMB_PORT, SmbDialect, SmbOplock,
+    SmbProtection, SmbTarget, TargetPlan, TargetPlanError, TcpTarget, TransportKind, bracketed,
 };
 
+use crate::failure::Mismatch;
 use crate::gate::GatesPlan;
 use crate::kind::Role;
 use crate::load::Generation;
@@ -94,7 +96,8 @@ impl ProbePlan {
     /// The kinds of operation that a run of this plan produces, and their roles.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         let mut kinds = vec![(self.operation, Role::Measured)];
-        kinds.extend(unmeasured_for(self.operation).map(|kind| (kind, Role::Unmeasured)));
+        let unmeasured = unmeasured_for(self.operation).iter();
+        kinds.extend(unmeasured.map(|kind| (*kind, Role::Unmeasured)));
         kinds
     }
 }
@@ -150,6 +153,24 @@ pub enum OnMismatch {
     Count,
     /// It is counted, and ends this client.
     Stop,
+    /// It is counted, and ends this client where it ends one of smbtorture's: at a success instead
+    /// of a failure or the other way round, MKDIR aside, and at a read of another length.
+    Smbtorture,
+}
+
+impl OnMismatch {
+    /// Whether a client ends whose line has ended so.
+    pub const fn ends_client(self, kind: OpKind, mismatch: Mismatch) -> bool {
+        match self {
+            OnMismatch::Count => false,
+            OnMismatch::Stop => true,
+            OnMismatch::Smbtorture => match mismatch {
+                Mismatch::Failed | Mismatch::Succeeded => !matches!(kind, OpKind::MkDir),
+                Mismatch::WrongLength => matches!(kind, OpKind::ReadX),
+                Mismatch::OtherFailure | Mismatch::WrongAccess => false,
+            },
+        }
+    }
 }
 
 /// What becomes of a tree in the target that an earlier run of ours has left over.
@@ -190,6 +211,9 @@ pub struct ReplayPlan {
     pub more_targets: Vec<TargetPlan>,
     /// Clients that share a thread and take turns, line by line.
     pub clients_per_thread: u32,
+    /// The first client's number in names: 0 as dbench's, 1 as smbtorture's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub first_number: u32,
     /// When lines are due.
     pub pacing: Pacing,
     /// Whether each client makes one pass and ends.
@@ -198,6 +222,9 @@ pub struct ReplayPlan {
     pub skip_cleanup: bool,
     /// What becomes of a tree that an earlier run of ours has left over.
     pub left_over: LeftOverPolicy,
+    /// Whether what changes something is left out, and the tree that is there already is read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
     /// Reads and writes are cut to so many bytes.
     pub trunc_io_bytes: Option<u64>,
     /// What a result other than the expected one does.
@@ -211,6 +238,15 @@ pub struct ReplayPlan {
     pub nfs3: Nfs3Replay,
     /// How the TCP layer works.
     pub tcp: TcpReplay,
+    /// How the SMB layer works.
+    #[serde(default, skip_serializing_if = "SmbReplay::is_usual")]
+    pub smb: SmbReplay,
+}
+
+// serde hands out references.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl ReplayPlan {
@@ -222,16 +258,19 @@ impl ReplayPlan {
             kinds,
             more_targets: vec![],
             clients_per_thread: 1,
+            first_number: 0,
             pacing: Pacing::Closed,
             run_once: false,
             skip_cleanup: false,
             left_over: LeftOverPolicy::default(),
+            read_only: false,
             trunc_io_bytes: None,
             on_mismatch: OnMismatch::default(),
             resolve: true,
             local: LocalReplay::default(),
             nfs3: Nfs3Replay::default(),
             tcp: TcpReplay::default(),
+            smb: SmbReplay::default(),
         }
     }
 }
@@ -278,15 +317,37 @@ pub struct TcpReplay {
     pub socket_options: String,
 }
 
+/// How the SMB layer carries out a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SmbReplay {
+    /// How often a line is tried again whose connection was lost, on another one: files that were
+    /// open are opened again before, and locked again.
+    pub retries: u32,
+}
+
+impl Default for SmbReplay {
+    /// Once: smbtorture's `torture:nretries`.
+    fn default() -> Self {
+        Self { retries: 1 }
+    }
+}
+
+impl SmbReplay {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What has to be done, uncounted, so that an operation can be repeated for ever.
-pub const fn unmeasured_for(operation: OpKind) -> Option<OpKind> {
+pub const fn unmeasured_for(operation: OpKind) -> &'static [OpKind] {
     match operation {
-        OpKind::Create | OpKind::SymLink | OpKind::MkNod | OpKind::Link => Some(OpKind::Remove),
-        OpKind::MkDir => Some(OpKind::RmDir),
-        OpKind::Remove | OpKind::Rename => Some(OpKind::Create),
-        OpKind::RmDir => Some(OpKind::MkDir),
-        OpKind::Commit => Some(OpKind::Write),
-        _ => None,
+        OpKind::Create | OpKind::SymLink | OpKind::MkNod | OpKind::Link => &[OpKind::Remove],
+        OpKind::MkDir => &[OpKind::RmDir],
+        OpKind::Remove | OpKind::Rename => &[OpKind::Create],
+        OpKind::RmDir => &[OpKind::MkDir],
+        OpKind::Commit => &[OpKind::Write],
+        OpKind::Lock => &[OpKind::Open, OpKind::Unlock],
+        _ => &[],
     }
 }
 
@@ -468,7 +529,8 @@ impl Plan {
 
     /// Connections of each client.
     pub fn sockets_per_client(&self) -> u64 {
-        1 + u64::from(self.replay().is_some_and(|replay| replay.nfs3.enable_nlm))
+        let lock_managers = u64::from(self.replay().is_some_and(|replay| replay.nfs3.enable_nlm));
+        u64::from(self.target.connections_per_client()) + lock_managers
     }
 
     /// What the loss of a client does: that of the only one ends the run.
@@ -546,6 +608,28 @@ pub(crate) mod tests {
             .collect();
         all.sort_unstable();
         assert_eq!(all, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn smbtortures_clients_end_where_it_ended_them() {
+        use Mismatch::{Failed, OtherFailure, Succeeded, WrongLength};
+        for (kind, mismatch, ends) in [
+            (OpKind::NtCreateX, Failed, true),
+            (OpKind::Unlink, Succeeded, true),
+            (OpKind::MkDir, Failed, false),
+            (OpKind::NtCreateX, OtherFailure, false),
+            (OpKind::ReadX, WrongLength, true),
+            (OpKind::WriteX, WrongLength, false),
+        ] {
+            let policy = OnMismatch::Smbtorture;
+            assert_eq!(
+                policy.ends_client(kind, mismatch),
+                ends,
+                "{kind:?} {mismatch:?}"
+            );
+            assert!(OnMismatch::Stop.ends_client(kind, mismatch));
+            assert!(!OnMismatch::Count.ends_client(kind, mismatch));
+        }
     }
 
     pub(crate) fn example() -> Plan {

@@ -3,7 +3,7 @@
 //! `message!` is an XDR `struct`: its fields on the wire in the order they are
 //! written. `numbered!` is an XDR `enum` of which unknown numbers are kept,
 //! because a peer that answers with a status of its own is data for us. `procedures!` is the
-//! procedures of a program, by number and name.
+//! procedures of a program, by number and name, of which unknown numbers are refused.
 //! Anything with a choice in it (a `union`) is written out by hand where it
 //! belongs.
 
@@ -67,25 +67,18 @@ macro_rules! message {
     };
 }
 
-/// An XDR `enum` with the standard's names, unknown numbers kept.
-macro_rules! numbered {
-    (
-        $(#[$meta:meta])*
-        pub struct $name:ident($unknown:literal) {
-            $($(#[$const_meta:meta])* $const:ident = $value:literal, $text:literal;)+
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
-
+/// The values of a number that the standard names.
+macro_rules! named {
+    ($name:ident {
+        $($(#[$const_meta:meta])* $const:ident = $value:literal, $text:literal;)+
+    }) => {
         impl $name {
             $($(#[$const_meta])* pub const $const: Self = Self($value);)+
 
-            /// Every value the standard names, in its order.
-            pub const ALL: &'static [Self] = &[$(Self::$const),+];
+            /// Every value that has a name, in the standard's order.
+            pub const NAMED: &'static [Self] = &[$(Self::$const),+];
 
-            /// The standard's name, unless the number is not one of its own.
+            /// The standard's name, unless the number has none.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($value => Some($text),)+
@@ -101,6 +94,22 @@ macro_rules! numbered {
                 }
             }
         }
+    };
+}
+
+/// An XDR `enum` with the standard's names, unknown numbers kept.
+macro_rules! numbered {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident($unknown:literal) {
+            $($(#[$const_meta:meta])* $const:ident = $value:literal, $text:literal;)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        named! { $name { $($(#[$const_meta])* $const = $value, $text;)+ } }
 
         impl core::fmt::Display for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -129,18 +138,18 @@ macro_rules! numbered {
     };
 }
 
-/// The procedures of a program: their numbers, and the standard's names in lower case, without
-/// prefix.
+/// The procedures of a program, or the commands of a protocol: their numbers, and the standard's names
+/// without their prefix, in lower case where users write them.
 macro_rules! procedures {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident {
+        pub enum $name:ident: $repr:ident {
             $($(#[$variant_meta:meta])* $variant:ident = $number:literal, $text:literal;)+
         }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u32)]
+        #[repr($repr)]
         pub enum $name {
             $($(#[$variant_meta])* $variant = $number,)+
         }
@@ -149,16 +158,16 @@ macro_rules! procedures {
             /// All of them, by number.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
 
-            /// The procedure with this number.
+            /// That with this number.
             #[inline]
-            pub const fn from_number(number: u32) -> Option<Self> {
+            pub const fn from_number(number: $repr) -> Option<Self> {
                 match number {
                     $($number => Some(Self::$variant),)+
                     _ => None,
                 }
             }
 
-            /// The procedure with this name in lower case.
+            /// That with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($text => Some(Self::$variant),)+
@@ -168,11 +177,11 @@ macro_rules! procedures {
 
             /// The number on the wire.
             #[inline]
-            pub const fn number(self) -> u32 {
-                self as u32
+            pub const fn number(self) -> $repr {
+                self as $repr
             }
 
-            /// The standard's name in lower case, without its prefix.
+            /// The standard's name without its prefix.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)+

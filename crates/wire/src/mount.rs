@@ -17,7 +17,7 @@ pub const NAME_MAX: usize = 255;
 
 procedures! {
     /// A procedure of the MOUNT protocol, section 5.2.
-    pub enum Procedure {
+    pub enum Procedure: u32 {
         /// MOUNTPROC3_NULL: void to void.
         Null = 0, "null";
         /// MOUNTPROC3_MNT: [`DirPath`] to [`MntReply`].

@@ -26,14 +26,19 @@ pub struct Figures {
     pub mb_per_s: f64,
     /// Lines of the load file that all clients carried out, warm-up included.
     pub lines: f64,
-    /// Processor time in user space, of the whole run.
-    pub user_s: f64,
+    /// Processor time of the whole run.
+    pub times: Times,
 }
 
 impl Figures {
     /// Processor time in user space per line, in nanoseconds.
     pub fn user_ns_per_line(&self) -> f64 {
-        self.user_s * 1e9 / self.lines.max(1.0)
+        self.times.user_s * 1e9 / self.lines.max(1.0)
+    }
+
+    /// Processor time per line, in microseconds.
+    pub fn us_per_line(&self) -> f64 {
+        self.times.all_s() * 1e6 / self.lines.max(1.0)
     }
 }
 
@@ -122,12 +127,13 @@ fn replay(bed: &Bed, clients: u32, on: &str) -> Command {
     command
 }
 
-fn run(bed: &Bed, command: &mut Command, clients: u32) -> Result<Figures> {
+/// Runs a program that prints dbench's rows.
+pub fn run(bed: &Bed, command: &mut Command, clients: u32) -> Result<Figures> {
     let name = command.get_program().to_string_lossy().into_owned();
     let limit = Duration::from_secs(u64::from(bed.seconds) * 3 + 120);
-    let before = children_user_s();
+    let before = Times::of_children();
     let output = process::run(command, &[], &bed.folder.path, limit)?;
-    let user_s = children_user_s() - before;
+    let times = Times::of_children().since(before);
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -139,7 +145,7 @@ fn run(bed: &Bed, command: &mut Command, clients: u32) -> Result<Figures> {
     Ok(Figures {
         mb_per_s,
         lines: lines * f64::from(clients),
-        user_s,
+        times,
     })
 }
 
@@ -156,18 +162,44 @@ fn read(text: &str) -> Option<(f64, f64)> {
     Some((mb_per_s, lines))
 }
 
-/// Processor time in user space of all processes that this one has waited for.
-fn children_user_s() -> f64 {
-    // /proc/self/stat, field 16, in clock ticks (proc(5)); the second field is in
-    // parentheses and may hold anything.
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    let ticks: f64 = after
-        .split_whitespace()
-        .nth(13)
-        .and_then(|ticks| ticks.parse().ok())
-        .unwrap_or(0.0);
-    ticks / rustix::param::clock_ticks_per_second() as f64
+/// Processor time of processes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Times {
+    user_s: f64,
+    system_s: f64,
+}
+
+impl Times {
+    /// Of all processes that this one has waited for, and of those that they have waited for.
+    pub fn of_children() -> Self {
+        // /proc/self/stat, fields 16 and 17, in clock ticks (proc(5)); the second field is in
+        // parentheses and may hold anything.
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        let mut ticks = after
+            .split_whitespace()
+            .skip(13)
+            .map(|ticks| ticks.parse().unwrap_or(0.0));
+        let per_second = rustix::param::clock_ticks_per_second() as f64;
+        let mut next_s = || ticks.next().unwrap_or(0.0) / per_second;
+        Self {
+            user_s: next_s(),
+            system_s: next_s(),
+        }
+    }
+
+    /// What has been used since then.
+    pub fn since(self, then: Self) -> Self {
+        Self {
+            user_s: self.user_s - then.user_s,
+            system_s: self.system_s - then.system_s,
+        }
+    }
+
+    /// In user space and in the kernel.
+    pub fn all_s(self) -> f64 {
+        self.user_s + self.system_s
+    }
 }
 
 /// Whether the load file is there, for a clearer message than the programs'.

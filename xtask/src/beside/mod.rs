@@ -1,18 +1,21 @@
 //! filestone beside the programs that it succeeds: the same load file, the same
 //! file system or peer, in turns.
 //!
-//! dbench and tbench are Debian's package `dbench` (4.0). Each pair of runs gives
+//! dbench and tbench are Debian's package `dbench` (4.0), smbtorture is that of
+//! `samba-testsuite`. Each pair of runs gives
 //! a ratio; the table has the medians. Both programs are asked for the same time
 //! and the same warm-up, and both figures are read from the same line of output.
 
 mod cases;
+mod cipher;
 mod dbench;
+mod smb;
 
 use crate::process::{self, Folder};
 use crate::processors;
 use crate::table::lay_out;
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,6 +25,9 @@ const QUIET: f64 = 0.05;
 /// Options of `cargo xtask beside`.
 #[derive(Debug, Clone, Args)]
 pub struct Beside {
+    /// Which programs filestone stands beside
+    #[arg(value_enum, default_value_t = Ancestors::Dbench)]
+    pub ancestors: Ancestors,
     /// Pairs of runs per case
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
@@ -40,6 +46,15 @@ pub struct Beside {
     /// Exit with an error if a bar is missed
     #[arg(long)]
     pub strict: bool,
+}
+
+/// Programs that filestone succeeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Ancestors {
+    /// dbench and tbench
+    Dbench,
+    /// smbtorture, both against one Samba
+    Smb,
 }
 
 /// Everything a case needs to run.
@@ -101,7 +116,10 @@ pub fn run(options: &Beside) -> Result<bool> {
     if options.rounds == 0 || options.seconds == 0 {
         bail!("--rounds and --seconds must be at least 1");
     }
-    crate::interop::install(dbench::NEEDED)?;
+    crate::interop::install(match options.ancestors {
+        Ancestors::Dbench => dbench::NEEDED,
+        Ancestors::Smb => smb::NEEDED,
+    })?;
     let bed = Bed {
         filestone: process::build_filestone()?,
         folder: Folder::new("beside")?,
@@ -115,6 +133,16 @@ pub fn run(options: &Beside) -> Result<bool> {
             busy_share * 100.0
         );
     }
+    let rows = match options.ancestors {
+        Ancestors::Dbench => beside_dbench(&bed, options)?,
+        Ancestors::Smb => smb::compare(&bed, options.rounds, options.only.as_deref())?,
+    };
+    let is_met = rows.iter().all(|row| row.bar.is_met(row.ratio));
+    print!("{}", render(&rows, options.markdown));
+    Ok(is_met || !options.strict)
+}
+
+fn beside_dbench(bed: &Bed, options: &Beside) -> Result<Vec<Comparison>> {
     let wanted = |name: &str| {
         let only = options.only.as_ref();
         only.is_none_or(|only| name.contains(only.as_str()))
@@ -122,11 +150,9 @@ pub fn run(options: &Beside) -> Result<bool> {
     let mut rows = Vec::new();
     for case in cases::all().into_iter().filter(|case| wanted(&case.name)) {
         eprintln!("{}", case.name);
-        rows.push(case.compare(&bed, options.rounds)?);
+        rows.push(case.compare(bed, options.rounds)?);
     }
-    let is_met = rows.iter().all(|row| row.bar.is_met(row.ratio));
-    print!("{}", render(&rows, options.markdown));
-    Ok(is_met || !options.strict)
+    Ok(rows)
 }
 
 fn render(rows: &[Comparison], is_markdown: bool) -> String {
@@ -141,8 +167,8 @@ fn render(rows: &[Comparison], is_markdown: bool) -> String {
             };
             vec![
                 row.name.clone(),
-                format!("{:.1}", row.theirs),
-                format!("{:.1}", row.ours),
+                figure(row.theirs),
+                figure(row.ours),
                 row.unit.into(),
                 format!("{:.3}", row.ratio),
                 row.bar.text(),
@@ -151,6 +177,15 @@ fn render(rows: &[Comparison], is_markdown: bool) -> String {
         })
         .collect();
     lay_out(&head, &rows, is_markdown)
+}
+
+/// One digit behind the point, of what is below 10 one more.
+fn figure(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.1}")
+    }
 }
 
 /// The value in the middle; of an even number, the mean of the two.

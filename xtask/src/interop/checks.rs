@@ -16,7 +16,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// No single run here takes longer.
-const RUN_LIMIT: Duration = Duration::from_secs(30);
+pub const RUN_LIMIT: Duration = Duration::from_secs(30);
 
 /// Every procedure, and what of an export it is about.
 const PROCEDURES: &[(&str, &str)] = &[
@@ -100,7 +100,7 @@ impl Bed {
 }
 
 /// `ok`, the legitimate statuses, or what is wrong.
-fn judge(output: &Output, count: u32) -> Result<String, String> {
+pub fn judge(output: &Output, count: u32) -> Result<String, String> {
     let record = Record::read(output).map_err(|error| format!("{error:#}"))?;
     let number = |pointer: &str| record.number(pointer).map_err(|error| error.to_string());
     let (scheduled, ok) = (
@@ -230,7 +230,7 @@ fn all_ok(bed: &Bed, operation: &str, target: &str, options: &[&str]) -> Result<
 }
 
 /// Expects that a run ends with `code` and says something with all of `words`.
-fn refused(output: &Output, code: i32, words: &[&str]) -> Result<String> {
+pub fn refused(output: &Output, code: i32, words: &[&str]) -> Result<String> {
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     if output.status.code() != Some(code) {
         bail!("ended with {} instead of {code}: {said}", output.status);
@@ -416,15 +416,15 @@ fn silent_server(bed: &Bed) -> Result<String> {
 }
 
 /// How a run ended that was cut short.
-struct Ended {
+pub struct Ended {
     /// Its exit code.
-    code: Option<i32>,
-    record: Value,
+    pub code: Option<i32>,
+    pub record: Value,
 }
 
 /// Starts a run that would take long, lets `meanwhile` happen to it, and reads
 /// how it ended.
-fn cut_short(
+pub fn cut_short(
     bed: &Bed,
     arguments: &[&str],
     meanwhile: impl FnOnce(&process::Running) -> Result<()>,
@@ -452,7 +452,7 @@ fn cut_short(
 }
 
 /// Expects that code and that reason of a run's end.
-fn ended(run: &Ended, code: i32, reason: &str) -> Result<String> {
+pub fn ended(run: &Ended, code: i32, reason: &str) -> Result<String> {
     let (end, ok) = (&run.record["end"], &run.record["totals"]["ledger"]["ok"]);
     if run.code != Some(code) || end["reason"] != reason {
         bail!("exit code {:?}, end {end}, {ok} ok", run.code);

@@ -10,6 +10,7 @@ use filestone_wire::nfs3::{
 use filestone_wire::pattern;
 use filestone_wire::xdr::Decode;
 use std::net::TcpStream;
+use std::path::Path;
 
 /// A file with the pattern that `--verify` expects.
 pub const FILE: &str = "file";
@@ -49,6 +50,22 @@ pub fn make(host: &str, export: &str) -> Result<()> {
     for number in 0..SMALL_FILES {
         let file = maker.file(directory, &format!("file{number:04}"))?;
         maker.write(file, 0, 4096)?;
+    }
+    Ok(())
+}
+
+/// Makes the same files in a directory of this host, but for the link.
+pub fn make_in(directory: &Path) -> Result<()> {
+    let with_pattern = |path: &Path, len: u64| {
+        let mut data = vec![0; len as usize];
+        pattern::fill(0, &mut data);
+        std::fs::write(path, data)
+    };
+    with_pattern(&directory.join(FILE), FILE_LEN)?;
+    let small = directory.join(DIRECTORY);
+    std::fs::create_dir_all(&small)?;
+    for number in 0..SMALL_FILES {
+        with_pattern(&small.join(format!("file{number:04}")), 4096)?;
     }
     Ok(())
 }

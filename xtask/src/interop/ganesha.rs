@@ -4,7 +4,7 @@
 //! known of it: it mounts directories only, and of the disk export only the
 //! export itself; else it answers MNT3ERR_ACCES.
 
-use super::{MOUNT_PORT, NFS_PORT};
+use super::{MOUNT_PORT, NFS_PORT, succeed};
 use crate::process::Running;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -49,17 +49,6 @@ fn configuration(disk: &Path) -> String {
         export(1, &disk.display().to_string(), "/export", "VFS"),
         export(2, "/mem", "/mem", "MEM"),
     )
-}
-
-fn succeed(program: &str, arguments: &[&str]) -> Result<()> {
-    let status = Command::new(program)
-        .args(arguments)
-        .status()
-        .with_context(|| format!("{program} did not start"))?;
-    if !status.success() {
-        bail!("{program} {} ended with {status}", arguments.join(" "));
-    }
-    Ok(())
 }
 
 /// A daemon that stays in the foreground, quiet.

@@ -5,7 +5,6 @@ use super::checks::{Bed, Situation};
 use crate::process::{self, Running};
 use crate::record::Record;
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
@@ -63,12 +62,7 @@ fn right(record: &Record) -> Result<String> {
         number("/totals/ledger/ok")?,
     );
     if ok != scheduled {
-        let failures: Vec<&Value> = record
-            .list("/totals/kinds")
-            .iter()
-            .filter(|kind| !kind["failures"].as_array().is_none_or(Vec::is_empty))
-            .collect();
-        bail!("{ok} of {scheduled} ok: {failures:?}");
+        bail!("{ok} of {scheduled} ok: {:?}", record.failures());
     }
     let mut worst = 0.0_f64;
     for operation in record.list("/mix/operations") {

@@ -1,5 +1,5 @@
-//! filestone against peers that are not ours: nfs-ganesha, or Linux's own server and client,
-//! in a network of its own.
+//! filestone against peers that are not ours: nfs-ganesha, Linux's own servers and client, or
+//! Samba, in a network of its own.
 //!
 //! The server, the port mapper and this program run in new network, mount and
 //! process namespaces. So ports 111 and 2049 cannot collide with anybody's, and
@@ -12,6 +12,8 @@ mod kernel;
 mod loads;
 mod mixes;
 mod readme;
+mod samba;
+mod smb;
 
 use crate::process::{self, Folder};
 use anyhow::{Context, Result, bail};
@@ -52,6 +54,8 @@ pub enum Peer {
     Ganesha,
     /// Linux's NFS server and NFS client, in a machine under QEMU
     Kernel,
+    /// Samba, in every configuration that a client must cope with
+    Samba,
 }
 
 /// Programs, and the Debian packages they are in.
@@ -88,10 +92,16 @@ fn outside(options: &Interop) -> Result<bool> {
     let name = match options.peer {
         Peer::Ganesha => "ganesha",
         Peer::Kernel => "kernel",
+        Peer::Samba => "samba",
     };
     match options.peer {
         Peer::Ganesha => install(FOR_GANESHA)?,
         Peer::Kernel => kernel::prepare()?,
+        Peer::Samba => {
+            install(crate::samba::NEEDED)?;
+            install(samba::NEEDED)?;
+            install(crate::tshark::NEEDED)?;
+        }
     }
     let filestone = process::build_filestone()?;
     let mut command = Command::new("unshare");
@@ -177,6 +187,7 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     let is_good = match options.peer {
         Peer::Ganesha => against_ganesha(options, &bed, start)?,
         Peer::Kernel => kernel::run(options.only.as_deref(), bed, start)?,
+        Peer::Samba => samba::run(options.only.as_deref(), bed, start)?,
     };
     println!("interop: {:.1} s", start.elapsed().as_secs_f64());
     Ok(is_good)
@@ -209,6 +220,18 @@ fn against_ganesha(options: &Interop, bed: &checks::Bed, start: Instant) -> Resu
         eprintln!("what nfs-ganesha said last:\n{}", server.last_words());
     }
     Ok(is_good & checks::server_stops(bed, server)?)
+}
+
+/// Runs a program that must succeed.
+fn succeed(program: &str, arguments: &[&str]) -> Result<()> {
+    let status = Command::new(program)
+        .args(arguments)
+        .status()
+        .with_context(|| format!("{program} did not start"))?;
+    if !status.success() {
+        bail!("{program} {} ended with {status}", arguments.join(" "));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

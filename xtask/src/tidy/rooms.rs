@@ -11,6 +11,7 @@ const PROTOCOLS: &[&str] = &["nfs", "nlm", "smb", "tbench"];
 const ROOMS: &[&str] = &[
     "crates/wire/",
     "crates/model/src/client/",
+    "crates/model/src/session/",
     "crates/engine/src/target/",
     "crates/server/",
     "crates/echo/",
@@ -32,6 +33,7 @@ const REGISTRIES: &[&str] = &[
     "crates/model/src/failure.rs",
     "crates/model/src/plan.rs",
     "crates/model/src/plan/target.rs",
+    "crates/model/src/plan/target/smb.rs",
     // The built-in servers, and the program's commands.
     "crates/cli/src/built_in.rs",
     "crates/cli/src/commands/serve.rs",

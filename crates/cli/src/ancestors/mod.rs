@@ -6,7 +6,16 @@ mod ending;
 pub mod getopt;
 pub mod nct;
 pub mod nhfsstone;
+mod replayed;
+pub mod smbtorture;
 pub mod tbench_srv;
 
 /// Their names, as links to this program and words behind `filestone as` have them.
-pub const NAMES: [&str; 5] = ["nct", "dbench", "tbench", "tbench_srv", "nhfsstone"];
+pub const NAMES: [&str; 6] = [
+    "nct",
+    "dbench",
+    "tbench",
+    "tbench_srv",
+    "nhfsstone",
+    "smbtorture",
+];

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, exit_code_of};
 use crate::execution::interruption;
+use crate::inputs::credentials::Credentials;
 use crate::options::doctor::DoctorOptions;
 use crate::options::run_report::FindingFormat;
 use crate::planning::{self, Environment};
@@ -14,7 +15,8 @@ use std::sync::atomic::Ordering;
 
 /// Looks, and shows what was found.
 pub fn run(options: &DoctorOptions) -> Result<Exit, Error> {
-    let contact = planning::doctor::contact(options, &Environment::here())?;
+    let credentials = Credentials::read(&options.share.access)?;
+    let contact = planning::doctor::contact(options, &credentials, &Environment::here())?;
     let stop = interruption::stop_flag()?;
     let mut unobserved = Unobserved;
     let mut context = Context::new(&stop, &mut unobserved);

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
+use crate::inputs::credentials::Credentials;
 use crate::inputs::mix_source;
 use crate::options::mix::MixOptions;
 use crate::planning::Environment;
@@ -28,7 +29,11 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     if mix::built_in(word).is_none() {
         mix.notes.iter().for_each(|note| console::note(note));
     }
-    let plan = planning::mix::plan(options, mix, &Environment::here())?;
+    let credentials = Credentials::read(&options.share.access)?;
+    let plan = planning::mix::plan(options, mix, &credentials, &Environment::here())?;
+    if let Some(note) = planning::mix::missing_note(&plan) {
+        console::note(&note);
+    }
     let plan = with_gates(plan, &options.report.gates)?;
     let calibration = match options.target.on {
         // What the event loop can do says nothing about system calls.
@@ -45,7 +50,7 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
         },
     };
     Ok(Measurement {
-        jobs: vec![Job::new(plan)?],
+        jobs: Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?,
         show,
     })
 }

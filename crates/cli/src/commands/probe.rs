@@ -3,6 +3,7 @@
 use crate::Exit;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
+use crate::inputs::credentials::Credentials;
 use crate::options::probe::ProbeOptions;
 use crate::planning::gates::with_gates;
 use crate::planning::{self, Environment};
@@ -15,7 +16,8 @@ pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
 
 /// What is measured, and how it is shown.
 pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
-    let plan = planning::probe(options, &Environment::here())?;
+    let credentials = Credentials::read(&options.share.access)?;
+    let plan = planning::probe(options, &credentials, &Environment::here())?;
     let plan = with_gates(plan, &options.report.gates)?;
     let show = Presentation {
         report: &options.report,
@@ -27,7 +29,7 @@ pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
         },
     };
     Ok(Measurement {
-        jobs: vec![Job::new(plan)?],
+        jobs: Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?,
         show,
     })
 }

@@ -4,6 +4,7 @@
 use crate::Exit;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
+use crate::inputs::credentials::Credentials;
 use crate::inputs::loads;
 use crate::options::replay::ReplayOptions;
 use crate::planning;
@@ -20,10 +21,12 @@ pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {
 /// What is measured, and how it is shown.
 pub fn measurement(options: &ReplayOptions) -> Result<Measurement<'_>, Error> {
     let loads = loads::list(options.loads.as_deref().unwrap_or(LOAD_DEFAULT))?;
-    let plans = planning::replay::plans(options, &loads, &Environment::here())?;
+    let credentials = Credentials::read(&options.share.access)?;
+    let plans = planning::replay::plans(options, &loads, &credentials, &Environment::here())?;
     let plans = plans.into_iter();
     let plans = plans.map(|plan| with_gates(plan, &options.report.gates));
     let jobs = Job::replays(plans.collect::<Result<_, _>>()?, &loads)?;
+    let jobs = Job::with_credentials(jobs, &credentials, &options.report)?;
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::Omit,

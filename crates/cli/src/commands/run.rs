@@ -3,6 +3,7 @@
 use crate::Exit;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
+use crate::inputs::credentials::Credentials;
 use crate::inputs::{loads, record_file};
 use crate::options::RunOptions;
 use crate::planning;
@@ -16,6 +17,7 @@ pub fn run(options: &RunOptions) -> Result<Exit, Error> {
 
 /// What is measured, and how it is shown.
 pub fn measurement(options: &RunOptions) -> Result<Measurement<'_>, Error> {
+    let credentials = Credentials::read(&options.password)?;
     let mut jobs = Vec::new();
     for mut plan in record_file::read_plans(&options.plan)? {
         if options.report.mark.is_some() {
@@ -25,6 +27,7 @@ pub fn measurement(options: &RunOptions) -> Result<Measurement<'_>, Error> {
         loads::refuse(&job.plan, &job.loads)?;
         jobs.push(job);
     }
+    let jobs = Job::with_credentials(jobs, &credentials, &options.report)?;
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::unless(options.calibration.no_calibrate),

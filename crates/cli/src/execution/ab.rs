@@ -148,6 +148,7 @@ impl Blocks<'_> {
         let contact = Contact {
             target: self.job.plan.target.clone(),
             connections: self.job.plan.connections.clone(),
+            password: self.job.password.clone(),
         };
         for number in 0.. {
             for (half, pair) in group(self.seed(), number).chunks(2).enumerate() {

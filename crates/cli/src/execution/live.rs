@@ -3,8 +3,7 @@
 
 use crate::console::{self, Reader};
 use crate::quantity::{duration_text, grouped, time_text, waiting_text};
-use crate::report::dbench::{self, Form};
-use crate::report::rows::{Columns, Rows};
+use crate::report::rows::{Columns, ProgressRow, Rows};
 use filestone_engine::control::Observer;
 use filestone_engine::replay::Progress;
 use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
@@ -54,8 +53,8 @@ enum Shown {
     Nothing,
     /// One per interval.
     Intervals(Rows),
-    /// One per second of a replay, as dbench's.
-    Progress(Form),
+    /// One per second of a replay.
+    Progress(ProgressRow),
 }
 
 /// What the progress bar runs towards.
@@ -75,9 +74,9 @@ impl<'run> Live<'run> {
     }
 
     /// A replay's rows, one per second.
-    pub fn with_progress(stop: &'run AtomicBool, form: Form, stream: RowStream) -> Self {
+    pub fn with_progress(stop: &'run AtomicBool, row: ProgressRow, stream: RowStream) -> Self {
         Self {
-            shown: Shown::Progress(form),
+            shown: Shown::Progress(row),
             stream,
             ..Self::silent(stop)
         }
@@ -247,8 +246,8 @@ impl Observer for Live<'_> {
     }
 
     fn progress(&mut self, progress: &Progress) {
-        if let Shown::Progress(form) = self.shown
-            && let Some(row) = dbench::row(form, progress)
+        if let Shown::Progress(row) = &self.shown
+            && let Some(row) = row(progress)
         {
             self.show_row(&row);
         }

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{Existing, LayersPicture, OutputDirectory};
 use crate::execution::verdict::{FailingCaveats, exit_of};
+use crate::inputs::credentials::Credentials;
 use crate::inputs::loads::{self, Named};
 use crate::options::run_report::{RunFormat, RunReportOptions};
 use crate::planning::{self, Environment};
@@ -27,6 +28,7 @@ use filestone_engine::control::{Context, Observer, Unobserved};
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
+use filestone_model::password::Password;
 use filestone_model::plan::Plan;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub struct Job {
     pub plan: Plan,
     /// In the plan's order; none for a probe.
     pub loads: Vec<Arc<Load>>,
+    /// The password of the user that clients log on as, if there is one.
+    pub password: Option<Password>,
 }
 
 impl Job {
@@ -48,7 +52,35 @@ impl Job {
             Some(replay) => loads::of_plan(replay)?,
             None => vec![],
         };
-        Ok(Self { plan, loads })
+        Ok(Self {
+            plan,
+            loads,
+            password: None,
+        })
+    }
+
+    /// The same as whom the command line says; plans that are only shown need no password.
+    pub fn with_credentials(
+        jobs: Vec<Self>,
+        credentials: &Credentials,
+        report: &RunReportOptions,
+    ) -> Result<Vec<Self>, Error> {
+        if report.dry_run {
+            Ok(jobs)
+        } else {
+            Self::logging_on(jobs, credentials)
+        }
+    }
+
+    /// The same as whom the command line says.
+    pub fn logging_on(jobs: Vec<Self>, credentials: &Credentials) -> Result<Vec<Self>, Error> {
+        let targets = jobs.iter().flat_map(|job| job.plan.targets());
+        let password = credentials.password_for(targets)?;
+        let jobs = jobs.into_iter().map(|job| Self {
+            password: password.clone(),
+            ..job
+        });
+        Ok(jobs.collect())
     }
 
     /// Replays of loads that have been read, on layers that would do all of them.
@@ -60,6 +92,7 @@ impl Job {
         let jobs = plans.into_iter().map(|plan| Self {
             plan,
             loads: read.clone(),
+            password: None,
         });
         Ok(jobs.collect())
     }
@@ -201,7 +234,7 @@ fn run_one(
     };
     let live = match (show.report.mark, job.plan.replay()) {
         (Some(nanos), _) if nanos > 0 => Live::with_rows(stop, Columns::WithPercentiles, stream),
-        (None, Some(_)) => Live::with_progress(stop, dbench::Form::Five, stream)
+        (None, Some(_)) => Live::with_progress(stop, dbench::rows(dbench::Form::Five), stream)
             .announced(replay::announcement(&job.plan)),
         _ => Live::with_bar(stop, &job.plan),
     };
@@ -280,13 +313,14 @@ pub fn measure(
         Calibration::First | Calibration::Omit => None,
     };
     let peers = built_in::Peers::of(plan, Environment::here().processors)?;
+    let password = job.password.as_ref();
     let job = filestone_engine::Job {
         plan,
         loads: &job.loads,
         built_in: peers.addresses(),
         headroom: headroom.as_ref(),
     };
-    let context = &mut Context::new(stop, observer);
+    let context = &mut Context::new(stop, observer).with_password(password);
     let mut record = filestone_engine::run(&job, protocols::known(), context)?;
     record.headroom = headroom;
     Ok(record)

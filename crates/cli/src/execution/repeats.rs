@@ -147,6 +147,7 @@ impl Repeating<'_> {
         let job = Job {
             plan: plan_of_run(&self.jobs[number].plan, round as u64),
             loads: self.jobs[number].loads.clone(),
+            password: self.jobs[number].password.clone(),
         };
         let directory = self.places.of_run(number, round)?;
         let first = self.records[number].first();

@@ -26,6 +26,24 @@ pub struct Named {
     pub load: Arc<Load>,
 }
 
+#[cfg(test)]
+impl Named {
+    /// dbench's load file, as far as plans say it.
+    pub fn canned() -> Self {
+        use filestone_model::load::Generation;
+        Self {
+            name: LoadName {
+                name: "client.txt".into(),
+                operations: 458_344,
+                generation: Generation::Cifs,
+            },
+            kinds: vec![OpKind::ReadX],
+            has_stamps: false,
+            load: Arc::new(Load::empty(Generation::Cifs)),
+        }
+    }
+}
+
 /// The loads of a list with commas. Everything wrong with one of them is told;
 /// the last of it is the error.
 pub fn list(names: &str) -> Result<Vec<Named>, Error> {

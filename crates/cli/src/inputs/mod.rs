@@ -1,7 +1,9 @@
 //! What a command line names and is read from files: loads, mixes, plans and records.
 
 pub mod compared_runs;
+pub mod credentials;
 pub mod load_source;
 pub mod loads;
 pub mod mix_source;
 pub mod record_file;
+pub mod target_list;

@@ -1,9 +1,10 @@
 //! The options of `filestone doctor`.
 
+use super::call_target::{self, CallTarget};
 use super::layer_targets::{self, LayerTarget};
 use super::nfs::{NfsOptions, Transport};
 use super::run_report::FindingFormat;
-use super::target;
+use super::smb::SmbOptions;
 use clap::Args;
 use filestone_model::plan::LocalTarget;
 
@@ -23,8 +24,8 @@ Nothing is written, to the target neither. Exit codes:
        what a run on TARGET would end with, if it cannot be measured; what was found on this
        host is shown all the same")]
 pub struct DoctorOptions {
-    /// nfs://host[:port]/path, host:/path, local:DIR, a path, or tcp:HOST[:PORT]; without it, this
-    /// host alone
+    /// nfs://host[:port]/path, host:/path, smb://[[domain;]user@]host[:port]/share[/path], local:DIR,
+    /// a path, or tcp:HOST[:PORT]; without it, this host alone
     #[arg(value_name = "TARGET", value_parser = parse)]
     pub target: Option<DoctorTarget>,
     /// How operations will travel
@@ -32,6 +33,8 @@ pub struct DoctorOptions {
     pub transport: Transport,
     #[command(flatten)]
     pub nfs: NfsOptions,
+    #[command(flatten)]
+    pub share: SmbOptions,
     /// What to print; json has what was found, and the facts that it comes from
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     pub format: FindingFormat,
@@ -41,7 +44,7 @@ pub struct DoctorOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DoctorTarget {
     /// What probes and mixes go to.
-    Calls(target::Target),
+    Calls(CallTarget),
     /// What loads are replayed on.
     Layer(LayerTarget),
 }
@@ -58,7 +61,7 @@ fn parse(text: &str) -> Result<DoctorTarget, String> {
         .iter()
         .any(|scheme| text.starts_with(scheme))
     {
-        return target::parse(text).map(DoctorTarget::Calls);
+        return call_target::parse(text).map(DoctorTarget::Calls);
     }
     match layer_targets::single(text)? {
         LayerTarget::Tcp(peer) if peer.host.is_none() => {

@@ -1,7 +1,8 @@
 //! Where a load is replayed, as the command line says it: `local:DIR`,
-//! `tcp:HOST[:PORT]`, `nfs://host[:port]/path`; several in turn with commas
+//! `tcp:HOST[:PORT]`, `nfs://host[:port]/path`, `smb://[user@]host[:port]/share`; several in turn with commas
 //! between them, several of one layer for its clients to share with `+`.
 
+use crate::options::smb::{self, Share};
 use crate::options::target::{self, Target};
 use filestone_model::plan::{LocalTarget, TcpTarget, bracketed};
 
@@ -14,6 +15,8 @@ pub enum LayerTarget {
     Tcp(TcpTarget),
     /// An NFSv3 server; `None` is the built-in one.
     Nfs3(Option<Target>),
+    /// A share of an SMB server.
+    Smb(Share),
 }
 
 /// The targets of one layer, at least one; client i uses target i modulo their number.
@@ -24,8 +27,8 @@ pub type Layer = Vec<LayerTarget>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerList(pub Vec<Layer>);
 
-const EXPECTED: &str = "expected local:DIR, tcp:HOST[:PORT] or nfs://host[:port]/path; \
-    local:, tcp: and nfs: alone mean a temporary directory and the built-in servers";
+const EXPECTED: &str = "expected local:DIR, tcp:HOST[:PORT], nfs://host[:port]/path or \
+    smb://[user@]host[:port]/share[/path]; local:, tcp: and nfs: alone mean a temporary directory and the built-in servers";
 
 /// The beginnings of targets.
 const SCHEMES: [&str; 4] = ["local:", "tcp:", "nfs:", "smb:"];
@@ -37,6 +40,7 @@ impl LayerTarget {
             LayerTarget::Local(_) => "local",
             LayerTarget::Tcp(_) => "tcp",
             LayerTarget::Nfs3(_) => "nfs",
+            LayerTarget::Smb(_) => "smb",
         }
     }
 }
@@ -50,20 +54,47 @@ pub fn parse(text: &str) -> Result<LayerList, String> {
 }
 
 fn layer(text: &str) -> Result<Layer, String> {
-    let mut layer = Layer::new();
-    for one in targets(text) {
-        let next = single(one)?;
-        let first = layer.first().unwrap_or(&next).layer();
-        if first != next.layer() {
-            return Err(format!(
-                "\"{text}\" joins {first}: and {}: with \"+\", which is for targets of one layer; \
-                 put a comma between layers",
-                next.layer(),
-            ));
-        }
-        layer.push(next);
+    let layer: Layer = targets(text)
+        .into_iter()
+        .map(single)
+        .collect::<Result<_, _>>()?;
+    match first_two_layers(&layer) {
+        None => Ok(layer),
+        Some([first, other]) => Err(format!(
+            "\"{text}\" joins {first}: and {other}: with \"+\", which is for targets of one layer; \
+             put a comma between layers"
+        )),
     }
-    Ok(layer)
+}
+
+/// Two layers that targets are of, if they are not of one.
+fn first_two_layers(targets: &[LayerTarget]) -> Option<[&'static str; 2]> {
+    let first = targets.first()?.layer();
+    let other = targets.iter().find(|other| other.layer() != first)?;
+    Some([first, other.layer()])
+}
+
+/// Reads a list of targets of one layer, one a line; also `//server/share`, as smbtorture's.
+/// Blank lines and those that begin with `#` are passed over.
+pub fn listed(text: &str) -> Result<Layer, String> {
+    let mut layer = Layer::new();
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let target = match line.strip_prefix("//") {
+            Some(share) => smb::parse(share).map(LayerTarget::Smb),
+            None => single(line),
+        };
+        layer.push(target.map_err(|reason| format!("{number}: {reason}"))?);
+    }
+    match first_two_layers(&layer) {
+        _ if layer.is_empty() => Err("1: there is no target in it".into()),
+        None => Ok(layer),
+        Some([first, other]) => Err(format!(
+            "1: a list has targets of one layer, and these are of {first}: and {other}:"
+        )),
+    }
 }
 
 /// Splits at every `+` behind which a target begins; any other belongs to a path.
@@ -96,7 +127,8 @@ pub fn single(text: &str) -> Result<LayerTarget, String> {
             target::parse(text).map(|target| LayerTarget::Nfs3(Some(target)))
         }
         _ if text.starts_with("smb:") => {
-            Err("smb: is not there yet; local:, tcp: and nfs: are".into())
+            let rest = text.strip_prefix(smb::SCHEME).unwrap_or_default();
+            smb::parse(rest).map(LayerTarget::Smb)
         }
         _ => Err(format!("\"{text}\" is no layer; {}", suggestion(text))),
     }
@@ -205,6 +237,23 @@ mod tests {
     }
 
     #[test]
+    fn a_list_has_a_target_a_line() {
+        let share = |share: &str| LayerTarget::Smb(smb::parse(share).expect(share));
+        assert_eq!(
+            listed("# shares\n//fs/a\n\n  smb://fs/b  \n"),
+            Ok(vec![share("fs/a"), share("fs/b")])
+        );
+        for (text, line) in [
+            ("\n#\n", "1: there is no target"),
+            ("//fs/a\n//fs\n", "2: expected smb://"),
+            ("//fs/a\nlocal:/x\n", "1: a list has targets of one layer"),
+        ] {
+            let reason = listed(text).expect_err(text);
+            assert!(reason.starts_with(line), "{reason}");
+        }
+    }
+
+    #[test]
     fn what_is_no_layer_says_what_would_be() {
         let mut text = String::new();
         for wrong in [
@@ -212,7 +261,8 @@ mod tests {
             "/srv/test",
             "server:/export",
             "tpc:host",
-            "smb://server/share",
+            "smb://server",
+            "smb:",
             "local:/a,",
             "local:/a+nfs://s/x",
             "tcp:host:0",

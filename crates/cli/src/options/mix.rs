@@ -1,5 +1,6 @@
 //! The options of `filestone mix`; those that other commands have, too, mean the same here.
 
+use crate::options::call_target::CallTarget;
 use crate::options::data::{ReadDataOption, Stable};
 use crate::options::generator::GeneratorOptions;
 use crate::options::layer_targets::{self, LayerList};
@@ -8,7 +9,7 @@ use crate::options::mix_values::{
 };
 use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::run_report::{CalibrationOptions, RunReportOptions};
-use crate::options::target::Target;
+use crate::options::smb::SmbOptions;
 use crate::options::values::{count, file_size, size, within};
 use crate::quantity;
 use clap::{Args, ValueEnum};
@@ -46,6 +47,8 @@ Examples:
       the mix that a server has been asked for so far
   filestone mix --on local:/mnt/test
       the same through this host's NFS client, as nhfsstone did
+  filestone mix smb://user@server/share --password-file pw
+      the mix on a share, without what shares have not
 
 The files are made in a directory of TARGET (--set) that belongs to filestone, checked and used
 again by the next run, and removed only with --remove-set. Operations are due whether or not the
@@ -56,6 +59,8 @@ pub struct MixOptions {
     pub load: MixLoadOptions,
     #[command(flatten)]
     pub target: MixTargetOptions,
+    #[command(flatten)]
+    pub share: SmbOptions,
     #[command(flatten)]
     pub mix: MixChoice,
     #[command(flatten)]
@@ -77,10 +82,11 @@ pub struct MixOptions {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Target")]
 pub struct MixTargetOptions {
-    /// nfs://host[:port]/path or host:/path; of several directories on one server client i uses
-    /// number i modulo their number; without any, the built-in server
+    /// nfs://host[:port]/path or host:/path, or smb://[[domain;]user@]host[:port]/share[/path]; of
+    /// several directories on one server or share client i uses number i modulo their number;
+    /// without any, the built-in server
     #[arg(value_name = "TARGET", value_parser = server_directory, help_heading = None::<&str>)]
-    pub targets: Vec<Target>,
+    pub targets: Vec<CallTarget>,
     /// Go through this host's own NFS client: local:DIR, a directory on an NFS mount; several are
     /// joined by +
     #[arg(long, value_name = "local:DIR", value_parser = layer_targets::parse, conflicts_with = "targets")]
@@ -102,8 +108,8 @@ pub struct MixTargetOptions {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Mix")]
 pub struct MixChoice {
-    /// A mix of filestone's own, or a file: nfsstat's output, the kernel's counters, or lines such
-    /// as `read 18`; - is standard input [default: sfs2008]
+    /// A mix of filestone's own, or a file: nfsstat's output, the kernel's counters or Samba's, or
+    /// lines such as `read 18`; - is standard input [default: sfs2008]
     #[arg(long, value_name = "NAME|FILE")]
     pub mix: Option<String>,
     /// Of /proc/self/mountstats take only the mount at DIR [default: all together]
@@ -131,11 +137,12 @@ pub struct MixLoadOptions {
     /// How long to measure [default: 10 s; with --count, until all are done]
     #[arg(short, long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub duration: Option<u64>,
-    /// Simulated clients, each with its own connection and files [default: 8]
+    /// Simulated clients, each with its own files and connection, or --connections-per-client
+    /// [default: 8]
     #[arg(short, long, value_name = "N", value_parser = within::<1, { CLIENTS_MAX }>)]
     pub clients: Option<u32>,
-    /// Calls in flight per client at most [default: 1024 shared by all clients, 16 each at least;
-    /// with --arrivals closed 1]
+    /// Calls in flight per client at most, shared by its connections [default: 1024 shared by all
+    /// clients, 16 each at least; with --arrivals closed 1, or as many as it has connections]
     #[arg(hide_short_help = true, short = 'j', long, value_name = "N", value_parser = within::<1, { IN_FLIGHT_MAX }>)]
     pub in_flight: Option<u32>,
     /// Threads of the load generator [default: one per processor, but not more than clients; half

@@ -1,6 +1,6 @@
 //! Values of options that only `filestone mix` has.
 
-use crate::options::target::{self, Target};
+use crate::options::call_target::{self, CallTarget};
 use filestone_model::plan::limits::PRECISION_RANGE;
 use filestone_model::plan::{FileSizes, Objective, Popularity};
 
@@ -8,8 +8,8 @@ use filestone_model::plan::{FileSizes, Objective, Popularity};
 const SET_NAME_MAX: usize = 255;
 
 /// A directory of a server.
-pub fn server_directory(text: &str) -> Result<Target, String> {
-    target::parse(text).map_err(|expected| {
+pub fn server_directory(text: &str) -> Result<CallTarget, String> {
+    call_target::parse(text).map_err(|expected| {
         if text.starts_with(['/', '.']) {
             format!("a directory of this host is named by --on local:{text}")
         } else {

@@ -2,6 +2,7 @@
 //! and completions of them. What the values mean together is `planning`'s.
 
 pub mod ab;
+pub mod call_target;
 pub mod check;
 pub mod compare;
 pub mod data;
@@ -14,11 +15,13 @@ pub mod layer_targets;
 pub mod mix;
 pub mod mix_values;
 pub mod nfs;
+pub mod password;
 pub mod probe;
 pub mod repeat;
 pub mod replay;
 pub mod run_report;
 pub mod serve;
+pub mod smb;
 pub mod target;
 pub mod values;
 
@@ -32,6 +35,7 @@ use doctor::DoctorOptions;
 use explain::ExplainOptions;
 use history::HistoryOptions;
 use mix::MixOptions;
+use password::PasswordOptions;
 use probe::ProbeOptions;
 use replay::ReplayOptions;
 use run_report::{CalibrationOptions, FindingFormat, GateOptions, RunFormat, RunReportOptions};
@@ -80,11 +84,11 @@ pub struct CommandLine {
 pub enum Command {
     /// Show what filestone does, in under 20 seconds, with nothing installed
     Demo(DemoOptions),
-    /// Measure one NFSv3 operation, repeated
+    /// Measure one operation of NFSv3 or SMB2, repeated
     Probe(Box<ProbeOptions>),
-    /// Replay a load file on a local file system, bare TCP or NFSv3, or on each in turn
+    /// Replay a load file on a local file system, bare TCP, NFSv3 or SMB2, or on each in turn
     Replay(Box<ReplayOptions>),
-    /// Measure a mix of NFSv3 operations at an offered load, its load-response curve, or the
+    /// Measure a mix of operations of NFSv3 or SMB2 at an offered load, its load-response curve, or the
     /// highest load that keeps an objective
     Mix(Box<MixOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
@@ -126,6 +130,8 @@ pub struct RunOptions {
     /// A plan, a run record, or the directory of a run
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
+    #[command(flatten)]
+    pub password: PasswordOptions,
     #[command(flatten)]
     pub report: RunReportOptions,
     #[command(flatten)]
@@ -209,6 +215,9 @@ are those of every second, wherever it begins; filestone probe has 10^6 bytes, a
     /// nhfsstone 1.22: nhfsstone [options] [dir]...
     #[command(disable_help_flag = true)]
     Nhfsstone(AncestorArguments),
+    /// smbtorture's BENCH-NBENCH, over SMB2 and SMB3: smbtorture [options] //host/share bench.nbench
+    #[command(disable_help_flag = true)]
+    Smbtorture(AncestorArguments),
 }
 
 /// What an ancestor's command line holds.

@@ -1,10 +1,11 @@
 //! The options of `filestone probe`.
 
+use super::call_target::{self, CallTarget};
 use super::data::{ReadDataOption, Stable};
 use super::generator::GeneratorOptions;
 use super::nfs::{NfsOptions, Transport};
 use super::run_report::{CalibrationOptions, RunReportOptions};
-use super::target::{self, Target};
+use super::smb::SmbOptions;
 use super::values::{count, file_size, operation_parser, size, within};
 use crate::quantity;
 use clap::{Args, ValueEnum};
@@ -20,14 +21,19 @@ Examples:
   filestone probe read server:/export/file --size 128K -j 8 -m 1
   filestone probe lookup server:/export/dir --offered 10k --random
   filestone probe write nfs://server/export --clients 16 --output result
+  filestone probe read smb://user@server/share/file --password-file pw -j 8
 
 Operations that change things work in a directory of their own below TARGET and clean up.")]
 pub struct ProbeOptions {
-    /// Any NFSv3 procedure, in lower case
+    /// Any NFSv3 procedure, in lower case; of SMB2 also lock, session-setup, tree-connect and
+    /// notify, and echo (null), query-info (getattr), set-info (setattr), query-directory (readdir)
+    /// and flush (commit)
     #[arg(value_name = "OP", value_parser = operation_parser(), ignore_case = true, hide_possible_values = true)]
     pub operation: OpKind,
     #[command(flatten)]
     pub target: TargetOptions,
+    #[command(flatten)]
+    pub share: SmbOptions,
     #[command(flatten)]
     pub workload: WorkloadOptions,
     #[command(flatten)]
@@ -46,9 +52,10 @@ pub struct ProbeOptions {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
 pub struct TargetOptions {
-    /// nfs://host[:port]/path or host:/path; without it, the built-in server
-    #[arg(value_name = "TARGET", value_parser = target::parse, help_heading = None::<&str>)]
-    pub target: Option<Target>,
+    /// nfs://host[:port]/path or host:/path, or smb://[[domain;]user@]host[:port]/share[/path];
+    /// without it, the built-in server
+    #[arg(value_name = "TARGET", value_parser = call_target::parse, help_heading = None::<&str>)]
+    pub target: Option<CallTarget>,
     /// How operations travel
     #[arg(long, value_name = "PROTOCOL", default_value = "tcp")]
     pub transport: Transport,
@@ -90,11 +97,11 @@ pub struct WorkloadOptions {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadOptions {
-    /// Calls in flight per client at most [default: 1; with --offered 1024 shared by all
-    /// clients, 16 each at least]
+    /// Calls in flight per client at most, shared by its connections [default: 1, or as many as it has
+    /// connections; with --offered 1024 shared by all clients, 16 each at least]
     #[arg(short = 'j', long, value_name = "N", value_parser = within::<1, { IN_FLIGHT_MAX }>)]
     pub in_flight: Option<u32>,
-    /// Simulated clients, each with its own connection [default: 1]
+    /// Simulated clients, each with its own connection, or --connections-per-client [default: 1]
     #[arg(short, long, value_name = "N", value_parser = within::<1, { CLIENTS_MAX }>)]
     pub clients: Option<u32>,
     /// Threads of the load generator [default: one per processor, but not more than clients; half

@@ -4,6 +4,7 @@ use crate::options::generator::LostOption;
 use crate::options::layer_targets::{self, LayerList};
 use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::run_report::RunReportOptions;
+use crate::options::smb::SmbOptions;
 use crate::options::values::{
     Processors, clients_of_replay, connect_rate, per_second, port, processors, seed, speed,
     truncated_io, within,
@@ -12,6 +13,7 @@ use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_model::plan::OnMismatch;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
+use std::path::PathBuf;
 
 /// `filestone replay`.
 #[derive(Debug, Args)]
@@ -30,6 +32,8 @@ Examples:
       dbench's load file on a mounted file system, as `dbench -D /mnt/test -t 60 4`
   filestone replay client.txt --on tcp:server -c 4
       the same bytes to `filestone serve --tbench` or `tbench_srv` on another host
+  filestone replay client.txt --on smb://user@server/share --password-file pw -c 4
+      the same verb for verb on a share
   filestone replay office --on local:/srv/test,tcp:server,nfs://server/export
       the same load three times, and a table of what each layer costs
   filestone replay trace.load --on nfs://a/x+nfs://b/x -c 100 --speed 2
@@ -47,10 +51,14 @@ pub struct ReplayOptions {
     #[arg(value_name = "LOAD[,LOAD…]")]
     pub loads: Option<String>,
     /// Layers to replay on, one after the other: local:DIR, tcp:HOST[:PORT],
-    /// nfs://host[:port]/path; several of one layer for clients in turn are joined by +
-    /// [default: local:, a temporary directory]
+    /// nfs://host[:port]/path, smb://[[domain;]user@]host[:port]/share[/path]; several of one layer
+    /// for clients in turn are joined by + [default: local:, a temporary directory]
     #[arg(long, value_name = "LAYER[,LAYER…]", value_parser = layer_targets::parse)]
     pub on: Vec<LayerList>,
+    /// Replay on the targets in FILE, clients in turn: one a line, all of one layer; //server/share,
+    /// as in smbtorture's list, is a share
+    #[arg(long, value_name = "FILE", conflicts_with = "on")]
+    pub targets: Option<PathBuf>,
     #[command(flatten)]
     pub course: CourseOptions,
     #[command(flatten)]
@@ -61,6 +69,8 @@ pub struct ReplayOptions {
     pub tcp: TcpOptions,
     #[command(flatten)]
     pub nfs: NfsReplayOptions,
+    #[command(flatten)]
+    pub share: SmbOptions,
     #[command(flatten)]
     pub report: RunReportOptions,
     /// Also show every client's operations by itself
@@ -87,7 +97,7 @@ pub struct CourseOptions {
     /// End each client after one pass of its load
     #[arg(long)]
     pub run_once: bool,
-    /// Threads that serve the clients over NFS, any number of them each [default: one per processor,
+    /// Threads that serve the clients over NFS or SMB, any number of them each [default: one per processor,
     /// but not more than clients; half the processors for the built-in server]
     #[arg(long, value_name = "N", value_parser = within::<1, 1024>)]
     pub workers: Option<u32>,
@@ -100,6 +110,10 @@ pub struct CourseOptions {
     /// Cut reads and writes to this many bytes; 64K is 65,536, 64kB 64,000
     #[arg(long, value_name = "BYTES", value_parser = truncated_io)]
     pub trunc_io: Option<u64>,
+    /// Leave out what changes something, and read the tree that an earlier run has left with
+    /// --skip-cleanup, or anyone has made: nothing is made, written or removed
+    #[arg(long, conflicts_with = "remove_leftover")]
+    pub read_only: bool,
     /// Take away first what an earlier run of filestone has left over in the target
     #[arg(long)]
     pub remove_leftover: bool,
@@ -109,15 +123,19 @@ pub struct CourseOptions {
     /// How long an exchange may stay unanswered [default: 60 s]
     #[arg(long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub timeout: Option<u64>,
-    /// How long to try to get a lost connection to an NFS server back before its client counts as
+    /// How long to try to get a lost connection to a server back before its client counts as
     /// lost [default: 10 s]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub reconnect: Option<u64>,
-    /// What happens when a client over NFS could not be connected again for that long [default: end
+    /// How often a line over SMB is tried again whose connection was lost, after what was open has
+    /// been opened and locked again [default: 1]
+    #[arg(long, value_name = "N", value_parser = within::<0, 1000>)]
+    pub retries: Option<u32>,
+    /// What happens when a client over NFS or SMB could not be connected again for that long [default: end
     /// with one client, retry with more]; a call that has waited for --timeout ends its client
     #[arg(long, value_name = "WHAT")]
     pub on_lost: Option<LostOption>,
-    /// Connect so many clients over NFS per second before the run [default: as fast as the server
+    /// Connect so many clients over NFS or SMB per second before the run [default: as fast as the server
     /// takes them]
     #[arg(long, value_name = "RATE", value_parser = connect_rate)]
     pub connect_rate: Option<f64>,

@@ -1,9 +1,9 @@
-//! Where the operations go, as the command line says it:
-//! `nfs://host[:port]/path`, or nct's and mount's `[user@]host:/path`.
+//! A server with paths, as the command line says it: `nfs://host[:port]/path`, or nct's and
+//! mount's `[user@]host:/path`.
 
 use crate::protocols;
 
-/// A parsed TARGET.
+/// A parsed TARGET of a server with paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// What stands before `://`, of a protocol that is not NFS.
@@ -74,7 +74,7 @@ fn parse_mount_style(text: &str, default_path: Option<&str>) -> Result<Target, S
 }
 
 /// Splits `[user@]host` from what follows. The user is nct's and means nothing.
-fn split_host(text: &str) -> Result<(&str, &str), String> {
+pub(super) fn split_host(text: &str) -> Result<(&str, &str), String> {
     // An @ behind the first slash belongs to the path.
     let start = match (text.find('@'), text.find('/')) {
         (Some(at), Some(slash)) if at > slash => 0,
@@ -95,7 +95,7 @@ fn split_host(text: &str) -> Result<(&str, &str), String> {
     Ok((host, after))
 }
 
-fn parse_port(text: &str) -> Result<u16, String> {
+pub(super) fn parse_port(text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(port) if port > 0 => Ok(port),
         _ => Err(format!(

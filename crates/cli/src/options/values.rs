@@ -1,7 +1,7 @@
 //! Values of single options: parsers that say what would have been right.
 
 use crate::quantity;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::TICK_NANOS;
 use filestone_model::plan::limits::{
@@ -17,10 +17,28 @@ pub fn processors(text: &str) -> Result<Processors, String> {
     quantity::processors(text).map(Processors)
 }
 
-/// Any NFSv3 procedure by its name, whatever its case.
+/// What SMB2 calls verbs of files.
+const SMB_NAMES: [(&str, OpKind); 5] = [
+    ("echo", OpKind::Null),
+    ("query-info", OpKind::GetAttr),
+    ("set-info", OpKind::SetAttr),
+    ("query-directory", OpKind::ReadDir),
+    ("flush", OpKind::Commit),
+];
+
+/// What a probe asks, by its name or by that of SMB2, whatever its case.
 pub fn operation_parser() -> impl TypedValueParser<Value = OpKind> {
-    PossibleValuesParser::new(OpKind::STATELESS.iter().map(|kind| kind.name()))
-        .try_map(|name| OpKind::from_name(&name).ok_or("expected an NFSv3 procedure"))
+    let value = |kind: OpKind| {
+        let others = SMB_NAMES.iter().filter(move |(_, of)| *of == kind);
+        PossibleValue::new(kind.name()).aliases(others.map(|(name, _)| *name))
+    };
+    PossibleValuesParser::new(OpKind::probed().map(value)).try_map(|name| {
+        let is_name = |(other, _): &&(&str, OpKind)| other.eq_ignore_ascii_case(&name);
+        let other = SMB_NAMES.iter().find(is_name).map(|(_, kind)| *kind);
+        other
+            .or_else(|| OpKind::from_name(&name))
+            .ok_or("expected an operation")
+    })
 }
 
 /// Bytes per call.

@@ -1,19 +1,35 @@
 //! From the options of `filestone doctor` to what is looked at.
 
-use super::{Environment, call_target, connections, first_given, nfs_target, server_options};
+use super::{Environment, Reaching, connections, first_given, nfs_target, server_options, share};
 use crate::error::Error;
+use crate::inputs::credentials::Credentials;
+use crate::options::call_target::CallTarget;
 use crate::options::doctor::{DoctorOptions, DoctorTarget};
 use crate::options::layer_targets::LayerTarget;
 use filestone_engine::target::Contact;
 use filestone_model::plan::TargetPlan;
 
 /// The target, and how a run would connect to it; `None` if there is none.
-pub fn contact(options: &DoctorOptions, here: &Environment) -> Result<Option<Contact>, Error> {
+pub fn contact(
+    options: &DoctorOptions,
+    credentials: &Credentials,
+    here: &Environment,
+) -> Result<Option<Contact>, Error> {
     let (nfs, transport) = (&options.nfs, options.transport.into());
+    let reaching = Reaching {
+        nfs,
+        transport,
+        share: &options.share,
+        credentials,
+        here,
+    };
     let target = match &options.target {
-        Some(DoctorTarget::Calls(target)) => call_target(Some(target), nfs, transport, "/", here)?,
+        Some(DoctorTarget::Calls(target)) => reaching.target(Some(target), "/")?,
         Some(DoctorTarget::Layer(LayerTarget::Nfs3(target))) => {
             TargetPlan::Nfs3(nfs_target(target.as_ref(), nfs, transport, "/", here)?)
+        }
+        Some(DoctorTarget::Layer(LayerTarget::Smb(target))) => {
+            reaching.target(Some(&CallTarget::Share(target.clone())), "/")?
         }
         Some(DoctorTarget::Layer(LayerTarget::Local(target))) => TargetPlan::Local(target.clone()),
         Some(DoctorTarget::Layer(LayerTarget::Tcp(target))) => TargetPlan::Tcp(target.clone()),
@@ -23,16 +39,18 @@ pub fn contact(options: &DoctorOptions, here: &Environment) -> Result<Option<Con
         }
     };
     if matches!(target, TargetPlan::Local(_) | TargetPlan::Tcp(_)) {
-        refuse_server_options(options, "the target is no NFS server")?;
+        refuse_server_options(options, "the target is no server of files")?;
     }
     Ok(Some(Contact {
-        target,
+        password: credentials.password_for(std::iter::once(&target))?,
         connections: connections(nfs),
+        target,
     }))
 }
 
 /// An option of a server that is not there was not meant.
 fn refuse_server_options(options: &DoctorOptions, why: &str) -> Result<(), Error> {
+    share::refuse_options(&options.share, why)?;
     let Some(option) = first_given(&server_options(&options.nfs)) else {
         return Ok(());
     };
@@ -51,7 +69,9 @@ mod tests {
             .into_iter()
             .chain(line.split_whitespace());
         match CommandLine::try_parse_from(words).expect(line).command {
-            Some(Command::Doctor(options)) => contact(&options, &Environment::CANNED),
+            Some(Command::Doctor(options)) => {
+                contact(&options, &Credentials::default(), &Environment::CANNED)
+            }
             other => panic!("{line}: {other:?}"),
         }
     }

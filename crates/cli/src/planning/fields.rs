@@ -11,6 +11,10 @@ fn option_of(field: Field) -> String {
         Field::Clients => "--clients",
         Field::ClientsPerThread => "--clients-per-thread",
         Field::ConnectRate => "--connect-rate",
+        Field::Dialect => "--dialect",
+        Field::Encryption => "--encrypt",
+        Field::Oplock => "--oplock",
+        Field::ConnectionsPerClient => "--connections-per-client",
         Field::Count => "--count",
         Field::Counts => "--mix",
         Field::Curve => "--curve",
@@ -33,6 +37,7 @@ fn option_of(field: Field) -> String {
         Field::Points => "--points",
         Field::Precision => "--precision",
         Field::ReadData => "--data",
+        Field::ReadOnly => "--read-only",
         Field::RunOnce => "--run-once",
         Field::SearchTime => "--search-time",
         Field::SizeBytes => "--size",
@@ -45,7 +50,9 @@ fn option_of(field: Field) -> String {
         Field::Uids => "--uid",
         Field::Workers => "--workers",
         Field::WorkingSet => "--working-set",
-        Field::ListingBytes | Field::Loads | Field::SymbolicLinks => return field.quoted_key(),
+        Field::ListingBytes | Field::Loads | Field::Operation | Field::SymbolicLinks => {
+            return field.quoted_key();
+        }
     };
     option.into()
 }

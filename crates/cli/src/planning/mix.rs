@@ -1,24 +1,28 @@
 //! From the options of `filestone mix` to a plan: defaults, and what becomes of several
 //! directories. What does not go together is in `refusals`.
 
+mod kinds;
 mod refusals;
 
+pub use kinds::missing_note;
+
 use crate::error::Error;
+use crate::inputs::credentials::Credentials;
 use crate::options::layer_targets::{Layer, LayerTarget};
 use crate::options::mix::{
     FileSetOptions, MixArrivals, MixLoadOptions, MixOptions, SteeringOptions,
 };
 use crate::options::nfs::Transport;
 use crate::planning::{
-    DURATION_DEFAULT, Environment, call_target, connections, first_and_rest, open_loop_in_flight,
+    DURATION_DEFAULT, Environment, Reaching, connections, first_and_rest, open_loop_in_flight,
     with_intervals, with_read_data, workers_of,
 };
+use crate::protocols;
 use filestone_model::mix::Mix;
 use filestone_model::operation::Stability;
 use filestone_model::plan::{
     Access, ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix,
-    LocalTarget, MixCount, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, TransportKind,
-    WorkloadPlan,
+    LocalTarget, MixCount, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_model::workload::mix::spare_names_needed;
 
@@ -47,12 +51,18 @@ const SEARCH_TIME_DEFAULT: u64 = 90 * SECOND;
 const STEERED_INTERVAL: u64 = SECOND / 5;
 
 /// The plan of `filestone mix` with a mix that has been read.
-pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, Error> {
+pub fn plan(
+    options: &MixOptions,
+    mix: Mix,
+    credentials: &Credentials,
+    here: &Environment,
+) -> Result<Plan, Error> {
     refusals::refuse(options)?;
-    let targets = targets(options, here)?;
+    let targets = targets(options, credentials, here)?;
     let load = &options.load;
     let clients = clients(load, targets.len());
     let (target, more_targets) = first_and_rest(targets)?;
+    let mix = kinds::asked_of(&target, protocols::known(), mix);
     let arrivals = arrivals(load, &options.steering);
     let steering = steering(&options.steering);
     let is_local = target.is_directory();
@@ -60,8 +70,8 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, 
         // A process at a mount makes one system call at a time.
         _ if is_local => 1,
         (Some(in_flight), _) => in_flight,
-        (None, ArrivalsPlan::Closed) => 1,
-        (None, _) => open_loop_in_flight(clients),
+        (None, ArrivalsPlan::Closed) => target.connections_per_client(),
+        (None, _) => open_loop_in_flight(clients).max(target.connections_per_client()),
     };
     let access = &options.access;
     let mix = MixPlan {
@@ -108,10 +118,20 @@ pub fn plan(options: &MixOptions, mix: Mix, here: &Environment) -> Result<Plan, 
 }
 
 /// All directories, in the order of the command line.
-fn targets(options: &MixOptions, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
+fn targets(
+    options: &MixOptions,
+    credentials: &Credentials,
+    here: &Environment,
+) -> Result<Vec<TargetPlan>, Error> {
     let at = &options.target;
-    let transport: TransportKind = at.transport.unwrap_or(Transport::Tcp).into();
-    let calls = |target| call_target(target, &at.nfs, transport, BUILT_IN_PATH, here);
+    let reaching = Reaching {
+        nfs: &at.nfs,
+        transport: at.transport.unwrap_or(Transport::Tcp).into(),
+        share: &options.share,
+        credentials,
+        here,
+    };
+    let calls = |target| reaching.target(target, BUILT_IN_PATH);
     let targets: Vec<TargetPlan> = match &at.on {
         Some(list) => directories(&list.0)?,
         None if at.targets.is_empty() => vec![calls(None)?],
@@ -139,6 +159,10 @@ fn directories(layers: &[Layer]) -> Result<Vec<TargetPlan>, Error> {
             "--on tcp: bare TCP has no files that a mix could work on",
         )
         .with_help("filestone replay --on tcp:HOST carries a load file's bytes")),
+        LayerTarget::Smb(_) => Err(Error::usage(
+            "--on smb: a mix goes through a mount, or to a server by itself",
+        )
+        .with_help("name a directory on an NFS mount: --on local:/mnt/test")),
         LayerTarget::Nfs3(_) => Err(Error::usage(
             "--on nfs: a mix goes to an NFS server by itself",
         )

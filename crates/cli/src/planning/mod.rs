@@ -6,16 +6,20 @@ pub mod gates;
 pub mod mix;
 pub mod repeats;
 pub mod replay;
+pub mod share;
 
 use crate::error::Error;
+use crate::inputs::credentials::Credentials;
+use crate::options::call_target::CallTarget;
 use crate::options::data::ReadDataOption;
 use crate::options::nfs::NfsOptions;
 use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
+use crate::options::smb::{Share, SmbOptions};
 use crate::options::target::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     ArrivalsPlan, ConnectionPlan, Identities, Ids, NfsTarget, OtherTarget, Plan, PlanError,
-    ProbePlan, ReadData, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+    ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
 };
 use std::hash::{BuildHasher, Hasher};
 
@@ -68,25 +72,33 @@ impl Environment {
 }
 
 /// The plan of `filestone probe`.
-pub fn probe(options: &ProbeOptions, here: &Environment) -> Result<Plan, Error> {
+pub fn probe(
+    options: &ProbeOptions,
+    credentials: &Credentials,
+    here: &Environment,
+) -> Result<Plan, Error> {
     let operation = options.operation;
-    let target = call_target(
-        options.target.target.as_ref(),
-        &options.target.nfs,
-        options.target.transport.into(),
-        built_in_path(operation),
+    let reaching = Reaching {
+        nfs: &options.target.nfs,
+        transport: options.target.transport.into(),
+        share: &options.share,
+        credentials,
         here,
-    )?;
+    };
+    let target = options.target.target.as_ref();
+    let target = reaching.target(target, built_in_path(operation))?;
     let load = &options.load;
     let clients = load.clients.unwrap_or(1);
     let workload = WorkloadPlan::Probe(workload(&options.workload, operation)?);
     let plan = Plan {
         arrivals: arrivals(load),
         clients,
-        in_flight: load.in_flight.unwrap_or(if load.offered.is_some() {
-            open_loop_in_flight(clients)
-        } else {
-            1
+        in_flight: load.in_flight.unwrap_or_else(|| {
+            let usual = match load.offered {
+                Some(_) => open_loop_in_flight(clients),
+                None => 1,
+            };
+            usual.max(target.connections_per_client())
         }),
         workers: workers_of(load.workers, clients, &target, here),
         warm_up_ns: load.warm_up.unwrap_or(0),
@@ -177,9 +189,55 @@ pub fn with_intervals(plan: Plan, mark: Option<u64>) -> Plan {
     }
 }
 
-/// The target of calls that a TARGET and the options beside it mean: an NFS server, unless
-/// another protocol is named.
-pub fn call_target(
+/// What decides on a target of calls, besides its name.
+#[derive(Clone, Copy)]
+pub struct Reaching<'run> {
+    /// How an NFS server is found.
+    pub nfs: &'run NfsOptions,
+    /// How its calls travel.
+    pub transport: TransportKind,
+    /// How an SMB server is spoken to.
+    pub share: &'run SmbOptions,
+    /// As whom.
+    pub credentials: &'run Credentials,
+    /// Where the plan is made.
+    pub here: &'run Environment,
+}
+
+impl Reaching<'_> {
+    /// The target that a TARGET means: an NFS server, unless another protocol is named; without
+    /// it the built-in server and `built_in_path` there.
+    pub fn target(
+        &self,
+        target: Option<&CallTarget>,
+        built_in_path: &str,
+    ) -> Result<TargetPlan, Error> {
+        let server = match target {
+            Some(CallTarget::Share(share)) => return self.share(share).map(TargetPlan::Smb),
+            Some(CallTarget::Server(server)) => Some(server),
+            None => None,
+        };
+        share::refuse_options(self.share, "the target is no SMB share")?;
+        server_target(server, self.nfs, self.transport, built_in_path, self.here)
+    }
+
+    /// The share that a URL means.
+    fn share(&self, share: &Share) -> Result<SmbTarget, Error> {
+        let transport = self.transport == TransportKind::Udp;
+        let given = first_given(&[("--transport", transport)])
+            .or_else(|| share::first_without_meaning(self.nfs));
+        match given {
+            Some(option) => Err(
+                Error::usage(format!("{option}: the target is an SMB share"))
+                    .with_help("it says how an NFS server is found and called"),
+            ),
+            None => Ok(share::target(share, self.share, self.credentials)),
+        }
+    }
+}
+
+/// The server that a target means: of NFS, unless another protocol is named.
+pub fn server_target(
     target: Option<&Target>,
     options: &NfsOptions,
     transport: TransportKind,
@@ -363,7 +421,7 @@ mod tests {
             .into_iter()
             .chain(line.split_whitespace());
         match CommandLine::try_parse_from(words).expect(line).command {
-            Some(Command::Probe(options)) => probe(&options, &HERE),
+            Some(Command::Probe(options)) => probe(&options, &Credentials::default(), &HERE),
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -386,6 +444,61 @@ mod tests {
              --connect-rate 100/s --source fd00::/126,::1 --busy-poll --pin 0-2,4 --transport udp \
              --mount-port 635 --reserved-port --uid 0 --gid 0 --size 32K --random --verify --file-size 1G --files 10 -o out --as json"
         ));
+    }
+
+    #[test]
+    fn the_plan_of_a_probe_of_a_share() {
+        insta::assert_snapshot!(plan_text(
+            "query-info smb://CORP;anna@fs:4450/bench/a%20b -c 4 --dialect 3.1.1 --sign required \
+             --encrypt off --no-compound --oplock lease --source ::1"
+        ));
+        let guest = plan_of("echo smb://fs/bench").expect("a guest");
+        assert_eq!(guest.target.to_string(), "smb://fs/bench");
+        assert_eq!(guest.measured_kind(), OpKind::Null);
+        assert_eq!(
+            plan_of("FLUSH smb://fs/b").expect("a plan").measured_kind(),
+            OpKind::Commit
+        );
+    }
+
+    #[test]
+    fn options_of_one_protocol_are_refused_with_another() {
+        for (line, what) in [
+            (
+                "null fs:/x --dialect 2.1",
+                "--dialect: the target is no SMB share",
+            ),
+            (
+                "null --oplock batch",
+                "--oplock: the target is no SMB share",
+            ),
+            (
+                "null fs:/x -A f",
+                "--authentication-file: the target is no SMB share",
+            ),
+            (
+                "null smb://fs/b --port 445",
+                "--port: the target is an SMB share",
+            ),
+            (
+                "null smb://fs/b --transport udp",
+                "--transport: the target is an SMB share",
+            ),
+            (
+                "null smb://fs/b --uid 5",
+                "--uid: the target is an SMB share",
+            ),
+            (
+                "null smb://fs/b --dialect 2.1 --encrypt required",
+                "--encrypt: --dialect 2.1 does not have that",
+            ),
+            (
+                "null smb://fs/b --dialect 2.1 --encrypt",
+                "--encrypt: --dialect 2.1 does not have that",
+            ),
+        ] {
+            assert_eq!(plan_of(line).expect_err(line).what, what, "{line}");
+        }
     }
 
     #[test]

@@ -1,20 +1,22 @@
 //! From the options of `filestone replay` to plans, one for each layer.
 
 use crate::error::Error;
+use crate::inputs::credentials::Credentials;
 use crate::inputs::loads::Named;
+use crate::inputs::target_list;
 use crate::options::layer_targets::{Layer, LayerTarget};
-use crate::options::nfs::Transport;
+use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
 use crate::planning::{
-    DURATION_DEFAULT, Environment, connections, first_and_rest, first_given, nfs_target,
-    server_options, with_intervals, workers_of,
+    DURATION_DEFAULT, Environment, connections, first_and_rest, first_given, nfs_target, share,
+    with_intervals, workers_of,
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ConnectionPlan, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay, OnLost, Pacing, Plan,
-    ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
+    ConnectionPlan, Identities, Interface, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay,
+    OnLost, Pacing, Plan, ReplayPlan, SmbReplay, TargetPlan, TcpReplay, WorkloadPlan,
 };
 
 /// The load without a name on the command line.
@@ -30,9 +32,13 @@ const PREFIX_DEFAULT: &str = ".";
 pub fn plans(
     options: &ReplayOptions,
     loads: &[Named],
+    credentials: &Credentials,
     here: &Environment,
 ) -> Result<Vec<Plan>, Error> {
     let mut layers: Vec<Layer> = options.on.iter().flat_map(|list| list.0.clone()).collect();
+    if let Some(path) = &options.targets {
+        layers.push(target_list::read(path)?);
+    }
     if layers.is_empty() {
         let temporary = LocalTarget { directory: None };
         layers.push(vec![LayerTarget::Local(temporary)]);
@@ -43,7 +49,8 @@ pub fn plans(
     layers
         .iter()
         .map(|layer| {
-            let (target, more_targets) = first_and_rest(targets(layer, options, here)?)?;
+            let (target, more_targets) =
+                first_and_rest(targets(layer, options, credentials, here)?)?;
             let replay = ReplayPlan {
                 more_targets,
                 ..replay.clone()
@@ -69,13 +76,12 @@ fn plan(
     let seed = course.seed.unwrap_or(here.seed);
     let clients = course.clients.unwrap_or(1);
     // Clients that block have threads of their own; the books are kept by one worker.
-    let workers = match target.nfs3() {
-        Some(_) => {
-            let per_thread = course.clients_per_thread;
-            let workers = per_thread.map(|per_thread| clients.div_ceil(per_thread.max(1)));
-            workers_of(course.workers.or(workers), clients, &target, here)
-        }
-        None => 1,
+    let workers = if target.blocks_loads() {
+        1
+    } else {
+        let per_thread = course.clients_per_thread;
+        let workers = per_thread.map(|per_thread| clients.div_ceil(per_thread.max(1)));
+        workers_of(course.workers.or(workers), clients, &target, here)
     };
     let plan = Plan::new("replay", target, WorkloadPlan::LoadFile(replay), seed);
     let plan = Plan {
@@ -86,18 +92,27 @@ fn plan(
         timeout_ns: course.timeout.unwrap_or(plan.timeout_ns),
         reconnect_ns: course.reconnect.unwrap_or(plan.reconnect_ns),
         // Those of other layers are not made by this program.
-        connections: match plan.target.nfs3() {
-            Some(_) => ConnectionPlan {
+        connections: match plan.target.interface() {
+            Interface::Calls => ConnectionPlan {
                 connections_per_s: course.connect_rate,
                 on_lost: course.on_lost.map(OnLost::from),
+                identities: own_identities(&plan.target, &options.nfs.nfs),
                 ..connections(&options.nfs.nfs)
             },
-            None => plan.connections,
+            Interface::SystemCalls | Interface::Bytes => plan.connections,
         },
         pin: course.pin.clone().map_or(plan.pin, |list| list.0),
         ..plan
     };
     with_intervals(plan.with_read_data(None), options.report.mark)
+}
+
+/// Those that calls carry; on a share the user logs on.
+fn own_identities(target: &TargetPlan, options: &NfsOptions) -> Identities {
+    match target.nfs3() {
+        Some(_) => connections(options).identities,
+        None => Identities::default(),
+    }
 }
 
 /// dbench's fifth; one pass has no time to give away.
@@ -116,14 +131,13 @@ fn replay_plan(
 ) -> Result<ReplayPlan, Error> {
     let course = &options.course;
     let clients_per_thread = course.clients_per_thread.unwrap_or(1);
+    let names = loads.iter().map(|named| named.name.clone()).collect();
     Ok(ReplayPlan {
-        loads: loads.iter().map(|named| named.name.clone()).collect(),
-        kinds: kinds(loads),
-        more_targets: vec![],
         clients_per_thread,
         pacing: pacing(&options.pacing, loads, clients)?,
         run_once: course.run_once,
-        skip_cleanup: course.skip_cleanup,
+        read_only: course.read_only,
+        skip_cleanup: course.skip_cleanup || course.read_only,
         left_over: if course.remove_leftover {
             LeftOverPolicy::Remove
         } else {
@@ -139,6 +153,8 @@ fn replay_plan(
             nlm_port: options.nfs.nlm_port,
         },
         tcp: tcp(&options.tcp),
+        smb: smb(course.retries),
+        ..ReplayPlan::new(names, kinds(loads))
     })
 }
 
@@ -193,16 +209,26 @@ fn tcp(options: &TcpOptions) -> TcpReplay {
     }
 }
 
+/// How often a line is tried again.
+pub fn smb(retries: Option<u32>) -> SmbReplay {
+    retries.map_or_else(SmbReplay::default, |retries| SmbReplay { retries })
+}
+
 /// The targets of a layer.
 fn targets(
     layer: &Layer,
     options: &ReplayOptions,
+    credentials: &Credentials,
     here: &Environment,
 ) -> Result<Vec<TargetPlan>, Error> {
     let nfs = &options.nfs.nfs;
     let target = |target: &LayerTarget| match target {
         LayerTarget::Local(directory) => Ok(TargetPlan::Local(directory.clone())),
         LayerTarget::Tcp(peer) => Ok(TargetPlan::Tcp(peer.clone())),
+        LayerTarget::Smb(share) => {
+            let target = share::target(share, &options.share, credentials);
+            Ok(TargetPlan::Smb(target))
+        }
         LayerTarget::Nfs3(server) => {
             let transport = options.nfs.transport.unwrap_or(Transport::Tcp).into();
             nfs_target(server.as_ref(), nfs, transport, BUILT_IN_PATH, here).map(TargetPlan::Nfs3)
@@ -216,10 +242,11 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
     for (layer, given) in [
         ("local", local_options_given(&options.local)),
         ("tcp", tcp_options_given(&options.tcp)),
-        ("nfs", nfs_options_given(&options.nfs, &options.course)),
+        ("nfs", nfs_options_given(&options.nfs)),
+        ("smb", smb_options_given(options)),
     ] {
         let is_on = |layer| layers.iter().flatten().any(|on| on.layer() == layer);
-        // Name resolution is the same thing over NFS.
+        // Name resolution is the same thing over NFS; a share's server does it by itself.
         let is_there = is_on(layer) || (given == Some("--no-resolve") && is_on("nfs"));
         if let (Some(option), false) = (given, is_there) {
             return Err(
@@ -228,7 +255,25 @@ fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Re
             );
         }
     }
-    Ok(())
+    let is_there = layers
+        .iter()
+        .flatten()
+        .any(|on| ["nfs", "smb"].contains(&on.layer()));
+    match connection_options_given(options).filter(|_| !is_there) {
+        Some(option) => Err(
+            Error::usage(format!("{option}: no layer of --on is nfs: or smb:"))
+                .with_help("it says how clients are connected to a server"),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn connection_options_given(options: &ReplayOptions) -> Option<&'static str> {
+    first_given(&[
+        ("--on-lost", options.course.on_lost.is_some()),
+        ("--connect-rate", options.course.connect_rate.is_some()),
+        ("--source", options.nfs.nfs.source.is_some()),
+    ])
 }
 
 fn local_options_given(options: &LocalOptions) -> Option<&'static str> {
@@ -252,16 +297,19 @@ fn tcp_options_given(options: &TcpOptions) -> Option<&'static str> {
     ])
 }
 
-fn nfs_options_given(options: &NfsReplayOptions, course: &CourseOptions) -> Option<&'static str> {
+fn smb_options_given(options: &ReplayOptions) -> Option<&'static str> {
+    let retries = options.course.retries.map(|_| "--retries");
+    share::first_option(&options.share).or(retries)
+}
+
+fn nfs_options_given(options: &NfsReplayOptions) -> Option<&'static str> {
     first_given(&[
-        ("--on-lost", course.on_lost.is_some()),
-        ("--connect-rate", course.connect_rate.is_some()),
         ("--stable", options.stable),
         ("--enable-nlm", options.enable_nlm),
         ("--nlm-port", options.nlm_port.is_some()),
         ("--transport", options.transport.is_some()),
     ])
-    .or_else(|| first_given(&server_options(&options.nfs)))
+    .or_else(|| share::first_without_meaning(&options.nfs))
 }
 
 #[cfg(test)]

@@ -349,6 +349,7 @@ fn replay_on(target: TargetPlan, base: u64) -> RunRecord {
         jukebox_pauses_ns: 0,
         mismatch_count: 0,
         mismatches: vec![],
+        left_out: vec![],
         clients: (0..2)
             .map(|client| ClientRecord {
                 client,

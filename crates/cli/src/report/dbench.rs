@@ -9,6 +9,7 @@
 
 use crate::quantity::{plain, without_zeros};
 use crate::report::parts::kinds::measured;
+use crate::report::rows::ProgressRow;
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::load::Generation;
 use filestone_model::load::verb::{table_order, word_of};
@@ -26,6 +27,11 @@ pub enum Form {
     Five,
     /// dbench 5.0 with `--machine-readable`.
     Machine,
+}
+
+/// The rows of a replay in this form.
+pub fn rows(form: Form) -> ProgressRow {
+    Box::new(move |progress| row(form, progress))
 }
 
 /// The row of a second; nothing during the first second of a phase.

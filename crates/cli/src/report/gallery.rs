@@ -194,6 +194,7 @@ mod tests {
                 TargetPlan::Nfs3(target) => target.path = hostile.clone(),
                 TargetPlan::Local(target) => target.directory = Some(hostile.clone()),
                 TargetPlan::Tcp(target) => target.host = Some(hostile.clone()),
+                TargetPlan::Smb(target) => target.path = hostile.clone(),
                 TargetPlan::Other(target) => target.path = hostile.clone(),
             }
             if let Some(mix) = record.plan.mix_mut() {

@@ -29,6 +29,7 @@ pub mod repeats;
 pub mod replay;
 pub mod rows;
 pub mod sketch;
+pub mod smbtorture;
 pub mod summary;
 pub mod text;
 pub mod ticks;

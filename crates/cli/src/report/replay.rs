@@ -64,7 +64,12 @@ pub fn announcement(plan: &Plan) -> String {
         Some(nanos) => duration_text(nanos),
     };
     format!(
-        "replaying {loads} on {}: {}, {warm_up}{length}",
+        "{} {loads} on {}: {}, {warm_up}{length}",
+        if replay.is_some_and(|replay| replay.read_only) {
+            "replaying what only reads of"
+        } else {
+            "replaying"
+        },
         places(plan),
         counted(plan.clients.into(), "client")
     )
@@ -134,6 +139,7 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
             if replay.passes == 1 { "pass" } else { "passes" }
         ),
     ));
+    facts.extend(left_out(plan, replay));
     facts.push(facts::client_cpu(record));
     facts.extend(processors(record));
     if record.plan.target.interface() == Interface::Bytes {
@@ -145,6 +151,25 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
     }
     facts.extend(netbench(record, plan));
     facts
+}
+
+/// What a run that only reads did not do.
+fn left_out(plan: &ReplayPlan, replay: &ReplayRecord) -> Option<Fact> {
+    if replay.left_out.is_empty() {
+        return None;
+    }
+    let kinds = replay.left_out.iter().map(|kind| {
+        let name = dbench::spelling(Form::Five, plan, kind.operation);
+        format!("{name} {}", grouped(kind.count))
+    });
+    let kinds: Vec<String> = kinds.collect();
+    let total = replay.left_out.iter().map(|kind| kind.count).sum();
+    let lines = counted(total, "line");
+    let kinds = kinds.join(", ");
+    Some((
+        "left out",
+        format!("{lines} that change something: {kinds}"),
+    ))
 }
 
 /// How long clients waited for processors, on a host with too few for all of them.

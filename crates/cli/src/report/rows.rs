@@ -7,8 +7,12 @@
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Layout, Table};
 use crate::report::parts::units::micros;
+use filestone_engine::replay::Progress;
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::plan::TICK_NANOS;
+
+/// The row of a second of a replay, if it has one.
+pub type ProgressRow = Box<dyn Fn(&Progress) -> Option<String>>;
 
 /// nct repeats its header after so many rows.
 const ROWS_PER_HEADER: u64 = 22;

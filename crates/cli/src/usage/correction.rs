@@ -171,7 +171,7 @@ impl Attempt {
 
     /// The first word is no command of ours: an operation, or another program's command.
     fn with_command(mut self, word: &str, error: &clap::Error) -> Option<Self> {
-        let operation = OpKind::STATELESS.iter().find(|kind| kind.name() == word);
+        let operation = OpKind::probed().find(|kind| kind.name() == word);
         if let Some(operation) = operation {
             self.reasons
                 .push(format!("{word} is an operation of probe"));

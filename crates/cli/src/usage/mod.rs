@@ -169,7 +169,7 @@ mod tests {
             "probe null nfs://server:0/x",
             "probe null -j 1 -j 2",
             "replay --on /srv/test",
-            "replay --on smb://server/share",
+            "replay --on smb://server",
             "replay -c 0",
             "replay -c 100000",
             "replay --speed 0.1",

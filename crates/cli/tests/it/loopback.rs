@@ -308,7 +308,7 @@ fn nobody_at_the_port_is_the_targets_fault() {
 
 #[test]
 fn the_demo_climbs_its_ladder() {
-    let output = filestone(&["demo", "--duration", "100ms", "--as", "json"]);
+    let output = filestone(&["demo", "--duration", "250ms", "--as", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let records: Vec<RunRecord> = serde_json::from_slice(&output.stdout).expect("a list");
     const STEPS: usize = 9;

@@ -40,6 +40,38 @@ fn one_load_on_three_layers_is_three_records_without_a_mismatch() {
     assert!(scratch.is_empty());
 }
 
+/// Two passes of two clients: what is named at the top of the share is below `clients` here.
+#[test]
+fn a_load_that_names_files_by_path_is_met_line_by_line() {
+    let scratch = Scratch::new();
+    let folder = Scratch::new();
+    let load = folder.file("by_path.load", include_str!("by_path.load"));
+    let layers = format!("{},nfs:", scratch.local());
+    let on_layers = ["-c", "2", "--on", &layers, "--run-once", "--as", "json"];
+    let output = filestone(&[&["replay", &load][..], &on_layers].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let records: Vec<RunRecord> =
+        serde_json::from_slice(&output.stdout).expect("a list of records");
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        assert_eq!(record.check(), Ok(()));
+        let replay = record.replay.as_ref().expect("a replay");
+        assert_eq!(replay.mismatch_count, 0, "{:?}", replay.mismatches);
+        // 50 + 3 × 4096 + 65,536 + 1 + 10 bytes of each client.
+        assert_eq!(replay.bytes_written, 2 * 77_885);
+        // 84 + 84 + 4096 + 1 + 65,536: a short read counts with what it brought.
+        assert_eq!(replay.bytes_read, 2 * 69_801);
+    }
+    assert!(scratch.is_empty());
+    let refused = filestone(&["replay", &load, "--run-once", "--on", "tcp:"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = text(&refused.stderr);
+    assert!(
+        told.contains("READDIR") && told.contains("no message"),
+        "{told}"
+    );
+}
+
 #[test]
 fn what_is_kept_of_several_layers_can_be_reported_and_run_again() {
     let scratch = Scratch::new();

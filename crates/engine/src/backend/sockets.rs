@@ -10,7 +10,7 @@ use crate::backend::{Backend, BackendError, ConnectionChange, ConnectionCounts};
 use crate::clock::Clock;
 use crate::driver::Dial;
 use crate::processors;
-use filestone_model::client::Client;
+use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::language::Language;
 use filestone_model::operation::Ticket;
@@ -191,6 +191,33 @@ impl<C: Client> Sockets<C> {
     /// The connections, in the order of tickets.
     pub fn connections_mut(&mut self) -> impl Iterator<Item = &mut ClientConnection<C>> {
         self.connections.iter_mut()
+    }
+
+    /// After a run: lets the client of each connection that is up take its leave, and waits for
+    /// the completions of those that do, for `most` at most. What becomes of it does not matter
+    /// any more.
+    pub fn take_leave(
+        &mut self,
+        most: Duration,
+        mut leave: impl FnMut(&mut C, Moment, &mut Output) -> bool,
+    ) {
+        let (now, mut left) = (self.look(), 0_usize);
+        for index in 0..self.connections.len() {
+            let connection = &mut self.connections[index];
+            let is_up = matches!(connection.link, Link::Up(_));
+            if is_up && leave(&mut connection.client, now, &mut connection.output) {
+                left += 1;
+                self.mark_dirty(index);
+            }
+        }
+        let (until, mut completed) = (now.after(most), Completions::default());
+        while left > 0 && self.look() < until {
+            if self.wait(until, &mut completed).is_err() {
+                return;
+            }
+            left = left.saturating_sub(completed.iter().count());
+            completed.clear();
+        }
     }
 
     /// Begins the run: from now on moments are counted from this clock's epoch.
@@ -567,6 +594,17 @@ impl<C: Client> Sockets<C> {
         }
     }
 
+    /// Repeats what slots did that go over this connection.
+    #[inline]
+    fn repeat_over(&mut self, index: u32, slots: &[u32]) {
+        let connection = &mut self.connections[index as usize];
+        connection.client.repeat(slots, &mut connection.output);
+        if !connection.is_dirty && matches!(connection.link, Link::Up(_)) {
+            connection.is_dirty = true;
+            self.dirty.push(index);
+        }
+    }
+
     #[inline]
     fn mark_dirty(&mut self, index: usize) {
         if let Some(connection) = self.connections.get_mut(index)
@@ -628,6 +666,7 @@ impl<C: Client> Sockets<C> {
             connection.loss = Some(Loss::Refused(silence.into()));
         }
         connection.tried = Some(Duration::from_nanos(now.nanos_since(connection.lost_at)));
+        let client = connection.client.beside().unwrap_or(index as u32);
         // When the window is over, the others still end what they are at.
         if self.options.on_lost == OnLost::End && !self.gives_up {
             connection.client.give_up(now, completed);
@@ -637,9 +676,9 @@ impl<C: Client> Sockets<C> {
             connection.link = Link::GivenUp;
             connection.client.give_up(now, completed);
             self.given_up += 1;
-            self.changes.push(ConnectionChange::GivenUp(index as u32));
+            self.changes.push(ConnectionChange::GivenUp(client));
         } else if !connection.is_lost {
-            self.changes.push(ConnectionChange::Lost(index as u32));
+            self.changes.push(ConnectionChange::Lost(client));
         }
         connection.is_lost = true;
         Ok(())
@@ -681,7 +720,8 @@ impl<C: Client> Sockets<C> {
             let is_back = is_up && connection.client.replies() > connection.replies_at_connect;
             if is_back {
                 connection.is_lost = false;
-                changes.push(ConnectionChange::Back(*index));
+                let client = connection.client.beside().unwrap_or(*index);
+                changes.push(ConnectionChange::Back(client));
             }
             is_up && !is_back
         });
@@ -775,7 +815,9 @@ impl<C: Client> Backend for Sockets<C> {
 
     #[inline]
     fn submit(&mut self, ticket: Ticket, work: <C::Language as Language>::Work<'_>, now: Moment) {
-        let index = ticket.client as usize;
+        let carriers = self.connections[ticket.client as usize].client.carriers();
+        let carrier = carriers.of(ticket);
+        let index = carrier as usize;
         let connection = &mut self.connections[index];
         connection
             .client
@@ -783,21 +825,26 @@ impl<C: Client> Backend for Sockets<C> {
         connection.client.end_at_once(now, &mut self.early);
         if !matches!(connection.link, Link::Up(_)) {
             // Nothing is sent, after which its time would be looked at.
-            set_timer(&mut self.timers, connection, ticket.client);
+            set_timer(&mut self.timers, connection, carrier);
         } else if !connection.is_dirty {
             connection.is_dirty = true;
-            self.dirty.push(ticket.client);
+            self.dirty.push(carrier);
         }
         self.hand_over(index);
     }
 
     #[inline]
     fn repeat(&mut self, client: u32, slots: &[u32]) {
-        let connection = &mut self.connections[client as usize];
-        connection.client.repeat(slots, &mut connection.output);
-        if !connection.is_dirty && matches!(connection.link, Link::Up(_)) {
-            connection.is_dirty = true;
-            self.dirty.push(client);
+        let carriers = self.connections[client as usize].client.carriers();
+        if carriers.is_itself() {
+            return self.repeat_over(client, slots);
+        }
+        for slot in slots {
+            let ticket = Ticket {
+                client,
+                slot: *slot,
+            };
+            self.repeat_over(carriers.of(ticket), core::slice::from_ref(slot));
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod clients;
 pub mod layer;
+pub(crate) mod over_sockets;
 pub(crate) mod progress;
 mod record;
 pub(crate) mod replaying;
@@ -11,7 +12,7 @@ mod target;
 pub(crate) mod thread;
 
 pub use crate::control::{Progress, ProgressPhase};
-pub use crate::workspace::Beside;
+pub use crate::workspace::Occupied;
 pub use layer::{Cancellation, Layer, LayerLost, Reply};
 pub use site::{Layered, Site, Trees};
 pub use target::replay_on;

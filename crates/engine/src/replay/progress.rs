@@ -54,6 +54,8 @@ pub struct ReplayProgress {
     bytes_before: u64,
     /// Whether nothing more begins: dbench calls what follows the clean-up.
     is_cleaning: bool,
+    /// Bytes per second when nothing more began.
+    last_rate: f64,
 }
 
 impl ReplayProgress {
@@ -79,6 +81,7 @@ impl ReplayProgress {
             is_measuring: false,
             bytes_before: 0,
             is_cleaning: false,
+            last_rate: 0.0,
         }
     }
 
@@ -113,6 +116,7 @@ impl ReplayProgress {
         }
         let is_over = at.now >= self.window_end || at.stage != Stage::Running;
         if is_over && !self.is_cleaning {
+            self.last_rate = self.rate(at.now);
             self.is_cleaning = true;
             // Of which some may be clean by the time that this thread comes to it.
             observer.progress(&Progress {
@@ -131,23 +135,31 @@ impl ReplayProgress {
         moved.fold(0, u64::saturating_add)
     }
 
+    /// Since the phase began; what follows the window goes on counting from its begin.
+    fn seconds(&self, now: Moment) -> f64 {
+        let since = if self.is_measuring {
+            self.window_start
+        } else {
+            Moment::ZERO
+        };
+        now.nanos_since(since) as f64 / 1e9
+    }
+
+    /// Bytes per second since the phase began.
+    fn rate(&self, now: Moment) -> f64 {
+        let moved = self.bytes_moved().saturating_sub(self.bytes_before);
+        moved as f64 / self.seconds(now).max(1e-9)
+    }
+
     fn progress(&self, now: Moment) -> Progress {
         let phase = match (self.is_cleaning, self.is_measuring) {
             (true, _) => ProgressPhase::CleanUp,
             (false, true) => ProgressPhase::Execute,
             (false, false) => ProgressPhase::WarmUp,
         };
-        let since = if self.is_measuring {
-            self.window_start
-        } else {
-            Moment::ZERO
-        };
-        let seconds = now.nanos_since(since) as f64 / 1e9;
-        let (moved, cleaned) = match phase {
-            ProgressPhase::WarmUp | ProgressPhase::Execute => {
-                (self.bytes_moved().saturating_sub(self.bytes_before), 0)
-            }
-            ProgressPhase::CleanUp => (0, self.cleaned.load(Ordering::Acquire)),
+        let (rate, cleaned) = match phase {
+            ProgressPhase::WarmUp | ProgressPhase::Execute => (self.rate(now), 0),
+            ProgressPhase::CleanUp => (self.last_rate, self.cleaned.load(Ordering::Acquire)),
         };
         let lines: u64 = self.gauges().map(Gauge::lines).sum();
         let worst = self.gauges().map(|gauge| gauge.worst(now)).max();
@@ -155,8 +167,8 @@ impl ReplayProgress {
             phase,
             clients: self.clients.saturating_sub(cleaned),
             line: lines / u64::from(self.clients.max(1)),
-            bytes_per_s: moved as f64 / seconds.max(1e-9),
-            seconds,
+            bytes_per_s: rate,
+            seconds: self.seconds(now),
             latency_max_ns: worst.unwrap_or(0),
         }
     }

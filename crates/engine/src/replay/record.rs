@@ -3,7 +3,7 @@
 use super::clients::ClientEnd;
 use filestone_model::measure::Caveat;
 use filestone_model::measure::Mismatches;
-use filestone_model::measure::replay_record::ReplayRecord;
+use filestone_model::measure::replay_record::{LeftOutRecord, ReplayRecord};
 use filestone_model::measure::run_record::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::time::nanos_of;
@@ -36,12 +36,18 @@ pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd>) {
         let mismatch_count = end.mismatches.count();
         mismatches.merge(end.mismatches);
         of_replay.passes += end.ledger.passes;
+        for LeftOutRecord { operation, count } in &end.ledger.left_out {
+            LeftOutRecord::add(&mut of_replay.left_out, *operation, *count);
+        }
         of_replay.jukebox_calls += end.busy_pauses.calls;
         of_replay.jukebox_pauses_ns += nanos_of(end.busy_pauses.pauses);
         let client = end.ledger.into_record(mismatch_count);
         of_replay.lines += client.lines;
         of_replay.clients.push(client);
     }
+    of_replay
+        .left_out
+        .sort_by_key(|kind| kind.operation.index());
     of_replay.mismatch_count = mismatches.count();
     of_replay.mismatches = mismatches.into_records();
     record.replay = Some(of_replay);

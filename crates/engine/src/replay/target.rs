@@ -90,6 +90,7 @@ impl<'run, S: Site> OpenReplay<'run, S> {
     fn workload(&self, client: u32) -> LoadFile {
         let load = &self.loads[client as usize % self.loads.len()];
         let script = Script::new(Arc::clone(load), client, self.plan.clients, self.plan.seed);
+        let script = script.counted_from(self.replay.first_number);
         LoadFile::new(client, script, self.replay.pacing, Arc::clone(&self.shared))
     }
 }

@@ -161,11 +161,14 @@ impl LocalPorts {
     fn check(self, plan: &Plan) -> Result<(), TooFewPorts> {
         let addresses = plan.connections.sources.count().max(1);
         let servers = plan.targets().count() as u128;
-        let needed = u128::from(plan.clients).div_ceil(addresses.saturating_mul(servers));
+        // A lock manager is another server.
+        let of_client = u128::from(plan.target.connections_per_client());
+        let connections = u128::from(plan.clients) * of_client;
+        let needed = connections.div_ceil(addresses.saturating_mul(servers));
         if needed <= u128::from(self.count) {
             return Ok(());
         }
-        let of_server = u128::from(plan.clients).div_ceil(servers);
+        let of_server = connections.div_ceil(servers);
         Err(TooFewPorts {
             clients: plan.clients,
             addresses,

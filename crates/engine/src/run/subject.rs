@@ -135,6 +135,11 @@ impl<'run> WorkerThread<'run> {
         self.plan
     }
 
+    /// Which of the workers it is.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
     /// Set from outside: the run is to end.
     pub fn stop(&self) -> &'run AtomicBool {
         self.signals.stop

@@ -12,6 +12,7 @@ pub mod nfs3;
 mod rate;
 mod reaching;
 mod replaying;
+pub mod smb2;
 pub mod tbench;
 
 pub use error::TargetError;
@@ -26,6 +27,7 @@ use filestone_model::load::Load;
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::{RunRecord, gates, validity};
 use filestone_model::operation::OpKind;
+use filestone_model::password::Password;
 use filestone_model::plan::{ConnectionPlan, Plan, TargetPlan, WorkloadPlan};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -72,6 +74,8 @@ pub struct Contact {
     pub target: TargetPlan,
     /// From where, and as whom.
     pub connections: ConnectionPlan,
+    /// The password of the target's user, if it has one.
+    pub password: Option<Password>,
 }
 
 impl Contact {
@@ -179,6 +183,7 @@ impl Default for Protocols {
                 Box::new(nfs3::Nfs3),
                 Box::new(local::Local),
                 Box::new(tbench::Tbench),
+                Box::new(smb2::Smb2),
             ],
             brought: Vec::new(),
         }
@@ -196,6 +201,12 @@ impl Protocols {
     /// Whether the program brings a protocol of that name.
     pub fn brings(&self, name: &str) -> bool {
         self.brought.iter().any(|protocol| protocol.name() == name)
+    }
+
+    /// Whether the clients of a target have operations of this kind.
+    pub fn supports(&self, target: &TargetPlan, kind: OpKind) -> Result<(), TargetError> {
+        let supported = self.of(target)?.supports(kind);
+        supported.map_err(TargetError::Unsupported)
     }
 
     /// See [`Protocol::examine`].
@@ -226,6 +237,7 @@ impl Protocols {
             TargetPlan::Nfs3(_) => nfs3::NAME,
             TargetPlan::Local(_) => local::NAME,
             TargetPlan::Tcp(_) => tbench::NAME,
+            TargetPlan::Smb(_) => smb2::NAME,
             TargetPlan::Other(target) => &target.name,
         };
         let mut known = self.own.iter().chain(&self.brought);

@@ -7,7 +7,7 @@ use crate::replay::replaying::Crew;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{Site, replay_on};
 use crate::run::check_environment;
-use crate::workspace::Beside;
+use crate::workspace::Occupied;
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
@@ -79,9 +79,10 @@ impl<'run> Opening<'run> {
 
 /// Who goes on where an earlier run has left something, as dbench does, also works beside
 /// what dbench has left.
-pub fn beside(policy: LeftOverPolicy) -> Beside {
-    match policy {
-        LeftOverPolicy::RemoveIfOver => Beside::Always,
-        LeftOverPolicy::Refuse | LeftOverPolicy::Remove => Beside::IfEmpty,
+pub fn occupied(replay: &ReplayPlan) -> Occupied {
+    match replay.left_over {
+        _ if replay.read_only => Occupied::Read,
+        LeftOverPolicy::RemoveIfOver => Occupied::Beside,
+        LeftOverPolicy::Refuse | LeftOverPolicy::Remove => Occupied::BesideEmpty,
     }
 }

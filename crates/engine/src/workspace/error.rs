@@ -51,6 +51,12 @@ pub enum ClaimError {
         /// Whether it is a directory at all.
         is_directory: bool,
     },
+    /// There is nothing to be read.
+    #[error("{path}: there is no such directory, and a run that only reads makes none")]
+    NothingToRead {
+        /// Where.
+        path: String,
+    },
     /// Something in a file set is not of our making.
     #[error("{path}: was not made by filestone: it has not been touched")]
     ForeignContent {
@@ -64,6 +70,14 @@ pub enum ClaimError {
         path: String,
         /// The path of what is in it, if it is still there.
         inside: Option<String>,
+    },
+    /// Something in a file set is not what it was.
+    #[error("{path}: is no {expected} any more: it was not filestone that changed it")]
+    Changed {
+        /// Where.
+        path: String,
+        /// What it was.
+        expected: &'static str,
     },
     /// A file set of another recipe.
     #[error("{path}: is a file set of another recipe")]
@@ -211,9 +225,14 @@ impl ClaimError {
                 purpose: FileSet, ..
             } => "move it away, or give the file set another name (--set) or directory",
             Self::Foreign { .. } => "move it away, or use another directory",
+            Self::NothingToRead { .. } => {
+                "leave one with --skip-cleanup and a --duration that ends before the load takes its \
+                 tree away, or make one by hand"
+            }
             Self::ForeignContent { .. } | Self::NotEmpty { .. } => {
                 "move it away; the rest of the file set can be removed then"
             }
+            Self::Changed { .. } => "move it away, or remove the file set",
             Self::OtherRecipe { .. } => {
                 "give this one a name of its own (--set), or remove that one with --remove-set \
                  and the options that made it"
@@ -263,7 +282,9 @@ fn help_with(errno: Errno, purpose: Purpose) -> &'static str {
             "the target of a mix is a directory that is there"
         }
         (Errno::ACCESS | Errno::PERM, _) => "the directory must be writable for who runs filestone",
-        (Errno::ROFS, Purpose::Replay) => "a load changes files; mount it read-write",
+        (Errno::ROFS, Purpose::Replay) => {
+            "a load changes files; mount it read-write, or replay it with --read-only"
+        }
         (Errno::ROFS, Purpose::FileSet) => "a mix changes files; mount it read-write",
         (Errno::NOSPC | Errno::DQUOT, Purpose::Replay) => "make room, or use another directory",
         (Errno::NOSPC | Errno::DQUOT, Purpose::FileSet) => {

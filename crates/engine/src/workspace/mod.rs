@@ -6,6 +6,7 @@
 //! | `marker` | the file that names a directory's owner, and whether that still runs |
 //! | `tree` | what is needed of a tree of files, on this host or on a server |
 //! | `test_directory` | `clients`: claimed, given up, removed |
+//! | `own_directory` | what a probe changes things in |
 //! | `set_directory` | the directory of a file set, likewise, and taken over from another run |
 //! | `set_removal` | what is in a file set, removed |
 //! | `error` | why not |
@@ -14,6 +15,7 @@
 
 pub(crate) mod error;
 pub(crate) mod marker;
+pub(crate) mod own_directory;
 pub(crate) mod set_directory;
 pub(crate) mod set_removal;
 pub(crate) mod test_directory;
@@ -21,4 +23,4 @@ pub(crate) mod tree;
 
 pub use error::{ClaimError, Purpose};
 pub use marker::Owner;
-pub use test_directory::Beside;
+pub use test_directory::Occupied;

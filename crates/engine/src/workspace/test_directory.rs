@@ -17,14 +17,17 @@ pub const BESIDE: &str = "filestone";
 /// What to do about a `clients` that stays.
 const REMOVE_LEFTOVER: &str = "remove it with --remove-leftover, or by hand";
 
-/// When a run works beside a `clients` that filestone has not made.
+/// What a run does where there may be a `clients` that it has not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Beside {
-    /// If there is nothing in it: then there is nothing that the user could have meant.
+pub enum Occupied {
+    /// It works beside one that filestone has not made if there is nothing in it: then there is
+    /// nothing that the user could have meant.
     #[default]
-    IfEmpty,
-    /// Whatever it is: dbench leaves it behind, and runs there again.
-    Always,
+    BesideEmpty,
+    /// The same whatever it is: dbench leaves it behind, and runs there again.
+    Beside,
+    /// It reads what is there, whoever made it: nothing is made, claimed or removed.
+    Read,
 }
 
 /// A `clients` that this run has claimed.
@@ -38,6 +41,8 @@ pub(crate) struct TestDirectory<H> {
     pub lock: MarkerLock,
     /// If it is beside another `clients`, the directory under test.
     under_test: Option<UnderTest<H>>,
+    /// Whether the run only reads it: then there is nothing to give up or remove.
+    is_read: bool,
 }
 
 /// The directory under test, with a directory `filestone` in it.
@@ -114,11 +119,12 @@ fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Occupa
 
 impl<H> Occupant<H> {
     /// Whether a run may work beside it.
-    fn may_have_neighbours(&self, tree: &mut impl Tree<Handle = H>, beside: Beside) -> bool {
-        match (self, beside) {
-            (Self::Owned { .. }, _) | (Self::Foreign(None), Beside::IfEmpty) => false,
-            (Self::Foreign(_), Beside::Always) => true,
-            (Self::Foreign(Some(clients)), Beside::IfEmpty) => {
+    fn may_have_neighbours(&self, tree: &mut impl Tree<Handle = H>, occupied: Occupied) -> bool {
+        match (self, occupied) {
+            (Self::Owned { .. }, _) | (Self::Foreign(None), Occupied::BesideEmpty) => false,
+            (Self::Foreign(_), Occupied::Read) => false,
+            (Self::Foreign(_), Occupied::Beside) => true,
+            (Self::Foreign(Some(clients)), Occupied::BesideEmpty) => {
                 matches!(tree.first_name(clients, &[]), Ok(None))
             }
         }
@@ -175,17 +181,20 @@ fn may_go(liveness: Liveness, policy: LeftOverPolicy) -> bool {
 }
 
 impl<H> TestDirectory<H> {
-    /// Claims `clients` in `root`, or in a directory of our own in it.
+    /// Claims `clients` in `root`, or in a directory of our own in it; or only finds it.
     pub fn claim(
         tree: &mut impl Tree<Handle = H>,
         root: Directory<H>,
-        beside: Beside,
+        occupied: Occupied,
     ) -> Tried<Self> {
+        if occupied == Occupied::Read {
+            return Self::find(tree, root);
+        }
         if let Some(marked) = make(tree, &root)? {
             return Ok(Self::new(root, marked, None));
         }
         match occupant(tree, &root)? {
-            Some(occupant) if !occupant.may_have_neighbours(tree, beside) => {
+            Some(occupant) if !occupant.may_have_neighbours(tree, occupied) => {
                 Err(occupant.complaint(&root).into())
             }
             _ => Self::claim_beside(tree, root),
@@ -198,7 +207,23 @@ impl<H> TestDirectory<H> {
             clients: marked.clients,
             lock: marked.lock,
             under_test,
+            is_read: false,
         }
+    }
+
+    /// The `clients` in `root`, whoever made it, to be read.
+    fn find(tree: &mut impl Tree<Handle = H>, root: Directory<H>) -> Tried<Self> {
+        let Found::Directory(clients) = tree.find(&root, CLIENTS)? else {
+            let path = root.at(CLIENTS);
+            return Err(ClaimError::NothingToRead { path }.into());
+        };
+        Ok(Self {
+            root,
+            clients,
+            lock: MarkerLock::default(),
+            under_test: None,
+            is_read: true,
+        })
     }
 
     fn claim_beside(tree: &mut impl Tree<Handle = H>, root: Directory<H>) -> Tried<Self> {
@@ -246,6 +271,9 @@ impl<H> TestDirectory<H> {
     /// Says in the marker that the run is over and its trees were kept. That needs no room:
     /// loads fill disks.
     pub fn give_up(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+        if self.is_read {
+            return Ok(());
+        }
         let marker = Marker {
             is_given_up: true,
             ..Marker::default()
@@ -258,6 +286,9 @@ impl<H> TestDirectory<H> {
     /// Removes what was claimed with all that is in it, and nothing that may have come to be
     /// called so since; and what claiming it made.
     pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+        if self.is_read {
+            return Ok(());
+        }
         remove(
             tree,
             &self.root,
@@ -307,12 +338,12 @@ pub(crate) fn remove_left_over<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
     policy: LeftOverPolicy,
-    beside: Beside,
+    occupied: Occupied,
 ) -> Tried<Option<Owner>> {
     let Some(occupant) = occupant(tree, root)? else {
         return Ok(None);
     };
-    if !occupant.may_have_neighbours(tree, beside) {
+    if !occupant.may_have_neighbours(tree, occupied) {
         return occupant.remove(tree, root, policy).map(Some);
     }
     let Found::Directory(own) = tree.find(root, BESIDE)? else {

@@ -2,7 +2,7 @@
 
 use crate::support::local::Bench;
 use crate::support::scratch::Scratch;
-use filestone_engine::replay::{Beside, Layer, Layered, Site, Trees};
+use filestone_engine::replay::{Layer, Layered, Occupied, Site, Trees};
 use filestone_engine::target::local::replay::{
     LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
 };
@@ -162,7 +162,7 @@ fn who_asks_for_it_works_beside_whatever_is_called_clients() {
         fs::create_dir(&place).unwrap();
         fs::write(place.join("mine"), b"mine").unwrap();
         let options = LocalOptions {
-            beside: Beside::Always,
+            occupied: Occupied::Beside,
             ..LocalOptions::default()
         };
         let claim = || LocalSite::claim(directory.path(), options).unwrap();
@@ -174,7 +174,8 @@ fn who_asks_for_it_works_beside_whatever_is_called_clients() {
         claim().release(Trees::Keep).unwrap();
         assert!(place.join("clients").exists());
         let policy = LeftOverPolicy::RemoveIfOver;
-        let left_over = remove_left_over_beside(directory.path(), policy, Beside::Always).unwrap();
+        let left_over =
+            remove_left_over_beside(directory.path(), policy, Occupied::Beside).unwrap();
         assert_eq!(left_over.unwrap().process, Some(std::process::id()));
         assert!(!place.join("clients").exists());
         assert_eq!(fs::read(place.join("mine")).unwrap(), b"mine");

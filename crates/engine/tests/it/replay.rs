@@ -11,8 +11,8 @@ use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget, TransportKind,
-    WorkloadPlan,
+    LeftOverPolicy, LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget,
+    TransportKind, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, TbenchOptions, TbenchServer};
 use std::path::Path;
@@ -61,6 +61,7 @@ fn settings(plan: &mut Plan) -> &mut ReplayPlan {
 struct Watcher {
     phases: Vec<ProgressPhase>,
     clients: Vec<u32>,
+    rates: Vec<f64>,
     stop: Arc<AtomicBool>,
     is_stopping: bool,
 }
@@ -69,6 +70,7 @@ impl Observer for Watcher {
     fn progress(&mut self, progress: &Progress) {
         self.phases.push(progress.phase);
         self.clients.push(progress.clients);
+        self.rates.push(progress.bytes_per_s);
         if self.is_stopping {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -296,6 +298,9 @@ fn rows_count_all_clients_until_the_clean_up_which_has_rows_of_its_own() {
     let stop = Arc::clone(&watcher.stop);
     let loads = [load];
     replay(&plan, &loads, BuiltIn::default(), &stop, &mut watcher).expect("a record");
+    // What is cleaned away moves nothing: the rate stays what it was.
+    let rate = watcher.rates.last().copied();
+    assert!(watcher.phases.contains(&ProgressPhase::CleanUp) && rate > Some(0.0));
     type Rows = Vec<(ProgressPhase, u32)>;
     let rows: Rows = watcher.phases.into_iter().zip(watcher.clients).collect();
     let is_clean_up = |row: &(ProgressPhase, u32)| row.0 == ProgressPhase::CleanUp;
@@ -305,6 +310,124 @@ fn rows_count_all_clients_until_the_clean_up_which_has_rows_of_its_own() {
     assert_eq!(cleaning.last().map(|row| row.1), Some(0));
     let is_whole = |row: &(ProgressPhase, u32)| row.1 == plan.clients;
     assert!(executing.iter().all(is_whole), "{executing:?}");
+}
+
+#[test]
+fn names_count_clients_from_where_the_plan_says() {
+    let load = replays::load(LOAD.trim_end().rsplit_once('\n').expect("lines").0);
+    let place = Scratch::new();
+    let mut plan = plan(place.target(), &load);
+    let replay = settings(&mut plan);
+    (replay.first_number, replay.skip_cleanup) = (1, true);
+    let record = run(&plan, &load, BuiltIn::default()).expect("a record");
+    let mismatches = record.replay.map(|replay| replay.mismatch_count);
+    assert_eq!(mismatches, Some(0));
+    let is_there = |number: u32| {
+        place
+            .path()
+            .join(format!("clients/client{number}"))
+            .exists()
+    };
+    assert_eq!([0, 1, 2, 3].map(is_there), [false, true, true, true]);
+    let replay = settings(&mut plan);
+    (replay.left_over, replay.skip_cleanup) = (LeftOverPolicy::Remove, false);
+    run(&plan, &load, BuiltIn::default()).expect("a record");
+    assert!(place.is_empty());
+    // Over NFS each client takes away its own, too.
+    let (server, built_in, target) = nfs();
+    plan.target = target;
+    let record = run(&plan, &load, built_in).expect("a record");
+    assert_eq!(record.replay.map(|replay| replay.mismatch_count), Some(0));
+    server.stop();
+}
+
+/// What [`LOAD`] reads, made.
+const MAKING: &str = r#"
+Mkdir "\clients" NT_STATUS_OK
+NTCreateX "\clients\client1" 0x1 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\a.txt" 0x40 0x2 2 NT_STATUS_OK
+WriteX 2 0 10000 10000 NT_STATUS_OK
+Close 2 NT_STATUS_OK
+"#;
+
+/// [`LOAD`] on what [`MAKING`] has made: of its 18 lines 8 change something, and one looks for a
+/// file in vain that is there now.
+fn assert_only_read(record: &RunRecord) {
+    let replay = record.replay.as_ref().expect("it is a replay");
+    let left_out = replay.left_out.iter();
+    let left_out: Vec<(OpKind, u64)> = left_out.map(|kind| (kind.operation, kind.count)).collect();
+    let mut expected = [
+        (OpKind::Deltree, 6),
+        (OpKind::MkDir, 3),
+        (OpKind::WriteX, 3),
+        (OpKind::Flush, 3),
+        (OpKind::Rename, 3),
+        (OpKind::Unlink, 6),
+    ];
+    expected.sort_by_key(|(kind, _)| kind.index());
+    assert_eq!(left_out, expected);
+    assert_eq!((replay.lines, replay.passes), (3 * 10, 3));
+    assert_eq!(record.totals.ledger.scheduled, 3 * 10);
+    assert!(replay.clients.iter().all(|client| client.lost.is_none()));
+}
+
+/// Makes a tree, and replays [`LOAD`] in it twice without a change.
+fn made_and_read(target: TargetPlan, built_in: BuiltIn) {
+    let making = replays::load(MAKING);
+    let mut plan = plan(target, &making);
+    settings(&mut plan).skip_cleanup = true;
+    run(&plan, &making, built_in).expect("a record");
+    let load = replays::load(LOAD);
+    let mut plan = self::plan(plan.target, &load);
+    let replay = settings(&mut plan);
+    (replay.read_only, replay.skip_cleanup) = (true, true);
+    for _ in 0..2 {
+        let record = run(&plan, &load, built_in).expect("a record");
+        assert_only_read(&record);
+        let replay = record.replay.expect("it is a replay");
+        let mismatches: Vec<_> = replay.mismatches.iter().map(|one| one.operation).collect();
+        assert_eq!(mismatches, [OpKind::NtCreateX], "{:?}", replay.mismatches);
+        assert_eq!(replay.mismatch_count, 3);
+        assert_eq!((replay.bytes_written, replay.bytes_read), (0, 3 * 4096));
+    }
+}
+
+#[test]
+fn a_run_that_only_reads_leaves_out_what_changes_something() {
+    let place = Scratch::new();
+    made_and_read(place.target(), BuiltIn::default());
+    let file = place.path().join("clients/client2/a.txt");
+    assert_eq!(std::fs::metadata(file).expect("it is there").len(), 10_000);
+    let (server, built_in, target) = nfs();
+    made_and_read(target, built_in);
+    server.stop();
+    // Bare TCP has no place, and cannot say what was found.
+    let (server, built_in, target) = tcp();
+    let load = replays::load(LOAD);
+    let mut plan = plan(target, &load);
+    let replay = settings(&mut plan);
+    (replay.read_only, replay.skip_cleanup) = (true, true);
+    assert_only_read(&run(&plan, &load, built_in).expect("a record"));
+    server.stop();
+}
+
+#[test]
+fn a_run_that_only_reads_needs_something_to_read() {
+    let load = replays::load(LOAD);
+    let place = Scratch::new();
+    let mut plan = plan(place.target(), &load);
+    let replay = settings(&mut plan);
+    (replay.read_only, replay.skip_cleanup) = (true, true);
+    let error = run(&plan, &load, BuiltIn::default()).expect_err("an empty directory");
+    assert_eq!(error.category(), ErrorCategory::Usage);
+    assert!(
+        error
+            .to_string()
+            .contains("a run that only reads makes none"),
+        "{error}"
+    );
+    assert!(place.is_empty());
 }
 
 #[test]

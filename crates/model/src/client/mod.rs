@@ -13,12 +13,16 @@
 //! Completions go into a vector of the caller's, so a batch of replies costs no
 //! queue of its own.
 
+pub mod actor;
+pub mod desk;
 pub mod handles;
+pub mod kept_action;
+pub mod line_books;
 pub mod nfs3;
-pub mod output;
+pub mod smb2;
 
+pub use crate::output::{self, Output};
 pub use nfs3::Nfs3Client;
-pub use output::Output;
 
 use crate::completions::Completions;
 use crate::language::Language;
@@ -37,15 +41,66 @@ pub enum ProtocolError {
     /// It is not ONC RPC, or not what an RPC server sends.
     #[error(transparent)]
     Rpc(#[from] NotRpc),
+    /// It is not what the protocol, or what was agreed upon, allows.
+    #[error("{0}")]
+    Refused(String),
     /// It is no message of the protocol, for this reason.
     #[error("sent what is no message of its protocol: {0}")]
     Message(&'static str),
+}
+
+/// Over which connections of its worker a client goes, whose slots are dealt to them in turn: the
+/// first to the client's own, which is the one that tickets name, and the next to as many others as
+/// there are, which stand side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carriers {
+    others: u32,
+    first: u32,
+}
+
+impl Carriers {
+    /// The client's own connection carries all.
+    pub const ITSELF: Self = Self {
+        others: 0,
+        first: 0,
+    };
+
+    /// So many others beside the client's own, from the worker's connection `first` on.
+    pub const fn with_others(others: u32, first: u32) -> Self {
+        Self { others, first }
+    }
+
+    /// Whether the client's own connection carries all.
+    #[inline]
+    pub const fn is_itself(self) -> bool {
+        self.others == 0
+    }
+
+    /// Which connection of the worker carries what has this ticket.
+    #[inline]
+    pub const fn of(self, ticket: Ticket) -> u32 {
+        match ticket.slot % (self.others + 1) {
+            0 => ticket.client,
+            other => self.first + other - 1,
+        }
+    }
 }
 
 /// One simulated client's side of one connection.
 pub trait Client {
     /// What it can be asked.
     type Language: Language;
+
+    /// Over which connections it goes. What a ticket names is submitted to the one that carries it.
+    #[inline]
+    fn carriers(&self) -> Carriers {
+        Carriers::ITSELF
+    }
+
+    /// The client's own connection, of one that stands beside it, among those of the worker.
+    fn beside(&self) -> Option<u32> {
+        None
+    }
 
     /// Takes a piece of work for a slot that is free, and puts its call into `out`
     /// if the connection is up; else it waits for [`Client::connected`].

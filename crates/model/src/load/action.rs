@@ -22,7 +22,6 @@ macro_rules! only_in_nfs_loads {
             | $crate::load::Action::Symlink { .. }
             | $crate::load::Action::Link { .. }
             | $crate::load::Action::Remove { .. }
-            | $crate::load::Action::ReadDirectoryPlus { .. }
             | $crate::load::Action::FileSystemStatus
             | $crate::load::Action::FileSystemInfo
             | $crate::load::Action::PathConfiguration { .. }
@@ -46,6 +45,15 @@ pub enum Action<'a> {
         options: u64,
         /// What to do if it is there or is not.
         disposition: Disposition,
+        /// How later lines call it.
+        handle: u64,
+    },
+    /// OPEN of dbench's smb backend: a file, never a directory.
+    Open {
+        /// Which file.
+        path: &'a [u8],
+        /// What for, and what if it is there or is not.
+        mode: OpenMode,
         /// How later lines call it.
         handle: u64,
     },
@@ -173,6 +181,11 @@ pub enum Action<'a> {
         /// Information level.
         level: u64,
     },
+    /// READDIRPLUS3, and READDIR of dbench's smb backend: to the end of the directory.
+    ReadDirectoryPlus {
+        /// Which directory.
+        path: &'a [u8],
+    },
     // NFS loads: dbench 4 (git) and 5. Files are named by path.
     /// GETATTR3.
     GetAttr {
@@ -247,11 +260,6 @@ pub enum Action<'a> {
         /// Which file.
         path: &'a [u8],
     },
-    /// READDIRPLUS3, to the end of the directory.
-    ReadDirectoryPlus {
-        /// Which directory.
-        path: &'a [u8],
-    },
     /// FSSTAT3 of the root.
     FileSystemStatus,
     /// FSINFO3 of the root.
@@ -302,6 +310,9 @@ pub enum Disposition {
     Supersede,
     /// FILE_OPEN (1): fails if it is not there.
     Open,
+    /// FILE_OPEN of a run that only reads, whatever the load file says: no more is asked for than
+    /// to read.
+    OpenToRead,
     /// FILE_CREATE (2): fails if it is there. dbench does not make it fail, and its
     /// load file counts on that: layers create or open.
     Create,
@@ -328,8 +339,60 @@ impl Disposition {
     }
 }
 
+/// What a file is opened for by path, and what if it is there or is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenMode {
+    /// To be read.
+    pub reads: bool,
+    /// To be written.
+    pub writes: bool,
+    /// Made if it is not there.
+    pub creates: bool,
+    /// Only if it is not there.
+    pub is_exclusive: bool,
+    /// Cut to nothing if it is there.
+    pub cuts: bool,
+}
+
+impl OpenMode {
+    /// To be read, as it is.
+    pub const READING: Self = Self {
+        reads: true,
+        writes: false,
+        creates: false,
+        is_exclusive: false,
+        cuts: false,
+    };
+
+    /// What flags of an OPEN line say: 0x1 read, 0x2 write, 0x4 both, 0x8 create, 0x10 exclusive,
+    /// 0x20 truncate, 0x40 append. libsmbclient reads the first three as C's O_RDONLY (0),
+    /// O_WRONLY (1) and O_RDWR (2) put together, so 0x2 and 0x4 at once is to read; and append
+    /// only says where it stands, which every line that reads or writes says anew.
+    pub(super) fn from_flags(flags: u64) -> Result<Self, String> {
+        const ALL: u64 = 0x7f;
+        if flags & !ALL != 0 {
+            return Err(format!("flags {flags:#x} have bits that none of 0x7f are"));
+        }
+        let has = |bit: u64| flags & bit != 0;
+        let (one_way, both_ways) = (has(0x2), has(0x4));
+        let (creates, is_exclusive) = (has(0x8), has(0x10));
+        if is_exclusive && !creates {
+            return Err("0x10, exclusive, means nothing without 0x8, create".to_owned());
+        }
+        Ok(Self {
+            reads: both_ways || !one_way,
+            writes: one_way != both_ways,
+            creates,
+            is_exclusive,
+            cuts: has(0x20) && !is_exclusive,
+        })
+    }
+}
+
 /// Bit of CreateOptions that wants a directory (FILE_DIRECTORY_FILE).
 pub const OPTION_DIRECTORY: u64 = 0x1;
+/// Bit of CreateOptions that removes the file when it is closed (FILE_DELETE_ON_CLOSE).
+const OPTION_DELETE_ON_CLOSE: u64 = 0x1000;
 
 impl<'a> Action<'a> {
     /// The same with other names, each made of the one that it stands for, in order.
@@ -337,6 +400,7 @@ impl<'a> Action<'a> {
     pub fn map_names<'n>(self, mut name: impl FnMut(&'a [u8]) -> &'n [u8]) -> Action<'n> {
         match self {
             Action::NtCreateX { path, options, disposition, handle } => Action::NtCreateX { path: name(path), options, disposition, handle },
+            Action::Open { path, mode, handle } => Action::Open { path: name(path), mode, handle },
             Action::OpenX { path, len, handle } => Action::OpenX { path: name(path), len, handle },
             Action::Close { handle } => Action::Close { handle },
             Action::ReadX { handle, offset, len, expected_len } => Action::ReadX { handle, offset, len, expected_len },
@@ -423,10 +487,38 @@ impl Action<'_> {
         }
     }
 
+    /// The same of a run that only reads (--read-only): what is opened is there, and stays as it
+    /// is.
+    pub fn reading(self) -> Self {
+        match self {
+            Action::NtCreateX {
+                path,
+                options,
+                disposition: _,
+                handle,
+            } => Action::NtCreateX {
+                path,
+                options: options & !OPTION_DELETE_ON_CLOSE,
+                disposition: Disposition::OpenToRead,
+                handle,
+            },
+            Action::Open {
+                path,
+                mode: _,
+                handle,
+            } => Action::Open {
+                path,
+                mode: OpenMode::READING,
+                handle,
+            },
+            other => other,
+        }
+    }
+
     /// The kind that it is counted as.
     pub const fn kind(&self) -> OpKind {
         match self {
-            Action::NtCreateX { .. } => OpKind::NtCreateX,
+            Action::NtCreateX { .. } | Action::Open { .. } => OpKind::NtCreateX,
             Action::OpenX { .. } => OpKind::OpenX,
             Action::Close { .. } => OpKind::Close,
             Action::ReadX { .. } => OpKind::ReadX,
@@ -464,5 +556,35 @@ impl Action<'_> {
             Action::Unlock4 { .. } => OpKind::Unlock4,
             Action::Test4 { .. } => OpKind::Test4,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_mean_what_they_mean_to_libsmbclient() {
+        let mode = |flags| OpenMode::from_flags(flags).expect("they mean something");
+        let access = |flags| (mode(flags).reads, mode(flags).writes);
+        for (flags, reads_and_writes) in [
+            (0, (true, false)),
+            (0x1, (true, false)),
+            (0x2, (false, true)),
+            (0x3, (false, true)),
+            (0x4, (true, true)),
+            (0x5, (true, true)),
+            (0x6, (true, false)),
+        ] {
+            assert_eq!(access(flags), reads_and_writes, "{flags:#x}");
+        }
+        assert_eq!(mode(0x41), OpenMode::READING);
+        let made = mode(0x2c);
+        assert!(made.creates && made.cuts && !made.is_exclusive);
+        // Exclusive, there is nothing to cut.
+        let exclusive = mode(0x3c);
+        assert!(exclusive.is_exclusive && !exclusive.cuts);
+        assert!(OpenMode::from_flags(0x14).is_err());
+        assert!(OpenMode::from_flags(0x80).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! What a kind of operation with these names and numbers asks.
 
-use super::action::{Action, Disposition};
+use super::action::{Action, Disposition, OpenMode};
 use super::code::NUMBERS;
 use super::safety::LONGEST_TRANSFER;
 use crate::operation::{OpKind, Stability};
@@ -27,6 +27,45 @@ pub(super) fn action<'a>(
         OpKind::Read | OpKind::Write | OpKind::Access => on_range(kind, first, numbers),
         OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => Ok(locking(kind, first, numbers)),
         _ => on_name(kind, first, second, numbers),
+    }
+}
+
+/// The most bytes of a READ or WRITE by path: what is asked beyond is left out.
+pub(super) const LONGEST_BY_PATH: u64 = 1 << 16;
+
+/// Puts an operation of a load together that names open files by path. What stands for a path is a
+/// handle by now, and where an NTCreateX has its disposition, an OPEN has its flags.
+#[inline]
+pub(super) fn action_by_path<'a>(
+    kind: OpKind,
+    first: &'a [u8],
+    second: &'a [u8],
+    numbers: [u64; NUMBERS],
+) -> Result<Action<'a>, String> {
+    let [handle, offset, size, _] = numbers;
+    let len = size.min(LONGEST_BY_PATH);
+    match kind {
+        OpKind::NtCreateX => {
+            let [_, flags, handle, _] = numbers;
+            Ok(Action::Open {
+                path: first,
+                mode: OpenMode::from_flags(flags)?,
+                handle,
+            })
+        }
+        OpKind::ReadX => Ok(Action::ReadX {
+            handle,
+            offset,
+            len,
+            expected_len: len,
+        }),
+        OpKind::WriteX => Ok(Action::WriteX {
+            handle,
+            offset,
+            len,
+            expected_len: len,
+        }),
+        _ => action(kind, first, second, numbers),
     }
 }
 

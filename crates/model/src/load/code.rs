@@ -4,7 +4,7 @@
 //! and its arguments as numbers of seven bits per byte (LEB128). Only
 //! [`Writer`] makes it, so reading it needs no errors: what runs short is zero.
 
-use super::expected::{Cause, Expected};
+use super::expected::Expected;
 use super::names::NameId;
 use super::verb::operands;
 use crate::operation::OpKind;
@@ -27,20 +27,19 @@ const END_LOOP: u8 = 0x87;
 const STAMPED: u8 = 0x10;
 const EXPRESSIONS: u8 = 0x20;
 const EXPECTED: u8 = 0x0f;
-const EXPECTED_NUMBER: u8 = 0x0f;
+const EXPECTED_SUCCESS: u8 = 0;
+const EXPECTED_ANYTHING: u8 = 1;
+const EXPECTED_FAILURE: u8 = 2;
+const EXPECTED_NT: u8 = 3;
+const EXPECTED_NUMBER: u8 = 4;
+const EXPECTED_FAILURE_OR_SHORT: u8 = 5;
 
-const CAUSES: [Cause; 10] = [
-    Cause::NotFound,
-    Cause::Exists,
-    Cause::Denied,
-    Cause::NotDirectory,
-    Cause::IsDirectory,
-    Cause::NotEmpty,
-    Cause::NoSpace,
-    Cause::Locked,
-    Cause::UnknownHandle,
-    Cause::Other,
-];
+/// Turned by so many bits an NT status begins with its severity, the two highest bits, and is
+/// short: all but a few errors have no others above their number.
+const SEVERITY_BITS: u32 = 2;
+
+/// Where an open says how: FILE_OPEN, and the flags of an open by path that only reads.
+pub(super) const ONLY_OPENS: u64 = 1;
 
 /// A number of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +58,15 @@ pub(super) struct Step {
     pub(super) stamp: Option<Duration>,
     pub(super) names: [NameId; NAMES],
     pub(super) numbers: [Operand; NUMBERS],
+}
+
+impl Step {
+    /// Whether an open can only open what is there: FILE_OPEN (MS-CIFS 2.2.4.64.1), and flags that
+    /// ask to read.
+    pub(super) fn only_opens(&self) -> bool {
+        let [_, how, ..] = self.numbers;
+        how == Operand::Literal(ONLY_OPENS)
+    }
 }
 
 /// One instruction.
@@ -129,7 +137,7 @@ impl Writer {
             | if expressions { EXPRESSIONS } else { 0 };
         self.begin(step.kind.index() as u8, line);
         self.code.push(flags);
-        if class == EXPECTED_NUMBER {
+        if let Some(number) = number {
             self.varint(u64::from(number));
         }
         if let Some(stamp) = step.stamp {
@@ -212,15 +220,15 @@ fn loop_arguments(times: u64, end: Position) -> [u8; LOOP_ARGUMENTS] {
     bytes
 }
 
-fn class_of(expected: Expected) -> (u8, u32) {
+/// How an expectation is written: its class, and a number for those that have one.
+fn class_of(expected: Expected) -> (u8, Option<u32>) {
     match expected {
-        Expected::Success => (0, 0),
-        Expected::Anything => (1, 0),
-        Expected::Failure(cause) => {
-            let index = CAUSES.iter().position(|other| *other == cause);
-            (2 + index.unwrap_or(CAUSES.len() - 1) as u8, 0)
-        }
-        Expected::Number(number) => (EXPECTED_NUMBER, number),
+        Expected::Success => (EXPECTED_SUCCESS, None),
+        Expected::Anything => (EXPECTED_ANYTHING, None),
+        Expected::Failure => (EXPECTED_FAILURE, None),
+        Expected::FailureOrShort => (EXPECTED_FAILURE_OR_SHORT, None),
+        Expected::Nt(status) => (EXPECTED_NT, Some(status.rotate_left(SEVERITY_BITS))),
+        Expected::Number(number) => (EXPECTED_NUMBER, Some(number)),
     }
 }
 
@@ -264,15 +272,12 @@ impl Reader<'_> {
     fn step(&mut self, kind: OpKind) -> Step {
         let flags = self.byte();
         let expected = match flags & EXPECTED {
-            0 => Expected::Success,
-            1 => Expected::Anything,
+            EXPECTED_SUCCESS => Expected::Success,
+            EXPECTED_FAILURE => Expected::Failure,
+            EXPECTED_FAILURE_OR_SHORT => Expected::FailureOrShort,
+            EXPECTED_NT => Expected::Nt((self.varint() as u32).rotate_right(SEVERITY_BITS)),
             EXPECTED_NUMBER => Expected::Number(self.varint() as u32),
-            class => Expected::Failure(
-                CAUSES
-                    .get(usize::from(class) - 2)
-                    .copied()
-                    .unwrap_or(Cause::Other),
-            ),
+            _ => Expected::Anything,
         };
         let stamp = (flags & STAMPED != 0).then(|| Duration::from_nanos(self.varint()));
         let (name_count, number_count) = operands(kind);
@@ -369,8 +374,14 @@ mod tests {
             },
             Instruction::EndLoop,
         ];
-        for cause in CAUSES {
-            let expected = Expected::Failure(cause);
+        for expected in [
+            Expected::Success,
+            Expected::Anything,
+            Expected::Failure,
+            Expected::Nt(0xc000_0034),
+            Expected::Nt(0x8000_0006),
+            Expected::Nt(u32::MAX),
+        ] {
             instructions.push(Instruction::Operation(step(OpKind::FsStat, expected, None)));
         }
         let mut writer = Writer::default();

@@ -5,7 +5,7 @@ use super::expected::Expected;
 use super::generation::Generation;
 use super::names::{NameId, Names};
 use super::number::Number;
-use super::{status, verb};
+use super::verb;
 use crate::operation::OpKind;
 use std::time::Duration;
 
@@ -17,8 +17,6 @@ pub struct Load {
     pub(super) lines: u32,
     pub(super) operations: u64,
     pub(super) has_stamps: bool,
-    /// Lines that name another status than the usual one of its cause, in order.
-    pub(super) unusual_statuses: Box<[(u32, u8)]>,
     pub(super) code: Vec<u8>,
     pub(super) names: Names,
     pub(super) expressions: Vec<Number>,
@@ -40,7 +38,6 @@ impl Load {
             lines: 0,
             operations: 0,
             has_stamps: false,
-            unusual_statuses: Box::default(),
             code: Vec::new(),
             names: Names::default(),
             expressions: Vec::new(),
@@ -84,24 +81,6 @@ impl Load {
     pub fn kinds(&self) -> Vec<OpKind> {
         let occurs = |kind: &OpKind| self.lines_of(*kind) > 0;
         OpKind::ALL.iter().copied().filter(occurs).collect()
-    }
-
-    /// The NT status that a line names to fail with, without its `NT_STATUS_`;
-    /// `None` if it names none, or one without a name (`ERROR`).
-    pub fn nt_status(&self, line: u32, expected: Expected) -> Option<&'static str> {
-        let Expected::Failure(cause) = expected else {
-            return None;
-        };
-        if self.generation != Generation::Cifs {
-            return None;
-        }
-        let found = self
-            .unusual_statuses
-            .binary_search_by_key(&line, |(line, _)| *line);
-        let unusual = found
-            .ok()
-            .and_then(|place| self.unusual_statuses.get(place));
-        status::name(unusual.map(|(_, index)| *index), cause)
     }
 
     /// Whether any line has a time stamp.

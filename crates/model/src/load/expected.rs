@@ -39,9 +39,13 @@ pub enum Status {
 pub enum Expected {
     /// NT_STATUS_OK, SUCCESS, 0x0.
     Success,
-    /// A failure for this reason. [`Cause::Other`]: ERROR, or a code that has no
-    /// reason of its own here; then any failure will do.
-    Failure(Cause),
+    /// ERROR: any failure will do.
+    Failure,
+    /// ERROR of a READ by path: any failure, and fewer bytes than were asked for.
+    FailureOrShort,
+    /// A failure with this NT status: with exactly it from a server that answers with NT statuses;
+    /// elsewhere for its reason, and for any if it has none that all protocols know.
+    Nt(u32),
     /// Exactly this NFSv3 (or NLM v4) status.
     Number(u32),
     /// `*`: anything.
@@ -80,6 +84,14 @@ const fn is_written(space: StatusSpace) -> bool {
 }
 
 impl Expected {
+    /// Whether the line is to fail.
+    pub const fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Expected::Failure | Expected::FailureOrShort | Expected::Nt(_)
+        )
+    }
+
     /// What the load file writes, as whoever answered `status` names it.
     pub fn number_name(number: u32, status: &Status) -> String {
         match status {
@@ -92,6 +104,7 @@ impl Expected {
     pub fn mismatch(&self, status: &Status) -> Option<Mismatch> {
         match (self, status) {
             (Expected::Anything, _) | (_, Status::Unknown) => None,
+            (Expected::FailureOrShort, Status::WrongLength { .. }) => None,
             (Expected::Number(0) | Expected::Success, _) => match status {
                 Status::WrongLength { .. } => Some(Mismatch::WrongLength),
                 Status::WrongAccess { .. } => Some(Mismatch::WrongAccess),
@@ -106,45 +119,77 @@ impl Expected {
                 };
                 (!is_met).then_some(Mismatch::OtherFailure)
             }
-            (Expected::Failure(Cause::Other), _) => None,
-            // A component that is missing and one that is no directory look alike
-            // to a client that only asks for the whole path.
-            (Expected::Failure(Cause::NotFound), status)
-                if status.cause() == Some(Cause::NotDirectory) =>
-            {
-                None
-            }
-            (Expected::Failure(cause), status) => {
-                (Some(*cause) != status.cause()).then_some(Mismatch::OtherFailure)
+            (Expected::Failure | Expected::FailureOrShort, _) => None,
+            (Expected::Nt(wanted), status) => {
+                (!is_nt_met(*wanted, status)).then_some(Mismatch::OtherFailure)
             }
         }
+    }
+}
+
+/// Whether what failed has this NT status, or failed for its reason where statuses are others.
+fn is_nt_met(wanted: u32, status: &Status) -> bool {
+    if let Status::Failed(got) = status
+        && got.space == StatusSpace::Nt
+    {
+        return got.number == wanted;
+    }
+    match (StatusSpace::Nt.cause(wanted), status.cause()) {
+        (Cause::Other, _) => true,
+        // A component that is missing and one that is no directory look alike
+        // to a client that only asks for the whole path.
+        (Cause::NotFound, Some(Cause::NotDirectory)) => true,
+        (wanted, got) => got == Some(wanted),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filestone_wire::smb2;
+
+    const MISSING: Expected = Expected::Nt(smb2::Status::OBJECT_NAME_NOT_FOUND.0);
+
+    fn nt(status: smb2::Status) -> Status {
+        Status::Failed(StatusSpace::Nt.status(status.0))
+    }
+
+    #[test]
+    fn an_nt_status_must_be_met_exactly() {
+        let other = Some(Mismatch::OtherFailure);
+        for (status, mismatch) in [
+            (smb2::Status::OBJECT_NAME_NOT_FOUND, None),
+            // The same cause, and still another status.
+            (smb2::Status::OBJECT_PATH_NOT_FOUND, other),
+            (smb2::Status::NO_SUCH_FILE, other),
+            (smb2::Status::NOT_A_DIRECTORY, other),
+        ] {
+            assert_eq!(MISSING.mismatch(&nt(status)), mismatch, "{status}");
+            assert_eq!(Expected::Failure.mismatch(&nt(status)), None);
+        }
+        assert_eq!(MISSING.mismatch(&Status::Refused(Cause::NotFound)), None);
+        // Without a cause that all protocols know, any failure will do; but not of SMB.
+        let sharing = Expected::Nt(smb2::Status::SHARING_VIOLATION.0);
+        let full = Status::Failed(StatusSpace::Errno.status(28));
+        assert_eq!(sharing.mismatch(&full), None);
+        assert_eq!(sharing.mismatch(&nt(smb2::Status::DISK_FULL)), other);
+    }
 
     #[test]
     fn the_same_failure_is_recognised_in_every_layer() {
-        let expected = Expected::Failure(Cause::NotFound);
         for status in [
             Status::Failed(StatusSpace::Nfs3.status(2)),
             Status::Failed(StatusSpace::Errno.status(2)),
+            Status::Failed(StatusSpace::Errno.status(20)),
+            nt(smb2::Status::OBJECT_NAME_NOT_FOUND),
             Status::Refused(Cause::NotFound),
         ] {
-            assert_eq!(expected.mismatch(&status), None, "{status:?}");
+            assert_eq!(MISSING.mismatch(&status), None, "{status:?}");
         }
-        assert_eq!(expected.mismatch(&Status::Ok), Some(Mismatch::Succeeded));
-        assert_eq!(
-            expected.mismatch(&Status::Failed(StatusSpace::Errno.status(28))),
-            Some(Mismatch::OtherFailure)
-        );
-        assert_eq!(
-            Expected::Failure(Cause::Other)
-                .mismatch(&Status::Failed(StatusSpace::Errno.status(28))),
-            None
-        );
+        assert_eq!(MISSING.mismatch(&Status::Ok), Some(Mismatch::Succeeded));
+        let full = Status::Failed(StatusSpace::Errno.status(28));
+        assert_eq!(MISSING.mismatch(&full), Some(Mismatch::OtherFailure));
+        assert_eq!(Expected::Failure.mismatch(&full), None);
     }
 
     #[test]
@@ -176,5 +221,11 @@ mod tests {
             Some(Mismatch::WrongLength)
         );
         assert_eq!(Expected::Anything.mismatch(&short), None);
+        let succeeded = Some(Mismatch::Succeeded);
+        assert_eq!(Expected::Failure.mismatch(&short), succeeded);
+        let either = Expected::FailureOrShort;
+        assert_eq!(either.mismatch(&short), None);
+        assert_eq!(either.mismatch(&Status::Ok), succeeded);
+        assert_eq!(either.mismatch(&Status::Refused(Cause::Denied)), None);
     }
 }

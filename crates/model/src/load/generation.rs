@@ -17,6 +17,8 @@ pub enum Generation {
     Cifs,
     /// dbench 4 (git) and 5, NFSv3 verbs.
     Nfs,
+    /// dbench 4 (git) and 5, verbs of its smb backend: open files are named by path.
+    Smb,
 }
 
 impl Generation {
@@ -27,6 +29,7 @@ impl Generation {
             Generation::Dbench2 => "dbench2",
             Generation::Cifs => "cifs",
             Generation::Nfs => "nfs",
+            Generation::Smb => "smb",
         }
     }
 
@@ -37,6 +40,7 @@ impl Generation {
             Generation::Dbench2 => "a load of dbench 2, without statuses",
             Generation::Cifs => "a load of dbench 3 to 5, CIFS-style",
             Generation::Nfs => "a load of dbench 5, NFSv3",
+            Generation::Smb => "a load of dbench 5, SMB by path",
         }
     }
 

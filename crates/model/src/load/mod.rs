@@ -37,6 +37,7 @@ pub use expected::{Cause, Expected, Mismatch, Status};
 pub use generation::Generation;
 pub use names::{CLIENTS, MARKER};
 pub use parse::{Compiler, LONGEST_LINE};
+pub use safety::is_left_out_of_reading;
 pub use script::{Ahead, Line, Next, Script, ScriptError, is_incompressible};
 pub use synthetic::SyntheticLoad;
 pub use work::{Lines, LoadWork};

@@ -27,6 +27,8 @@ struct Entry {
     /// Where the first [`CLIENT`] is; `len` without any.
     client: u16,
     has_slots: bool,
+    /// Whether it was put below [`CLIENTS`].
+    is_moved: bool,
 }
 
 /// All names of a load.
@@ -50,8 +52,29 @@ impl Names {
             len,
             client: client.map_or(len, |at| at as u16),
             has_slots,
+            is_moved: false,
         });
         Some(id)
+    }
+
+    /// The last name was put below [`CLIENTS`].
+    pub(super) fn mark_moved(&mut self) {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.is_moved = true;
+        }
+    }
+
+    /// What was put below [`CLIENTS`] is where the load file says.
+    pub(super) fn put_back(&mut self) {
+        let prefix = CLIENTS.len() as u16 + 1;
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_moved) {
+            // The directory under test itself has become CLIENTS, without a slash.
+            let cut = prefix.min(entry.len);
+            entry.start += u32::from(cut);
+            entry.len -= cut;
+            entry.client = entry.client.saturating_sub(cut);
+            entry.is_moved = false;
+        }
     }
 
     /// Bytes that they take.
@@ -181,6 +204,14 @@ fn longest_expansion(component: &[u8]) -> usize {
     component.len() + placeholders * (MOST_DIGITS - 1)
 }
 
+/// The handle that stands for a path in its relative form (FNV-1a, of 64 bits).
+pub(super) fn handle_of(relative: &[u8]) -> u64 {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
+    relative.iter().fold(BASIS, mix)
+}
+
 /// Where a name is, as far as safety goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -270,6 +301,31 @@ mod tests {
         let id = names.add(b"plain", false).expect("room");
         names.expand(id, b"client0", &mut out);
         assert_eq!(out, b"plain");
+    }
+
+    #[test]
+    fn what_was_moved_can_be_put_back() {
+        let mut names = Names::default();
+        for name in ["clients/client1/a", "clients", "clients/plain"] {
+            names.add(name.as_bytes(), false).expect("room");
+            names.mark_moved();
+        }
+        let kept = names.add(b"clients/kept", false).expect("room");
+        names.put_back();
+        let mut out = Vec::new();
+        names.expand(0, b"client7", &mut out);
+        assert_eq!(out, b"client7/a");
+        assert_eq!(names.template(1), b"");
+        assert_eq!(names.template(2), b"plain");
+        assert_eq!(names.template(kept), b"clients/kept");
+    }
+
+    #[test]
+    fn handles_of_paths_are_those_of_the_hash_published() {
+        // Test vectors of the hash's authors (isthe.com/chongo/src/fnv/test_fnv.c).
+        assert_eq!(handle_of(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(handle_of(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(handle_of(b"foobar"), 0x8594_4171_f739_67e8);
     }
 
     #[test]

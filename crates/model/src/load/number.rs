@@ -19,6 +19,8 @@ pub(super) enum Number {
     PreviousAndClients,
     /// Text with random strings in it, which becomes one of the others.
     Text(Box<[u8]>),
+    /// The handle that stands for a path with random strings in it.
+    Path(Box<[u8]>),
 }
 
 /// A change of a random number.
@@ -82,7 +84,7 @@ impl Number {
         }
     }
 
-    /// What it is this time. A `Text` is nothing yet.
+    /// What it is this time. A `Text` and a `Path` are nothing yet.
     pub(super) fn evaluate(&self, around: &Surroundings, random: &mut Generator) -> Option<u64> {
         let more = match self {
             Number::Literal(value) => return Some(*value),
@@ -90,7 +92,7 @@ impl Number {
                 let drawn = random.random::<u64>() >> 1;
                 return Some(qualifiers.iter().fold(drawn, |value, q| q.apply(value)));
             }
-            Number::Text(_) => return None,
+            Number::Text(_) | Number::Path(_) => return None,
             Number::Previous(more) => *more,
             Number::PreviousAndClient => u64::from(around.client),
             Number::PreviousAndClients => u64::from(around.clients),

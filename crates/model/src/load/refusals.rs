@@ -4,6 +4,7 @@
 //! Lines are looked at as they stand, each once, however often it is repeated.
 //! Numbers that are only known when the load runs are not looked at.
 
+use super::Generation;
 use super::Load;
 use super::compiled::StepView;
 use super::verb::{place_of, word_of};
@@ -25,14 +26,17 @@ pub enum LayerKind {
         /// Whether locks go to the server's lock manager (NLM v4, `--enable-nlm`).
         nlm: bool,
     },
+    /// SMB2.
+    Smb,
 }
 
 impl LayerKind {
     /// All, as `--on` calls them.
-    pub const ALL: [(&str, Self); 3] = [
+    pub const ALL: [(&str, Self); 4] = [
         ("local", LayerKind::Local),
         ("tcp", LayerKind::Tcp),
         ("nfs3", LayerKind::Nfs3 { nlm: false }),
+        ("smb", LayerKind::Smb),
     ];
 }
 
@@ -45,6 +49,8 @@ const LOCAL_OFFSET_MAX: u64 = i64::MAX as u64;
 pub enum Reason {
     /// Bare TCP has no message for this verb.
     NoMessage,
+    /// SMB2 has no exchange for this verb.
+    NoExchange,
     /// Longer than a message of bare TCP may be.
     MessageTooLong,
     /// Beyond the largest offset of a local file.
@@ -67,6 +73,7 @@ impl Reason {
     pub const fn is_refusal(self) -> bool {
         match self {
             Reason::NoMessage
+            | Reason::NoExchange
             | Reason::MessageTooLong
             | Reason::OffsetTooLarge
             | Reason::EndTooLarge
@@ -79,6 +86,7 @@ impl Reason {
     pub const fn sentence(self) -> &'static str {
         match self {
             Reason::NoMessage => "bare TCP has no message for it",
+            Reason::NoExchange => "SMB2 has no exchange for it: it is a verb of NFS",
             Reason::MessageTooLong => "longer than a message may be (16 MiB of data)",
             Reason::OffsetTooLarge => "beyond 2^63 - 1, the largest offset of a local file",
             Reason::EndTooLarge => "ends beyond 2^64 - 1",
@@ -112,7 +120,7 @@ pub struct Refusal {
 pub fn refusals(load: &Load, layer: LayerKind) -> Vec<Refusal> {
     let mut found: BTreeMap<(OpKind, Reason), (u64, u32)> = BTreeMap::new();
     for step in load.steps().filter(|step| step.times() > 0) {
-        if let Some(reason) = reason(layer, &Asked::of(&step)) {
+        if let Some(reason) = reason(layer, &Asked::of(&step, load.generation())) {
             let entry = found.entry((step.kind(), reason));
             let (count, _) = entry.or_insert((0, step.line()));
             *count = count.saturating_add(step.times());
@@ -137,6 +145,8 @@ pub fn refusals(load: &Load, layer: LayerKind) -> Vec<Refusal> {
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     kind: OpKind,
+    /// Whose verb it is.
+    generation: Generation,
     /// Where the bytes that it is about begin; 0 if it is about none.
     offset: u64,
     /// How many they are.
@@ -146,13 +156,14 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(step: &StepView) -> Self {
+    fn of(step: &StepView, generation: Generation) -> Self {
         let number = |name| {
             let place = place_of(step.kind(), name);
             place.and_then(|place| step.number(place)).unwrap_or(0)
         };
         Self {
             kind: step.kind(),
+            generation,
             offset: number("offset"),
             len: number("size"),
             returned: number("transferred").max(number("count")),
@@ -170,6 +181,7 @@ fn reason(layer: LayerKind, asked: &Asked) -> Option<Reason> {
         LayerKind::Local => reason_of_local(asked),
         LayerKind::Tcp => reason_of_tcp(asked),
         LayerKind::Nfs3 { nlm } => reason_of_nfs(nlm, asked),
+        LayerKind::Smb => reason_of_smb(asked),
     }
 }
 
@@ -236,21 +248,32 @@ fn reason_of_nfs(nlm: bool, asked: &Asked) -> Option<Reason> {
     }
 }
 
+/// SMB2 has an exchange for every CIFS-style verb, and for none of NFS. A range of bytes must not
+/// wrap around (MS-SMB2, section 3.3.5.14), but its last byte may be the last of 64 bits.
+fn reason_of_smb(asked: &Asked) -> Option<Reason> {
+    if asked.generation == Generation::Nfs && asked.kind != OpKind::Deltree {
+        return Some(Reason::NoExchange);
+    }
+    let last = asked.offset.checked_add(asked.len.saturating_sub(1));
+    last.is_none().then_some(Reason::EndTooLarge)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::load::Compiler;
     use filestone_wire::tbench::MESSAGE_MAX;
 
-    const LAYERS: [LayerKind; 4] = [
+    const LAYERS: [LayerKind; 5] = [
         LayerKind::Local,
         LayerKind::Tcp,
         LayerKind::Nfs3 { nlm: false },
         LayerKind::Nfs3 { nlm: true },
+        LayerKind::Smb,
     ];
 
     /// What each layer says to this load: reason, count, first line.
-    fn said(text: &str) -> [Vec<(Reason, u64, u32)>; 4] {
+    fn said(text: &str) -> [Vec<(Reason, u64, u32)>; 5] {
         let mut compiler = Compiler::new("test.load");
         text.lines().for_each(|line| compiler.line(line.as_bytes()));
         let load = compiler.finish().expect("the load is right");
@@ -263,7 +286,7 @@ mod tests {
 
     #[test]
     fn bare_tcp_has_no_message_for_nfs() {
-        let [local, tcp, nfs, _] = said(
+        let [local, tcp, nfs, _, smb] = said(
             "Deltree \"/clients/client1\" 0x0\n\
              GETATTR3 \"/clients/client1\" 0x2\n\
              REPEAT 5\n\
@@ -273,11 +296,12 @@ mod tests {
         let expected = [(Reason::NoMessage, 6, 2), (Reason::NothingToSend, 1, 1)];
         assert_eq!(tcp, expected);
         assert!(nfs.is_empty());
+        assert_eq!(smb, [(Reason::NoExchange, 6, 2)]);
     }
 
     #[test]
     fn locks_over_nfs_need_the_lock_manager() {
-        let [local, tcp, nfs, nfs_with_nlm] = said(
+        let [local, tcp, nfs, nfs_with_nlm, smb] = said(
             "CREATE3 \"/clients/client1/a\" 0x0\n\
              LOCK4 \"/clients/client1/a\" 0 1 0x0\n\
              UNLOCK4 \"/clients/client1/a\" 0 1 0x0\n",
@@ -287,10 +311,11 @@ mod tests {
         let needs = Reason::NeedsLockManager;
         assert_eq!(nfs, [(needs, 1, 2), (needs, 1, 3)]);
         assert!(nfs_with_nlm.is_empty());
+        assert_eq!(smb.len(), 3);
     }
 
     /// A load that opens a file as handle 1, on its first line, and does these.
-    fn with_handle(lines: &[&str]) -> [Vec<(Reason, u64, u32)>; 4] {
+    fn with_handle(lines: &[&str]) -> [Vec<(Reason, u64, u32)>; 5] {
         let mut text = String::from("NTCreateX \"/clients/client1/a\" 0 2 1 NT_STATUS_OK\n");
         for line in lines {
             text.push_str(&format!("{line} NT_STATUS_OK\n"));
@@ -300,7 +325,7 @@ mod tests {
 
     #[test]
     fn locks_where_no_file_has_bytes_stay_with_the_local_layer() {
-        let [local, tcp, nfs, nfs_with_nlm] = with_handle(&[
+        let [local, tcp, nfs, nfs_with_nlm, smb] = with_handle(&[
             "LockX 1 0x8000000000000000 1",
             "LockX 1 0 0",
             "LockX 1 1 0xffffffffffffffff",
@@ -309,21 +334,26 @@ mod tests {
         assert!(tcp.is_empty());
         assert_eq!(nfs, [(Reason::LocksNotSent, 3, 2)]);
         assert!(nfs_with_nlm.is_empty());
+        assert!(smb.is_empty());
     }
 
     #[test]
     fn sizes_and_offsets_have_their_limits() {
         let empty = Dialect::Three.sizes(Operation::Write { len: 0 });
         let most = u64::from(MESSAGE_MAX) - empty.request;
-        let [local, tcp, nfs, _] = with_handle(&[
+        let [local, tcp, nfs, _, smb] = with_handle(&[
             &format!("WriteX 1 0 {most} {most}"),
             &format!("WriteX 1 0 {0} {0}", most + 1),
             "WriteX 1 0x7ffffffffffffffe 1 1",
             "WriteX 1 0x7fffffffffffffff 1 1",
             "WriteX 1 0xffffffffffffffff 1 1",
+            "LockX 1 0xffffffffffffffff 2",
         ]);
-        assert_eq!(local, [(Reason::OffsetTooLarge, 2, 5)]);
+        let nothing = (Reason::NothingToLock, 1, 7);
+        assert_eq!(local, [(Reason::OffsetTooLarge, 2, 5), nothing]);
         assert_eq!(tcp, [(Reason::MessageTooLong, 1, 3)]);
-        assert_eq!(nfs, [(Reason::EndTooLarge, 1, 6)]);
+        let end = (Reason::EndTooLarge, 1, 6);
+        assert_eq!(nfs, [end, (Reason::LocksNotSent, 1, 7)]);
+        assert_eq!(smb, [(Reason::EndTooLarge, 1, 7)]);
     }
 }

@@ -37,6 +37,25 @@ pub(super) const fn changes(kind: OpKind, only_opens: bool, place: usize) -> boo
     }
 }
 
+/// Whether a run that only reads leaves an operation out: what changes something, what asks for that
+/// to be kept, for which a file must be open to be written, and locks, which shut writers out.
+/// Opening changes nothing as [`Action::reading`](super::Action::reading) has it.
+pub const fn is_left_out_of_reading(kind: OpKind) -> bool {
+    match kind {
+        OpKind::OpenX
+        | OpKind::WriteX
+        | OpKind::Flush
+        | OpKind::LockX
+        | OpKind::UnlockX
+        | OpKind::SetFileInformation
+        | OpKind::Write
+        | OpKind::Commit
+        | OpKind::Lock4
+        | OpKind::Unlock4 => true,
+        kind => changes(kind, true, 0),
+    }
+}
+
 /// Whether an operation that changes things may name `clients` itself: it is
 /// there already and the run's own mark is in it, so none of these does harm.
 pub(super) const fn may_be_clients(kind: OpKind) -> bool {
@@ -75,7 +94,9 @@ pub(super) fn is_moved(text: &[u8], moved_slots: u16) -> bool {
 /// A name outside put below `clients`, for loads that name things at the top of
 /// the directory under test and mean their own.
 pub(super) fn moved(relative: Vec<u8>) -> Vec<u8> {
-    if names::place(&relative) == Place::Outside {
+    if relative.is_empty() {
+        names::CLIENTS.as_bytes().to_vec()
+    } else if names::place(&relative) == Place::Outside {
         [names::CLIENTS.as_bytes(), b"/", &relative].concat()
     } else {
         relative

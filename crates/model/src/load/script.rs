@@ -11,6 +11,7 @@ use super::asked;
 use super::code::{self, Instruction, NUMBERS, Operand, Position, Step};
 use super::diagnostic::shown;
 use super::expected::Expected;
+use super::generation::Generation;
 use super::names::{self, NameId, Place};
 use super::number::{Number, Surroundings};
 use super::random_string::{self, SLOTS};
@@ -151,6 +152,15 @@ impl Script {
         }
     }
 
+    /// The same, with names that count clients from `first_number`.
+    pub fn counted_from(self, first_number: u32) -> Self {
+        let number = self.client.saturating_add(first_number);
+        Self {
+            own_name: format!("client{number}").into_bytes(),
+            ..self
+        }
+    }
+
     /// What comes next. Never loops without handing something out. After an error
     /// it goes on with the line that follows.
     #[allow(clippy::should_implement_trait)] // what it hands out borrows from it
@@ -175,6 +185,12 @@ impl Script {
             return Ahead::Operation(step.stamp);
         }
         self.advance()
+    }
+
+    /// The kind of the line that is ahead, if it was looked at.
+    #[inline]
+    pub fn kind_ahead(&self) -> Option<OpKind> {
+        self.ahead.as_ref().map(|step| step.kind)
     }
 
     /// The line that is ahead, if there is one. After an error, what follows it is next.
@@ -302,7 +318,7 @@ impl Script {
     #[inline]
     fn work_out(&mut self, step: &Step) -> Result<Line<'_>, ScriptError> {
         let numbers = self.numbers(step)?;
-        self.previous = numbers;
+        self.previous = self.remembered(step.kind, numbers);
         let (names, _) = verb::operands(step.kind);
         if names > 0 {
             self.name(step, 0)?;
@@ -311,7 +327,13 @@ impl Script {
             self.name(step, 1)?;
         }
         let number = self.position.line;
-        let action = asked::action(step.kind, &self.first, &self.second, numbers)
+        let put_together = match self.load.generation {
+            Generation::Smb => asked::action_by_path,
+            Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs | Generation::Nfs => {
+                asked::action
+            }
+        };
+        let action = put_together(step.kind, &self.first, &self.second, numbers)
             .map_err(|what| ScriptError { line: number, what })?;
         Ok(Line {
             number,
@@ -320,6 +342,17 @@ impl Script {
             expected: step.expected,
             data: self.data(&action),
         })
+    }
+
+    /// What the next line goes on from with `+`. The handle of an OPEN by path stands where others
+    /// have a size, and is none of its numbers.
+    #[inline]
+    fn remembered(&self, kind: OpKind, numbers: [u64; NUMBERS]) -> [u64; NUMBERS] {
+        if kind == OpKind::NtCreateX && self.load.generation == Generation::Smb {
+            let [options, flags, ..] = numbers;
+            return [options, flags, 0, 0];
+        }
+        numbers
     }
 
     fn data(&self, action: &Action<'_>) -> &[u8] {
@@ -363,10 +396,23 @@ impl Script {
                     }
                 }
             }
+            Some(Number::Path(text)) => {
+                random_string::substitute(text, &self.slots, &mut self.scratch);
+                Some(self.handle_of_drawn()?)
+            }
             Some(number) => number.evaluate(&around, &mut self.random),
             None => None,
         };
         value.ok_or_else(|| self.error("a number that is none".to_owned()))
+    }
+
+    /// The handle that stands for the path that was drawn.
+    fn handle_of_drawn(&self) -> Result<u64, ScriptError> {
+        let mut relative = Vec::new();
+        names::normalise(&self.scratch, &mut relative).map_err(|fault| {
+            self.error(format!("\"{}\" {}", shown(&self.scratch), fault.what()))
+        })?;
+        Ok(names::handle_of(&relative))
     }
 
     fn error(&self, what: String) -> ScriptError {
@@ -408,7 +454,7 @@ impl Script {
         if safety::is_moved(&text, self.load.moved_slots) {
             relative = safety::moved(relative);
         }
-        let changes = safety::changes(step.kind, false, place);
+        let changes = safety::changes(step.kind, step.only_opens(), place);
         let is_refused = match names::place(&relative) {
             Place::Inside => false,
             Place::Clients => changes && !safety::may_be_clients(step.kind),

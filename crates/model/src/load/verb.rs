@@ -12,7 +12,9 @@ pub(super) enum Family {
     Cifs,
     /// The verbs of dbench's nfs backend.
     Nfs,
-    /// Both.
+    /// The verbs of dbench's smb backend, which name open files by path.
+    Smb,
+    /// CIFS-style and NFS.
     Either,
 }
 
@@ -185,6 +187,60 @@ pub(super) const VERBS: &[Verb] = &[
     nfs("TEST4", OpKind::Test4, PATH, NLM_RANGE),
 ];
 
+const fn smb(word: &'static str, kind: OpKind, numbers: &'static [&'static str]) -> Verb {
+    Verb {
+        family: Family::Smb,
+        ..cifs(word, kind, PATH, numbers)
+    }
+}
+
+/// The verbs of dbench's smb backend, in the order of its table. Each is written with a path, and
+/// compiled into an operation of its kind with the handle that stands for the path.
+const BY_PATH: [Verb; 9] = [
+    smb("Deltree", OpKind::Deltree, &[]),
+    smb("CLOSE", OpKind::Close, &[]),
+    smb("MKDIR", OpKind::MkDir, &[]),
+    smb("OPEN", OpKind::NtCreateX, &["flags"]),
+    smb("READ", OpKind::ReadX, &["offset", "size"]),
+    smb("READDIR", OpKind::ReadDirPlus, &[]),
+    smb("RMDIR", OpKind::RmDir, &[]),
+    smb("UNLINK", OpKind::Unlink, &[]),
+    smb("WRITE", OpKind::WriteX, &["offset", "size"]),
+];
+
+/// The verb of that word, whatever its case, in a load that names open files by path.
+pub(super) fn find_by_path(word: &[u8]) -> Option<&'static Verb> {
+    static VERBS_BY_PATH: [Verb; 9] = BY_PATH;
+    VERBS_BY_PATH
+        .iter()
+        .find(|verb| verb.word.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// How a load names the files that it has open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// By numbers, or each time by the path alone.
+    ByHandle,
+    /// By the path that they were opened by.
+    ByPath,
+}
+
+/// How a line that begins with that word names open files; `None` if it may be of either kind.
+/// `is_name` is whether the first argument is written as a name.
+pub(super) fn naming(word: &[u8], is_name: bool) -> Option<Naming> {
+    let is = |verb: &&str| word.eq_ignore_ascii_case(verb.as_bytes());
+    if DIRECTIVES.iter().any(is) || ["MKDIR", "RMDIR", "UNLINK", "Deltree"].iter().any(is) {
+        return None;
+    }
+    let by_path =
+        ["OPEN", "READDIR"].iter().any(is) || is_name && ["READ", "WRITE", "CLOSE"].iter().any(is);
+    Some(if by_path {
+        Naming::ByPath
+    } else {
+        Naming::ByHandle
+    })
+}
+
 /// dbench 1's open, whose lines have a grammar of their own.
 const SNIFFED_OPEN: Verb = cifs("SMBopenX", OpKind::OpenX, PATH, &["size", "handle"]);
 
@@ -275,12 +331,24 @@ const NFS_ORDER: &[OpKind] = &[
     OpKind::Test4,
 ];
 
+/// The order of the table of dbench's smb backend.
+const SMB_ORDER: [OpKind; BY_PATH.len()] = {
+    let mut order = [OpKind::Deltree; BY_PATH.len()];
+    let mut place = 0;
+    while place < order.len() {
+        order[place] = BY_PATH[place].kind;
+        place += 1;
+    }
+    order
+};
+
 /// The kinds that a load of this generation can have, in the order in which
 /// dbench lists them.
 pub const fn table_order(generation: Generation) -> &'static [OpKind] {
     match generation {
         Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => CIFS_ORDER,
         Generation::Nfs => NFS_ORDER,
+        Generation::Smb => &SMB_ORDER,
     }
 }
 
@@ -289,7 +357,14 @@ pub fn word_of(generation: Generation, kind: OpKind) -> &'static str {
     let family = match generation {
         Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => Family::Cifs,
         Generation::Nfs => Family::Nfs,
+        Generation::Smb => Family::Smb,
     };
+    if let Some(verb) = BY_PATH
+        .iter()
+        .find(|verb| verb.kind == kind && verb.family == family)
+    {
+        return verb.word;
+    }
     let own = of_kind(kind).find(|verb| verb.family == family);
     let verb = own.or_else(|| of_kind(kind).next());
     // What no load file has is called as in records.
@@ -317,7 +392,6 @@ pub(super) fn meant(word: &[u8]) -> Option<&'static str> {
 /// Verbs of dbench's other backends: recognised, so that they can be refused in
 /// plain words.
 const FOREIGN: &[(&str, &[&str])] = &[
-    ("dbench's smb backend (libsmbclient)", &["OPEN", "READDIR"]),
     ("dbench's block backend", &["FDATASYNC"]),
     (
         "dbench's scsi and iscsi backends",
@@ -344,18 +418,14 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Whose verb it is, if it is one of a backend that is not supported. READ, WRITE
-/// and CLOSE are told apart by whether their first argument is a name.
-pub(super) fn foreign(word: &[u8], first: Option<&[u8]>, arguments: usize) -> Option<&'static str> {
-    let is_name = first.is_some_and(|first| matches!(first.first(), Some(b'/' | b'\\')));
+/// Whose verb it is, if it is one of a backend that is not supported. READ and WRITE without a name
+/// are the block backend's.
+pub(super) fn foreign(word: &[u8], is_name: bool, arguments: usize) -> Option<&'static str> {
     let is = |verb: &str| word.eq_ignore_ascii_case(verb.as_bytes());
-    let [(smb, _), (block, _), _] = FOREIGN else {
+    let [(block, _), _] = FOREIGN else {
         return None;
     };
-    if is_name && (is("READ") || is("WRITE") || is("CLOSE")) {
-        return Some(smb);
-    }
-    if is("READ") || (is("WRITE") && arguments < 4) {
+    if !is_name && (is("READ") || (is("WRITE") && arguments < 4)) {
         return Some(block);
     }
     FOREIGN
@@ -380,7 +450,7 @@ mod tests {
 
     #[test]
     fn no_two_rows_of_a_table_are_called_alike() {
-        for generation in [Generation::Cifs, Generation::Nfs] {
+        for generation in [Generation::Cifs, Generation::Nfs, Generation::Smb] {
             let mut verbs: Vec<&str> = table_order(generation)
                 .iter()
                 .map(|kind| word_of(generation, *kind))
@@ -394,14 +464,31 @@ mod tests {
 
     #[test]
     fn verbs_of_other_backends_are_known_as_theirs() {
-        let whose = |word: &str, first: &str, arguments| {
-            foreign(word.as_bytes(), Some(first.as_bytes()), arguments)
-        };
-        assert!(whose("READ", "/a", 3).is_some_and(|who| who.contains("smb")));
-        assert!(whose("CLOSE", "/a", 1).is_some_and(|who| who.contains("smb")));
-        assert!(whose("Close", "17", 1).is_none());
-        assert!(whose("WRITE", "*%100", 2).is_some_and(|who| who.contains("block")));
-        assert!(whose("Write", "7", 4).is_none());
-        assert!(whose("read10", "0", 4).is_some_and(|who| who.contains("iscsi")));
+        let whose = |word: &str, is_name, arguments| foreign(word.as_bytes(), is_name, arguments);
+        assert!(whose("READ", true, 3).is_none());
+        assert!(whose("Close", false, 1).is_none());
+        assert!(whose("WRITE", false, 2).is_some_and(|who| who.contains("block")));
+        assert!(whose("Write", false, 4).is_none());
+        assert!(whose("read10", false, 4).is_some_and(|who| who.contains("iscsi")));
+    }
+
+    #[test]
+    fn the_first_verb_that_only_one_kind_has_tells_how_files_are_named() {
+        let told = |word: &str, is_name| naming(word.as_bytes(), is_name);
+        assert_eq!(told("open", true), Some(Naming::ByPath));
+        assert_eq!(told("READ", true), Some(Naming::ByPath));
+        assert_eq!(told("Close", false), Some(Naming::ByHandle));
+        assert_eq!(told("Write", false), Some(Naming::ByHandle));
+        assert_eq!(told("READ3", true), Some(Naming::ByHandle));
+        for either in [
+            "MKDIR",
+            "Rmdir",
+            "UNLINK",
+            "Deltree",
+            "REPEAT",
+            "RANDOMSTRING",
+        ] {
+            assert_eq!(told(either, true), None, "{either}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Results other than the load file expects: counted by kind, with the first
 //! lines where each was seen.
 
+use crate::failure::StatusSpace;
 use crate::load::{Expected, Mismatch, Status};
 use crate::measure::replay_record::MismatchRecord;
 use crate::operation::OpKind;
@@ -145,7 +146,9 @@ fn wording(expected: Expected, status: Status) -> Wording {
         (_, Status::WrongLength { expected, .. }) => format!("{expected} bytes"),
         (_, Status::WrongAccess { expected, .. }) => format!("access {expected:#x}"),
         (Expected::Success, _) => "success".into(),
-        (Expected::Failure(cause), _) => cause.name().into(),
+        (Expected::Failure, _) => "failure".into(),
+        (Expected::FailureOrShort, _) => "failure or fewer bytes".into(),
+        (Expected::Nt(number), _) => StatusSpace::Nt.name(number),
         (Expected::Number(number), status) => Expected::number_name(number, &status),
         (Expected::Anything, _) => "anything".into(),
     };
@@ -162,7 +165,6 @@ fn wording(expected: Expected, status: Status) -> Wording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::StatusSpace;
 
     fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
         let expected = Expected::Success;

@@ -31,8 +31,31 @@ pub struct ReplayRecord {
     /// Those pauses, summed over all clients.
     #[serde(default)]
     pub jukebox_pauses_ns: u64,
+    /// Lines that were left out because they change something and the plan is `read_only`, warm-up
+    /// included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutRecord>,
     /// One entry per client.
     pub clients: Vec<ClientRecord>,
+}
+
+/// How many lines of one kind a run left out that only reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutRecord {
+    /// Which kind of operation.
+    pub operation: OpKind,
+    /// How many lines.
+    pub count: u64,
+}
+
+impl LeftOutRecord {
+    /// Adds lines of a kind to a list of a dozen kinds at most.
+    pub fn add(list: &mut Vec<Self>, operation: OpKind, count: u64) {
+        match list.iter_mut().find(|known| known.operation == operation) {
+            Some(known) => known.count += count,
+            None => list.push(Self { operation, count }),
+        }
+    }
 }
 
 /// How often one kind of operation ended in one unexpected way.

@@ -154,6 +154,86 @@ pub struct Target {
     /// Speed of the interface on the way there, where it is another host and this one tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_mbit_per_s: Option<u32>,
+    /// What was agreed upon with an SMB server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionRecord>,
+}
+
+/// A session of SMB as it came to be, whatever was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionRecord {
+    /// The dialect: `3.1.1`.
+    pub dialect: String,
+    /// By what every message is signed, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing: Option<String>,
+    /// By what every message is encrypted, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<String>,
+    /// Who the server takes the clients for.
+    pub account: Account,
+    /// Connections of each client's session: its channels.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub channels: u32,
+    /// By which interfaces the server says that it can be reached, which is asked where a session
+    /// has several channels. All of them go to the address that was named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceRecord>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+/// An interface of an SMB server, as it says itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InterfaceRecord {
+    /// Its address.
+    pub address: String,
+    /// Bits per second of its link.
+    pub link_bits_per_s: u64,
+    /// Whether it spreads connections over processors.
+    pub rss: bool,
+    /// Whether it can be reached by RDMA.
+    pub rdma: bool,
+}
+
+/// Who a server takes a client for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Account {
+    /// The user that was named.
+    User,
+    /// A guest.
+    Guest,
+    /// Nobody.
+    Anonymous,
+}
+
+impl SessionRecord {
+    /// In a few words: `SMB 3.1.1 signed with AES-128-GMAC, as guest`, or `SMB 3.1.1 unsigned over 4
+    /// channels a client`.
+    pub fn text(&self) -> String {
+        let protection = match (&self.encryption, &self.signing) {
+            (Some(cipher), _) => format!("encrypted with {cipher}"),
+            (None, Some(algorithm)) => format!("signed with {algorithm}"),
+            (None, None) => "unsigned".into(),
+        };
+        let account = match self.account {
+            Account::User => "",
+            Account::Guest => ", as guest",
+            Account::Anonymous => ", as nobody",
+        };
+        let channels = match self.channels {
+            1 => String::new(),
+            channels => format!(" over {channels} channels a client"),
+        };
+        format!("SMB {} {protection}{channels}{account}", self.dialect)
+    }
 }
 
 /// What the tool itself can do on this host (`filestone calibrate`).

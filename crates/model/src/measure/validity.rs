@@ -62,6 +62,7 @@ rules! {
     AchievedAboveOffered = "achieved-above-offered", WithCaveats, ACHIEVED_OFF_PERCENT, "% more than was due";
     Skipped = "skipped", WithCaveats, 0.0, "operations";
     Unsuccessful = "unsuccessful", WithCaveats, 0.0, "operations";
+    Forged = "forged", WithCaveats, 0.0, "operations";
     Mismatches = "mismatches", WithCaveats, 0.0, "results";
     ClientsLost = "clients-lost", WithCaveats, 0.0, "clients";
     ConnectionsLost = "connections-lost", WithCaveats, 0.0, "clients";

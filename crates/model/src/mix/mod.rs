@@ -15,6 +15,7 @@ mod name;
 mod nfsstat;
 mod parse;
 mod plain;
+mod samba;
 mod section;
 
 pub use built_in::{BuiltInMix, DEFAULT, built_in, names};

@@ -1,4 +1,4 @@
-//! What the operations of NFSv2 and NFSv4 are in NFSv3, by the names that systems give them.
+//! What the operations of NFSv2, NFSv4 and SMB2 are in NFSv3, by the names that systems give them.
 
 use crate::operation::OpKind;
 
@@ -26,6 +26,8 @@ pub(super) enum Version {
     V4,
     /// RFC 7530 and 8881: operations within a server's COMPOUNDs.
     V4Operations,
+    /// MS-SMB2, by the names of Samba's counters.
+    Smb2,
 }
 
 impl Version {
@@ -35,6 +37,7 @@ impl Version {
             Version::V2 => "NFSv2",
             Version::V3 => "NFSv3",
             Version::V4 | Version::V4Operations => "NFSv4",
+            Version::Smb2 => "SMB2",
         }
     }
 }
@@ -198,9 +201,31 @@ pub(super) const V4_OPERATIONS: [&str; 76] = [
     "removexattr",
 ];
 
+/// What Samba counts that has a like: requests, and system calls that a SET_INFO or a CREATE of a
+/// kind of its own leads to.
+pub(super) const SMB2: [(&str, OpKind); 12] = [
+    ("smb2_keepalive", OpKind::Null),
+    ("smb2_getinfo", OpKind::GetAttr),
+    ("smb2_setinfo", OpKind::SetAttr),
+    ("smb2_create", OpKind::Lookup),
+    ("smb2_read", OpKind::Read),
+    ("smb2_write", OpKind::Write),
+    ("syscall_mkdirat", OpKind::MkDir),
+    ("syscall_unlinkat", OpKind::Remove),
+    ("syscall_renameat", OpKind::Rename),
+    ("syscall_linkat", OpKind::Link),
+    // A listing brings attributes with it.
+    ("smb2_find", OpKind::ReadDirPlus),
+    ("smb2_flush", OpKind::Commit),
+];
+
 /// What a name means in that version, whatever its case.
 pub(super) fn meaning(version: Version, name: &str) -> Meaning {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
+    if version == Version::Smb2 {
+        let like = SMB2.iter().find(|(known, _)| is(known));
+        return like.map_or(Meaning::Unlike, |(_, kind)| Meaning::Procedure(*kind));
+    }
     let is_v4 = matches!(version, Version::V4 | Version::V4Operations);
     if version == Version::V2 && is("root") {
         return Meaning::Refused(

@@ -69,7 +69,7 @@ fn least(version: Version) -> usize {
     match version {
         Version::V2 => V2.len(),
         Version::V3 => Procedure::ALL.len(),
-        Version::V4 | Version::V4Operations => 1,
+        Version::V4 | Version::V4Operations | Version::Smb2 => 1,
     }
 }
 

@@ -7,6 +7,7 @@ use super::line::{Line, lines};
 use super::name::{Meaning, Version};
 use super::nfsstat;
 use super::plain::plain;
+use super::samba;
 use super::section::{Section, Side};
 use crate::operation::OpKind;
 use crate::plan::{LeftOut, MixCount};
@@ -17,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 enum Form {
     Mountstats,
     RpcNet,
+    Samba,
     LinuxList,
     Linux,
     Solaris,
@@ -28,7 +30,8 @@ enum Form {
 }
 
 /// Reads a mix file: the output of `nfsstat` of SunOS, Solaris, Linux or the BSDs, the
-/// kernel's counters of Linux, or our own format.
+/// kernel's counters of Linux, those of Samba as `smbstatus --profile` prints them, or our own
+/// format.
 ///
 /// `file` is what messages call it. Of several tables the server's of NFSv3 is taken, or
 /// else the one with the most calls; [`Mix::notes`] tell which. Of mountstats all NFS
@@ -52,6 +55,7 @@ fn read(text: &str, file: &str, mount_point: Option<&str>) -> Result<Mix, MixErr
     let sections = match form {
         Form::Mountstats => return of_mounts(text, file, mount_point),
         Form::RpcNet => kernel::rpc_sections(text)?,
+        Form::Samba => samba::profile(&lines)?,
         Form::LinuxList => nfsstat::linux_list(&lines)?,
         Form::Linux => nfsstat::linux(&lines)?,
         Form::Solaris => nfsstat::solaris(&lines)?,
@@ -77,6 +81,8 @@ fn form(lines: &[Line<'_>]) -> Form {
             Form::Mountstats
         } else if kernel::is_rpc_line(line) {
             Form::RpcNet
+        } else if samba::is_profile(line) {
+            Form::Samba
         } else if nfsstat::list_line(line).is_some() {
             Form::LinuxList
         } else if nfsstat::linux_heading(line).is_some() {
@@ -199,6 +205,10 @@ fn caution(section: &Section<'_>) -> Option<String> {
         Version::V4Operations => {
             "NFSv4: operations within COMPOUNDs were counted, not calls; \
              PUTFH and what else has no like in NFSv3 is left out; CREATE counts as mkdir"
+        }
+        Version::Smb2 => {
+            "SMB2: CREATEs beyond one for each other operation count as lookup, and all that is \
+             removed as remove; LOCK, IOCTL and what else has no like is left out"
         }
     };
     Some(caution.to_owned())

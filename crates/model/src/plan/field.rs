@@ -25,10 +25,13 @@ fields! {
     Clients = "clients";
     ClientsPerThread = "clients_per_thread";
     ConnectRate = "connections_per_s";
+    ConnectionsPerClient = "connections_per_client";
     Count = "count";
     Counts = "counts";
     Curve = "steering";
+    Dialect = "dialect";
     Duration = "duration_ns";
+    Encryption = "encryption";
     FilesPerClient = "files_per_client";
     Gates = "gates";
     Gids = "gids";
@@ -41,6 +44,8 @@ fields! {
     NoFeedback = "feedback";
     Objective = "steering";
     OnLost = "on_lost";
+    Oplock = "oplock";
+    Operation = "operation";
     OfferedLoad = "offered_load_ops_per_s";
     Peak = "peak_ops_per_s";
     Pin = "pin";
@@ -50,6 +55,7 @@ fields! {
     Precision = "precision";
     Quantile = "quantile";
     ReadData = "read_data";
+    ReadOnly = "read_only";
     RunOnce = "run_once";
     SearchTime = "search_max_ns";
     SizeBytes = "size_bytes";

@@ -150,6 +150,13 @@ pub struct LeftOut {
     pub count: u64,
 }
 
+impl LeftOut {
+    /// Which kind of operation it is, if a mix can ask it: then it is the target that has it not.
+    pub fn kind(&self) -> Option<OpKind> {
+        OpKind::from_name(&self.operation).filter(|kind| OpKind::STATELESS.contains(kind))
+    }
+}
+
 /// How a file is read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -1,6 +1,11 @@
 //! Where operations go. What others need to know of a target is a method here, so that a new
 //! protocol is a variant, a type, the arms that the compiler asks for, and nothing elsewhere.
 
+mod smb;
+
+pub use smb::{CHANNELS_MAX, SMB_PORT, SmbDialect, SmbOplock, SmbProtection, SmbTarget};
+
+use super::Field;
 use super::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
 use crate::load::refusals::LayerKind;
 use schemars::JsonSchema;
@@ -28,6 +33,8 @@ pub enum TargetPlan {
     Local(LocalTarget),
     /// A peer that answers tbench's messages.
     Tcp(TcpTarget),
+    /// A share of an SMB2 server.
+    Smb(SmbTarget),
     /// A target of a protocol that a program brings with it.
     Other(OtherTarget),
 }
@@ -43,13 +50,56 @@ pub enum Interface {
     Bytes,
 }
 
+/// Why no run can be made on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TargetPlanError {
+    /// No server has such a place.
+    Place(String),
+    /// No session has so many connections.
+    ConnectionsPerClient(u32),
+    /// Fewer calls are in flight than there are connections.
+    IdleConnections {
+        /// Calls in flight of each client.
+        in_flight: u32,
+        /// Its connections.
+        connections: u32,
+    },
+    /// A client of a replay has one thing to do at a time.
+    ReplayConnections(u32),
+    /// What the dialect does not have.
+    Dialect {
+        /// What asks for it.
+        field: Field,
+        /// The dialect that is asked for.
+        dialect: &'static str,
+        /// The first that has it.
+        since: &'static str,
+    },
+}
+
 impl TargetPlan {
+    /// The first rule that it breaks.
+    pub(super) fn check(&self) -> Result<(), TargetPlanError> {
+        self.smb().map_or(Ok(()), SmbTarget::check)
+    }
+
+    /// Connections of each client, but for those to other services.
+    pub fn connections_per_client(&self) -> u32 {
+        self.smb().map_or(1, |share| share.connections_per_client)
+    }
+
+    /// Whether its calls say by themselves which user, group and machine they come from.
+    pub(super) fn carries_identities(&self) -> bool {
+        matches!(self, TargetPlan::Nfs3(_) | TargetPlan::Other(_))
+    }
+
     /// What `--on` calls the layer.
     pub fn layer(&self) -> &str {
         match self {
             TargetPlan::Nfs3(_) => "nfs",
             TargetPlan::Local(_) => "local",
             TargetPlan::Tcp(_) => "tcp",
+            TargetPlan::Smb(_) => "smb",
             TargetPlan::Other(target) => &target.name,
         }
     }
@@ -57,7 +107,7 @@ impl TargetPlan {
     /// In what it takes operations.
     pub fn interface(&self) -> Interface {
         match self {
-            TargetPlan::Nfs3(_) | TargetPlan::Other(_) => Interface::Calls,
+            TargetPlan::Nfs3(_) | TargetPlan::Smb(_) | TargetPlan::Other(_) => Interface::Calls,
             TargetPlan::Local(_) => Interface::SystemCalls,
             TargetPlan::Tcp(_) => Interface::Bytes,
         }
@@ -74,7 +124,7 @@ impl TargetPlan {
             TargetPlan::Nfs3(target) => target.host.is_none(),
             TargetPlan::Local(target) => target.directory.is_none(),
             TargetPlan::Tcp(target) => target.host.is_none(),
-            TargetPlan::Other(_) => false,
+            TargetPlan::Smb(_) | TargetPlan::Other(_) => false,
         }
     }
 
@@ -115,8 +165,11 @@ impl TargetPlan {
     /// Whether a file handle, or a path, that is good at one of them is good at the other:
     /// directories of one server, in the same spelling, or of this host.
     pub fn is_beside(&self, other: &Self) -> bool {
-        match (self.nfs3(), other.nfs3()) {
-            (Some(one), Some(other)) => (&one.host, one.port) == (&other.host, other.port),
+        match (self, other) {
+            (TargetPlan::Nfs3(one), TargetPlan::Nfs3(other)) => {
+                (&one.host, one.port) == (&other.host, other.port)
+            }
+            (TargetPlan::Smb(one), TargetPlan::Smb(other)) => one.is_same_share(other),
             _ => self.layer() == other.layer(),
         }
     }
@@ -127,6 +180,7 @@ impl TargetPlan {
             TargetPlan::Nfs3(_) => LayerKind::Nfs3 { nlm },
             TargetPlan::Local(_) => LayerKind::Local,
             TargetPlan::Tcp(_) => LayerKind::Tcp,
+            TargetPlan::Smb(_) => LayerKind::Smb,
             // No load is replayed on it, which its protocol says.
             TargetPlan::Other(_) => LayerKind::Nfs3 { nlm: false },
         }
@@ -142,11 +196,16 @@ impl TargetPlan {
         self.nfs3().map(|target| target.gid)
     }
 
+    /// The user that clients log on as, with a password.
+    pub fn user(&self) -> Option<&str> {
+        self.smb()?.user.as_deref()
+    }
+
     /// The NFS server, if it is one.
     pub fn nfs3(&self) -> Option<&NfsTarget> {
         match self {
             TargetPlan::Nfs3(target) => Some(target),
-            TargetPlan::Local(_) | TargetPlan::Tcp(_) | TargetPlan::Other(_) => None,
+            _ => None,
         }
     }
 
@@ -154,7 +213,7 @@ impl TargetPlan {
     pub fn local(&self) -> Option<&LocalTarget> {
         match self {
             TargetPlan::Local(target) => Some(target),
-            TargetPlan::Nfs3(_) | TargetPlan::Tcp(_) | TargetPlan::Other(_) => None,
+            _ => None,
         }
     }
 
@@ -162,7 +221,15 @@ impl TargetPlan {
     pub fn tcp(&self) -> Option<&TcpTarget> {
         match self {
             TargetPlan::Tcp(target) => Some(target),
-            TargetPlan::Nfs3(_) | TargetPlan::Local(_) | TargetPlan::Other(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The share, if it is one.
+    pub fn smb(&self) -> Option<&SmbTarget> {
+        match self {
+            TargetPlan::Smb(target) => Some(target),
+            _ => None,
         }
     }
 
@@ -170,7 +237,7 @@ impl TargetPlan {
     pub fn other(&self) -> Option<&OtherTarget> {
         match self {
             TargetPlan::Other(target) => Some(target),
-            TargetPlan::Nfs3(_) | TargetPlan::Local(_) | TargetPlan::Tcp(_) => None,
+            _ => None,
         }
     }
 
@@ -178,7 +245,7 @@ impl TargetPlan {
     pub fn nfs3_mut(&mut self) -> Option<&mut NfsTarget> {
         match self {
             TargetPlan::Nfs3(target) => Some(target),
-            TargetPlan::Local(_) | TargetPlan::Tcp(_) | TargetPlan::Other(_) => None,
+            _ => None,
         }
     }
 }
@@ -190,6 +257,7 @@ impl fmt::Display for TargetPlan {
             TargetPlan::Nfs3(target) => target.fmt(f),
             TargetPlan::Local(target) => target.fmt(f),
             TargetPlan::Tcp(target) => target.fmt(f),
+            TargetPlan::Smb(target) => target.fmt(f),
             TargetPlan::Other(target) => target.fmt(f),
         }
     }

@@ -3,3 +3,4 @@
 
 pub mod pauses;
 pub mod rpc;
+pub mod smb2;

@@ -45,14 +45,14 @@ fn weights(values: &[f64]) -> Option<Vec<Place>> {
         return None;
     }
     let mean = mean_of(values);
-    let mut sum: f64 = values
-        .iter()
-        .take(SIDE_MIN - 1)
-        .map(|value| value - mean)
-        .sum();
+    let deviations = values.iter().map(|value| value - mean);
+    let mut sum: f64 = deviations.clone().take(SIDE_MIN - 1).sum();
     let mut logarithms = vec![];
-    for at in SIDE_MIN..=count - SIDE_MIN {
-        sum += values[at - 1] - mean;
+    for (deviation, at) in deviations
+        .skip(SIDE_MIN - 1)
+        .zip(SIDE_MIN..=count - SIDE_MIN)
+    {
+        sum += deviation;
         let lengths = (at * (count - at)) as f64;
         // What is left when each side has a mean of its own.
         let between = sum * sum * count as f64 / lengths;

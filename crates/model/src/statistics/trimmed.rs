@@ -54,8 +54,8 @@ pub fn trimmed(values: &[f64]) -> Option<Trimmed> {
     let cut = (count / OF_EACH_LEFT_OUT).max(1);
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let kept = &sorted[cut..count - cut];
-    let (least, greatest) = (kept[0], kept[kept.len() - 1]);
+    let kept = sorted.get(cut..count - cut)?;
+    let (least, greatest) = (*kept.first()?, *kept.last()?);
     let drawn_in: Vec<f64> = values
         .iter()
         .map(|value| value.clamp(least, greatest))

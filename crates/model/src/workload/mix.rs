@@ -19,12 +19,12 @@ pub use changing::spare_names_needed;
 
 use crate::file_set::{Changing, Chooser, ClientSet, FILES_PER_DIRECTORY};
 use crate::mix::Deck;
-use crate::only_in_loads;
 use crate::operation::{AttributeChange, Completion, FileId, Name, OpKind, Operation, Stability};
 use crate::plan::{Access, MixPlan};
 use crate::random::{Generator, Purpose, stream};
 use crate::time::Moment;
 use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
+use crate::{only_in_loads, only_in_probes};
 use changing::{Change, ChangingNames};
 use listing::{Listings, Page};
 use std::sync::Arc;
@@ -181,7 +181,7 @@ impl MixWorkload {
             | OpKind::RmDir
             | OpKind::Rename
             | OpKind::Link => return Some(self.change(kind)),
-            only_in_loads!() => return None,
+            only_in_loads!() | only_in_probes!() => return None,
         };
         Some((operation, Pending::Nothing))
     }

@@ -2,11 +2,13 @@
 
 pub mod file_table;
 pub mod load_file;
+pub mod locks;
 pub mod mix;
 pub mod probe;
 
 pub use file_table::{FileEntry, FileTable, ObjectKind};
 pub use load_file::LoadFile;
+pub use locks::Locks;
 pub use mix::MixWorkload;
 pub use probe::Probe;
 
@@ -161,6 +163,9 @@ pub fn of_client(
 ) -> Box<dyn Workload> {
     let (table, slots, seed) = (Arc::clone(table), plan.in_flight, plan.seed);
     match (&plan.workload, sets.get(client as usize)) {
+        (WorkloadPlan::Probe(probe), _) if probe.operation == OpKind::Lock => {
+            Box::new(Locks::new(table.own_file(client), probe.size_bytes, slots))
+        }
         (WorkloadPlan::Probe(probe), _) => Box::new(Probe::new(probe, table, client, slots, seed)),
         (WorkloadPlan::Mix(mix), Some(set)) => {
             let workload = MixWorkload::new(mix, table, set.clone(), client, slots, seed);

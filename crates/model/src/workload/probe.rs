@@ -3,7 +3,8 @@
 //! Operations that make or take away a name come in pairs, so that a run can go
 //! on for ever in a directory that keeps its size: a measured CREATE is followed
 //! by an uncounted REMOVE on the same slot, a measured REMOVE by an uncounted
-//! CREATE. [`unmeasured_for`](crate::plan::unmeasured_for) is the table.
+//! CREATE. [`unmeasured_for`](crate::plan::unmeasured_for) is the table. LOCK, which needs an open
+//! file as well, is `locks`'s.
 
 use crate::only_in_loads;
 use crate::operation::{
@@ -169,7 +170,7 @@ impl Probe {
     fn restoring(&mut self, slot: u32, sequence: u64) -> Option<Operation> {
         let directory = self.table.directory?;
         let name = self.name(slot, sequence);
-        match unmeasured_for(self.plan.operation)? {
+        match unmeasured_for(self.plan.operation).first()? {
             OpKind::Remove => Some(Operation::Remove { directory, name }),
             OpKind::RmDir => Some(Operation::RemoveDirectory { directory, name }),
             OpKind::Create => Some(Operation::Create { directory, name }),
@@ -312,7 +313,13 @@ impl Probe {
                     len: self.plan.size_bytes,
                 })
             }
-            only_in_loads!() => None,
+            OpKind::SessionSetup => Some(Operation::SessionSetup),
+            OpKind::TreeConnect => Some(Operation::TreeConnect),
+            OpKind::Notify => {
+                let directory = self.table.directory?;
+                Some(Operation::Notify { directory })
+            }
+            OpKind::Lock | OpKind::Unlock | only_in_loads!() => None,
         }
     }
 }
@@ -337,7 +344,7 @@ impl Workload for Probe {
             }) if lists(operation) => self.slots[index].cursor = DirectoryCursor::default(),
             _ => {}
         }
-        unmeasured_for(operation)?;
+        unmeasured_for(operation).first()?;
         if state.is_restoring {
             state.is_restoring = false;
             state.is_restored = true;
@@ -368,7 +375,7 @@ impl Workload for Probe {
 
     fn restores(&self) -> bool {
         let operation = self.plan.operation;
-        unmeasured_for(operation).is_some() || lists(operation)
+        !unmeasured_for(operation).is_empty() || lists(operation)
     }
 
     fn is_constant(&self) -> bool {

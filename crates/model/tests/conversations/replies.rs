@@ -85,7 +85,9 @@ fn operation(kind: OpKind) -> Operation {
             offset: 0,
             len: LEN,
         },
-        filestone_model::only_in_loads!() => unreachable!("only procedures are asked for"),
+        filestone_model::only_in_loads!() | filestone_model::only_in_probes!() => {
+            unreachable!("only procedures are asked for")
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 procedures! {
     /// A procedure of NFSv3.
-    pub enum Procedure {
+    pub enum Procedure: u32 {
         /// Do nothing, section 3.3.0.
         Null = 0, "null";
         /// Get file attributes, section 3.3.1.

@@ -2,7 +2,7 @@
 
 procedures! {
     /// A procedure of NLM version 4 that answers at once.
-    pub enum Procedure {
+    pub enum Procedure: u32 {
         /// NLMPROC4_NULL: void to void, section 6.3.0.
         Null = 0, "null";
         /// NLMPROC4_TEST: whether a lock would be granted, section 6.3.1.

@@ -24,7 +24,7 @@ pub const IPPROTO_UDP: u32 = 17;
 
 procedures! {
     /// A procedure of version 2, section 3.2.
-    pub enum Procedure {
+    pub enum Procedure: u32 {
         /// PMAPPROC_NULL: void to void.
         Null = 0, "null";
         /// PMAPPROC_SET: [`Mapping`] to `bool`.

@@ -11,7 +11,7 @@ pub const VERSION_4: u32 = 4;
 
 procedures! {
     /// A procedure of version 3 or 4, section 2.2.1.
-    pub enum Procedure {
+    pub enum Procedure: u32 {
         /// RPCBPROC_NULL: void to void.
         Null = 0, "null";
         /// RPCBPROC_SET: [`Rpcb`] to `bool`.

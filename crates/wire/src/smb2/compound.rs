@@ -89,3 +89,9 @@ pub fn append(out: &mut Vec<u8>, header: &Header, body: &impl Encode) -> usize {
 pub fn link(out: &mut Vec<u8>, last: usize) {
     LINKED.link(&mut Writer::new(out), last);
 }
+
+/// Says in the header of the message that began at `last` that none follows.
+#[inline]
+pub fn unlink(out: &mut Vec<u8>, last: usize) {
+    Writer::new(out).patch_u32(last + LINKED.at, 0);
+}

@@ -89,28 +89,7 @@ macro_rules! values {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub $repr);
 
-        impl $name {
-            $($(#[$const_meta])* pub const $const: Self = Self($value);)+
-
-            /// Every value that is named here.
-            pub const NAMED: &'static [Self] = &[$(Self::$const),+];
-
-            /// The standard's name, unless the number has none here.
-            pub const fn name(self) -> Option<&'static str> {
-                match self.0 {
-                    $($value => Some($text),)+
-                    _ => None,
-                }
-            }
-
-            /// The value with this name in the standard.
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($text => Some(Self::$const),)+
-                    _ => None,
-                }
-            }
-        }
+        named! { $name { $($(#[$const_meta])* $const = $value, $text;)+ } }
 
         impl core::fmt::Display for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

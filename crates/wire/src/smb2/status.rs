@@ -2,7 +2,7 @@
 
 values! {
     /// NTSTATUS, with the names of those that MS-SMB2 (section 3.3.5) and MS-FSCC have servers
-    /// answer with, and those of Windows and Samba that a benchmark meets.
+    /// answer with, and those of Windows and Samba that a benchmark meets or a load file names.
     #[derive(Default)]
     pub struct Status(u32) {
         /// The operation completed.
@@ -19,6 +19,14 @@ values! {
         BUFFER_OVERFLOW = 0x8000_0005, "STATUS_BUFFER_OVERFLOW";
         /// The directory has no more entries.
         NO_MORE_FILES = 0x8000_0006, "STATUS_NO_MORE_FILES";
+        /// The device is in use.
+        DEVICE_BUSY = 0x8000_0011, "STATUS_DEVICE_BUSY";
+        /// There are no more extended attributes.
+        NO_MORE_EAS = 0x8000_0012, "STATUS_NO_MORE_EAS";
+        /// There are no more entries.
+        NO_MORE_ENTRIES = 0x8000_001a, "STATUS_NO_MORE_ENTRIES";
+        /// The medium may have been changed.
+        MEDIA_CHECK = 0x8000_0020, "STATUS_MEDIA_CHECK";
         /// The path leads over a symbolic link.
         STOPPED_ON_SYMLINK = 0x8000_002d, "STATUS_STOPPED_ON_SYMLINK";
         /// For no reason that has a number.
@@ -29,6 +37,8 @@ values! {
         INVALID_INFO_CLASS = 0xc000_0003, "STATUS_INVALID_INFO_CLASS";
         /// A buffer is not as long as what it should hold.
         INFO_LENGTH_MISMATCH = 0xc000_0004, "STATUS_INFO_LENGTH_MISMATCH";
+        /// Memory that may not be used.
+        ACCESS_VIOLATION = 0xc000_0005, "STATUS_ACCESS_VIOLATION";
         /// The handle is not open.
         INVALID_HANDLE = 0xc000_0008, "STATUS_INVALID_HANDLE";
         /// A field of the request is wrong.
@@ -41,44 +51,70 @@ values! {
         INVALID_DEVICE_REQUEST = 0xc000_0010, "STATUS_INVALID_DEVICE_REQUEST";
         /// The file ends before the offset.
         END_OF_FILE = 0xc000_0011, "STATUS_END_OF_FILE";
+        /// Another medium is in the drive.
+        WRONG_VOLUME = 0xc000_0012, "STATUS_WRONG_VOLUME";
+        /// The drive is empty.
+        NO_MEDIA_IN_DEVICE = 0xc000_0013, "STATUS_NO_MEDIA_IN_DEVICE";
         /// The authentication goes on.
         MORE_PROCESSING_REQUIRED = 0xc000_0016, "STATUS_MORE_PROCESSING_REQUIRED";
         /// The server has no memory for it.
         NO_MEMORY = 0xc000_0017, "STATUS_NO_MEMORY";
         /// A part of a server-side copy lies beyond the end of its source.
         INVALID_VIEW_SIZE = 0xc000_001f, "STATUS_INVALID_VIEW_SIZE";
+        /// The memory is taken.
+        ALREADY_COMMITTED = 0xc000_0021, "STATUS_ALREADY_COMMITTED";
         /// The user may not.
         ACCESS_DENIED = 0xc000_0022, "STATUS_ACCESS_DENIED";
         /// The answer does not fit into the buffer.
         BUFFER_TOO_SMALL = 0xc000_0023, "STATUS_BUFFER_TOO_SMALL";
         /// The object is of another type.
         OBJECT_TYPE_MISMATCH = 0xc000_0024, "STATUS_OBJECT_TYPE_MISMATCH";
+        /// Nothing is locked there.
+        NOT_LOCKED = 0xc000_002a, "STATUS_NOT_LOCKED";
+        /// Fields of the request contradict each other.
+        INVALID_PARAMETER_MIX = 0xc000_0030, "STATUS_INVALID_PARAMETER_MIX";
         /// A name has characters that it may not have.
         OBJECT_NAME_INVALID = 0xc000_0033, "STATUS_OBJECT_NAME_INVALID";
         /// There is nothing of that name.
         OBJECT_NAME_NOT_FOUND = 0xc000_0034, "STATUS_OBJECT_NAME_NOT_FOUND";
         /// There is something of that name.
         OBJECT_NAME_COLLISION = 0xc000_0035, "STATUS_OBJECT_NAME_COLLISION";
+        /// The port is not connected.
+        PORT_DISCONNECTED = 0xc000_0037, "STATUS_PORT_DISCONNECTED";
         /// A path has a form that it may not have.
         OBJECT_PATH_INVALID = 0xc000_0039, "STATUS_OBJECT_PATH_INVALID";
         /// A directory of the path is not there.
         OBJECT_PATH_NOT_FOUND = 0xc000_003a, "STATUS_OBJECT_PATH_NOT_FOUND";
         /// A path has a form that it may not have.
         OBJECT_PATH_SYNTAX_BAD = 0xc000_003b, "STATUS_OBJECT_PATH_SYNTAX_BAD";
+        /// More data than fit.
+        DATA_OVERRUN = 0xc000_003c, "STATUS_DATA_OVERRUN";
         /// Data are lost.
         DATA_ERROR = 0xc000_003e, "STATUS_DATA_ERROR";
+        /// A checksum is wrong.
+        CRC_ERROR = 0xc000_003f, "STATUS_CRC_ERROR";
         /// Another open does not share.
         SHARING_VIOLATION = 0xc000_0043, "STATUS_SHARING_VIOLATION";
         /// The user has used up what may be used.
         QUOTA_EXCEEDED = 0xc000_0044, "STATUS_QUOTA_EXCEEDED";
         /// The file system has no extended attributes.
         EAS_NOT_SUPPORTED = 0xc000_004f, "STATUS_EAS_NOT_SUPPORTED";
+        /// The extended attributes are too long.
+        EA_TOO_LARGE = 0xc000_0050, "STATUS_EA_TOO_LARGE";
+        /// There is no such extended attribute.
+        NONEXISTENT_EA_ENTRY = 0xc000_0051, "STATUS_NONEXISTENT_EA_ENTRY";
+        /// The file has no extended attributes.
+        NO_EAS_ON_FILE = 0xc000_0052, "STATUS_NO_EAS_ON_FILE";
+        /// The extended attributes are damaged.
+        EA_CORRUPT_ERROR = 0xc000_0053, "STATUS_EA_CORRUPT_ERROR";
         /// Another's lock is in the way of reading or writing.
         FILE_LOCK_CONFLICT = 0xc000_0054, "STATUS_FILE_LOCK_CONFLICT";
         /// Another's lock is in the way of this one.
         LOCK_NOT_GRANTED = 0xc000_0055, "STATUS_LOCK_NOT_GRANTED";
         /// The file is about to be removed.
         DELETE_PENDING = 0xc000_0056, "STATUS_DELETE_PENDING";
+        /// The file has no such control.
+        CTL_FILE_NOT_SUPPORTED = 0xc000_0057, "STATUS_CTL_FILE_NOT_SUPPORTED";
         /// No server that knows the user answers.
         NO_LOGON_SERVERS = 0xc000_005e, "STATUS_NO_LOGON_SERVERS";
         /// The user lacks a privilege that this takes.
@@ -109,6 +145,8 @@ values! {
         BAD_IMPERSONATION_LEVEL = 0xc000_00a5, "STATUS_BAD_IMPERSONATION_LEVEL";
         /// All instances of the pipe are taken.
         PIPE_NOT_AVAILABLE = 0xc000_00ac, "STATUS_PIPE_NOT_AVAILABLE";
+        /// The pipe is in use.
+        PIPE_BUSY = 0xc000_00ae, "STATUS_PIPE_BUSY";
         /// Nobody is at the other end of the pipe.
         PIPE_DISCONNECTED = 0xc000_00b0, "STATUS_PIPE_DISCONNECTED";
         /// It took too long.
@@ -119,8 +157,12 @@ values! {
         NOT_SUPPORTED = 0xc000_00bb, "STATUS_NOT_SUPPORTED";
         /// The name of the share's server is not known.
         BAD_NETWORK_PATH = 0xc000_00be, "STATUS_BAD_NETWORK_PATH";
+        /// The network is busy.
+        NETWORK_BUSY = 0xc000_00bf, "STATUS_NETWORK_BUSY";
         /// What came over the network makes no sense.
         INVALID_NETWORK_RESPONSE = 0xc000_00c3, "STATUS_INVALID_NETWORK_RESPONSE";
+        /// The network failed.
+        UNEXPECTED_NETWORK_ERROR = 0xc000_00c4, "STATUS_UNEXPECTED_NETWORK_ERROR";
         /// The share has been removed, or the session is of another connection.
         NETWORK_NAME_DELETED = 0xc000_00c9, "STATUS_NETWORK_NAME_DELETED";
         /// The share may not be used.
@@ -129,8 +171,12 @@ values! {
         BAD_DEVICE_TYPE = 0xc000_00cb, "STATUS_BAD_DEVICE_TYPE";
         /// There is no such share.
         BAD_NETWORK_NAME = 0xc000_00cc, "STATUS_BAD_NETWORK_NAME";
+        /// The server has as many sessions as it may.
+        TOO_MANY_SESSIONS = 0xc000_00ce, "STATUS_TOO_MANY_SESSIONS";
         /// The server serves as many as it may.
         REQUEST_NOT_ACCEPTED = 0xc000_00d0, "STATUS_REQUEST_NOT_ACCEPTED";
+        /// Writing to the network failed.
+        NET_WRITE_FAULT = 0xc000_00d2, "STATUS_NET_WRITE_FAULT";
         /// Source and target are on different volumes.
         NOT_SAME_DEVICE = 0xc000_00d4, "STATUS_NOT_SAME_DEVICE";
         /// The file has another name now.
@@ -141,20 +187,38 @@ values! {
         INVALID_OPLOCK_PROTOCOL = 0xc000_00e3, "STATUS_INVALID_OPLOCK_PROTOCOL";
         /// The server has an error of its own.
         INTERNAL_ERROR = 0xc000_00e5, "STATUS_INTERNAL_ERROR";
+        /// The file system has an error that it has no name for.
+        UNEXPECTED_IO_ERROR = 0xc000_00e9, "STATUS_UNEXPECTED_IO_ERROR";
         /// The directory has entries.
         DIRECTORY_NOT_EMPTY = 0xc000_0101, "STATUS_DIRECTORY_NOT_EMPTY";
+        /// The file is damaged.
+        FILE_CORRUPT_ERROR = 0xc000_0102, "STATUS_FILE_CORRUPT_ERROR";
         /// A file where a directory is wanted.
         NOT_A_DIRECTORY = 0xc000_0103, "STATUS_NOT_A_DIRECTORY";
+        /// The name is too long.
+        NAME_TOO_LONG = 0xc000_0106, "STATUS_NAME_TOO_LONG";
+        /// Files are still open.
+        FILES_OPEN = 0xc000_0107, "STATUS_FILES_OPEN";
+        /// The connection is in use.
+        CONNECTION_IN_USE = 0xc000_0108, "STATUS_CONNECTION_IN_USE";
         /// The server has as many files open as it may.
         TOO_MANY_OPENED_FILES = 0xc000_011f, "STATUS_TOO_MANY_OPENED_FILES";
         /// The request was cancelled.
         CANCELLED = 0xc000_0120, "STATUS_CANCELLED";
         /// The file cannot be removed.
         CANNOT_DELETE = 0xc000_0121, "STATUS_CANNOT_DELETE";
+        /// The file has been removed.
+        FILE_DELETED = 0xc000_0123, "STATUS_FILE_DELETED";
         /// The handle has been closed.
         FILE_CLOSED = 0xc000_0128, "STATUS_FILE_CLOSED";
+        /// There is no such level of information.
+        INVALID_LEVEL = 0xc000_0148, "STATUS_INVALID_LEVEL";
+        /// The other end of the pipe is closed.
+        PIPE_BROKEN = 0xc000_014b, "STATUS_PIPE_BROKEN";
         /// The user may not log on in this way.
         LOGON_TYPE_NOT_GRANTED = 0xc000_015b, "STATUS_LOGON_TYPE_NOT_GRANTED";
+        /// The device has an error.
+        IO_DEVICE_ERROR = 0xc000_0185, "STATUS_IO_DEVICE_ERROR";
         /// The user's account has run out.
         ACCOUNT_EXPIRED = 0xc000_0193, "STATUS_ACCOUNT_EXPIRED";
         /// A range that wraps around.
@@ -167,14 +231,24 @@ values! {
         CONNECTION_DISCONNECTED = 0xc000_020c, "STATUS_CONNECTION_DISCONNECTED";
         /// The connection was reset.
         CONNECTION_RESET = 0xc000_020d, "STATUS_CONNECTION_RESET";
+        /// The network has as many names as it may.
+        TOO_MANY_NODES = 0xc000_020e, "STATUS_TOO_MANY_NODES";
         /// The user must choose another password first.
         PASSWORD_MUST_CHANGE = 0xc000_0224, "STATUS_PASSWORD_MUST_CHANGE";
         /// There is nothing there.
         NOT_FOUND = 0xc000_0225, "STATUS_NOT_FOUND";
         /// The account is locked out for now.
         ACCOUNT_LOCKED_OUT = 0xc000_0234, "STATUS_ACCOUNT_LOCKED_OUT";
+        /// The connection was refused.
+        CONNECTION_REFUSED = 0xc000_0236, "STATUS_CONNECTION_REFUSED";
+        /// The connection was given up.
+        CONNECTION_ABORTED = 0xc000_0241, "STATUS_CONNECTION_ABORTED";
         /// The path is another server's, by DFS.
         PATH_NOT_COVERED = 0xc000_0257, "STATUS_PATH_NOT_COVERED";
+        /// The file has as many names as it may.
+        TOO_MANY_LINKS = 0xc000_0265, "STATUS_TOO_MANY_LINKS";
+        /// The directory stands for another.
+        DIRECTORY_IS_A_REPARSE_POINT = 0xc000_0281, "STATUS_DIRECTORY_IS_A_REPARSE_POINT";
         /// The session's ticket has run out.
         NETWORK_SESSION_EXPIRED = 0xc000_035c, "STATUS_NETWORK_SESSION_EXPIRED";
         /// Of a request that comes before what it needs.
@@ -183,6 +257,8 @@ values! {
         SERVER_UNAVAILABLE = 0xc000_0466, "STATUS_SERVER_UNAVAILABLE";
         /// The handle is not there any more, but may be again.
         FILE_NOT_AVAILABLE = 0xc000_0467, "STATUS_FILE_NOT_AVAILABLE";
+        /// The user's part of the disk is full.
+        DISK_QUOTA_EXCEEDED = 0xc000_0802, "STATUS_DISK_QUOTA_EXCEEDED";
         /// Client and server have no hash in common.
         SMB_NO_PREAUTH_INTEGRITY_HASH_OVERLAP = 0xc05d_0000, "STATUS_SMB_NO_PREAUTH_INTEGRITY_HASH_OVERLAP";
     }

@@ -28,18 +28,25 @@ impl TransformHeader {
     pub const ENCRYPTED: u16 = 1;
     /// Where Nonce stands: from there on, the header is authenticated with the data.
     pub const AUTHENTICATED_FROM: usize = 20;
+
+    /// The header as it stands in a frame: it is filled in when what follows it is encrypted.
+    #[inline]
+    pub fn bytes(&self) -> [u8; TRANSFORM_HEADER_LEN] {
+        let mut bytes = [0; TRANSFORM_HEADER_LEN];
+        bytes[..4].copy_from_slice(&ProtocolId::Transform.bytes());
+        bytes[4..20].copy_from_slice(&self.signature);
+        bytes[20..36].copy_from_slice(&self.nonce);
+        bytes[36..40].copy_from_slice(&self.original_message_size.to_le_bytes());
+        bytes[42..44].copy_from_slice(&self.flags.to_le_bytes());
+        bytes[44..].copy_from_slice(&self.session_id.to_le_bytes());
+        bytes
+    }
 }
 
 impl Encode for TransformHeader {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) {
-        out.bytes(&ProtocolId::Transform.bytes());
-        out.bytes(&self.signature);
-        out.bytes(&self.nonce);
-        out.u32(self.original_message_size);
-        out.u16(0);
-        out.u16(self.flags);
-        out.u64(self.session_id);
+        out.bytes(&self.bytes());
     }
 }
 

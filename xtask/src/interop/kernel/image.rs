@@ -18,6 +18,7 @@ const PACKAGES: &[&str] = &[
     "nfs-kernel-server",
     "nfs-common",
     "rpcbind",
+    "ksmbd-tools",
     "busybox-static",
     "dash",
     "mount",
@@ -63,6 +64,18 @@ const MODULES: &[&str] = &[
     "auth_rpcgss",
     "ext4",
     "crc32c_generic",
+    "ksmbd",
+    // It asks for these by name.
+    "ccm",
+    "cmac",
+    "ctr",
+    "ecb",
+    "gcm",
+    "hmac",
+    "md5",
+    "nls_utf8",
+    "sha256_generic",
+    "sha512_generic",
 ];
 /// Folders that a running system expects.
 const FOLDERS: &[&str] = &[

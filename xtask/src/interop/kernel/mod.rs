@@ -1,11 +1,12 @@
-//! filestone against Linux's own NFS server and NFS client.
+//! filestone against Linux's own servers, of NFS and of SMB, and its NFS client.
 //!
-//! Both are in one machine under QEMU, made of Debian's packages: it is emulated, so that this
+//! All are in one machine under QEMU, made of Debian's packages: it is emulated, so that this
 //! runs wherever QEMU does and whatever the host's kernel has been built with. What is tested is
 //! what is right; how fast it is, says nothing.
 
 mod guest;
 mod image;
+mod ksmbd;
 mod situations;
 
 use super::{Needed, checks, fixture, install};
@@ -22,6 +23,7 @@ const NEEDED: &Needed = &[
     ("/usr/sbin/mkfs.ext4", "e2fsprogs"),
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/bin/unshare", "util-linux"),
+    ("/usr/bin/smbclient", "smbclient"),
 ];
 
 /// Where every procedure is tried.
@@ -63,6 +65,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
     }
     let mut is_good = only.is_some() || checks::procedures(&bed, WAYS)?;
     let ground = Ground { bed, guest };
+    is_good &= ksmbd::run(&ground, only)?;
     is_good &= checks::situations(&ground, situations::ALL, only)?;
     if !is_good {
         eprintln!("what the guest said last:\n{}", ground.guest.last_words());

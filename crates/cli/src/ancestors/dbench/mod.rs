@@ -3,16 +3,15 @@
 
 pub mod command_line;
 
-use super::ending::{self, refuse, show};
+use super::ending::{refuse, show};
+use super::replayed::{self, has_throughput};
 use crate::error::Error;
-use crate::execution::interruption;
-use crate::execution::live::{Live, RowStream};
-use crate::execution::{Calibration, Job, measure};
+use crate::execution::Job;
 use crate::inputs::loads::{self, Named};
 use crate::options::nfs::NfsOptions;
 use crate::options::target::Target;
 use crate::planning;
-use crate::planning::replay::{BUILT_IN_PATH, LOAD_DEFAULT, TCP_OPTIONS_DEFAULT};
+use crate::planning::replay::{BUILT_IN_PATH, TCP_OPTIONS_DEFAULT};
 use crate::planning::{Environment, first_and_rest, nfs_target};
 use crate::report::dbench::{self, Form};
 use crate::{Exit, console};
@@ -21,21 +20,15 @@ use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_model::plan::{
-    LeftOverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Pacing, Plan, ReplayPlan,
-    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    LeftOverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan,
+    TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
 };
-use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
 /// dbench's exit code when a client failed, or when it was called wrongly.
 const FAILURE: u8 = 1;
 /// dbench 5's exit code when it cannot start.
 const CANNOT_START: u8 = 10;
-/// Where dbench 1 and 2 look for their load file.
-const LOAD_FILE_HERE: &str = "client.txt";
-/// Where dbench 4.0 looks for its load file.
-const LOAD_FILE_DEFAULT: &str = "/usr/share/dbench/client.txt";
-
 /// Does what dbench, or tbench, was asked to do.
 pub fn run(program: Program, arguments: &[String]) -> Result<Exit, Error> {
     match command_line::parse(program, arguments) {
@@ -47,7 +40,7 @@ pub fn run(program: Program, arguments: &[String]) -> Result<Exit, Error> {
 
 fn execute(program: Program, run: &Run) -> Result<Exit, Error> {
     let run = &said(run);
-    let name = load_name(run);
+    let name = replayed::load_name(run.options.load_file.as_deref());
     let prepared = prepare(run, &name, &Environment::here());
     let job = match prepared {
         Ok(job) => job,
@@ -60,19 +53,22 @@ fn execute(program: Program, run: &Run) -> Result<Exit, Error> {
         }
     };
     console::result(&banner(program, run, &name))?;
-    let stop = interruption::stop_flag()?;
     let form = form(run);
-    let mut live = Live::with_progress(&stop, form, RowStream::Output).released(released(run));
-    let record = match measure(&job, Calibration::Omit, &stop, &mut live) {
-        Ok(record) => record,
-        Err(error) => return Ok(refuse(&error, FAILURE)),
-    };
-    console::result(&report(form, &record, run.options.flags.per_client_results))?;
-    record.caveats.iter().for_each(console::caveat);
-    if !has_throughput(&record) {
-        console::note("no Throughput: the run failed, was interrupted or measured nothing");
-    }
-    Ok(exit_of(&record))
+    let per_client_results = run.options.flags.per_client_results;
+    replayed::execute(
+        &job,
+        replayed::Form {
+            rows: dbench::rows(form),
+            released: released(run),
+            report: &|measured| {
+                measured.map_or_else(
+                    |_| String::new(),
+                    |record| report(form, record, per_client_results),
+                )
+            },
+            failure: FAILURE,
+        },
+    )
 }
 
 /// Says what of the command line is passed over; the run without that.
@@ -94,35 +90,6 @@ const fn form(run: &Run) -> Form {
         (Version::Four, false) => Form::Four,
         (Version::Five, false) => Form::Five,
     }
-}
-
-/// The load: that of `-c`, or dbench's. Versions 1 and 2 looked for it in the working
-/// directory, 4.0 where it is installed; what is not asked for by name is said.
-fn load_name(run: &Run) -> String {
-    if let Some(name) = &run.options.load_file {
-        return name.clone();
-    }
-    let (name, what) = default_load(&|name| Path::new(name).is_file());
-    if let Some(what) = what {
-        console::note(&what);
-    }
-    name.into()
-}
-
-/// The load of a command line without `-c`, and what is to be said of it.
-fn default_load(is_there: &dyn Fn(&str) -> bool) -> (&'static str, Option<String>) {
-    if is_there(LOAD_FILE_HERE) {
-        let what = format!("replaying {LOAD_FILE_HERE} of the working directory");
-        return (LOAD_FILE_HERE, Some(what));
-    }
-    if is_there(LOAD_FILE_DEFAULT) {
-        return (LOAD_FILE_DEFAULT, None);
-    }
-    let what = format!(
-        "neither {LOAD_FILE_HERE} nor {LOAD_FILE_DEFAULT} is there; replaying filestone's own \
-         load {LOAD_DEFAULT}"
-    );
-    (LOAD_DEFAULT, Some(what))
 }
 
 fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
@@ -178,21 +145,6 @@ fn report(form: Form, record: &RunRecord, per_client_results: bool) -> String {
     text
 }
 
-/// Scripts take the line `Throughput` for a result: it stands for a run that came to its
-/// end, with all its clients, and in which something succeeded.
-fn has_throughput(record: &RunRecord) -> bool {
-    exit_of(record) == Exit::Done && record.window_ns > 0
-}
-
-/// dbench ends with 1 when a client failed.
-fn exit_of(record: &RunRecord) -> Exit {
-    let mut clients = record.replay.iter().flat_map(|replay| &replay.clients);
-    match ending::exit_of(record, FAILURE) {
-        Exit::Done if clients.any(|client| client.lost.is_some()) => Exit::Code(FAILURE),
-        exit => exit,
-    }
-}
-
 fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
     let clients = run
         .processes
@@ -227,17 +179,11 @@ fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
 fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> ReplayPlan {
     let options = &run.options;
     let flags = options.flags;
-    let has_stamps = loads.iter().any(|named| named.has_stamps);
+    let names = loads.iter().map(|named| named.name.clone()).collect();
     ReplayPlan {
-        loads: loads.iter().map(|named| named.name.clone()).collect(),
-        kinds: planning::replay::kinds(loads),
         more_targets,
         clients_per_thread: options.clients_per_process,
-        pacing: match options.rate {
-            Some(bytes_per_s) => Pacing::Rate { bytes_per_s },
-            None if has_stamps => Pacing::Stamps { speed: 1.0 },
-            None => Pacing::Closed,
-        },
+        pacing: replayed::pacing(options.rate, loads),
         run_once: flags.run_once,
         skip_cleanup: flags.skip_cleanup,
         // dbench works in what an earlier run has left over. No one was asked here,
@@ -263,6 +209,7 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
                 .clone()
                 .unwrap_or(TCP_OPTIONS_DEFAULT.into()),
         },
+        ..ReplayPlan::new(names, planning::replay::kinds(loads))
     }
 }
 
@@ -303,11 +250,7 @@ fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, E
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::load::{Generation, Load};
     use filestone_model::measure::run_record::RunEnd;
-    use filestone_model::operation::OpKind;
-    use filestone_model::plan::LoadName;
-    use std::sync::Arc;
 
     const HERE: Environment = Environment {
         uid: 0,
@@ -325,16 +268,7 @@ mod tests {
     }
 
     fn loads() -> Vec<Named> {
-        vec![Named {
-            name: LoadName {
-                name: "client.txt".into(),
-                operations: 458_344,
-                generation: Generation::Cifs,
-            },
-            kinds: vec![OpKind::ReadX],
-            has_stamps: false,
-            load: Arc::new(Load::empty(Generation::Cifs)),
-        }]
+        vec![Named::canned()]
     }
 
     #[test]
@@ -384,17 +318,6 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_client_is_exit_code_1() {
-        assert_eq!(exit_of(&canned::replayed()), Exit::Done);
-        let lost = canned::replayed_with_mismatches();
-        assert_eq!(exit_of(&lost), Exit::Code(FAILURE));
-        let mut nothing = canned::replayed();
-        nothing.totals.ledger.failed += nothing.totals.ledger.ok;
-        nothing.totals.ledger.ok = 0;
-        assert_eq!(exit_of(&nothing), Exit::NothingSucceeded);
-    }
-
-    #[test]
     fn only_a_run_that_measured_something_has_a_throughput() {
         let has_line =
             |record: &RunRecord| report(Form::Four, record, false).contains("Throughput");
@@ -413,18 +336,6 @@ mod tests {
         assert!(!has_line(&nothing));
         let machine = report(Form::Machine, &nothing, false);
         assert!(!machine.contains(";0;"), "{machine}");
-    }
-
-    #[test]
-    fn a_load_in_the_working_directory_is_found_and_said() {
-        let found = |there: &[&str]| default_load(&|name| there.contains(&name));
-        let (name, what) = found(&[LOAD_FILE_HERE, LOAD_FILE_DEFAULT]);
-        assert_eq!(name, "client.txt");
-        assert!(what.is_some_and(|what| what.contains("working directory")));
-        assert_eq!(found(&[LOAD_FILE_DEFAULT]), (LOAD_FILE_DEFAULT, None));
-        let (name, what) = found(&[]);
-        assert_eq!(name, LOAD_DEFAULT);
-        assert!(what.is_some_and(|what| what.contains("filestone's own load")));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::options::mix::{MixArrivals, MixLoadOptions, MixOptions, SteeringOptions};
-use crate::planning::{first_given, server_options};
+use crate::planning::{first_given, server_options, share};
 
 /// Refuses what contradicts itself, whatever the target says.
 pub fn refuse(options: &MixOptions) -> Result<(), Error> {
@@ -87,6 +87,7 @@ fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
         ))
         .with_help("--clients says how many there are; the mount's options say the rest"));
     }
+    share::refuse_options(&options.share, "the target is no SMB share")?;
     let target = &options.target;
     let in_target = first_given(&[("--transport", target.transport.is_some())])
         .or_else(|| first_given(&server_options(&target.nfs)));

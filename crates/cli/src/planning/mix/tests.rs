@@ -30,7 +30,9 @@ fn plan_of(line: &str) -> Result<Plan, Error> {
         .into_iter()
         .chain(line.split_whitespace());
     match CommandLine::try_parse_from(words).expect(line).command {
-        Some(Command::Mix(options)) => plan(&options, three_kinds(), &HERE),
+        Some(Command::Mix(options)) => {
+            plan(&options, three_kinds(), &Credentials::default(), &HERE)
+        }
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -131,4 +133,67 @@ fn what_does_not_go_together_is_refused() {
         }
     }
     insta::assert_snapshot!(text);
+}
+
+fn share() -> TargetPlan {
+    plan_of("smb://srv/x").expect("a plan").target
+}
+
+fn asked(counts: &[(OpKind, u64)]) -> Mix {
+    let mix = Mix {
+        counts: MixCount::of(counts),
+        ..three_kinds()
+    };
+    kinds::asked_of(&share(), protocols::known(), mix)
+}
+
+#[test]
+fn what_a_share_has_not_is_left_out_of_its_mix_and_said() {
+    let counts = [
+        (OpKind::Lookup, 60),
+        (OpKind::ReadLink, 10),
+        (OpKind::Read, 30),
+        (OpKind::MkNod, 0),
+    ];
+    let mix = asked(&counts);
+    let percents = mix.percent_rows().into_iter();
+    let percents: Vec<(OpKind, f64)> = percents.collect();
+    let expected = [
+        (OpKind::Lookup, 100.0 * 60.0 / 90.0),
+        (OpKind::Read, 100.0 * 30.0 / 90.0),
+    ];
+    assert_eq!(percents, expected);
+    let left: Vec<(&str, u64)> = mix
+        .left_out
+        .iter()
+        .map(|left| (left.operation.as_str(), left.count))
+        .collect();
+    assert_eq!(left, [("open", 3), ("readlink", 10)]);
+    let mix = mix_plan(mix, &FileSetOptions::default(), 1);
+    let plan = Plan::new("mix", share(), WorkloadPlan::Mix(Box::new(mix)), 1);
+    assert_eq!(
+        missing_note(&plan).as_deref(),
+        Some("left out of the mix, because smb has none: readlink 10.0 %")
+    );
+}
+
+#[test]
+fn a_mix_of_nothing_that_a_share_has_stays_for_the_run_to_refuse() {
+    let counts = [(OpKind::ReadLink, 10), (OpKind::SymLink, 1)];
+    assert_eq!(asked(&counts).to_plan_counts(), MixCount::of(&counts));
+}
+
+#[test]
+fn nothing_is_left_out_of_a_mix_of_nfs() {
+    assert_eq!(missing_note(&plan_of("srv:/x").expect("a plan")), None);
+}
+
+#[test]
+fn directories_of_one_share_are_worked_in_and_those_of_two_are_not() {
+    let plan = plan_of("smb://anna@srv/x/a smb://anna@srv/x/b").expect("a plan");
+    assert_eq!(plan.targets().count(), 2);
+    plan.check().expect("it can be followed");
+    let refused = plan_of("smb://anna@srv/x/a smb://anna@srv/y").expect_err("two shares");
+    let refused = format!("{refused:?}");
+    assert!(refused.contains("smb://anna@srv/y"), "{refused}");
 }

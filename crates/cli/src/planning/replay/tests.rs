@@ -32,7 +32,7 @@ fn plans_of(line: &str) -> Result<Vec<Plan>, Error> {
                 .split(',')
                 .map(|name| named(name, name.starts_with("stamped")))
                 .collect();
-            plans(&options, &loads, &HERE)
+            plans(&options, &loads, &Credentials::default(), &HERE)
         }
         other => panic!("{line}: {other:?}"),
     }
@@ -92,6 +92,19 @@ fn warm_up_is_a_fifth_but_one_pass_has_none() {
     assert_eq!(times("-d 600 --warm-up 0"), (0, Some(600_000)));
     assert_eq!(times("--run-once"), (0, None));
     assert_eq!(times("--run-once -d 60"), (0, Some(60_000)));
+}
+
+#[test]
+fn a_run_that_only_reads_takes_nothing_away() {
+    let plan = plan_of("--on smb://fs/bench --read-only --retries 3");
+    let replay = plan.replay().expect("a replay");
+    assert!(replay.read_only && replay.skip_cleanup);
+    assert_eq!(replay.left_over, LeftOverPolicy::Refuse);
+    assert_eq!(replay.smb.retries, 3);
+    assert!(
+        plans_of("--on local:/srv/x --retries 3").is_err(),
+        "no connections"
+    );
 }
 
 #[test]

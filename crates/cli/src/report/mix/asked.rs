@@ -5,7 +5,7 @@ use crate::report::parts::facts::read_data;
 use crate::report::parts::page::Fact;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::plan::{Access, MixPlan, Popularity};
+use filestone_model::plan::{Access, LeftOut, MixPlan, Popularity};
 
 /// Operations of the mix's source that are left out and named.
 const LEFT_OUT_MAX: usize = 8;
@@ -18,7 +18,7 @@ pub fn facts(record: &RunRecord, plan: &MixPlan, set: &FileSetRecord) -> Vec<Fac
     ];
     facts.extend(read_data(&record.plan));
     if !plan.left_out.is_empty() {
-        facts.push(("left out", left_out(plan)));
+        facts.push(("left out", left_out(record, plan)));
     }
     facts.push(("seed", record.plan.seed.to_string()));
     facts
@@ -70,14 +70,27 @@ fn access(plan: &MixPlan, set: &FileSetRecord) -> String {
     )
 }
 
-fn left_out(plan: &MixPlan) -> String {
-    let named = plan.left_out.iter().take(LEFT_OUT_MAX);
+fn left_out(record: &RunRecord, plan: &MixPlan) -> String {
+    let (missing, unlike): (Vec<_>, Vec<_>) =
+        plan.left_out.iter().partition(|left| left.kind().is_some());
+    let layer = record.plan.target.layer();
+    let groups = [
+        (unlike, "NFSv3 has nothing like it".into()),
+        (missing, format!("{layer} has none")),
+    ];
+    let groups = groups.into_iter().filter(|(left, _)| !left.is_empty());
+    let told = groups.map(|(left, why)| format!("{}: {why}", named(&left)));
+    told.collect::<Vec<_>>().join("; ")
+}
+
+fn named(left_out: &[&LeftOut]) -> String {
+    let named = left_out.iter().take(LEFT_OUT_MAX);
     let names: Vec<String> = named
         .map(|left| format!("{} ({})", left.operation, grouped(left.count)))
         .collect();
-    let more = match plan.left_out.len().saturating_sub(LEFT_OUT_MAX) {
+    let more = match left_out.len().saturating_sub(LEFT_OUT_MAX) {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    format!("{}{more}: NFSv3 has nothing like it", names.join(", "))
+    format!("{}{more}", names.join(", "))
 }

@@ -25,16 +25,24 @@ pub fn what_was_measured(record: &RunRecord) -> String {
     let plan = &record.plan;
     if plan.replay().is_some() {
         let (loads, places) = (subject(plan), places(plan));
-        return format!("{loads} on {places}: {}", clients_and_time(record));
+        let how = clients_and_time(record);
+        return format!("{loads} on {places}: {how}{}", session(record));
     }
     format!(
-        "{} of {}: {}, {}{}",
+        "{} of {}: {}, {}{}{}",
         subject(plan),
         plan.target,
         load(plan),
         duration_text(record.window_ns),
         ended(&record.end, "the target"),
+        session(record),
     )
+}
+
+/// What was agreed upon with the server.
+fn session(record: &RunRecord) -> String {
+    let session = record.target.session.as_ref();
+    session.map_or_else(String::new, |session| format!(", {}", session.text()))
 }
 
 /// How a run ended, if it was not as planned; `lost` is what was lost where it ended by a loss.

@@ -15,12 +15,22 @@ pub fn figure<'record>(record: &'record RunRecord, name: &str) -> Option<&'recor
     figures.find(|figure| figure.name == name && figure.value > 0.0)
 }
 
-/// A headline time with its interval; of one whose upper end is not known the lower end: `over 8.1 ms`.
+/// A headline time with its interval; of one whose upper end is not known the lower end, `over 8.1 ms`,
+/// unless the median says more.
 pub fn time(record: &RunRecord, name: &str) -> Option<String> {
     match record.totals.kept_interval(name)? {
         KeptInterval::Whole(figure) => (figure.value > 0.0).then(|| time_of(figure)),
-        KeptInterval::Open(open) => Some(format!("over {}", time_within(open.low, open.low / 2.0))),
+        KeptInterval::Open(open) => {
+            let median = figure(record, "response_time.p50").map_or(0.0, |median| median.value);
+            (open.low > median).then(|| format!("over {}", bound(open.low)))
+        }
     }
+}
+
+/// A lower bound, which is not rounded up.
+fn bound(low: f64) -> String {
+    let unit = resolution(low / 2.0);
+    time_within((low / unit).floor() * unit, low / 2.0)
 }
 
 /// A load with three digits that count, or fewer where it is not known so well.

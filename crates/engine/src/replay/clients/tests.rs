@@ -360,7 +360,7 @@ fn results_other_than_expected_are_counted_with_their_lines() {
     );
     assert_eq!(
         (records[0].expected.as_str(), records[0].got.as_str()),
-        ("not found", "success")
+        ("STATUS_OBJECT_NAME_NOT_FOUND (0xc0000034)", "success")
     );
 }
 

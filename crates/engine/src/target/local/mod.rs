@@ -5,7 +5,7 @@ pub mod mix;
 pub mod replay;
 pub(crate) mod tree;
 
-use super::replaying::{Opening, beside};
+use super::replaying::{Opening, occupied};
 use super::{Contact, Job, Protocol, TargetError};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
@@ -62,14 +62,15 @@ fn open(opening: &Opening<'_>, target: &LocalTarget) -> Result<LocalSite, RunErr
         stat_check: replay.local.stat_check,
         fake_io: replay.local.fake_io,
         direct: replay.local.direct,
-        beside: beside(replay.left_over),
+        first_number: replay.first_number,
+        occupied: occupied(replay),
     };
     let site = match &target.directory {
         Some(directory) => {
             let directory = Path::new(directory);
             // A lock tells runs on this host apart from what they left.
             if replay.left_over != LeftOverPolicy::Refuse {
-                replay::remove_left_over_beside(directory, replay.left_over, options.beside)?;
+                replay::remove_left_over_beside(directory, replay.left_over, options.occupied)?;
             }
             LocalSite::claim(directory, options)
         }

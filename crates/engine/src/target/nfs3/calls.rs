@@ -100,7 +100,7 @@ pub fn call_failed(
         Why::Decode(error) => CallError::Decode(error),
         Why::Violation(what) => CallError::Violation(what),
         Why::Refused(refusal) => refusal.into(),
-        Why::NotRpc(error, received) => CallError::not_rpc(error, &received),
+        Why::NotOurs(error, received) => CallError::not_rpc(error, &received),
         Why::TimedOut => CallError::TimedOut(timeout),
         Why::Disconnected => gone,
         Why::Stopped => CallError::Stopped,
@@ -158,7 +158,7 @@ impl Session {
         F: Future<Output = sequence::NfsResult<T>>,
     {
         let Self { connection, desk } = self;
-        let mut calls = pin!(desk.lend(|| calls(&Link)));
+        let mut calls = pin!(desk.lend(|| calls(&Link::HERE)));
         let mut context = Context::from_waker(Waker::noop());
         loop {
             desk.stop(connection.is_cancelled());
@@ -166,7 +166,9 @@ impl Session {
             if let Poll::Ready(result) = polled {
                 return result.map_err(|failure| match failure {
                     sequence::Failure::Answered(status) => Failure::Answered(status),
-                    sequence::Failure::Lost => Failure::Lost(lost(connection, desk)),
+                    sequence::Failure::Lost | sequence::Failure::Reset => {
+                        Failure::Lost(lost(connection, desk))
+                    }
                 });
             }
             match desk.wanted() {

@@ -33,7 +33,7 @@ pub(crate) mod tree;
 pub use calls::{Failure, NfsResult, Session};
 pub use error::Nfs3Error;
 
-use super::replaying::{Opening, beside};
+use super::replaying::{Opening, occupied};
 use super::{BuiltIn, Contact, Job, Protocol, Rate, TargetError, clients};
 use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_on};
@@ -189,7 +189,8 @@ fn open(
         reconnect: Duration::from_nanos(plan.reconnect_ns),
         sources: plan.connections.sources.clone(),
         identities: plan.connections.identities.clone(),
-        beside: beside(replay.left_over),
+        first_number: replay.first_number,
+        occupied: occupied(replay),
         ..Nfs3Options::new(vec![opening.generation])
     };
     let built_in = match target.host {

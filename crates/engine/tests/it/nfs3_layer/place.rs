@@ -3,7 +3,7 @@
 use super::bench::{Bench, Client, claim, options, target};
 use crate::support::live::serve;
 use crate::support::replays::nfs;
-use filestone_engine::replay::{Beside, Site, Trees};
+use filestone_engine::replay::{Occupied, Site, Trees};
 use filestone_engine::target::nfs3::replay::Nfs3Site;
 use filestone_engine::target::nfs3::replay::{Nfs3Options, remove_left_over};
 use filestone_engine::{ErrorCategory, RunError};
@@ -177,7 +177,7 @@ fn who_asks_for_it_works_beside_what_another_program_has_in_clients() {
     let target = nested(&bench, Some(b"made by somebody else"));
     let stop = AtomicBool::new(false);
     let options = Nfs3Options {
-        beside: Beside::Always,
+        occupied: Occupied::Beside,
         ..options(Generation::Nfs)
     };
     let site = Nfs3Site::claim(&target, None, options, &stop).expect("there is room beside it");

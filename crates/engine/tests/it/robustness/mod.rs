@@ -9,6 +9,7 @@ mod identities;
 mod impostors;
 mod replays;
 mod restarts;
+mod shares;
 mod sources;
 mod targets;
 

@@ -24,6 +24,7 @@ pub mod mixes;
 pub mod relay;
 pub mod replays;
 pub mod scratch;
+pub mod smb_peer;
 
 pub const SECOND: u64 = 1_000_000_000;
 

@@ -5,9 +5,9 @@
 
 use super::Shared;
 use super::procedures::procedure_of;
-use crate::client::output::{Output, Splice};
 use crate::kind::{OpKind, PerKind};
 use crate::operation::{AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability};
+use crate::output::{Output, Splice};
 use crate::plan::{Modes, TransportKind};
 use crate::session::rpc::Credentials;
 use filestone_wire::nfs3::write::StableHow;
@@ -210,6 +210,25 @@ fn encode_readdir(
     .encode(out);
 }
 
+/// dircount bounds names and cookies only; the same bound for both asks for as many entries as
+/// fit into the whole reply.
+fn encode_readdirplus(
+    shared: &Shared,
+    directory: FileId,
+    cursor: DirectoryCursor,
+    len: u32,
+    out: &mut Writer<'_>,
+) {
+    readdirplus::Args {
+        dir: handle(shared, directory),
+        cookie: cursor.cookie,
+        cookieverf: cursor.verifier,
+        dircount: len,
+        maxcount: len,
+    }
+    .encode(out);
+}
+
 /// Arguments of everything that is not on the hottest paths.
 fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
     match *operation {
@@ -220,7 +239,10 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         | Operation::Open { .. }
         | Operation::Close { .. }
         | Operation::Lock { .. }
-        | Operation::Unlock { .. } => {}
+        | Operation::Unlock { .. }
+        | Operation::SessionSetup
+        | Operation::TreeConnect
+        | Operation::Notify { .. } => {}
         Operation::SetAttr { file, change } => setattr::Args {
             object: handle(shared, file),
             new_attributes: attributes_of(change),
@@ -317,20 +339,11 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
             cursor,
             len,
         } => encode_readdir(shared, directory, cursor, len, out),
-        // dircount bounds names and cookies only; the same bound for both asks
-        // for as many entries as fit into the whole reply.
         Operation::ReadDirectoryPlus {
             directory,
             cursor,
             len,
-        } => readdirplus::Args {
-            dir: handle(shared, directory),
-            cookie: cursor.cookie,
-            cookieverf: cursor.verifier,
-            dircount: len,
-            maxcount: len,
-        }
-        .encode(out),
+        } => encode_readdirplus(shared, directory, cursor, len, out),
         Operation::FileSystemStatus { file } => fsstat::Args {
             fsroot: handle(shared, file),
         }
@@ -343,14 +356,12 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
             object: handle(shared, file),
         }
         .encode(out),
-        Operation::Commit { file, offset, len } => {
-            commit::Args {
-                file: handle(shared, file),
-                offset,
-                count: len,
-            }
-            .encode(out);
+        Operation::Commit { file, offset, len } => commit::Args {
+            file: handle(shared, file),
+            offset,
+            count: len,
         }
+        .encode(out),
     }
 }
 

@@ -55,6 +55,9 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
         OpKind::Lock | OpKind::Unlock => Err(Unsupported(format!(
             "NFSv3 has no {name}: locks belong to its Network Lock Manager (NLM)"
         ))),
+        OpKind::SessionSetup | OpKind::TreeConnect | OpKind::Notify => Err(Unsupported(format!(
+            "NFSv3 has no {name}: it is an exchange of SMB2"
+        ))),
         _ => Err(Unsupported(format!(
             "NFSv3 has no {name}: it keeps no state of open files"
         ))),
@@ -80,6 +83,7 @@ mod tests {
         assert_eq!(procedure_of(OpKind::Open), None);
         assert_eq!(supports(OpKind::Read), Ok(()));
         assert!(supports(OpKind::Lock).is_err_and(|error| error.0.contains("NLM")));
+        assert!(supports(OpKind::Notify).is_err_and(|error| error.0.contains("SMB2")));
         assert!(supports(OpKind::Open).is_err_and(|error| error.0.contains("open files")));
     }
 }

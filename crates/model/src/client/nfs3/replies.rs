@@ -199,7 +199,10 @@ fn check_other(operation: &Operation, results: &[u8]) -> Checked {
         | Operation::Open { .. }
         | Operation::Close { .. }
         | Operation::Lock { .. }
-        | Operation::Unlock { .. } => undecodable(),
+        | Operation::Unlock { .. }
+        | Operation::SessionSetup
+        | Operation::TreeConnect
+        | Operation::Notify { .. } => undecodable(),
         Operation::SetAttr { .. } => simple(setattr::Reply::from_bytes(results)),
         Operation::Lookup { .. } => conditional(lookup::Reply::from_bytes(results), |ok| {
             !ok.object.as_bytes().is_empty()

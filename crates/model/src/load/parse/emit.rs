@@ -9,9 +9,6 @@ use super::Compiler;
 use super::handles::{BadHandle, Spot};
 use crate::operation::OpKind;
 
-/// FILE_OPEN (MS-CIFS 2.2.4.64.1): opens and never changes anything.
-const OPEN: Operand = Operand::Literal(1);
-
 /// Columns of what a line says, for messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Columns {
@@ -75,7 +72,7 @@ impl Compiler {
                     return;
                 };
                 let verdict = self.handles.used(handle, spot, writes, in_loop);
-                let is_failure = matches!(step.expected, Expected::Failure(_));
+                let is_failure = step.expected.is_failure();
                 match verdict {
                     Err(bad @ BadHandle::Outside(_)) => self.bad_handle(handle, spot, bad),
                     Err(bad) if !is_failure => self.bad_handle(handle, spot, bad),
@@ -91,7 +88,7 @@ impl Compiler {
 
     fn opened(&mut self, step: &Step, handle: Operand, place: Option<Place>, spot: Spot) {
         let is_outside = matches!(place, Some(Place::Outside | Place::Marker));
-        if matches!(step.expected, Expected::Failure(_)) {
+        if step.expected.is_failure() {
             return;
         }
         match handle {
@@ -114,19 +111,23 @@ impl Compiler {
     }
 
     fn bad_handle(&mut self, handle: u64, spot: Spot, bad: BadHandle) {
+        let named = self.named_handles.get(&handle);
+        let (handle, open) = match named {
+            Some(path) => (format!("\"{path}\""), "OPEN of it"),
+            None => (format!("handle {handle}"), "NTCreateX with this handle"),
+        };
         let (what, help) = match bad {
             BadHandle::Unknown => (
-                format!("handle {handle} is not open: no line before this one opens it"),
-                "an NTCreateX with this handle that is expected to succeed must come first"
-                    .to_owned(),
+                format!("{handle} is not open: no line before this one opens it"),
+                format!("an {open} that is expected to succeed must come first"),
             ),
             BadHandle::Closed(line) => (
-                format!("handle {handle} is not open any more: line {line} closed it"),
-                "an NTCreateX with this handle must come between".to_owned(),
+                format!("{handle} is not open any more: line {line} closed it"),
+                format!("an {open} must come between"),
             ),
             BadHandle::Outside(line) => (
                 format!(
-                    "handle {handle} is a file outside clients/, opened on line {line}, and must not be changed"
+                    "{handle} is a file outside clients/, opened on line {line}, and must not be changed"
                 ),
                 "only files in clients/ are written to; others may be read".to_owned(),
             ),
@@ -152,11 +153,11 @@ impl Compiler {
                 None => {}
             }
         }
-        if matches!(step.expected, Expected::Failure(_) | Expected::Number(_)) {
+        if step.expected.is_failure() || matches!(step.expected, Expected::Number(_)) {
             return;
         }
         match step.kind {
-            OpKind::NtCreateX if only_opens(step) && !wants_directory(step) => {}
+            OpKind::NtCreateX if step.only_opens() && !wants_directory(step) => {}
             OpKind::NtCreateX
             | OpKind::OpenX
             | OpKind::MkDir
@@ -195,12 +196,6 @@ impl Compiler {
     }
 }
 
-/// Whether an NTCreateX can only open what is there.
-pub(super) fn only_opens(step: &Step) -> bool {
-    let [_, disposition, ..] = step.numbers;
-    disposition == OPEN
-}
-
 fn wants_directory(step: &Step) -> bool {
     let [options, ..] = step.numbers;
     match options {
@@ -212,7 +207,7 @@ fn wants_directory(step: &Step) -> bool {
 /// Which of its names must be there for an operation to succeed.
 fn must_exist(step: &Step) -> Option<usize> {
     match step.kind {
-        OpKind::NtCreateX => (only_opens(step) && !wants_directory(step)).then_some(0),
+        OpKind::NtCreateX => (step.only_opens() && !wants_directory(step)).then_some(0),
         OpKind::Unlink
         | OpKind::RmDir
         | OpKind::Rename
@@ -238,5 +233,5 @@ fn must_exist(step: &Step) -> Option<usize> {
 
 /// Whether an operation changes what its name at that place names.
 pub(super) fn changes(step: &Step, place: usize) -> bool {
-    safety::changes(step.kind, only_opens(step), place)
+    safety::changes(step.kind, step.only_opens(), place)
 }

@@ -4,6 +4,7 @@
 //! compiled form needs. The generation is told from the first lines that say
 //! something; until one is decisive, a few lines wait.
 
+mod by_path;
 mod dbench1;
 mod directive;
 mod emit;
@@ -20,7 +21,7 @@ use super::generation::Generation;
 use super::names::{Names, Seen};
 use super::number::Number;
 use super::status;
-use super::verb::{self, Family};
+use super::verb::{self, Family, Naming};
 use crate::operation::OpKind;
 use existence::Existence;
 use handles::{Handles, Spot};
@@ -80,6 +81,15 @@ pub struct Compiler {
     moved_slots: u16,
     loops: Vec<OpenLoop>,
     repeat: Option<(Spot, u64)>,
+    /// How it names open files, once a line has told.
+    naming: Option<Naming>,
+    /// Lines that wait for one that tells, with their numbers, and bytes of them.
+    unnamed: Vec<(u32, Vec<u8>)>,
+    unnamed_bytes: usize,
+    /// The paths that handles stand for.
+    named_handles: HashMap<u64, Box<str>>,
+    /// Whether any line may change anything.
+    changes: bool,
     /// The first verb that belongs to one family only, and its line.
     family: Option<(Family, &'static str, u32)>,
     is_mixed: bool,
@@ -91,7 +101,6 @@ pub struct Compiler {
     existence: Existence,
     operations: u64,
     has_stamps: bool,
-    unusual_statuses: Vec<(u32, u8)>,
     lines_by_kind: [u64; OpKind::COUNT],
 }
 
@@ -116,6 +125,11 @@ impl Compiler {
             moved_slots: 0,
             loops: Vec::new(),
             repeat: None,
+            naming: None,
+            unnamed: Vec::new(),
+            unnamed_bytes: 0,
+            named_handles: HashMap::new(),
+            changes: false,
             family: None,
             is_mixed: false,
             recognised: 0,
@@ -125,7 +139,6 @@ impl Compiler {
             existence: Existence::default(),
             operations: 0,
             has_stamps: false,
-            unusual_statuses: Vec::new(),
             lines_by_kind: [0; OpKind::COUNT],
         }
     }
@@ -186,7 +199,7 @@ impl Compiler {
         match self.grammar {
             Grammar::Dbench1 => self.sniffed_line(line),
             Grammar::Dbench2 => self.operation_line(line, false),
-            Grammar::Current | Grammar::Undecided(_) => self.operation_line(line, true),
+            Grammar::Current | Grammar::Undecided(_) => self.current_line(line),
         }
     }
 
@@ -207,7 +220,11 @@ impl Compiler {
         if matches!(self.grammar, Grammar::Undecided(_)) {
             self.decide(Grammar::Dbench2);
         }
+        if self.naming.is_none() {
+            self.decide_naming(Naming::ByHandle);
+        }
         self.check_end();
+        self.settle_places();
         let Self {
             name, diagnostics, ..
         } = self;
@@ -219,6 +236,7 @@ impl Compiler {
             generation: match (&self.grammar, self.family) {
                 (Grammar::Dbench1, _) => Generation::Dbench1,
                 (Grammar::Dbench2, _) => Generation::Dbench2,
+                _ if self.naming == Some(Naming::ByPath) => Generation::Smb,
                 (_, Some((Family::Nfs, ..))) => Generation::Nfs,
                 _ => Generation::Cifs,
             },
@@ -226,7 +244,6 @@ impl Compiler {
             lines: self.line,
             operations: self.operations,
             has_stamps: self.has_stamps,
-            unusual_statuses: self.unusual_statuses.into_boxed_slice(),
             code: self.writer.finish(),
             names: self.names,
             expressions: self.expressions,

@@ -4,6 +4,7 @@
 use super::super::names::{self, NameId, Place};
 use super::super::random_string;
 use super::super::safety;
+use super::super::verb::Naming;
 use super::tokens::Token;
 use super::{Compiler, shown};
 use crate::operation::OpKind;
@@ -21,7 +22,7 @@ impl Compiler {
             return 0;
         }
         let has_slots = self.checked_slots(word);
-        let id = self.keep_name(&relative, has_slots);
+        let id = self.keep_place(relative, has_slots);
         // What `$1` is depends on the lines before.
         if random_string::slots(word.text).next().is_none() {
             self.seen_names.remember(word.text, id);
@@ -29,9 +30,31 @@ impl Compiler {
         id
     }
 
+    /// Puts a name into the table; below `clients` if the load has no `clients` of its own. One
+    /// that begins with a random string is moved when it is known.
+    fn keep_place(&mut self, relative: Vec<u8>, has_slots: bool) -> NameId {
+        let is_drawn = has_slots && safety::leading_slot(&relative).is_some();
+        if self.naming != Some(Naming::ByPath)
+            || is_drawn
+            || names::place(&relative) != Place::Outside
+        {
+            return self.keep_name(&relative, has_slots);
+        }
+        let moved = safety::moved(relative);
+        let id = self.names.add(&moved, has_slots);
+        self.names.mark_moved();
+        // Where it is, is known at the end of the file.
+        self.learned(id, b"")
+    }
+
     /// Puts a name in its relative form into the table.
     pub(super) fn keep_name(&mut self, relative: &[u8], has_slots: bool) -> NameId {
-        match self.names.add(relative, has_slots) {
+        let id = self.names.add(relative, has_slots);
+        self.learned(id, relative)
+    }
+
+    fn learned(&mut self, id: Option<NameId>, relative: &[u8]) -> NameId {
+        match id {
             Some(id) => {
                 self.existence.learn(id, relative);
                 id
@@ -93,6 +116,7 @@ impl Compiler {
         id: NameId,
         column: u32,
     ) -> Option<Place> {
+        self.changes |= changes;
         let relative = self.names.template(id);
         let slot = safety::leading_slot(&relative).filter(|_| self.names.has_slots(id));
         if let Some(slot) = slot {

@@ -2,12 +2,12 @@
 
 use super::super::asked;
 use super::super::code::{NAMES, NUMBERS, Operand, Step};
-use super::super::expected::{Cause, Expected};
+use super::super::expected::Expected;
 use super::super::names::Place;
 use super::super::number::{self, Number};
 use super::super::safety;
 use super::super::status;
-use super::super::verb::{self, Family, Verb};
+use super::super::verb::{self, Family, Naming, Verb};
 use super::emit::{self, Columns};
 use super::handles::Spot;
 use super::tokens::{self, Token, Words};
@@ -68,21 +68,24 @@ impl Compiler {
 
     /// The verb that a word is, or is most like.
     fn verb(&mut self, word: &Token<'_>, arguments: &[Token<'_>]) -> Option<&'static Verb> {
-        let first = arguments.first().map(|first| first.text);
+        let is_name = arguments.first().is_some_and(tokens::Token::is_name);
         let is_foreign = self.family.is_none();
         let without_status = arguments.len().saturating_sub(1);
         if let Some(backend) =
-            verb::foreign(word.text, first, without_status).filter(|_| is_foreign)
+            verb::foreign(word.text, is_name, without_status).filter(|_| is_foreign)
         {
             let what = format!(
                 "{} is a verb of {backend}, whose load files are not supported",
                 shown(word.text)
             );
-            let help = "files with CIFS-style verbs (NTCreateX, ReadX, …) or NFS verbs (READ3, …) can be replayed";
+            let help = "files with CIFS-style verbs (NTCreateX, ReadX, …), NFS verbs (READ3, …) or SMB verbs with paths (OPEN, READ, …) can be replayed";
             self.give_up(word.column, &what, Some(help.to_owned()));
             return None;
         }
-        let found = verb::find(word.text);
+        let found = match self.naming {
+            Some(Naming::ByPath) => verb::find_by_path(word.text).or_else(|| verb::find(word.text)),
+            _ => verb::find(word.text).or_else(|| verb::find_by_path(word.text)),
+        };
         self.recognised += u64::from(found.is_some());
         if found.is_some() {
             return found;
@@ -100,8 +103,7 @@ impl Compiler {
 
     /// A file has the verbs of one backend.
     fn check_family(&mut self, verb: &'static Verb, column: u32) {
-        // These two are also verbs of a backend that is not supported, and that
-        // one's own may still follow.
+        // These are verbs of both, too.
         let is_common = verb.family == Family::Either
             || matches!(verb.kind, OpKind::MkDir | OpKind::RmDir | OpKind::Unlink);
         match self.family {
@@ -146,7 +148,12 @@ impl Compiler {
                 .map_or(word.column, |extra| extra.column);
             self.wrong_count(verb, column, arguments.len());
         }
-        self.operation(stamp, verb, arguments, expected);
+        match verb.family {
+            Family::Smb => self.operation_by_path(stamp, verb, arguments, expected),
+            Family::Cifs | Family::Nfs | Family::Either => {
+                self.operation(stamp, verb, arguments, expected);
+            }
+        }
     }
 
     /// Splits off the status.
@@ -162,7 +169,6 @@ impl Compiler {
                 if let Some(expected) =
                     status::expected(last.text, verb.family).filter(|_| !last.is_quoted)
                 {
-                    self.keep_status(expected, last.text);
                     return (rest, expected);
                 }
                 if !missing || (status::looks_like_status(last.text) && !last.is_quoted) {
@@ -183,15 +189,6 @@ impl Compiler {
             Some(format!("a line reads: {}", verb.usage())),
         );
         (arguments, Expected::Anything)
-    }
-
-    /// Keeps the NT status that a line names if its cause does not tell it.
-    fn keep_status(&mut self, expected: Expected, word: &[u8]) {
-        if matches!(expected, Expected::Failure(_))
-            && let Some(index) = status::unusual(word)
-        {
-            self.unusual_statuses.push((self.line, index));
-        }
     }
 
     fn wrong_count(&mut self, verb: &Verb, column: u32, count: usize) {
@@ -225,7 +222,7 @@ impl Compiler {
         }
         let handle = arguments.get(3).map(|handle| handle.text);
         let expected = match verb.kind {
-            OpKind::NtCreateX if handle == Some(b"-1") => Expected::Failure(Cause::Other),
+            OpKind::NtCreateX if handle == Some(b"-1") => Expected::Failure,
             OpKind::NtCreateX
             | OpKind::Close
             | OpKind::ReadX
@@ -280,7 +277,7 @@ impl Compiler {
     }
 
     /// Where its first name is.
-    fn names_of(
+    pub(super) fn names_of(
         &mut self,
         step: &mut Step,
         names: &[Token<'_>],
@@ -316,7 +313,7 @@ impl Compiler {
     }
 
     /// The number that a word is. After a problem, zero.
-    fn operand(&mut self, kind: OpKind, place: usize, word: &Token<'_>) -> Operand {
+    pub(super) fn operand(&mut self, kind: OpKind, place: usize, word: &Token<'_>) -> Operand {
         if self.checked_slots(word) {
             return self.expression(word, Number::Text(word.text.into()));
         }
@@ -388,6 +385,7 @@ const fn whose(family: Family) -> &'static str {
     match family {
         Family::Cifs => "a verb of CIFS-style load files",
         Family::Nfs => "a verb of NFS load files",
-        Family::Either => "a verb of both",
+        Family::Smb => "a verb of SMB load files with paths",
+        Family::Either => "a verb of several",
     }
 }

@@ -138,7 +138,7 @@ fn lines_of_dbench_2_have_neither_quotes_nor_statuses() {
     );
     let expected: Vec<Expected> = load.steps().map(|step| step.expected()).collect();
     let anything = Expected::Anything;
-    let failure = Expected::Failure(crate::load::Cause::Other);
+    let failure = Expected::Failure;
     let success = Expected::Success;
     assert_eq!(
         expected,
@@ -391,10 +391,6 @@ fn kinds_of_verbs_do_not_mix() {
 #[test]
 fn load_files_of_other_backends_are_refused_in_one_message() {
     for (text, backend) in [
-        (
-            "MKDIR \"/client1\" SUCCESS\nOPEN \"/client1/a\" 0x0c SUCCESS\n",
-            "smb",
-        ),
         ("LOOP 10\nWRITE *%0x1000 4096 0x0\nENDLOOP\n", "block"),
         ("0.000 TESTUNITREADY 0x00\n", "iscsi"),
         ("READ10 0 1 0 0 0x0\n", "scsi"),
@@ -403,6 +399,102 @@ fn load_files_of_other_backends_are_refused_in_one_message() {
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].2.contains(backend), "{faults:?}");
     }
+}
+
+/// In the order of the table of dbench's smb backend.
+#[test]
+fn every_verb_of_the_smb_backend_is_an_operation() {
+    let load = compiled(
+        r#"
+        MKDIR "/foo" SUCCESS
+        1.5 OPEN "/foo/test.txt" 0x0c SUCCESS
+        write "\foo\test.txt" 0 50 SUCCESS
+        READ "/foo/test.txt" *%0x100 100 ERROR
+        CLOSE "/foo/test.txt" *
+        UNLINK "/foo/test.txt" SUCCESS
+        READDIR "/" SUCCESS
+        RMDIR "/foo" ERROR
+        Deltree "/foo" *
+        "#,
+    );
+    assert_eq!(load.generation(), Generation::Smb);
+    assert_eq!(load.operations(), 9);
+    let words = load
+        .steps()
+        .map(|step| verb::word_of(Generation::Smb, step.kind()));
+    let expected = [
+        "MKDIR", "OPEN", "WRITE", "READ", "CLOSE", "UNLINK", "READDIR", "RMDIR", "Deltree",
+    ];
+    assert_eq!(words.collect::<Vec<_>>(), expected);
+    let mut sorted = expected;
+    sorted.sort_unstable_by_key(|word| word.to_lowercase());
+    let table = verb::table_order(Generation::Smb).iter();
+    let table: Vec<_> = table
+        .map(|kind| verb::word_of(Generation::Smb, *kind).to_lowercase())
+        .collect();
+    // CLOSE is before Deltree in the alphabet, behind it in the table.
+    assert_eq!(table[2..], sorted.map(str::to_lowercase)[2..]);
+    let expected: Vec<Expected> = load.steps().map(|step| step.expected()).collect();
+    assert_eq!(expected[3], Expected::FailureOrShort);
+    assert_eq!(expected[7], Expected::Failure);
+}
+
+#[test]
+fn what_a_load_by_path_changes_is_below_clients() {
+    let paths = |text: &str| -> Vec<String> {
+        let load = compiled(text);
+        let named = load.steps().filter_map(|step| step.name(0));
+        named
+            .map(|id| String::from_utf8(load.path(id)).expect("text"))
+            .collect()
+    };
+    assert_eq!(
+        paths(
+            "MKDIR \"/client1\" *\nREADDIR \"/\" *\nOPEN \"/a\" 0x0c *\nOPEN \"/clients/b\" 0 *\n"
+        ),
+        ["clients/client1", "clients", "clients/a", "clients/b"]
+    );
+    // One that only reads finds what is there.
+    assert_eq!(
+        paths("READDIR \"/\" *\nOPEN \"/a/client1\" 0x41 *\nREAD \"/a/client1\" 0 1 *\n"),
+        ["", "a/client1"]
+    );
+    // The run's mark stays, and the others' trees do.
+    let fault = "OPEN \"/.filestone\" 0x0c SUCCESS\n";
+    only_fault(fault, 1, 6, "the run's own mark");
+    assert_eq!(
+        paths("Deltree \"/\" *\nOPEN \"/a\" 0x0c *\n")[0],
+        "clients/client1"
+    );
+}
+
+#[test]
+fn paths_that_are_not_open_are_told() {
+    let open = "OPEN \"/a\" 0x0c SUCCESS\n";
+    only_fault(
+        "OPEN \"/b\" 0x0c ERROR\nREAD \"/b\" 0 1 *\n",
+        2,
+        6,
+        "\"/b\" is not open",
+    );
+    let closed = format!("{open}CLOSE \"\\a\" *\nWRITE \"/a\" 0 1 *\n");
+    only_fault(&closed, 3, 7, "not open any more: line 2 closed it");
+    let mixed = format!("{open}ReadX 7 0 1 1 NT_STATUS_OK\n");
+    assert!(
+        faults(&mixed)[0].2.contains("is a verb of CIFS-style"),
+        "{:?}",
+        faults(&mixed)
+    );
+    let mixed = format!("{OPEN}{open}");
+    assert!(
+        faults(&mixed)[0].2.contains("a verb of SMB load files"),
+        "{:?}",
+        faults(&mixed)
+    );
+    only_fault("OPEN \"/a\" 0x14 *\n", 1, 11, "exclusive");
+    only_fault("OPEN \"/a\" 0x8c *\n", 1, 11, "0x8c");
+    // Any of these may be what was opened.
+    compiled("RANDOMSTRING 1 \"/f[01]\"\nOPEN $1 0x0c *\nREAD $1 0 1 *\nCLOSE $1 *\n");
 }
 
 #[test]

@@ -11,6 +11,13 @@ pub(super) struct Token<'a> {
     pub(super) is_quoted: bool,
 }
 
+impl Token<'_> {
+    /// Whether it is written as a name: quoted, or with a slash in front.
+    pub(super) fn is_name(&self) -> bool {
+        self.is_quoted || matches!(self.text.first(), Some(b'/' | b'\\'))
+    }
+}
+
 /// What is wrong with the quotes of a line, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BadQuotes {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::load::{Cause, Compiler};
+use crate::load::Compiler;
 use proptest::prelude::*;
 
 fn compiled(text: &str) -> Arc<Load> {
@@ -37,6 +37,30 @@ fn told_action(action: &Action<'_>) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match action {
         Action::Read { path, offset, len } => format!("read {} {offset} {len}", text(path)),
+        Action::Open { path, mode, handle } => {
+            let is = |is, letter| if is { letter } else { "-" };
+            let mode = [
+                is(mode.reads, "r"),
+                is(mode.writes, "w"),
+                is(mode.creates, "c"),
+                is(mode.is_exclusive, "x"),
+                is(mode.cuts, "t"),
+            ];
+            format!("open {} {} {handle:x}", text(path), mode.concat())
+        }
+        Action::ReadX {
+            handle,
+            offset,
+            len,
+            expected_len,
+        } => format!("readx {handle:x} {offset} {len} {expected_len}"),
+        Action::WriteX {
+            handle,
+            offset,
+            len,
+            expected_len,
+        } => format!("writex {handle:x} {offset} {len} {expected_len}"),
+        Action::Close { handle } => format!("close {handle:x}"),
         Action::Create { path } => format!("create {}", text(path)),
         Action::Symlink { path, target } => format!("symlink {} {}", text(path), text(target)),
         other => other.kind().name().to_owned(),
@@ -89,12 +113,44 @@ fn a_line_is_what_it_says() {
     let Ok(Next::Operation(line)) = script.next() else {
         panic!("it goes on");
     };
-    assert_eq!(line.expected, Expected::Failure(Cause::NotFound));
+    assert_eq!(line.expected, Expected::Nt(0xc000_0034));
     assert_eq!(script.next(), Ok(Next::EndOfPass));
     assert!(matches!(
         script.next(),
         Ok(Next::Operation(Line { number: 1, .. }))
     ));
+}
+
+/// Handles are FNV-1a of the path as the load has it, so that it does not matter which client asks,
+/// how it is spelt or whether it was drawn. `a` is af63dc4c8601ec8c.
+#[test]
+fn a_path_stands_for_the_file_that_it_opened() {
+    let told = pass(
+        "OPEN \"/a\" 0x2c SUCCESS\n\
+         WRITE \"\\a\" 10 100000 SUCCESS\n\
+         REPEAT 2\n\
+         WRITE \"/a\" +5 +1 SUCCESS\n\
+         READ \"//a/\" 0 100 SUCCESS\n\
+         CLOSE \"/a\" SUCCESS\n\
+         RANDOMSTRING 3 \"[a]\"\n\
+         OPEN \"/$3\" 0x01 SUCCESS\n\
+         READ \"/$3\" *%1 +2 SUCCESS\n",
+    );
+    let a = "af63dc4c8601ec8c";
+    assert_eq!(
+        told,
+        [
+            format!("1 open clients/a rwc-t {a}"),
+            format!("2 writex {a} 10 65536 65536"),
+            format!("4 writex {a} 15 65536 65536"),
+            format!("4 writex {a} 20 65536 65536"),
+            format!("5 readx {a} 0 100 100"),
+            format!("6 close {a}"),
+            format!("8 open clients/a r---- {a}"),
+            // The handle of an OPEN is none of its numbers.
+            format!("9 readx {a} 0 2 2"),
+        ]
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::LoadStatistics;
 use super::tree::FileNumber;
-use crate::load::action::{Action, Disposition, OPTION_DIRECTORY};
+use crate::load::action::{Action, Disposition, OPTION_DIRECTORY, OpenMode};
 
 impl LoadStatistics {
     /// Dispositions and levels count whatever comes of the line.
@@ -33,6 +33,7 @@ impl LoadStatistics {
                 disposition,
                 handle,
             } => self.create(path, options, disposition, handle),
+            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle),
             Action::OpenX { path, len, handle } => self.open(path, len, handle),
             Action::Close { handle } => {
                 let closed = self.handles.close(handle);
@@ -94,6 +95,7 @@ impl LoadStatistics {
     pub(super) fn mention(&mut self, action: &Action) {
         match *action {
             Action::NtCreateX { path, .. }
+            | Action::Open { path, .. }
             | Action::OpenX { path, .. }
             | Action::Unlink { path }
             | Action::Mkdir { path }
@@ -148,13 +150,21 @@ impl LoadStatistics {
             return;
         }
         let (makes, cuts) = match disposition {
-            Disposition::Open => (false, false),
+            Disposition::Open | Disposition::OpenToRead => (false, false),
             Disposition::Overwrite => (false, true),
             Disposition::Create | Disposition::OpenIf => (true, false),
             Disposition::Supersede | Disposition::OverwriteIf => (true, true),
         };
         let file = self.tree.open(path, makes);
         if let Some(file) = file.filter(|_| cuts) {
+            self.tree.set_len(file, 0);
+        }
+        self.open_handle(handle, file);
+    }
+
+    fn open_by_path(&mut self, path: &[u8], mode: OpenMode, handle: u64) {
+        let file = self.tree.open(path, mode.creates);
+        if let Some(file) = file.filter(|_| mode.cuts) {
             self.tree.set_len(file, 0);
         }
         self.open_handle(handle, file);
@@ -229,7 +239,7 @@ impl LoadStatistics {
 const fn number_of(disposition: Disposition) -> usize {
     match disposition {
         Disposition::Supersede => 0,
-        Disposition::Open => 1,
+        Disposition::Open | Disposition::OpenToRead => 1,
         Disposition::Create => 2,
         Disposition::OpenIf => 3,
         Disposition::Overwrite => 4,

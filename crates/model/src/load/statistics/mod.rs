@@ -48,10 +48,7 @@ pub fn of_pass(load: &Arc<Load>, seed: u64) -> Contents {
     let mut script = Script::new(Arc::clone(load), 0, 1, seed);
     loop {
         let flow = match script.next() {
-            Ok(Next::Operation(line)) => {
-                let nt_status = load.nt_status(line.number, line.expected);
-                statistics.add_named(&line, nt_status)
-            }
+            Ok(Next::Operation(line)) => statistics.add(&line),
             Ok(Next::Sleep(pause)) => statistics.pause(pause),
             Ok(Next::SetSequencePoint(_)) => statistics.sequence_point(),
             Ok(Next::WaitSequencePoint { .. }) => statistics.wait(),
@@ -95,7 +92,7 @@ impl LoadStatistics {
     /// Nothing is counted yet.
     pub fn new(generation: Generation) -> Self {
         let fold_case = match generation {
-            Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => true,
+            Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs | Generation::Smb => true,
             Generation::Nfs => false,
         };
         Self {
@@ -117,16 +114,11 @@ impl LoadStatistics {
 
     /// Counts a line that runs. A break: there is no room or no time for more.
     pub fn add(&mut self, line: &Line) -> ControlFlow<()> {
-        self.add_named(line, None)
-    }
-
-    /// The same for a line of which the NT status is known, not its cause only.
-    pub fn add_named(&mut self, line: &Line, nt_status: Option<&'static str>) -> ControlFlow<()> {
         self.operations += 1;
         if let Some(stamp) = line.stamp {
             self.stamp(stamp);
         }
-        let succeeds = self.outcomes.add(line, nt_status);
+        let succeeds = self.outcomes.add(line);
         self.count_arguments(&line.action);
         if succeeds {
             self.carry_out(&line.action);

@@ -3,8 +3,9 @@
 use super::contents::{KindContents, OutcomeCount};
 use crate::failure::StatusSpace;
 use crate::kind::OpKind;
+use crate::load::status;
 use crate::load::verb::{table_order, word_of};
-use crate::load::{Cause, Expected, Generation, Line};
+use crate::load::{Expected, Generation, Line};
 use std::collections::BTreeMap;
 
 /// What a counted status takes in memory, roughly.
@@ -13,19 +14,19 @@ const OUTCOME_WEIGHT: u64 = 64;
 /// A way to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    Cause(Cause),
-    /// Without its prefix.
-    Nt(&'static str),
+    Any,
+    Nt(u32),
     Nfs(u32),
     Nlm(u32),
 }
 
 impl Outcome {
     /// What a line expects to go wrong; `None` if nothing.
-    fn of(line: &Line, nt_status: Option<&'static str>) -> Option<Self> {
+    fn of(line: &Line) -> Option<Self> {
         match line.expected {
             Expected::Success | Expected::Number(0) | Expected::Anything => None,
-            Expected::Failure(cause) => Some(nt_status.map_or(Outcome::Cause(cause), Outcome::Nt)),
+            Expected::Failure | Expected::FailureOrShort => Some(Outcome::Any),
+            Expected::Nt(number) => Some(Outcome::Nt(number)),
             Expected::Number(number) => Some(match line.action.kind() {
                 OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => Outcome::Nlm(number),
                 _ => Outcome::Nfs(number),
@@ -35,9 +36,8 @@ impl Outcome {
 
     fn name(self) -> String {
         match self {
-            Outcome::Cause(Cause::Other) => "any failure".into(),
-            Outcome::Cause(cause) => cause.name().into(),
-            Outcome::Nt(name) => format!("NT_STATUS_{name}"),
+            Outcome::Any => "any failure".into(),
+            Outcome::Nt(number) => status::name(number),
             Outcome::Nfs(number) => StatusSpace::Nfs3.name(number),
             Outcome::Nlm(number) => StatusSpace::Nlm.name(number),
         }
@@ -68,13 +68,13 @@ impl OutcomeStatistics {
     }
 
     /// Counts a line; tells whether it is expected to succeed.
-    pub fn add(&mut self, line: &Line, nt_status: Option<&'static str>) -> bool {
+    pub fn add(&mut self, line: &Line) -> bool {
         let Some(kind) = self.kinds.get_mut(line.action.kind().index()) else {
             return true;
         };
         kind.count += 1;
         kind.any_outcome += u64::from(line.expected == Expected::Anything);
-        let Some(outcome) = Outcome::of(line, nt_status) else {
+        let Some(outcome) = Outcome::of(line) else {
             return true;
         };
         let count = kind.failures.entry(outcome).or_insert_with(|| {

@@ -2,8 +2,8 @@
 
 use super::contents::{HandleContents, LevelCount, OutcomeCount, SizeCount};
 use super::*;
+use crate::load::Expected;
 use crate::load::action::{Action, Disposition};
-use crate::load::{Cause, Expected};
 use crate::operation::Stability;
 
 fn line(action: Action<'_>, expected: Expected) -> Line<'_> {
@@ -52,7 +52,7 @@ fn read(handle: u64, offset: u64, len: u64, expected_len: u64) -> Action<'static
 }
 
 const OK: Expected = Expected::Success;
-const MISSING: Expected = Expected::Failure(Cause::NotFound);
+const MISSING: Expected = Expected::Nt(0xc000_0034);
 
 #[test]
 fn a_small_pass_is_counted_as_on_paper() {
@@ -129,10 +129,7 @@ fn kinds_stand_in_dbench_s_order_with_their_failures() {
         &[
             (open("a", Disposition::Open, 1), MISSING),
             (open("a", Disposition::Open, 1), MISSING),
-            (
-                open("a", Disposition::Open, 1),
-                Expected::Failure(Cause::Denied),
-            ),
+            (open("a", Disposition::Open, 1), Expected::Nt(0xc000_0022)),
             (open("a", Disposition::Open, 1), Expected::Anything),
             (Action::Flush { handle: 1 }, OK),
             (Action::Deltree { path: b"" }, OK),

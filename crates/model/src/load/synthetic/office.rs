@@ -140,7 +140,7 @@ impl Office<'_> {
         self.out.query_path(folder);
         self.out.find(folder, "*");
         self.out.query_path(&format!(r"{folder}\desktop.ini"));
-        self.out.query_path(&format!(r"{folder}	humbs.db"));
+        self.out.query_path(&format!(r"{folder}\thumbs.db"));
         self.out.find(folder, "<.tmp");
         let names: Vec<String> = self.out.names(folder).map(str::to_owned).collect();
         for _ in 0..self.draw.between(1, 5) {

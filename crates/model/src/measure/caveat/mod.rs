@@ -91,6 +91,8 @@ pub enum Caveat {
         scheduled: u64,
         most_frequent: String,
     },
+    /// Answers had a missing or wrong signature: they are not known to be the server's.
+    Forged { count: u64 },
     /// Calls were sent again: the network or the server lost some.
     Retransmissions { count: u64, calls: u64 },
     /// Replies came after their call was given up, or twice.

@@ -37,6 +37,7 @@ pub fn of(caveat: &Caveat) -> String {
             "the server shares this host with the load generator: both compete for the processors and no wire is involved".into()
         }
         Caveat::Unsuccessful { count, scheduled, most_frequent } => unsuccessful(*count, *scheduled, most_frequent),
+        Caveat::Forged { count } => forged(*count),
         Caveat::Retransmissions { count, calls } => {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
@@ -108,6 +109,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
             "run the load generator on another host for figures to publish"
         }
         Caveat::Unsuccessful { most_frequent, .. } => load::help_for_errors(most_frequent),
+        Caveat::Forged { .. } => FORGED_HELP,
         Caveat::Retransmissions { .. } => {
             "look for loss on the network (netstat -su) or lower the load"
         }
@@ -149,12 +151,22 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
     })
 }
 
+const FORGED_HELP: &str = "something changes messages on the way, or answers in the server's place; \
+     none of them was taken for an answer";
 const NOT_BACK: &str = "clients lost their connections and did not get them back";
 const NOT_BACK_HELP: &str =
     "the others went on (--on-lost); what these had due is skipped or was not due any more";
 const WAITED_HELP: &str = "stop other programs, give the load generator a processor of its own \
      (--pin), or use another host";
 const WAITED_FOR_OWN_HELP: &str = "use more hosts, or fewer clients or workers on this one";
+
+fn forged(count: u64) -> String {
+    let were = match count {
+        1 => "1 operation was".into(),
+        count => format!("{} operations were", thousands(count)),
+    };
+    format!("{were} answered with a missing or wrong signature")
+}
 
 fn waited(thread: u32, percent: f64) -> String {
     format!(

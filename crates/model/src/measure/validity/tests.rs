@@ -1,6 +1,7 @@
 //! Of each rule a record that breaks it and one that just does not.
 
 use super::*;
+use crate::failure::ReplyFault;
 use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakEnd};
 use crate::measure::distribution::DistributionRecord;
@@ -9,7 +10,7 @@ use crate::measure::mix_figures::tests::{tick, times, totals};
 use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::{ClientRecord, ReplayRecord};
-use crate::measure::run_record::{Totals, WorkerRecord};
+use crate::measure::run_record::{FailureCount, Totals, WorkerRecord};
 use crate::measure::verdict::caveats::find;
 use crate::measure::verdict::caveats::tests::run_of_30_s;
 use crate::operation::{OpKind, Stability};
@@ -145,6 +146,11 @@ fn peak(record: &mut RunRecord, peak_end: PeakEnd) {
     });
 }
 
+fn forge(record: &mut RunRecord, fault: ReplyFault) {
+    let failure = fault.to_string();
+    record.totals.kinds[0].failures = vec![FailureCount { failure, count: 1 }];
+}
+
 fn nothing(_: &mut RunRecord) {}
 
 #[rustfmt::skip]
@@ -171,6 +177,7 @@ const CASES: &[Case] = &[
         |record| record.totals.achieved_load_ops_per_s = 1015.0),
     case("skipped", |record| record.totals.ledger.skipped = 1, nothing),
     case("unsuccessful", |record| fail(&mut record.totals.ledger), nothing),
+    case("forged", |record| forge(record, ReplyFault::Forged), |record| forge(record, ReplyFault::WrongData)),
     case("mismatches", |record| replay(record).mismatch_count = 1, |record| replay(record).mismatch_count = 0),
     case("clients-lost", |record| lost_client(record, Some("gone".into())), |record| lost_client(record, None)),
     case("connections-lost", |record| record.totals.lost_clients = 1, nothing),

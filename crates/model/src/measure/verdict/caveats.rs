@@ -5,6 +5,7 @@ mod mix;
 pub use mix::UNMEASURED_PERCENT;
 
 use super::{Check, Subject, checks, of_warm_up};
+use crate::failure::ReplyFault;
 use crate::measure::caveat::Caveat;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
@@ -68,6 +69,13 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             scheduled: ledger.scheduled,
             most_frequent: most_frequent(record, Role::Measured),
         });
+    }
+    let forged = ReplyFault::Forged.to_string();
+    let failures = totals.kinds.iter().flat_map(|kind| &kind.failures);
+    let forged = failures.filter(|failure| failure.failure == forged);
+    let count = forged.map(|failure| failure.count).sum();
+    if count > 0 {
+        caveats.push(Caveat::Forged { count });
     }
     let retransmissions: u64 = totals.kinds.iter().map(|kind| kind.retransmissions).sum();
     // Those of a replay went out again over new connections, which has a caveat of its own.

@@ -17,7 +17,7 @@ pub enum ConnectionPlanError {
     NotKept,
     /// Others make the connections: the kernel, or the options of sockets.
     NoSources,
-    /// Others make the calls: the kernel, or there are none.
+    /// Calls do not carry it, or others make them.
     NoIdentities(Field),
     /// What is prepared goes by another one than the first.
     FirstIsAnother(Field),
@@ -45,7 +45,9 @@ impl ConnectionPlanError {
             )),
             ConnectionPlanError::NoIdentities(field) => {
                 wrong(format!("{}: only calls to NFS servers carry it", name(field)))
-                    .with_help("elsewhere all clients are the user of this process")
+                    .with_help(
+                        "elsewhere all clients are the user of this process, or the one who logs on",
+                    )
             }
             ConnectionPlanError::FirstIsAnother(field) => wrong(format!(
                 "{}: the first of them is not the one of the target",
@@ -72,7 +74,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     ensure(are_calls || plan.connections.on_lost.is_none(), || {
         wrong_with(ConnectionPlanError::NotKept)
     })?;
-    check_identities(plan, are_calls)?;
+    check_identities(plan)?;
     let sources = &plan.connections.sources;
     if sources.is_empty() {
         return Ok(());
@@ -87,7 +89,8 @@ fn wrong_with(error: ConnectionPlanError) -> PlanError {
     PlanError::Connections(error)
 }
 
-fn check_identities(plan: &Plan, are_calls: bool) -> Result<(), PlanError> {
+fn check_identities(plan: &Plan) -> Result<(), PlanError> {
+    let are_carried = plan.targets().all(TargetPlan::carries_identities);
     let identities = &plan.connections.identities;
     let has_name = identities.machine_name.is_some();
     let (uid, gid) = (identities.uids.of_client(0), identities.gids.of_client(0));
@@ -100,7 +103,7 @@ fn check_identities(plan: &Plan, are_calls: bool) -> Result<(), PlanError> {
         (Field::Gids, gid.is_some(), is_first_gid),
         (Field::MachineName, has_name, true),
     ] {
-        ensure(are_calls || !is_given, || {
+        ensure(are_carried || !is_given, || {
             wrong_with(ConnectionPlanError::NoIdentities(field))
         })?;
         ensure(is_first, || {

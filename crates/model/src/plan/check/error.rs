@@ -2,8 +2,9 @@
 
 use super::{ConnectionPlanError, MixPlanError, ReplayPlanError, SharingError, SteeringPlanError};
 use crate::gate::GateError;
+use crate::operation::OpKind;
 use crate::plan::limits::{DATAGRAM_SIZE_MAX, SLOTS_MAX};
-use crate::plan::{Field, ReadData, ReadDataError};
+use crate::plan::{Field, ReadData, ReadDataError, TargetPlanError};
 use std::fmt;
 
 /// Why a plan cannot be followed. The texts name fields as whoever made the plan does: a file by
@@ -70,6 +71,10 @@ pub enum PlanError {
     },
     /// Only servers are probed.
     ProbeTarget,
+    /// No probe asks that: only lines of load files do.
+    ProbeOperation(OpKind),
+    /// No run can be made on a target.
+    Target(TargetPlanError),
     /// What clients share cannot be shared.
     Sharing(SharingError),
     /// No replay.
@@ -180,13 +185,9 @@ impl PlanError {
                 wanted.name()
             ))
             .with_help(why.help()),
-            PlanError::ProbeTarget => wrong(format!(
-                "{}: only NFS servers are probed",
-                name(Field::Target)
-            ))
-            .with_help(
-                "load files are replayed on other targets, and mixes on directories of this host",
-            ),
+            PlanError::ProbeTarget => probe_target(name),
+            PlanError::ProbeOperation(kind) => probe_operation(*kind, name),
+            PlanError::Target(error) => error.explanation(name),
             PlanError::Sharing(error) => error.explanation(name),
             PlanError::Replay(error) => error.explanation(name),
             PlanError::Mix(error) => error.explanation(name),
@@ -198,6 +199,20 @@ impl PlanError {
             },
         }
     }
+}
+
+fn probe_target(name: FieldName) -> Explanation {
+    wrong(format!(
+        "{}: only servers of NFS and SMB are probed",
+        name(Field::Target)
+    ))
+    .with_help("load files are replayed on other targets, and mixes on directories of this host")
+}
+
+fn probe_operation(kind: OpKind, name: FieldName) -> Explanation {
+    let field = name(Field::Operation);
+    wrong(format!("{field} {}: only load files have it", kind.name()))
+        .with_help("see filestone probe --help for what a probe asks")
 }
 
 fn datagram(field: Field, bytes: u32, name: FieldName) -> Explanation {

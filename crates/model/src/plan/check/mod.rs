@@ -8,6 +8,7 @@ mod mix;
 mod replay;
 mod sharing;
 mod steering;
+mod target;
 
 pub use connections::ConnectionPlanError;
 pub use error::{FieldName, PlanError};
@@ -21,6 +22,7 @@ use super::limits::{
     SLOTS_MAX,
 };
 use super::{Field, Interface, Plan, ProbePlan, TICK_NANOS, TargetPlan, WorkloadPlan};
+use crate::operation::OpKind;
 use core::ops::RangeInclusive;
 
 impl Plan {
@@ -34,6 +36,7 @@ impl Plan {
             WorkloadPlan::LoadFile(replay) => replay::check(self, replay)?,
             WorkloadPlan::Mix(mix) => mix::check(self, mix)?,
         }
+        target::check(self)?;
         steering::check(self)?;
         connections::check(self)?;
         self.check_gates()?;
@@ -93,6 +96,9 @@ impl Plan {
     fn check_probe(&self, probe: &ProbePlan) -> Result<(), PlanError> {
         ensure(self.target.interface() == Interface::Calls, || {
             PlanError::ProbeTarget
+        })?;
+        ensure(OpKind::probed().any(|kind| kind == probe.operation), || {
+            PlanError::ProbeOperation(probe.operation)
         })?;
         transfer(&self.target, Field::SizeBytes, probe.size_bytes)
     }

@@ -3,8 +3,9 @@
 use super::error::{Explanation, wrong};
 use super::sharing::{SharedKind, none_idle, none_twice, one_layer};
 use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
+use crate::load::{Generation, is_left_out_of_reading};
 use crate::plan::limits::{CLIENTS_OF_REPLAY_MAX, LOADS_MAX, RATE_MAX, SPEED_RANGE};
-use crate::plan::{ArrivalsPlan, Field, Pacing, Plan, ReplayPlan, TargetPlan};
+use crate::plan::{ArrivalsPlan, Field, LeftOverPolicy, Pacing, Plan, ReplayPlan, TargetPlan};
 
 /// Why a plan is no replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,11 @@ pub enum ReplayPlanError {
     Arrivals,
     /// Passes of a load are not counted.
     Count,
+    /// A run that changes nothing takes nothing away.
+    ReadOnlyTakesAway,
+    /// Every line of the loads is left out of a run that changes nothing, or what they open is: a
+    /// load of dbench 1 makes what it reads.
+    NothingToRead,
 }
 
 impl ReplayPlanError {
@@ -40,6 +46,16 @@ impl ReplayPlanError {
                 "{}: a replay has a pacing of its own",
                 name(Field::Arrivals)
             )),
+            ReplayPlanError::ReadOnlyTakesAway => wrong(format!(
+                "{}: a run that changes nothing leaves the clients' trees, and what an earlier run \
+                 has left over",
+                name(Field::ReadOnly)
+            )),
+            ReplayPlanError::NothingToRead => wrong(format!(
+                "{}: there is nothing in the load that could be done without changing something",
+                name(Field::ReadOnly)
+            ))
+            .with_help("loads of dbench 1 make each file as they open it"),
             ReplayPlanError::Count => wrong(format!(
                 "{}: it is for probes and mixes",
                 name(Field::Count)
@@ -62,7 +78,24 @@ pub(super) fn check(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
     none_idle(SharedKind::Loads, replay.loads.len(), plan.clients)?;
     check_threads(plan, replay)?;
     check_targets(plan, replay)?;
+    check_reading(replay)?;
     check_pacing(plan, replay)
+}
+
+fn check_reading(replay: &ReplayPlan) -> Result<(), PlanError> {
+    if !replay.read_only {
+        return Ok(());
+    }
+    let takes_nothing = replay.skip_cleanup && replay.left_over == LeftOverPolicy::Refuse;
+    ensure(takes_nothing, || {
+        PlanError::Replay(ReplayPlanError::ReadOnlyTakesAway)
+    })?;
+    let mut loads = replay.loads.iter();
+    let makes_files = loads.any(|load| load.generation == Generation::Dbench1);
+    let only_changes = replay.kinds.iter().copied().all(is_left_out_of_reading);
+    ensure(!makes_files && !only_changes, || {
+        PlanError::Replay(ReplayPlanError::NothingToRead)
+    })
 }
 
 fn check_threads(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {

@@ -3,7 +3,8 @@ use crate::operation::OpKind;
 use crate::plan::tests::{example, example_mix, example_replay};
 use crate::plan::{
     ArrivalsPlan, CurvePlan, Figure, LocalTarget, MixCount, MixPlan, Objective, ObjectivePlan,
-    OnLost, Pacing, Popularity, ReadData, ReplayPlan, SteeringPlan, TransportKind,
+    OnLost, Pacing, Popularity, ReadData, ReplayPlan, SmbDialect, SmbOplock, SmbProtection,
+    SmbTarget, SteeringPlan, TransportKind,
 };
 
 type Change = fn(&mut Plan);
@@ -40,6 +41,14 @@ fn on_a_mount(plan: &mut Plan) {
     (plan.workers, plan.in_flight) = (1, 1);
 }
 
+fn on_a_share(plan: &mut Plan) -> &mut SmbTarget {
+    plan.target = TargetPlan::Smb(SmbTarget::new("fs", "bench"));
+    let TargetPlan::Smb(target) = &mut plan.target else {
+        panic!("it was made just now");
+    };
+    target
+}
+
 #[test]
 fn what_every_plan_must_be() {
     for plan in [example(), example_mix(), example_replay()] {
@@ -69,6 +78,7 @@ fn what_every_plan_must_be() {
                 plan.probe_mut().expect("a probe").size_bytes = 65_536;
             },
             |plan| plan.read_data = Some(ReadData::Discard),
+            |plan| plan.probe_mut().expect("a probe").operation = OpKind::NtCreateX,
             on_a_mount,
             |plan| plan.steering = Some(curve()),
             |plan| plan.connections.connections_per_s = Some(0.0),
@@ -76,6 +86,45 @@ fn what_every_plan_must_be() {
             |plan| plan.connections.sources = "10.0.0.1,::1".parse().expect("addresses"),
             |plan| plan.connections.identities.uids = "1000-1999".parse().expect("numbers"),
             |plan| plan.connections.identities.machine_name = Some("client%s".into()),
+        ],
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn what_a_target_must_be() {
+    let mut plan = example();
+    on_a_share(&mut plan).path = "a b/c".into();
+    assert_eq!(plan.check(), Ok(()));
+    let text = refusals(
+        example,
+        &[
+            |plan| on_a_share(plan).share.clear(),
+            |plan| on_a_share(plan).share = "a\\b".into(),
+            |plan| on_a_share(plan).path = "a//b".into(),
+            |plan| on_a_share(plan).path = "../b".into(),
+            |plan| on_a_share(plan).connections_per_client = 0,
+            |plan| on_a_share(plan).connections_per_client = 33,
+            |plan| on_a_share(plan).connections_per_client = 2,
+            |plan| {
+                let target = on_a_share(plan);
+                target.dialect = Some(SmbDialect::Smb210);
+                target.connections_per_client = 2;
+            },
+            |plan| {
+                let target = on_a_share(plan);
+                target.dialect = Some(SmbDialect::Smb210);
+                target.encryption = SmbProtection::Required;
+            },
+            |plan| {
+                let target = on_a_share(plan);
+                target.dialect = Some(SmbDialect::Smb202);
+                target.oplock = SmbOplock::Lease;
+            },
+            |plan| {
+                on_a_share(plan);
+                plan.connections.identities.uids = "5".parse().expect("a number");
+            },
         ],
     );
     insta::assert_snapshot!(text);
@@ -110,6 +159,12 @@ fn what_a_replay_must_be() {
             |plan| replay_of(plan).pacing = Pacing::Stamps { speed: 0.0 },
             |plan| replay_of(plan).pacing = Pacing::Rate { bytes_per_s: -1.0 },
             |plan| replay_of(plan).trunc_io_bytes = Some(0),
+            |plan| replay_of(plan).read_only = true,
+            |plan| {
+                let replay = replay_of(plan);
+                (replay.read_only, replay.skip_cleanup) = (true, true);
+                replay.kinds = vec![OpKind::WriteX];
+            },
             |plan| plan.duration_ns = None,
             |plan| plan.count = Some(1),
             |plan| plan.workers = 2,

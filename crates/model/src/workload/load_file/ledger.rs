@@ -1,7 +1,7 @@
 //! What one client of a load counts by itself.
 
 use crate::measure::Sample;
-use crate::measure::replay_record::{ClientKindRecord, ClientRecord};
+use crate::measure::replay_record::{ClientKindRecord, ClientRecord, LeftOutRecord};
 use crate::operation::OpKind;
 
 /// What one client of a load counts by itself.
@@ -13,6 +13,8 @@ pub struct ClientLedger {
     pub passes: u64,
     /// Operations that it began in the measured window, or should have begun.
     pub begun: u64,
+    /// Lines of a run that only reads that it passed over, because they change something.
+    pub left_out: Vec<LeftOutRecord>,
     pub(super) is_fresh: bool,
     kinds: Vec<KindTally>,
 }
@@ -34,6 +36,7 @@ impl ClientLedger {
             },
             passes: 1,
             begun: 0,
+            left_out: Vec::new(),
             is_fresh: true,
             kinds: Vec::new(),
         }
@@ -55,6 +58,10 @@ impl ClientLedger {
         tally.count += 1;
         tally.sum = tally.sum.saturating_add(nanos);
         tally.max = tally.max.max(nanos);
+    }
+
+    pub(super) fn leave_out(&mut self, kind: OpKind) {
+        LeftOutRecord::add(&mut self.left_out, kind, 1);
     }
 
     /// The tally of a kind. A load has a dozen of them at most, and most lines are of two.

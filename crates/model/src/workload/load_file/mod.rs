@@ -11,7 +11,7 @@ pub use ledger::ClientLedger;
 pub use shared::{Gauge, SharedLoad};
 
 use crate::arrivals::Pace;
-use crate::load::{Ahead, Line, Lines, LoadWork, Script};
+use crate::load::{Ahead, Lines, LoadWork, Script, is_left_out_of_reading};
 use crate::measure::{Role, Sample};
 use crate::operation::{Completion, Failure, OpKind, Outcome};
 use crate::plan::{OnMismatch, Pacing};
@@ -22,6 +22,9 @@ use std::time::Duration;
 
 /// How often another client's sequence point is looked at.
 const POINT_NAP: u64 = 1_000_000;
+
+/// Lines that are left out one after the other, before others have their turn.
+const LEFT_OUT_AT_ONCE: u32 = 10_000;
 
 /// Lines that are counted as due and not begun at most, for each client.
 const SKIPPED_MAX: u32 = 10_000_000;
@@ -107,7 +110,11 @@ impl LoadFile {
     /// Goes on to the next line, past all that is none. `None` when that line is due now or was
     /// already; else what to say instead.
     fn come_to_line(&mut self, now: Moment) -> Result<Option<Moment>, Next<LoadWork<'static>>> {
+        let mut left_out = 0;
         loop {
+            if left_out >= LEFT_OUT_AT_ONCE {
+                return Err(Next::NotBefore(now));
+            }
             match self.state {
                 State::Ended => return Err(Next::Nothing),
                 State::Pausing(until) if now < until => return Err(Next::NotBefore(until)),
@@ -124,6 +131,7 @@ impl LoadFile {
                     self.restart(now);
                 }
                 State::Going => match self.script.ahead() {
+                    Ahead::Operation(_) if self.leaves_out() => left_out += 1,
                     Ahead::Operation(stamp) => return self.is_due(stamp, now),
                     Ahead::Sleep(pause) => self.state = State::Pausing(now.after(pause)),
                     Ahead::SetSequencePoint(point) => {
@@ -138,6 +146,25 @@ impl LoadFile {
                 },
             }
         }
+    }
+
+    /// Whether the line ahead is left out, because it changes something and the run changes
+    /// nothing: then it is over with.
+    #[inline]
+    fn leaves_out(&mut self) -> bool {
+        self.shared.read_only && self.leaves_out_of_reading()
+    }
+
+    #[cold]
+    fn leaves_out_of_reading(&mut self) -> bool {
+        let kind = self.script.kind_ahead();
+        let Some(kind) = kind.filter(|kind| is_left_out_of_reading(*kind)) else {
+            return false;
+        };
+        // Later lines count from its numbers; what is wrong with it harms nobody.
+        let _ = self.script.line();
+        self.ledger.leave_out(kind);
+        true
     }
 
     fn is_due(
@@ -190,7 +217,7 @@ impl Workload<Lines> for LoadFile {
             state,
             ..
         } = self;
-        let line = match script.line() {
+        let mut line = match script.line() {
             Ok(Some(line)) => line,
             Ok(None) => return Next::Nothing,
             Err(error) => {
@@ -201,14 +228,16 @@ impl Workload<Lines> for LoadFile {
             }
         };
         *number = line.number;
-        let action = match shared.trunc_io_bytes {
-            Some(limit) => line.action.truncated(limit),
-            None => line.action,
-        };
+        if let Some(limit) = shared.trunc_io_bytes {
+            line.action = line.action.truncated(limit);
+        }
+        if shared.read_only {
+            line.action = line.action.reading();
+        }
         let began = due.unwrap_or(now);
         ledger.begun += u64::from(began >= shared.window_start);
         shared.gauge(ledger.record.client).begin(began);
-        let work = LoadWork::Line(Line { action, ..line });
+        let work = LoadWork::Line(line);
         match due {
             Some(due) => Next::Due(due, work),
             None => Next::Measured(work),
@@ -229,13 +258,17 @@ impl Workload<Lines> for LoadFile {
         gauge.end(data_bytes, completion.done.nanos_since(sample.due));
         match completion.outcome {
             Outcome::Failed(Failure::Unexpected(mismatch))
-                if self.shared.on_mismatch == OnMismatch::Stop =>
+                if self.shared.on_mismatch.ends_client(sample.kind, mismatch) =>
             {
                 self.lose(format!(
-                    "line {}: {} {} (--on-mismatch stop)",
+                    "line {}: {} {}{}",
                     self.line,
                     sample.kind.name(),
-                    mismatch.name()
+                    mismatch.name(),
+                    match self.shared.on_mismatch {
+                        OnMismatch::Stop => " (--on-mismatch stop)",
+                        OnMismatch::Count | OnMismatch::Smbtorture => "",
+                    }
                 ));
             }
             _ => {}
@@ -271,6 +304,9 @@ impl Workload<Lines> for LoadFile {
             let Ahead::Operation(stamp) = self.script.ahead() else {
                 return;
             };
+            if self.leaves_out() {
+                continue;
+            }
             let Some(due) = self.pace.due_by_stamp(stamp).filter(|due| *due <= end) else {
                 return;
             };

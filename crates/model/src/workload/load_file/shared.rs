@@ -13,6 +13,8 @@ pub struct SharedLoad {
     pub run_once: bool,
     /// What a mismatch does.
     pub on_mismatch: OnMismatch,
+    /// Whether what changes something is left out.
+    pub read_only: bool,
     /// Reads and writes are cut to so many bytes.
     pub trunc_io_bytes: Option<u64>,
     /// Sequence points, by client (SETSP, WAITSP); `u64::MAX` once it has ended.
@@ -28,6 +30,7 @@ impl SharedLoad {
             window_start: Moment::from_nanos(plan.warm_up_ns),
             run_once: replay.run_once,
             on_mismatch: replay.on_mismatch,
+            read_only: replay.read_only,
             trunc_io_bytes: replay.trunc_io_bytes,
             points: clients.clone().map(|_| AtomicU64::new(0)).collect(),
             gauges: clients.map(|_| Gauge::default()).collect(),

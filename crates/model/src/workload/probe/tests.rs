@@ -121,11 +121,27 @@ fn the_first_operations_of_every_kind_stay_what_they_are() {
             let role = if is_unmeasured { "companion " } else { "" };
             writeln!(text, "  {slot} {role}{operation:?}").unwrap();
             assert_eq!(operation.kind() == *kind, !is_unmeasured);
-            assert!(!is_unmeasured || unmeasured_for(*kind) == Some(operation.kind()));
+            assert!(!is_unmeasured || unmeasured_for(*kind) == [operation.kind()]);
             (Outcome::Ok, page(operation))
         });
     }
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn exchanges_of_one_protocol_are_repeated_as_they_are() {
+    let directory = table(&[]).directory.expect("a directory");
+    for operation in [
+        Operation::SessionSetup,
+        Operation::TreeConnect,
+        Operation::Notify { directory },
+    ] {
+        let mut probe = probe(&plan(operation.kind()), &[], 1, 2);
+        drive(&mut probe, 2, 6, |_, asked, is_unmeasured| {
+            assert_eq!((*asked, is_unmeasured), (operation, false));
+            (Outcome::Ok, Answer::Plain)
+        });
+    }
 }
 
 #[test]

@@ -71,9 +71,9 @@ impl Mechanism<'static> {
 /// What a negotiation begins with: of a server in NEGOTIATE, of a client in SESSION_SETUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NegTokenInit<'a> {
-    /// mechTypes: DER of the mechanisms, the dearest first.
+    /// mechTypes: DER of the mechanisms, in order of preference.
     mechanisms: &'a [u8],
-    /// mechToken: the first token of the dearest mechanism.
+    /// mechToken: the first token of the most preferred mechanism.
     pub mech_token: Option<&'a [u8]>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> NegTokenInit<'a> {
         })
     }
 
-    /// The mechanisms that are offered, the dearest first.
+    /// The mechanisms that are offered, in order of preference.
     pub fn mechanisms(&self) -> impl Iterator<Item = Mechanism<'a>> + use<'a> {
         oids(self.mechanisms).filter_map(Result::ok)
     }

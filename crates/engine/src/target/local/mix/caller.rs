@@ -12,10 +12,10 @@ use crate::target::local::tree::listing::Listing;
 use filestone_model::file_set::{
     Changing, Chooser, FILES_PER_DIRECTORY, Layout, file_name, link_name,
 };
-use filestone_model::only_in_loads;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Access, MixPlan, Popularity};
 use filestone_model::random::{Generator, Purpose, RngExt, stream};
+use filestone_model::{only_in_loads, only_in_probes};
 use filestone_wire::pattern;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Advice, AtFlags, Mode, OFlags, SeekFrom, StatxFlags};
@@ -303,7 +303,7 @@ impl SystemCalls for Caller {
                 rustix::fs::fstatvfs(&self.set.root)?;
                 Ok(one)
             }
-            only_in_loads!() => Err(Errno::NOSYS),
+            only_in_loads!() | only_in_probes!() => Err(Errno::NOSYS),
         }
     }
 

@@ -77,6 +77,7 @@ impl LocalLayer {
                 Ok(Done::OK)
             }
             Action::NtCreateX { .. }
+            | Action::Open { .. }
             | Action::OpenX { .. }
             | Action::Close { .. }
             | Action::ReadX { .. }

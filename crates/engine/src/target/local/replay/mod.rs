@@ -45,7 +45,8 @@ use transfer::Transfers;
 /// One client's way to a directory of this host.
 #[derive(Debug)]
 pub struct LocalLayer {
-    client: u32,
+    /// This client's number in names.
+    number: u32,
     options: LocalOptions,
     /// The file system under test: deleting stays on it.
     device: u64,
@@ -71,6 +72,7 @@ impl LocalLayer {
                 disposition,
                 handle,
             } => self.create(path, options, disposition, handle),
+            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle),
             Action::OpenX { path, len, handle } => self.open_with_len(path, len, handle, data),
             Action::Close { handle } => self.close(handle),
             Action::ReadX {
@@ -106,7 +108,9 @@ impl LocalLayer {
             Action::QueryFileInformation { handle, .. } => self.query_file(handle),
             Action::SetFileInformation { handle, .. } => self.set_file(handle),
             Action::QueryFsInformation { .. } => self.query_file_system(),
-            only_in_nfs_loads!() => self.carry_out_by_path(action, data),
+            Action::ReadDirectoryPlus { .. } | only_in_nfs_loads!() => {
+                self.carry_out_by_path(action, data)
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How the local layer works.
 
-use crate::workspace::Beside;
+use crate::workspace::Occupied;
 
 /// How the local layer works. Each field is an option of dbench's, or what that
 /// option lacked.
@@ -26,8 +26,10 @@ pub struct LocalOptions {
     pub fake_io: bool,
     /// Files are opened with O_DIRECT.
     pub direct: bool,
-    /// When the run works beside a `clients` that filestone has not made.
-    pub beside: Beside,
+    /// The first client's number in names.
+    pub first_number: u32,
+    /// What is done where there may be a `clients` already.
+    pub occupied: Occupied,
 }
 
 impl Default for LocalOptions {
@@ -42,7 +44,8 @@ impl Default for LocalOptions {
             stat_check: false,
             fake_io: false,
             direct: false,
-            beside: Beside::IfEmpty,
+            first_number: 0,
+            occupied: Occupied::BesideEmpty,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::replay::site::{Layered, Site, Trees};
 use crate::replay::{Layer, LayerLost};
 use crate::target::local::tree::{self, LocalTree, deletion};
 use crate::workspace::test_directory::{self, BESIDE, CLIENTS, MARKER, TestDirectory};
-use crate::workspace::{Beside, ClaimError, Owner, Purpose};
+use crate::workspace::{ClaimError, Occupied, Owner, Purpose};
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::LeftOverPolicy;
 use rustix::fd::{AsFd, OwnedFd};
@@ -52,21 +52,21 @@ pub struct LocalSite {
 /// marker in it, and only if no run holds it. `None` if there is no `clients`, or nothing
 /// but an empty one.
 pub fn remove_left_over(directory: &Path) -> Result<Option<Owner>, RunError> {
-    remove_left_over_beside(directory, LeftOverPolicy::Remove, Beside::IfEmpty)
+    remove_left_over_beside(directory, LeftOverPolicy::Remove, Occupied::BesideEmpty)
 }
 
 /// The same by the policy; of a run that worked beside another program's `clients`, too.
 pub fn remove_left_over_beside(
     directory: &Path,
     policy: LeftOverPolicy,
-    beside: Beside,
+    occupied: Occupied,
 ) -> Result<Option<Owner>, RunError> {
     let root = tree::open(directory, Purpose::Replay)?;
     Ok(test_directory::remove_left_over(
         &mut LocalTree,
         &root,
         policy,
-        beside,
+        occupied,
     )?)
 }
 
@@ -86,7 +86,7 @@ impl LocalSite {
             source,
         })?;
         root.path = directory.to_string_lossy().into_owned();
-        let claim = TestDirectory::claim(&mut LocalTree, root, options.beside)?;
+        let claim = TestDirectory::claim(&mut LocalTree, root, options.occupied)?;
         let mut site = Self {
             directory: if claim.is_beside() {
                 directory.join(BESIDE)
@@ -135,6 +135,11 @@ impl LocalSite {
         }
     }
 
+    /// A client's number in names.
+    const fn number(&self, client: u32) -> u32 {
+        self.options.first_number.saturating_add(client)
+    }
+
     /// Says that a load will make symbolic links: no client may follow one, not
     /// even in the moment in which another makes it.
     pub fn expect_links(&self) {
@@ -180,7 +185,11 @@ impl LocalSite {
 /// Opens the marker with O_DIRECT and asks what transfers must look like.
 fn direct_unit(clients: &OwnedFd) -> Result<u64, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let file = rustix::fs::openat(clients, MARKER, flags, Mode::empty())?;
+    let file = match rustix::fs::openat(clients, MARKER, flags, Mode::empty()) {
+        // What a run only reads may have been made by anyone.
+        Err(Errno::NOENT) => return Ok(DIRECT_UNIT_BYTES),
+        file => file?,
+    };
     let told = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, STATX_DIOALIGN)
         .map(|answer| u64::from(answer.stx_dio_offset_align))
         .unwrap_or_default();
@@ -225,7 +234,7 @@ impl Layered for LocalSite {
         let root = rustix::fs::openat(&self.claim.root.handle, c".", flags, Mode::empty())
             .map_err(|errno| refused(&self.directory, errno, "opening it"))?;
         Ok(LocalLayer {
-            client,
+            number: self.number(client),
             options: self.options,
             device: self.device,
             names: Names::new(
@@ -243,7 +252,7 @@ impl Layered for LocalSite {
 
     fn clean_up(&self, client: u32, layer: &mut LocalLayer) -> Result<(), LayerLost> {
         layer.end_pass()?;
-        let name = format!("client{client}");
+        let name = format!("client{}", self.number(client));
         deletion::remove_tree(
             self.claim.clients.handle.as_fd(),
             name.as_bytes(),

@@ -8,7 +8,7 @@ use super::names::{LOOK, Resolved, split};
 use super::territory::{is_clients, is_ours, must_be_ours};
 use crate::target::local::tree::{DIRECTORY, deletion, nfs_mount};
 use crate::workspace::test_directory::{CLIENTS, MARKER};
-use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
+use filestone_model::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use filestone_model::load::{Cause, Status, wildcard};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
@@ -27,7 +27,7 @@ const MODIFICATION_TIME_EARLIER_S: i64 = 12;
 /// (MS-CIFS 2.2.4.64.1).
 const fn effects(disposition: Disposition) -> (bool, bool) {
     match disposition {
-        Disposition::Open => (false, false),
+        Disposition::Open | Disposition::OpenToRead => (false, false),
         Disposition::Create | Disposition::OpenIf => (true, false),
         Disposition::Overwrite => (false, true),
         Disposition::Supersede | Disposition::OverwriteIf => (true, true),
@@ -63,7 +63,7 @@ impl LocalLayer {
             what => drop(what?),
         }
         let name = self.names.actual(&resolved, path);
-        if !is_ours(name) {
+        if !is_ours(name) || disposition == Disposition::OpenToRead {
             return self.look_at(&resolved, path, creates || cuts, handle);
         }
         if options & OPTION_DIRECTORY != 0 {
@@ -95,8 +95,37 @@ impl LocalLayer {
         self.hold(file, handle)
     }
 
+    /// The OPEN of loads that name files by path: resolve, open, fstat. Never a directory.
+    pub(super) fn open_by_path(&mut self, path: &[u8], mode: OpenMode, handle: u64) -> Answer {
+        let resolved = self.resolve(path, 0);
+        match resolved.what {
+            Err(Errno::NOENT) if mode.creates => {}
+            // Found in another case, it is there, and open(2) would not know.
+            Ok(_) if mode.is_exclusive => return Err(Errno::EXIST.into()),
+            Ok(FileType::Directory) => return Err(Errno::ISDIR.into()),
+            what => drop(what?),
+        }
+        let name = self.names.actual(&resolved, path);
+        let changes = mode.writes || mode.creates || mode.cuts;
+        if !changes {
+            return self.look_at(&resolved, path, false, handle);
+        }
+        must_be_ours(name)?;
+        let mut flags = self.file_flags()
+            | match (mode.reads, mode.writes) {
+                (true, true) => OFlags::RDWR,
+                (false, true) => OFlags::WRONLY,
+                (_, false) => OFlags::RDONLY,
+            };
+        flags.set(OFlags::CREATE, mode.creates);
+        flags.set(OFlags::EXCL, mode.is_exclusive);
+        flags.set(OFlags::TRUNC, mode.cuts);
+        let file = self.names.open(name, flags, FILE_MODE)?;
+        self.hold(file, handle)
+    }
+
     /// What belongs to somebody else, or is the directory of all clients, is
-    /// opened to be read only.
+    /// opened to be read only, as all is of a run that changes nothing.
     fn look_at(&mut self, resolved: &Resolved, path: &[u8], changes: bool, handle: u64) -> Answer {
         let name = self.names.actual(resolved, path);
         if changes && !is_clients(name) {
@@ -334,7 +363,7 @@ impl LocalLayer {
         let own;
         let mut name = self.names.actual(&resolved, path);
         if is_clients(name) {
-            own = own_tree(self.client);
+            own = own_tree(self.number);
             name = own.as_bytes();
         }
         must_be_ours(name)?;
@@ -403,9 +432,9 @@ impl LocalLayer {
     }
 }
 
-/// The tree that belongs to a client.
-fn own_tree(client: u32) -> String {
-    format!("{CLIENTS}/client{client}")
+/// The tree that belongs to the client with this number in names.
+fn own_tree(number: u32) -> String {
+    format!("{CLIENTS}/client{number}")
 }
 
 fn of_len(expected: u64, got: u64) -> Status {

@@ -30,14 +30,6 @@ pub enum PrepareError {
     /// The directories of a mix.
     #[error("the directories of a mix are on different servers")]
     DifferentServers,
-    /// What is found in a file set.
-    #[error("{path}: is no {expected} any more: it was not filestone that changed it")]
-    Changed {
-        /// Where.
-        path: String,
-        /// What it was.
-        expected: &'static str,
-    },
     /// Unstable writes are lost whenever they are to be committed.
     #[error("{path}: the server forgets what is written again and again")]
     Forgotten {
@@ -78,7 +70,6 @@ impl AreaError for PrepareError {
                 "it makes a file set of its own there; nothing else is touched".into()
             }
             PrepareError::DifferentServers => "run filestone once for each server".into(),
-            PrepareError::Changed { .. } => "move it away, or remove the file set".into(),
             PrepareError::Forgotten { .. } => {
                 "does it crash, or is it started again and again?".into()
             }

@@ -1,5 +1,6 @@
 //! What has been found of a server's files before a run.
 
+use crate::file_set::SetFiles;
 use filestone_model::client::handles::Handles;
 use filestone_model::operation::FileId;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
@@ -36,5 +37,11 @@ impl FoundFiles {
             kind: file.kind,
             has_pattern: file.has_pattern,
         })
+    }
+}
+
+impl From<SetFiles<Handle>> for FoundFiles {
+    fn from(SetFiles { table, handles }: SetFiles<Handle>) -> Self {
+        Self { table, handles }
     }
 }

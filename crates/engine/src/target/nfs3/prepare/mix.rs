@@ -1,9 +1,10 @@
 //! What a mix needs of its server: the directories that clients use, and the file set in them.
 
-use super::file_set::{self, Order, Remains, Unfinished};
+use super::file_set::Order;
 use super::{Prepared, Session, kind_of};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
+use crate::file_set;
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::prepare::PrepareError;
 use filestone_model::file_set::Layout;
@@ -35,10 +36,7 @@ pub fn prepare_mix(
         kinds: &kinds,
         write_max_bytes: write_max,
     };
-    let mut set = match file_set::begin(&session, &order, context.stop, context.observer) {
-        Ok(set) => set,
-        Err(unfinished) => return Err(end(*unfinished, &session, mix, context)),
-    };
+    let mut set = file_set::prepare_run(&session, &order, mix.remove_set, context)?;
     let target = Target {
         address: session.dial().address.to_string(),
         built_in: built_in.is_some(),
@@ -51,43 +49,16 @@ pub fn prepare_mix(
         read_max_bytes: read_max,
         write_max_bytes: write_max,
         link_mbit_per_s: None,
+        session: None,
     };
     Ok(Prepared {
         dial: *session.dial(),
-        files: std::mem::take(&mut set.files),
+        files: set.take_files().into(),
         target,
         session,
         own: None,
         file_set: Some((set, mix.remove_set)),
     })
-}
-
-/// What is done with a set that could not be completed, and what is said of that.
-fn end(
-    unfinished: Unfinished,
-    session: &Session,
-    mix: &MixPlan,
-    context: &mut Context<'_>,
-) -> RunError {
-    let (error, remains) = if mix.remove_set {
-        context.preparing("removing the file set");
-        unfinished.remove(session, context.stop)
-    } else {
-        unfinished.keep(session, context.stop)
-    };
-    let remains = match remains {
-        Remains::Nothing => return error,
-        Remains::Kept(path) => {
-            format!("what has been made stays in {path}, and is used by the next run")
-        }
-        Remains::Left(path, reason) => {
-            format!("{path} could not be removed: {reason}; run this again to remove it")
-        }
-    };
-    RunError::Unfinished {
-        source: Box::new(error),
-        remains,
-    }
 }
 
 /// The directories, with the first one's session, which is a new one.

@@ -7,7 +7,6 @@ pub mod file_set;
 mod files;
 mod listing;
 mod mix;
-mod own_directory;
 
 pub use crate::target::nfs3::Session;
 pub use error::PrepareError;
@@ -18,13 +17,15 @@ use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::target::nfs3::mount::{self, Caller};
+use crate::target::nfs3::session::at_path;
+use crate::target::nfs3::tree::NfsTree;
+use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
 use file_set::FileSet;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::ProbeRun;
 use filestone_model::workload::ObjectKind;
-use filestone_wire::nfs3::{Fattr3, FileType, Handle};
-use own_directory::{OwnDirectory, REMOVE_BY_HAND};
+use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub struct Prepared {
     /// For the record.
     pub target: Target,
     session: Session,
-    own: Option<OwnDirectory>,
+    own: Option<OwnDirectory<Handle>>,
     /// The file set of a mix, and whether it is removed at the end.
     file_set: Option<(FileSet, bool)>,
 }
@@ -86,6 +87,7 @@ fn prepare_probe(
             read_max_bytes: 0,
             write_max_bytes: 0,
             link_mbit_per_s: None,
+            session: None,
         },
         own: None,
         file_set: None,
@@ -223,11 +225,13 @@ impl Prepared {
             | OpKind::Remove
             | OpKind::RmDir
             | OpKind::Rename => self.make_own_directory(plan, root, is_directory, context),
-            filestone_model::only_in_loads!() => Err(wrong_object(
-                plan,
-                "a load file around it",
-                "probe takes one of the 22 procedures of NFSv3; see filestone replay",
-            )),
+            filestone_model::only_in_loads!() | filestone_model::only_in_probes!() => {
+                Err(wrong_object(
+                    plan,
+                    "a load file around it",
+                    "probe takes one of the 22 procedures of NFSv3; see filestone replay",
+                ))
+            }
         }
     }
 
@@ -315,9 +319,13 @@ impl Prepared {
         ));
         let parent = self.files.handles.get(root);
         let parent = parent.copied().unwrap_or(Handle::EMPTY);
-        let own = OwnDirectory::make(&mut self.session, &plan.target.path, parent)?;
+        let own = OwnDirectory::make(
+            &mut NfsTree::new(&mut self.session),
+            &plan.target.path,
+            parent,
+        )?;
         let entry = FoundFile {
-            handle: own.handle(),
+            handle: own.directory.handle,
             len: 0,
             kind: ObjectKind::Directory,
             has_pattern: false,
@@ -339,7 +347,13 @@ impl Prepared {
         let first = self.files.table.len();
         for client in 0..plan.clients {
             context.go_on()?;
-            let handle = own.make_file(&mut self.session, &format!("client{client}"))?;
+            let name = format!("client{client}");
+            let directory = &own.directory;
+            let made = self
+                .session
+                .make_own_file(&directory.handle, name.as_bytes());
+            let handle =
+                made.map_err(|failure| at_path(failure, &directory.at(&name), Procedure::Create))?;
             self.files.add(FoundFile {
                 handle,
                 len: 0,
@@ -360,11 +374,7 @@ impl Prepared {
         let stop = context.stop;
         match &mut self.file_set {
             None => {}
-            Some((set, false)) => set.release_until(&self.session, stop)?,
-            Some((set, true)) => {
-                context.preparing("removing the file set");
-                set.remove(&self.session, stop)?;
-            }
+            Some((set, removes)) => set.end(&self.session, *removes, context)?,
         }
         let Some(own) = self.own.take() else {
             return Ok(());
@@ -374,7 +384,7 @@ impl Prepared {
         self.session.connection.cancel_with(&cancellation);
         cancel_clean_up_on(stop, limits(self.session.timeout()), &cancellation, || {
             let mut session = self.session.again()?;
-            own.remove(&mut session)
+            own.remove(&mut NfsTree::new(&mut session))
         })
     }
 

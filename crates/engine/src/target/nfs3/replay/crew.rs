@@ -1,12 +1,12 @@
 //! The clients of a load, over sockets: any number of them on each worker's thread.
 
 use super::site::Nfs3Site;
-use super::worker::LoadWorker;
 use crate::backend::connection::ConnectedClient;
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
 use crate::driver::{Dial, Patience};
 use crate::error::RunError;
+use crate::replay::over_sockets::LoadWorker;
 use crate::replay::replaying::{Crew, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};

@@ -5,18 +5,18 @@
 //! |---|---|
 //! | `site` | the place on the server: claimed, left as it was found |
 //! | `crew` | its clients, over sockets |
-//! | `worker` | those of one thread: how they run, end and clean up |
+//! | `connection` | one of them, as the worker of any load sees it |
 //!
 //! What a client does is the model's (`filestone_model::client::nfs3::load`).
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
+mod connection;
 mod crew;
 mod options;
 mod site;
-mod worker;
 
+pub use connection::why_lost;
 pub use crew::OverSockets;
 pub use options::Nfs3Options;
 pub(crate) use site::remove_left_over_until;
 pub use site::{Nfs3Site, remove_left_over};
-pub use worker::why_lost;

@@ -2,7 +2,7 @@
 
 use crate::control::Cancellation;
 use crate::driver::retry::Retry;
-use crate::workspace::Beside;
+use crate::workspace::Occupied;
 use filestone_model::client::nfs3::load::LoadOptions;
 use filestone_model::load::Generation;
 use filestone_model::plan::{Identities, SourceAddresses};
@@ -32,8 +32,10 @@ pub struct Nfs3Options {
     pub sources: SourceAddresses,
     /// As whom they call.
     pub identities: Identities,
-    /// When the run works beside a `clients` that filestone has not made.
-    pub beside: Beside,
+    /// The first client's number in names.
+    pub first_number: u32,
+    /// What is done where there may be a `clients` already.
+    pub occupied: Occupied,
 }
 
 impl Nfs3Options {
@@ -49,7 +51,8 @@ impl Nfs3Options {
             reconnect: Duration::from_secs(10),
             sources: SourceAddresses::default(),
             identities: Identities::default(),
-            beside: Beside::IfEmpty,
+            first_number: 0,
+            occupied: Occupied::BesideEmpty,
         }
     }
 

@@ -173,7 +173,7 @@ impl Nfs3Site {
     pub fn client_options(&self, client: u32, pattern: &Arc<[u8]>) -> LoadClientOptions {
         LoadClientOptions {
             actor: ActorOptions {
-                client,
+                client: client.saturating_add(self.options.first_number),
                 directories: RunDirectories {
                     root: self.claim.root.handle,
                     clients: self.claim.clients.handle,
@@ -223,7 +223,7 @@ impl Nfs3Site {
         let root = root(reached.mounted.handle, &target.path);
         let transfers = transfers(&mut reached.nfs, &root, target.transport)?;
         let tree = &mut NfsTree::new(&mut reached.nfs);
-        let claim = TestDirectory::claim(tree, root, options.beside)?;
+        let claim = TestDirectory::claim(tree, root, options.occupied)?;
         Ok(Self {
             claim,
             transfers,
@@ -279,7 +279,7 @@ pub(crate) fn remove_left_over_until(
         tree,
         &root,
         policy,
-        options.beside,
+        options.occupied,
     )?)
 }
 

@@ -18,7 +18,7 @@ impl Exchanges {
         let dialect = match generation {
             Generation::Dbench1 => Dialect::One,
             Generation::Dbench2 => Dialect::Two,
-            Generation::Cifs | Generation::Nfs => Dialect::Three,
+            Generation::Cifs | Generation::Nfs | Generation::Smb => Dialect::Three,
         };
         // The option for the directory came with dbench 3; before, names were relative.
         let prefix_len = match dialect {
@@ -43,7 +43,9 @@ impl Exchanges {
     /// What tbench does for an action; `None` if nothing is sent.
     pub fn operation(&self, action: &Action<'_>) -> Option<Operation> {
         Some(match action {
-            Action::NtCreateX { path, .. } | Action::OpenX { path, .. } => Operation::Open {
+            Action::NtCreateX { path, .. }
+            | Action::Open { path, .. }
+            | Action::OpenX { path, .. } => Operation::Open {
                 name: self.name(path),
             },
             Action::Close { .. } => Operation::Close,
@@ -75,7 +77,9 @@ impl Exchanges {
             Action::QueryFileInformation { .. } => Operation::QueryFile,
             Action::SetFileInformation { .. } => Operation::SetFile,
             Action::QueryFsInformation { .. } => Operation::QueryFs,
-            Action::Deltree { .. } | only_in_nfs_loads!() => return None,
+            Action::Deltree { .. } | Action::ReadDirectoryPlus { .. } | only_in_nfs_loads!() => {
+                return None;
+            }
         })
     }
 }

@@ -6,11 +6,12 @@
 //! it is the other that has something to send. Without one the conversation is the client's own,
 //! because each call would take a lock seven times.
 
-use super::actor::{Actor, ActorOptions};
-use super::conversation::{Conversation, LineEnd, READ_HEAD_MAX};
+use super::actor::{ActorOptions, actor};
+use super::conversation::{Conversation, READ_HEAD_MAX};
 use super::held::Held;
 use super::locks::NLM;
 use super::outgoing::Outgoing;
+use crate::client::line_books::LineEnd;
 use crate::client::nfs3::sequence::{Lost, NFS, Why};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
@@ -82,7 +83,7 @@ pub struct LoadClient {
 impl LoadClient {
     /// A client that is not connected yet.
     pub fn new(options: &LoadClientOptions) -> Self {
-        let actor = Actor::new(&options.actor);
+        let actor = actor(&options.actor);
         let pattern = Arc::clone(&options.pattern);
         let conversation = Conversation::new(actor, pattern, options.actor.timeout_nanos);
         let held = if options.actor.has_lock_manager {
@@ -140,7 +141,7 @@ impl LoadClient {
 
     /// How its last line ended.
     pub fn line_end(&self) -> Option<LineEnd> {
-        self.held.seen(|conversation| conversation.line_end)
+        self.held.seen(|conversation| conversation.books.line_end)
     }
 
     /// Why it cannot go on, if it cannot.
@@ -150,7 +151,7 @@ impl LoadClient {
 
     /// Results other than its load expects, since this was asked last.
     pub fn take_mismatches(&mut self) -> Mismatches {
-        std::mem::take(&mut self.held.lend().mismatches)
+        std::mem::take(&mut self.held.lend().books.mismatches)
     }
 
     /// How long its server was not ready since this was asked last.
@@ -296,7 +297,7 @@ impl Client for LoadClient {
         };
         if let Err(error) = received {
             let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
-            self.break_off(Why::NotRpc(error.clone(), start), now, completed);
+            self.break_off(Why::NotOurs(error.clone(), start), now, completed);
             return Err(error.into());
         }
         self.settle();

@@ -1,13 +1,15 @@
 //! What a client of a load is doing, whichever of its connections carries it.
 
-use super::actor::{Actor, Progress, Task, TaskEnd};
-use super::outgoing::{Outgoing, WriteData};
+use super::actor::Actor;
+use super::outgoing::Outgoing;
 use crate::client::Output;
+use crate::client::actor::{Progress, Task, TaskEnd};
+use crate::client::line_books::{AskedLine, LineBooks};
 use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
 use crate::completions::Completions;
-use crate::load::{Expected, LoadWork, Mismatch, Status};
-use crate::measure::{Mismatches, Unexpected};
-use crate::operation::{Answer, Completion, Failure as OperationFailure, OpKind, Outcome, Ticket};
+use crate::load::LoadWork;
+use crate::operation::{Answer, Completion, Failure as OperationFailure, Outcome, Ticket};
+use crate::output::WriteData;
 use crate::session::pauses::{Pauses, PausesUntil};
 use crate::session::rpc::{BusyPauses, Program, RpcExchange, RpcProcedure, Traffic};
 use crate::time::Moment;
@@ -18,17 +20,6 @@ use std::time::Duration;
 
 /// Status, attributes, count, eof and length of a READ reply.
 pub(super) const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
-
-/// How a client's last line ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LineEnd {
-    /// Its number in the load file.
-    pub line: u32,
-    /// What it expects.
-    pub expected: Expected,
-    /// What came; `None` if the client was lost.
-    pub status: Option<Status>,
-}
 
 /// What is going on for a line.
 #[derive(Debug, Clone, Copy)]
@@ -41,14 +32,6 @@ struct UnderWay {
     sent: Option<Moment>,
     traffic: Traffic,
     retransmissions: u32,
-}
-
-/// What is known of a line while it is under way.
-#[derive(Debug, Clone, Copy)]
-struct AskedLine {
-    number: u32,
-    kind: OpKind,
-    expected: Expected,
 }
 
 /// A pause.
@@ -84,8 +67,7 @@ pub(super) struct Conversation {
     read_head: Option<ReadHead>,
     /// How what was begun ended without a call.
     at_once: Option<TaskEnd>,
-    pub line_end: Option<LineEnd>,
-    pub mismatches: Mismatches,
+    pub books: LineBooks,
     pub lost: Option<Lost>,
     pub busy_pauses: BusyPauses,
     /// When something came in last.
@@ -105,8 +87,7 @@ impl Conversation {
             busy: None,
             read_head: None,
             at_once: None,
-            line_end: None,
-            mismatches: Mismatches::default(),
+            books: LineBooks::default(),
             lost: None,
             busy_pauses: BusyPauses::default(),
             now: Moment::ZERO,
@@ -119,11 +100,7 @@ impl Conversation {
             LoadWork::Line(line) => {
                 self.data.keep(line.data);
                 self.actor.begin(Task::Action(&line.action));
-                Some(AskedLine {
-                    number: line.number,
-                    kind: line.action.kind(),
-                    expected: line.expected,
-                })
+                Some(AskedLine::of(line))
             }
             LoadWork::EndPass => {
                 self.actor.begin(Task::EndPass);
@@ -392,9 +369,11 @@ impl Conversation {
         }
         let status = match end.answer {
             Ok(status) | Err(Failure::Answered(status)) => Some(status),
-            Err(Failure::Lost) => None,
+            Err(Failure::Lost | Failure::Reset) => None,
         };
-        let mismatch = under_way.line.and_then(|line| self.note_line(line, status));
+        let mismatch = under_way
+            .line
+            .and_then(|line| self.books.note(line, status));
         let outcome = match (status, mismatch) {
             (None, _) => self.outcome_of_lost(&under_way),
             (Some(_), None) => Outcome::Ok,
@@ -422,30 +401,6 @@ impl Conversation {
                 u32::try_from(end.moved).unwrap_or(u32::MAX)
             },
         });
-    }
-
-    /// Takes notice of how a line ended, and says how that is not as expected.
-    fn note_line(&mut self, line: AskedLine, status: Option<Status>) -> Option<Mismatch> {
-        let AskedLine {
-            number,
-            kind,
-            expected,
-        } = line;
-        self.line_end = Some(LineEnd {
-            line: number,
-            expected,
-            status,
-        });
-        let status = status?;
-        let mismatch = expected.mismatch(&status)?;
-        self.mismatches.add(&Unexpected {
-            kind,
-            mismatch,
-            number,
-            expected,
-            status,
-        });
-        Some(mismatch)
     }
 
     fn outcome_of_lost(&self, under_way: &UnderWay) -> Outcome {

@@ -214,7 +214,7 @@ mod tests {
     /// and which procedures were called.
     fn answered(stats: &[nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
         let mut desk = Desk::default();
-        let mut locks = Locks::new(Link, TIMEOUT_NANOS, 0);
+        let mut locks = Locks::new(Link::HERE, TIMEOUT_NANOS, 0);
         let file = Handle::new(&[1]).expect("a handle");
         let mut locking = pin!(locks.lock(&file, 0, 1));
         let (mut now, mut called) = (Moment::ZERO, Vec::new());

@@ -10,7 +10,7 @@ use super::paths::{Extent, Found, Verbs, check_own, is_clients};
 use crate::client::nfs3::sequence::{
     Failure, NfsResult, Object, named, permissions, times_of_server,
 };
-use crate::load::action::{Disposition, OPTION_DIRECTORY};
+use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use crate::load::{CLIENTS, Cause, MARKER, Status, wildcard};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -32,7 +32,7 @@ const SPELLINGS_MAX: usize = 1 << "client".len();
 
 const fn makes(disposition: Disposition) -> bool {
     match disposition {
-        Disposition::Open | Disposition::Overwrite => false,
+        Disposition::Open | Disposition::OpenToRead | Disposition::Overwrite => false,
         Disposition::Supersede
         | Disposition::Create
         | Disposition::OpenIf
@@ -42,7 +42,9 @@ const fn makes(disposition: Disposition) -> bool {
 
 const fn empties(disposition: Disposition) -> bool {
     match disposition {
-        Disposition::Open | Disposition::Create | Disposition::OpenIf => false,
+        Disposition::Open | Disposition::OpenToRead | Disposition::Create | Disposition::OpenIf => {
+            false
+        }
         Disposition::Supersede | Disposition::Overwrite | Disposition::OverwriteIf => true,
     }
 }
@@ -105,6 +107,38 @@ impl Verbs {
             Err(failure) => return Err(failure),
         };
         self.open.insert(number, OpenFile::new(handle, is_own));
+        Ok(Status::Ok)
+    }
+
+    /// The OPEN of loads that name files by path: never a directory. NFS knows no open files, so
+    /// what it is opened for is kept here.
+    pub(super) async fn open_by_path(
+        &mut self,
+        path: &[u8],
+        mode: OpenMode,
+        number: u64,
+    ) -> NfsResult<Status> {
+        let handle = match self.find(path).await {
+            Ok(_) if mode.is_exclusive => return Err(nfs3::Status::EXIST.into()),
+            Ok((_, found)) => {
+                let attributes = self.attributes_of(&found.object).await?;
+                if attributes.file_type == FileType::Directory {
+                    return Err(nfs3::Status::ISDIR.into());
+                }
+                if mode.cuts {
+                    self.set_len(path, &found.object.handle, 0).await?;
+                }
+                found.object.handle
+            }
+            Err(failure) if failure.is(nfs3::Status::NOENT) && mode.creates => {
+                self.make(path, false).await?
+            }
+            Err(failure) => return Err(failure),
+        };
+        let is_own = mode.writes && check_own(path).is_ok();
+        let mut file = OpenFile::new(handle, is_own);
+        file.reads = mode.reads;
+        self.open.insert(number, file);
         Ok(Status::Ok)
     }
 

@@ -5,13 +5,12 @@
 //! |---|---|
 //! | `client` | the client as an event loop drives it: one connection of it |
 //! | `conversation`, `outgoing` | what it is doing, whichever connection carries it; its calls as bytes |
-//! | `actor` | the client as a future: what it is to do, one task after the other |
+//! | `actor` | the client as a future (`client::actor`) |
 //! | `paths` | which verb becomes what; paths to handles |
 //! | `verbs`, `lowering` | the verbs of NFS, those of CIFS |
 //! | `transfer` | file data in pieces of the server's size |
 //! | `names`, `open_files` | what a client remembers |
 //! | `locks` | NLM |
-//! | `line` | an action, kept while it is carried out |
 //!
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
@@ -19,7 +18,6 @@ mod actor;
 mod client;
 mod conversation;
 mod held;
-mod line;
 mod locks;
 mod lowering;
 mod names;
@@ -31,8 +29,8 @@ mod tests;
 mod transfer;
 mod verbs;
 
-pub use actor::{Actor, ActorOptions, Progress, Task, TaskEnd};
+pub use crate::client::line_books::LineEnd;
+pub use actor::{Actor, ActorOptions};
 pub use client::{LoadClient, LoadClientOptions};
-pub use conversation::LineEnd;
 pub use locks::NLM;
 pub use paths::{LoadOptions, RunDirectories, Transfers};

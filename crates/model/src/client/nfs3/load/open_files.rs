@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 pub(super) struct OpenFile {
     /// Its file handle.
     pub handle: Handle,
-    /// Whether it is the run's own, so that it may be changed.
+    /// Whether it was opened to be read.
+    pub reads: bool,
+    /// Whether it may be changed: it is the run's own, and was opened to be written.
     pub is_own: bool,
     /// The verifier that unstable writes were answered with since the last COMMIT.
     uncommitted: Option<Verifier>,
@@ -24,6 +26,7 @@ impl OpenFile {
     pub fn new(handle: Handle, is_own: bool) -> Self {
         Self {
             handle,
+            reads: true,
             is_own,
             uncommitted: None,
             is_lost: false,
@@ -73,6 +76,16 @@ impl OpenFiles {
         self.0
             .get_mut(&number)
             .ok_or_else(|| Failure::refused(Cause::UnknownHandle))
+    }
+
+    /// An open file that was opened to be read.
+    pub fn find_readable(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
+        let file = self.find(number)?;
+        if file.reads {
+            Ok(file)
+        } else {
+            Err(Failure::refused(Cause::Denied))
+        }
     }
 
     /// An open file that the run may change.

@@ -88,7 +88,7 @@ fn is_stale(status: Status) -> bool {
 /// What the server says when a pass is tidied up does not matter; that it is gone does.
 fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
     match result {
-        Err(Failure::Lost) => Err(Failure::Lost),
+        Err(Failure::Lost | Failure::Reset) => Err(Failure::Lost),
         Ok(_) | Err(Failure::Answered(_)) => Ok(()),
     }
 }
@@ -129,6 +129,7 @@ impl Verbs {
             Action::NtCreateX { path, options, disposition, handle } => {
                 self.nt_create_x(path, options, disposition, handle).await
             }
+            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle).await,
             Action::OpenX { path, len, handle } => self.open_x(path, len, handle).await,
             Action::Close { handle } => self.close(handle).await,
             Action::ReadX { handle, offset, len, expected_len } => self.read_x(handle, offset, len, expected_len).await,

@@ -5,7 +5,7 @@ use crate::client::nfs3::sequence::{Why, answer};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::load::action::Disposition;
-use crate::load::{Action, Cause, Expected, Line, LoadWork, Status};
+use crate::load::{Action, Expected, Line, LoadWork, Status};
 use crate::operation::{Completion, Failure, Outcome, Ticket};
 use crate::plan::{Modes, TransportKind};
 use crate::session::rpc::Credentials;
@@ -464,10 +464,7 @@ fn what_needs_no_call_ends_at_once() {
     });
     assert_eq!((locked.outcome, locked.calls), (Outcome::Ok, 0));
     assert_eq!((locked.sent, locked.done), (bench.now, bench.now));
-    let refused = bench.expect(
-        Action::Close { handle: 5 },
-        Expected::Failure(Cause::UnknownHandle),
-    );
+    let refused = bench.expect(Action::Close { handle: 5 }, Expected::Nt(0xc000_0008));
     assert_eq!(refused.outcome, Outcome::Ok);
     assert!(bench.seen.is_empty());
 }
@@ -475,7 +472,7 @@ fn what_needs_no_call_ends_at_once() {
 #[test]
 fn what_differs_from_the_line_is_a_mismatch_and_can_be_asked_for() {
     let mut bench = Bench::new(TransportKind::Tcp, false, ok);
-    let expected = Expected::Failure(Cause::NotFound);
+    let expected = Expected::Nt(0xc000_0034);
     let found = bench.expect(QUERY, expected);
     assert!(matches!(
         found.outcome,
@@ -700,7 +697,7 @@ fn what_is_no_rpc_ends_the_client_and_the_connection() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     assert!(matches!(bench.error, Some(ProtocolError::Rpc(_))));
     let lost = bench.clients[0].take_lost().expect("it is lost");
-    let Why::NotRpc(_, start) = lost.why else {
+    let Why::NotOurs(_, start) = lost.why else {
         panic!("{lost:?}");
     };
     assert!(start.starts_with(b"HTTP/1.1"));

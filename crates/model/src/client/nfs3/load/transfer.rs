@@ -36,7 +36,7 @@ impl Verbs {
         len: u64,
         expected: u64,
     ) -> NfsResult<Status> {
-        let file = self.open.find(number)?.handle;
+        let file = self.open.find_readable(number)?.handle;
         let got = self.read_in(&file, Extent { offset, len }).await?;
         Ok(length(expected, got))
     }

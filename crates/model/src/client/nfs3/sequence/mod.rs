@@ -13,7 +13,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `link` | what is between the two |
+//! | `link` | what is between the two (`client::desk`), for RPC |
 //! | `procedures` | NFSv3 as functions: arguments in, what a client needs of the results out |
 //! | `listing` | directories, page by page |
 //! | `removal` | trees taken away |
@@ -23,31 +23,20 @@ mod listing;
 mod procedures;
 mod removal;
 
-pub use link::{Call, Desk, Fault, Link, Lost, Reply, Results, Stretch, Wanted, Why};
+pub use crate::client::desk::{Failure, Results, Wanted};
+pub use crate::output::Stretch;
+pub use link::{Call, Desk, Fault, Link, Lost, Reply, Rpc, Why};
 pub use listing::KnownObject;
 pub use procedures::{
     NFS, PageStart, ReadBack, Written, called, named, permissions, times_of_server,
 };
 
+use crate::client::desk::Step;
 use crate::failure::StatusSpace;
-use crate::load::{Cause, Status};
+use crate::load::Status;
 use filestone_wire::nfs3::{self, Fattr3, Handle};
 
-/// Why an action is not done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// The server, or the caller in its place, says no.
-    Answered(Status),
-    /// The client cannot go on: [`Desk::take_lost`], or the driver, knows why.
-    Lost,
-}
-
 impl Failure {
-    /// Refused before anything is sent.
-    pub const fn refused(cause: Cause) -> Self {
-        Failure::Answered(Status::Refused(cause))
-    }
-
     /// Whether the server answered with this status.
     pub fn is(&self, status: nfs3::Status) -> bool {
         matches!(self, Failure::Answered(answered) if *answered == answer(status))
@@ -66,7 +55,7 @@ pub const fn answer(status: nfs3::Status) -> Status {
 }
 
 /// What comes of a step.
-pub type NfsResult<T> = Result<T, Failure>;
+pub type NfsResult<T> = Step<T>;
 
 /// An object, and its attributes if the server gave them.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,10 @@
 //! The procedures of NFSv3 as functions: arguments in, what a client needs of the results out.
 
-use super::link::{Fault, Link, Results, Stretch};
+use super::link::{Fault, Link};
 use super::{Failure, NfsResult, Object};
+use crate::client::desk::Results;
 use crate::client::nfs3::amounts::{ReadAmount, check_written, go_on_after};
+use crate::output::Stretch;
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::symlink::SymlinkData;

@@ -188,7 +188,10 @@ impl Tree {
             Operation::Open { .. }
             | Operation::Close { .. }
             | Operation::Lock { .. }
-            | Operation::Unlock { .. } => Err(Status::NOTSUPP),
+            | Operation::Unlock { .. }
+            | Operation::SessionSetup
+            | Operation::TreeConnect
+            | Operation::Notify { .. } => Err(Status::NOTSUPP),
         }
     }
 

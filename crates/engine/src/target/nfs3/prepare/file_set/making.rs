@@ -1,19 +1,16 @@
 //! The calls that make what is missing of a set, and mend what is wrong.
 
-use super::places::{Part, Places};
-use super::survey::Spare;
 use super::writing::{After, Stretch, Writings};
-use crate::control::Observer;
 use crate::driver::window::{WINDOW, Work, WorkError};
 use crate::driver::{CallFailed, RpcProcedure};
 use crate::error::RunError;
+use crate::file_set::{Missing, Part, Places, Progress, Spare, Step};
 use crate::target::nfs3::calls::{called, permissions};
 use crate::target::nfs3::prepare::PrepareError;
 use crate::target::nfs3::session::{failed, without_results};
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
 use filestone_model::plan::Modes;
-use filestone_model::text::thousands;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::MknodData;
 use filestone_wire::nfs3::symlink::SymlinkData;
@@ -22,25 +19,12 @@ use filestone_wire::nfs3::{
     DirOpArgs, FileHandle, Handle, Procedure, Sattr3, Status, commit, create, link, lookup, mkdir,
     mknod, setattr, symlink, write,
 };
+use filestone_wire::pattern;
 use filestone_wire::xdr::{Decode, Encode, Writer};
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
 /// Where symbolic links lead that come and go.
 const SPARE_TARGET: &str = "made-by-filestone";
-/// Observers are told no more often.
-const TELL_EVERY: Duration = Duration::from_millis(250);
-
-/// What has to be made.
-#[derive(Debug, Clone, Copy)]
-pub enum Step {
-    /// An object of the table that is not there.
-    Object(u32),
-    /// A data file that has a wrong length.
-    Wrong(u32),
-    /// A name that comes and goes.
-    Spare(Spare),
-}
 
 /// A call on the way.
 #[derive(Debug, Clone, Copy)]
@@ -55,13 +39,14 @@ pub enum Call {
 }
 
 /// Makes objects, in the order of the steps.
-pub struct Making<'w, 'p, S> {
-    places: &'w mut Places<'p>,
-    steps: S,
+pub struct Making<'w, 'p> {
+    places: &'w mut Places<'p, Handle>,
+    steps: &'w mut dyn Iterator<Item = Step>,
     /// What follows from answers.
     follow_up: VecDeque<Call>,
     writings: Writings,
-    pattern: &'w [u8],
+    /// `wire::pattern`'s table.
+    pattern: Vec<u8>,
     /// Permissions of what is made.
     modes: Modes,
     /// Objects that have been made.
@@ -69,49 +54,29 @@ pub struct Making<'w, 'p, S> {
     progress: Progress<'w>,
 }
 
-/// How far the data files are.
-pub struct Progress<'w> {
-    pub observer: &'w mut dyn Observer,
-    pub path: String,
-    pub files_done: u64,
-    pub files: u64,
-    pub last: Instant,
-}
-
-impl Progress<'_> {
-    /// Tells the observer, if it has not been told a moment ago.
-    fn tell(&mut self) {
-        if self.last.elapsed() < TELL_EVERY {
-            return;
-        }
-        self.last = Instant::now();
-        let (done, files) = (thousands(self.files_done), thousands(self.files));
-        let path = &self.path;
-        self.observer
-            .preparing(&format!("populating {path}: {done} of {files} files"));
-    }
-}
-
-impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
-    /// `pattern` is `wire::pattern`'s table, and `transfer` how much of it a WRITE takes.
-    pub fn new(
-        places: &'w mut Places<'p>,
-        steps: S,
-        modes: Modes,
-        pattern: &'w [u8],
-        transfer: u32,
-        progress: Progress<'w>,
-    ) -> Self {
+impl<'w, 'p> Making<'w, 'p> {
+    /// With these permissions.
+    pub fn new(missing: Missing<'w, 'p, Handle>, modes: Modes) -> Self {
         Self {
-            places,
-            steps,
+            places: missing.places,
+            steps: missing.steps,
             follow_up: VecDeque::new(),
-            writings: Writings::new(transfer),
-            pattern,
+            writings: Writings::new(missing.transfer),
+            pattern: pattern::table(),
             modes,
             made: 0,
-            progress,
+            progress: missing.progress,
         }
+    }
+
+    /// The handle of an object that has been made, or found.
+    fn handle(&self, index: u32) -> Handle {
+        self.places.handle(index).copied().unwrap_or(Handle::EMPTY)
+    }
+
+    /// That of the directory that it is in.
+    fn parent(&self, index: u32) -> Handle {
+        self.places.parent(index).copied().unwrap_or(Handle::EMPTY)
     }
 
     fn done(&mut self) {
@@ -166,7 +131,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
     }
 
     fn encode_make(&self, index: u32, out: &mut Writer<'_>) {
-        let (parent, name) = (self.places.parent(index), self.places.name(index));
+        let (parent, name) = (self.parent(index), self.places.name(index));
         let where_ = named(&parent, &name);
         match self.places.part(index) {
             (_, Part::Root | Part::Files(_) | Part::Changing(_)) => {
@@ -180,16 +145,14 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
     }
 
     fn encode_spare(&self, spare: &Spare, out: &mut Writer<'_>) {
-        let directory = Part::Changing(spare.changing);
-        let directory = self.places.index(spare.client, directory);
-        let (parent, name) = (self.places.handle(directory), spare.name());
+        let (parent, name) = (self.handle(spare.directory(self.places)), spare.name());
         let where_ = named(&parent, &name);
         match spare.changing {
             Changing::Created => make_file(where_, self.modes, out),
             Changing::Links => {
                 let files = self.places.layout.files_per_client().max(1);
                 let file = Part::File(spare.number % files);
-                let file = self.places.handle(self.places.index(spare.client, file));
+                let file = self.handle(self.places.index(spare.client, file));
                 let file = file.borrow();
                 link::Args { file, link: where_ }.encode(out);
             }
@@ -301,7 +264,7 @@ impl<'w, 'p, S: Iterator<Item = Step>> Making<'w, 'p, S> {
     }
 }
 
-impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
+impl Work for Making<'_, '_> {
     type Call = Call;
     type Error = RunError;
 
@@ -332,12 +295,12 @@ impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
             Call::Make(index) => self.encode_make(*index, out),
             Call::MakeSpare(spare) => self.encode_spare(spare, out),
             Call::LookUp(index) => {
-                let (parent, name) = (self.places.parent(*index), self.places.name(*index));
+                let (parent, name) = (self.parent(*index), self.places.name(*index));
                 let what = named(&parent, &name);
                 lookup::Args { what }.encode(out);
             }
             Call::Truncate(file) => setattr::Args {
-                object: self.places.handle(*file).borrow(),
+                object: self.handle(*file).borrow(),
                 new_attributes: Sattr3 {
                     size: Some(0),
                     ..Sattr3::default()
@@ -351,7 +314,7 @@ impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
                 let start = (stretch.offset % period) as usize;
                 let data = self.pattern.get(start..start + stretch.len as usize);
                 write::Args {
-                    file: self.places.handle(stretch.file).borrow(),
+                    file: self.handle(stretch.file).borrow(),
                     offset: stretch.offset,
                     count: stretch.len,
                     stable: StableHow::Unstable,
@@ -360,7 +323,7 @@ impl<S: Iterator<Item = Step>> Work for Making<'_, '_, S> {
                 .encode(out);
             }
             Call::Commit(file) => commit::Args {
-                file: self.places.handle(*file).borrow(),
+                file: self.handle(*file).borrow(),
                 offset: 0,
                 count: 0,
             }
@@ -423,15 +386,4 @@ fn make_link(where_: DirOpArgs<'_>, target: &str, out: &mut Writer<'_>) {
         symlink_data: target.as_bytes(),
     };
     symlink::Args { where_, symlink }.encode(out);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::thousands;
-
-    #[test]
-    fn numbers_are_read_in_groups_of_three() {
-        let texts = [0, 7, 999, 1000, 12_000, 1_234_567].map(thousands);
-        assert_eq!(texts, ["0", "7", "999", "1,000", "12,000", "1,234,567"]);
-    }
 }

@@ -1,43 +1,69 @@
 //! Clients of a load over sockets: any number of them on the thread of one worker.
 
-use super::site::Nfs3Site;
+use super::clients::{ClientEnd, all_lost};
+use super::progress::Cancellations;
+use super::replaying::Replaying;
+use super::site::Site;
 use crate::backend::connection::{ClientConnection, Link};
 use crate::backend::sockets::Sockets;
 use crate::backend::{Backend, BackendError};
 use crate::control::LOOK_EVERY;
-use crate::driver::{CallError, Patience};
-use crate::replay::clients::{ClientEnd, all_lost};
-use crate::replay::progress::Cancellations;
-use crate::replay::replaying::Replaying;
-use crate::replay::round_robin::RoundRobin;
+use crate::driver::Patience;
 use crate::run::{WorkerBody, WorkerThread};
-use crate::target::nfs3::calls;
 use crate::worker::Member;
-use filestone_model::client::nfs3::load::LoadClient;
-use filestone_model::client::nfs3::sequence::{Lost, Why};
+use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
-use filestone_model::load::LoadWork;
+use filestone_model::load::{Lines, LoadWork};
+use filestone_model::measure::Mismatches;
 use filestone_model::operation::{Outcome, Ticket};
-use filestone_model::session::rpc::RpcProcedure;
+use filestone_model::session::rpc::BusyPauses;
+use filestone_model::time::Moment;
 use filestone_model::workload::LoadFile;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A client of a load whose calls go over sockets.
+pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
+    /// Breaks off what it is doing: the run is to end.
+    fn stop(&mut self, now: Moment, completed: &mut Completions);
+
+    /// Results other than its load expects, since this was asked last.
+    fn take_mismatches(&mut self) -> Mismatches;
+
+    /// How long its server was not ready since this was asked last.
+    fn take_busy_pauses(&mut self) -> BusyPauses {
+        BusyPauses::default()
+    }
+
+    /// Why the client of this connection could not go on, if it could not: one that was given up
+    /// may not know.
+    fn why_lost(
+        connection: &mut ClientConnection<Self>,
+        patience: Patience,
+        is_given_up: bool,
+    ) -> Option<String>;
+
+    /// Takes leave of its server; whether a completion says when that is done.
+    fn leave(&mut self, _now: Moment, _out: &mut Output) -> bool {
+        false
+    }
+}
+
 /// The clients of one worker.
-pub struct LoadWorker {
+pub struct LoadWorker<S: Site, C: LoadConnection> {
     /// Their connections.
-    pub sockets: Sockets<LoadClient>,
+    pub sockets: Sockets<C>,
     /// What they ask.
     pub members: Vec<Member<LoadFile>>,
     /// What they have in common with those of other workers.
-    pub replaying: Arc<Replaying<RoundRobin<Nfs3Site>>>,
+    pub replaying: Arc<Replaying<S>>,
     /// What ends their clean-up.
     pub cancellations: Cancellations,
     /// How long the server was waited for.
     pub patience: Patience,
 }
 
-impl WorkerBody for LoadWorker {
+impl<S: Site, C: LoadConnection> WorkerBody for LoadWorker<S, C> {
     fn driver(&self) -> &'static str {
         self.sockets.driver()
     }
@@ -74,15 +100,19 @@ impl WorkerBody for LoadWorker {
             let _ = clean_up.run(&cancellations);
         }
         replaying.count_cleaned(clean_up.left);
+        sockets.take_leave(LEAVE_MAX, C::leave);
     }
 }
 
-fn ended(
+/// How long a server is waited for when clients take their leave.
+pub const LEAVE_MAX: Duration = Duration::from_secs(2);
+
+fn ended<C: LoadConnection>(
     workload: LoadFile,
-    connection: &mut ClientConnection<LoadClient>,
+    connection: &mut ClientConnection<C>,
     patience: Patience,
 ) -> ClientEnd {
-    let lost = why_lost(connection, patience, workload.is_given_up());
+    let lost = C::why_lost(connection, patience, workload.is_given_up());
     ClientEnd {
         ledger: workload.into_ledger(lost),
         mismatches: connection.client.take_mismatches(),
@@ -90,41 +120,9 @@ fn ended(
     }
 }
 
-/// Why the client of this connection could not go on, if it could not: one that was given up may
-/// not know.
-pub fn why_lost(
-    connection: &mut ClientConnection<LoadClient>,
-    patience: Patience,
-    is_given_up: bool,
-) -> Option<String> {
-    let lost = connection.client.take_lost();
-    // Nothing was cut off of one that waited for its next line.
-    let idle = || Lost {
-        procedure: RpcProcedure::NONE,
-        why: Why::Disconnected,
-    };
-    let lost = lost
-        .filter(|lost| lost.why != Why::Stopped)
-        .or_else(|| is_given_up.then(idle))?;
-    let Patience { timeout, reconnect } = patience;
-    let loss = connection.loss.take();
-    let loss = loss.map_or(CallError::Closed, CallError::from);
-    let tried = connection.tried;
-    let tried = tried.map_or(timeout, |tried| tried_for(tried, reconnect));
-    let gone = if tried.is_zero() {
-        loss
-    } else {
-        CallError::Gone {
-            loss: Box::new(loss),
-            tried,
-        }
-    };
-    Some(calls::call_failed(connection.dial.address, lost, timeout, gone).to_string())
-}
-
 /// For how long it was tried, which is looked at now and then: what was asked for, and whole
 /// seconds of what is beyond that.
-fn tried_for(tried: Duration, reconnect: Duration) -> Duration {
+pub fn tried_for(tried: Duration, reconnect: Duration) -> Duration {
     reconnect + Duration::from_secs(tried.saturating_sub(reconnect).as_secs())
 }
 
@@ -140,20 +138,16 @@ enum Stage {
 }
 
 /// Clients that take their trees away, all at the same time.
-struct CleanUp<'run> {
-    sockets: &'run mut Sockets<LoadClient>,
-    replaying: &'run Replaying<RoundRobin<Nfs3Site>>,
+struct CleanUp<'run, S, C> {
+    sockets: &'run mut Sockets<C>,
+    replaying: &'run Replaying<S>,
     stages: Vec<Stage>,
     /// Clients that are not done.
     left: u32,
 }
 
-impl<'run> CleanUp<'run> {
-    fn new(
-        sockets: &'run mut Sockets<LoadClient>,
-        replaying: &'run Replaying<RoundRobin<Nfs3Site>>,
-        clients: u32,
-    ) -> Self {
+impl<'run, S: Site, C: LoadConnection> CleanUp<'run, S, C> {
+    fn new(sockets: &'run mut Sockets<C>, replaying: &'run Replaying<S>, clients: u32) -> Self {
         Self {
             sockets,
             replaying,
@@ -166,9 +160,7 @@ impl<'run> CleanUp<'run> {
         let mut completed = Completions::default();
         let now = self.sockets.now();
         for connection in self.sockets.connections_mut().take(self.stages.len()) {
-            connection
-                .client
-                .break_off(Why::Stopped, now, &mut completed);
+            connection.client.stop(now, &mut completed);
         }
         completed.clear();
         let connections = self.sockets.connections_mut().zip(&mut self.stages);

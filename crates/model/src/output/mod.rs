@@ -1,6 +1,19 @@
 //! What a client wants sent: bytes of its own and stretches of file data that
 //! lie elsewhere.
 
+mod write_data;
+
+pub use write_data::WriteData;
+
+/// A stretch of the data of an action, which lie elsewhere and are sent over and over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stretch {
+    /// Where it begins.
+    pub at: u64,
+    /// Bytes of it.
+    pub len: u32,
+}
+
 /// File data that belong between two bytes of an [`Output`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Splice {

@@ -4,21 +4,19 @@
 //! directories of its data files, those in which names come and go, the data files, the
 //! symbolic links. Names that come and go have no place in it.
 
-use super::ClaimedSet;
-use crate::target::nfs3::prepare::FoundFile;
 use crate::workspace::Purpose;
+use crate::workspace::set_directory::SetDirectory;
 use crate::workspace::tree::{Directory, join};
 use filestone_model::file_set::{
     Changing, ChangingDirectories, ClientSet, FILES_PER_DIRECTORY, Layout, client_directory,
     file_name, files_directory, link_name,
 };
 use filestone_model::operation::{FileId, OpKind};
-use filestone_model::workload::ObjectKind;
-use filestone_wire::nfs3::Handle;
+use filestone_model::workload::{FileEntry, ObjectKind};
 
 /// An object of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// A client's directory.
     Root,
     /// A directory of data files.
@@ -31,26 +29,59 @@ pub enum Part {
     Link(u32),
 }
 
-/// The objects of a set, in the order of the file table. One that is not there yet has an
-/// empty handle.
-pub struct Places<'a> {
+/// A name that comes and goes, of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Spare {
+    pub client: u32,
+    pub changing: Changing,
+    pub number: u32,
+}
+
+impl Spare {
+    /// The table's index of the directory that it is in.
+    pub fn directory<H: Clone>(&self, places: &Places<'_, H>) -> u32 {
+        places.index(self.client, Part::Changing(self.changing))
+    }
+
+    /// Its path, for errors.
+    pub fn path<H: Clone>(&self, places: &Places<'_, H>) -> String {
+        join(&places.path(self.directory(places)), self.name().as_bytes())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        self.changing.file_name(self.number.into())
+    }
+}
+
+/// An object of a set.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed<H> {
+    /// What the server knows it by; `None` if it is not there yet.
+    pub handle: Option<H>,
+    /// What operations know of it.
+    pub entry: FileEntry,
+}
+
+/// The objects of a set, in the order of the file table.
+pub(crate) struct Places<'a, H> {
     pub layout: &'a Layout,
     /// Which of the changing directories there are.
     pub changing: Vec<Changing>,
     /// Those of them in which names come and go.
     pub changed: Vec<Changing>,
-    pub homes: &'a [ClaimedSet],
+    pub homes: &'a [SetDirectory<H>],
     /// Which home each of the given directories has.
     pub home_of_root: &'a [usize],
     links: u32,
-    entries: Vec<FoundFile>,
+    entries: Vec<Placed<H>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a, H: Clone> Places<'a, H> {
     pub fn new(
         layout: &'a Layout,
         kinds: &[OpKind],
-        homes: &'a [ClaimedSet],
+        homes: &'a [SetDirectory<H>],
         home_of_root: &'a [usize],
     ) -> Self {
         let all = Changing::ALL.into_iter();
@@ -70,11 +101,13 @@ impl<'a> Places<'a> {
     }
 
     fn add_client(&mut self, client: u32) {
-        let entry = |kind, len| FoundFile {
-            handle: Handle::EMPTY,
-            len,
-            kind,
-            has_pattern: kind == ObjectKind::File,
+        let entry = |kind, len| Placed {
+            handle: None,
+            entry: FileEntry {
+                len,
+                kind,
+                has_pattern: kind == ObjectKind::File,
+            },
         };
         let directories = 1 + self.layout.file_directories() as usize + self.changing.len();
         let directory = entry(ObjectKind::Directory, 0);
@@ -147,37 +180,35 @@ impl<'a> Places<'a> {
         (client, part)
     }
 
-    /// The handle of an object; the empty one if it is not there yet.
-    pub fn handle(&self, index: u32) -> Handle {
-        let entry = self.entries.get(index as usize);
-        entry.map_or(Handle::EMPTY, |entry| entry.handle)
+    /// The handle of an object; `None` if it is not there yet.
+    pub fn handle(&self, index: u32) -> Option<&H> {
+        let placed = self.entries.get(index as usize);
+        placed.and_then(|placed| placed.handle.as_ref())
     }
 
     /// Whether an object is there.
     pub fn is_there(&self, index: u32) -> bool {
-        self.handle(index) != Handle::EMPTY
+        self.handle(index).is_some()
     }
 
     /// An object is there and has this handle.
-    pub fn learn(&mut self, index: u32, handle: Handle) {
-        if let Some(entry) = self.entries.get_mut(index as usize) {
-            entry.handle = handle;
+    pub fn learn(&mut self, index: u32, handle: H) {
+        if let Some(placed) = self.entries.get_mut(index as usize) {
+            placed.handle = Some(handle);
         }
     }
 
     /// How long a data file shall be.
     pub fn len_of(&self, index: u32) -> u64 {
-        let entry = self.entries.get(index as usize);
-        entry.map_or(0, |entry| entry.len)
+        let placed = self.entries.get(index as usize);
+        placed.map_or(0, |placed| placed.entry.len)
     }
 
     /// In which directory an object is.
-    pub fn parent(&self, index: u32) -> Handle {
+    pub fn parent(&self, index: u32) -> Option<&H> {
         let (client, part) = self.part(index);
         match self.parent_part(part) {
-            None => self
-                .home(client)
-                .map_or(Handle::EMPTY, |home| home.directory.handle),
+            None => self.home(client).map(|home| &home.directory.handle),
             Some(parent) => self.handle(self.index(client, parent)),
         }
     }
@@ -222,13 +253,13 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// A directory of the table, to be listed.
-    pub fn directory(&self, index: u32) -> Directory<Handle> {
-        Directory {
-            handle: self.handle(index),
+    /// A directory of the table, to be listed; `None` if it is not there yet.
+    pub fn directory(&self, index: u32) -> Option<Directory<H>> {
+        Some(Directory {
+            handle: self.handle(index)?.clone(),
             path: self.path(index),
             purpose: Purpose::FileSet,
-        }
+        })
     }
 
     /// The index of a client's directory's home.
@@ -238,12 +269,12 @@ impl<'a> Places<'a> {
         home.copied().unwrap_or_default()
     }
 
-    fn home(&self, client: u32) -> Option<&ClaimedSet> {
+    fn home(&self, client: u32) -> Option<&SetDirectory<H>> {
         self.homes.get(self.home_index(client))
     }
 
     /// The objects, in the order of the file table, and where each client finds its own.
-    pub fn finish(self) -> (Vec<FoundFile>, Vec<ClientSet>) {
+    pub fn finish(self) -> (Vec<Placed<H>>, Vec<ClientSet>) {
         let sets = (0..self.layout.clients()).map(|client| self.set_of(client));
         let sets = sets.collect();
         (self.entries, sets)

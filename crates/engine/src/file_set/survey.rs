@@ -1,28 +1,19 @@
 //! What of a set is there already, and right.
 
-use super::places::{Part, Places};
+use super::places::{Part, Places, Spare};
+use super::server::{Seen, SetServer};
 use crate::error::RunError;
-use crate::target::nfs3::prepare::PrepareError;
-use crate::target::nfs3::tree::NfsTree;
+use crate::workspace::error::ClaimError;
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
-use filestone_model::client::nfs3::sequence::KnownObject as Object;
 use filestone_model::file_set::{
     Changing, FILES_PER_DIRECTORY, client_of, file_of, files_directory_of, link_of,
 };
-use filestone_wire::nfs3::{FileType, Handle};
-
-/// A name that comes and goes, of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spare {
-    pub client: u32,
-    pub changing: Changing,
-    pub number: u32,
-}
+use filestone_model::workload::ObjectKind;
 
 /// What has to be done besides making what has no handle.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub(crate) struct Findings {
     /// Objects that are there, and right.
     pub found: u64,
     /// Data files of a wrong length.
@@ -31,46 +22,38 @@ pub struct Findings {
     pub spares: Vec<Spare>,
 }
 
-fn unexpected(path: String, expected: &'static str) -> RunError {
-    PrepareError::Changed { path, expected }.into()
-}
-
-fn expect(object: &Object, file_type: FileType, path: impl Fn() -> String) -> Result<(), RunError> {
-    let word = match file_type {
-        FileType::Directory => "directory",
-        FileType::Symlink => "symbolic link",
-        _ => "file",
-    };
-    if object.attributes.file_type != file_type {
-        return Err(unexpected(path(), word));
+fn expect<H>(seen: &Seen<H>, kind: ObjectKind, path: impl Fn() -> String) -> Result<(), RunError> {
+    if seen.kind == kind {
+        return Ok(());
     }
-    Ok(())
+    let (path, expected) = (path(), kind.name());
+    Err(ClaimError::Changed { path, expected }.into())
 }
 
 /// Looks for the directories of the clients.
-pub fn find_clients(
-    tree: &mut NfsTree<'_>,
-    places: &mut Places<'_>,
+pub(crate) fn find_clients<S: SetServer>(
+    tree: &mut S::Tree<'_>,
+    places: &mut Places<'_, S::Handle>,
     findings: &mut Findings,
 ) -> Result<(), RunError> {
     for (home_index, home) in places.homes.iter().enumerate() {
         let clients = places.layout.clients();
         let mut seen = Vec::new();
         let most = clients as usize;
-        list(
+        list::<S>(
             tree,
             &home.directory,
             |name| client_of(name).is_some_and(|client| client < clients),
-            |name, object| {
+            |name, found| {
                 // A name is only once in a directory, unless the server lists it twice.
                 if let Some(client) = client_of(name).filter(|_| seen.len() < 2 * most) {
-                    seen.push((client, *object));
+                    seen.push((client, found));
                 }
             },
         )?;
-        for (client, object) in seen {
+        for (client, found) in seen {
             if places.home_index(client) == home_index {
-                learn(places, findings, client, Part::Root, &object)?;
+                learn(places, findings, client, Part::Root, found)?;
             }
         }
     }
@@ -78,9 +61,9 @@ pub fn find_clients(
 }
 
 /// Looks for the directories in the directory of a client.
-pub fn find_directories(
-    tree: &mut NfsTree<'_>,
-    places: &mut Places<'_>,
+pub(crate) fn find_directories<S: SetServer>(
+    tree: &mut S::Tree<'_>,
+    places: &mut Places<'_, S::Handle>,
     findings: &mut Findings,
     client: u32,
 ) -> Result<(), RunError> {
@@ -97,13 +80,13 @@ pub fn find_directories(
         }
     };
     let most = directories as usize + places.changing.len();
-    find_parts(tree, places, findings, root, most, part_of)
+    find_parts::<S>(tree, places, findings, root, most, part_of)
 }
 
 /// Looks for what is in one of these directories, and takes surplus names away.
-pub fn find_contents(
-    tree: &mut NfsTree<'_>,
-    places: &mut Places<'_>,
+pub(crate) fn find_contents<S: SetServer>(
+    tree: &mut S::Tree<'_>,
+    places: &mut Places<'_, S::Handle>,
     findings: &mut Findings,
     index: u32,
 ) -> Result<(), RunError> {
@@ -119,7 +102,7 @@ pub fn find_contents(
                 let file = file_of(name).filter(|file| (first..end).contains(file))?;
                 Some(Part::File(file))
             };
-            find_parts(tree, places, findings, index, most, part_of)
+            find_parts::<S>(tree, places, findings, index, most, part_of)
         }
         (client, Part::Changing(changing)) => {
             if changing == Changing::SymbolicLinks {
@@ -128,7 +111,7 @@ pub fn find_contents(
                     let link = link_of(name).filter(|link| *link < links)?;
                     Some(Part::Link(link))
                 };
-                find_parts(tree, places, findings, index, most, part_of)?;
+                find_parts::<S>(tree, places, findings, index, most, part_of)?;
             }
             if !places.changed.contains(&changing) {
                 return Ok(());
@@ -138,7 +121,7 @@ pub fn find_contents(
                 changing,
                 number: 0,
             };
-            find_spares(tree, places, findings, index, spare)
+            find_spares::<S>(tree, places, findings, index, spare)
         }
         (_, Part::Root | Part::File(_) | Part::Link(_)) => Ok(()),
     }
@@ -146,52 +129,55 @@ pub fn find_contents(
 
 /// Looks for parts of a client in one of its directories; a server that lists names again and
 /// again is not listened to for ever.
-fn find_parts(
-    tree: &mut NfsTree<'_>,
-    places: &mut Places<'_>,
+fn find_parts<S: SetServer>(
+    tree: &mut S::Tree<'_>,
+    places: &mut Places<'_, S::Handle>,
     findings: &mut Findings,
     directory: u32,
     most: usize,
     part_of: impl Fn(&[u8]) -> Option<Part>,
 ) -> Result<(), RunError> {
     let (client, _) = places.part(directory);
+    let Some(at) = places.directory(directory) else {
+        return Ok(());
+    };
     let mut seen = Vec::new();
-    list(
+    list::<S>(
         tree,
-        &places.directory(directory),
+        &at,
         |name| part_of(name).is_some(),
-        |name, object| {
+        |name, found| {
             if seen.len() < 2 * most {
-                seen.extend(part_of(name).map(|part| (part, *object)));
+                seen.extend(part_of(name).map(|part| (part, found)));
             }
         },
     )?;
-    for (part, object) in seen {
-        learn(places, findings, client, part, &object)?;
+    for (part, found) in seen {
+        learn(places, findings, client, part, found)?;
     }
     Ok(())
 }
 
 /// Enters an object that is there.
-fn learn(
-    places: &mut Places<'_>,
+fn learn<H: Clone>(
+    places: &mut Places<'_, H>,
     findings: &mut Findings,
     client: u32,
     part: Part,
-    object: &Object,
+    seen: Seen<H>,
 ) -> Result<(), RunError> {
     let index = places.index(client, part);
-    let file_type = match part {
-        Part::Root | Part::Files(_) | Part::Changing(_) => FileType::Directory,
-        Part::File(_) => FileType::Regular,
-        Part::Link(_) => FileType::Symlink,
+    let kind = match part {
+        Part::Root | Part::Files(_) | Part::Changing(_) => ObjectKind::Directory,
+        Part::File(_) => ObjectKind::File,
+        Part::Link(_) => ObjectKind::SymbolicLink,
     };
-    expect(object, file_type, || places.path(index))?;
+    expect(&seen, kind, || places.path(index))?;
     if places.is_there(index) {
         return Ok(());
     }
-    places.learn(index, object.handle);
-    if file_type == FileType::Regular && object.attributes.size != places.len_of(index) {
+    places.learn(index, seen.handle);
+    if kind == ObjectKind::File && seen.len != places.len_of(index) {
         findings.wrong.push(index);
     } else {
         findings.found += 1;
@@ -200,19 +186,19 @@ fn learn(
 }
 
 /// What the names of a changing directory stand for.
-fn file_type_of(changing: Changing) -> FileType {
+fn kind_of(changing: Changing) -> ObjectKind {
     match changing {
-        Changing::Created | Changing::Links => FileType::Regular,
-        Changing::SymbolicLinks => FileType::Symlink,
-        Changing::Nodes => FileType::Fifo,
-        Changing::Directories => FileType::Directory,
+        Changing::Created | Changing::Links => ObjectKind::File,
+        Changing::SymbolicLinks => ObjectKind::SymbolicLink,
+        Changing::Nodes => ObjectKind::Other,
+        Changing::Directories => ObjectKind::Directory,
     }
 }
 
 /// Looks for the names that are there at the start, and takes away what a run has left besides.
-fn find_spares(
-    tree: &mut NfsTree<'_>,
-    places: &Places<'_>,
+fn find_spares<S: SetServer>(
+    tree: &mut S::Tree<'_>,
+    places: &Places<'_, S::Handle>,
     findings: &mut Findings,
     index: u32,
     of: Spare,
@@ -220,13 +206,15 @@ fn find_spares(
     let changing = of.changing;
     let wanted = places.layout.spare_names();
     let mut is_there = vec![false; wanted as usize];
-    let at = places.directory(index);
+    let Some(at) = places.directory(index) else {
+        return Ok(());
+    };
     let is_ours = |name: &[u8]| changing.number_of(name).is_some();
-    set_removal::remove_each(tree, &at, &is_ours, |name, object| {
+    set_removal::remove_each(tree, &at, &is_ours, |name, entry| {
         let number = changing.number_of(name);
         let number = number.and_then(|number| usize::try_from(number).ok());
         let spare = number.and_then(|number| is_there.get_mut(number));
-        let spare = spare.filter(|_| object.attributes.file_type == file_type_of(changing));
+        let spare = spare.filter(|_| S::seen(&at, name, entry).kind == kind_of(changing));
         let is_wanted = spare.is_some();
         if let Some(is_there) = spare {
             *is_there = true;
@@ -244,7 +232,7 @@ fn find_spares(
 }
 
 /// All spare names of a directory that was made a moment ago.
-pub fn all_spares(places: &Places<'_>, findings: &mut Findings, index: u32) {
+pub(crate) fn all_spares<H: Clone>(places: &Places<'_, H>, findings: &mut Findings, index: u32) {
     let (client, Part::Changing(changing)) = places.part(index) else {
         return;
     };
@@ -259,27 +247,14 @@ pub fn all_spares(places: &Places<'_>, findings: &mut Findings, index: u32) {
     findings.spares.extend(spares);
 }
 
-fn list(
-    tree: &mut NfsTree<'_>,
-    at: &Directory<Handle>,
+fn list<S: SetServer>(
+    tree: &mut S::Tree<'_>,
+    at: &Directory<S::Handle>,
     is_ours: impl Fn(&[u8]) -> bool,
-    mut each: impl FnMut(&[u8], &Object),
+    mut each: impl FnMut(&[u8], Seen<S::Handle>),
 ) -> Result<(), RunError> {
-    Ok(tree.list(at, &is_ours, &mut |name, object| {
-        each(name, &object);
+    Ok(tree.list(at, &is_ours, &mut |name, entry| {
+        each(name, S::seen(at, name, entry));
         false
     })?)
-}
-
-impl Spare {
-    /// Its path, for errors.
-    pub fn path(&self, places: &Places<'_>) -> String {
-        let directory = places.index(self.client, Part::Changing(self.changing));
-        places.directory(directory).at(self.name())
-    }
-
-    /// Its name.
-    pub fn name(&self) -> String {
-        self.changing.file_name(self.number.into())
-    }
 }

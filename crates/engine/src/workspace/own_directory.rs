@@ -1,43 +1,39 @@
-//! A directory of our own on the server, for operations that change things.
+//! A directory of our own on a server, for operations that change things.
 //!
 //! It has a name that no other run gives, and a marker in it. Only what is in it is ever removed,
 //! and then the directory itself.
 
+use super::error::{ClaimError, Purpose};
+use super::marker::Marker;
+use super::set_directory::MARKER;
+use super::tree::{Directory, Found, RefusalKind, Refused, Tree, Tried};
 use crate::driver::CallError;
 use crate::error::RunError;
-use crate::target::nfs3::calls::Session;
-use crate::target::nfs3::session::at_path;
-use crate::target::nfs3::tree::NfsTree;
-use crate::workspace::marker::Marker;
-use crate::workspace::set_directory::MARKER;
-use crate::workspace::tree::{Directory, Found, RefusalKind, Refused, Tree, Tried};
-use crate::workspace::{ClaimError, Purpose};
-use filestone_wire::nfs3::{Handle, Procedure};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// What to do about a directory that stays.
-pub(super) const REMOVE_BY_HAND: &str = "remove it by hand";
+pub(crate) const REMOVE_BY_HAND: &str = "remove it by hand";
 /// Times that a name is tried which is taken.
 const NAME_TRIES: u32 = 4;
 /// Times that the directory is emptied: calls of an interrupted run may still arrive meanwhile.
 const PASSES: u32 = 16;
 
 /// A directory of our own.
-pub struct OwnDirectory {
-    parent: Directory<Handle>,
-    directory: Directory<Handle>,
+pub(crate) struct OwnDirectory<H> {
+    parent: Directory<H>,
+    /// It.
+    pub directory: Directory<H>,
     name: String,
 }
 
-impl OwnDirectory {
+impl<H> OwnDirectory<H> {
     /// Makes it in `handle`, which is at `path`.
-    pub fn make(session: &mut Session, path: &str, handle: Handle) -> Result<Self, RunError> {
+    pub fn make(tree: &mut impl Tree<Handle = H>, path: &str, handle: H) -> Result<Self, RunError> {
         let parent = Directory {
             handle,
             path: path.into(),
             purpose: Purpose::Probe,
         };
-        let mut tree = NfsTree::new(session);
         for _ in 0..NAME_TRIES {
             // Not of the plan's seed: two runs of one plan must not meet.
             let name = RandomState::new().build_hasher().finish();
@@ -48,14 +44,14 @@ impl OwnDirectory {
                     directory,
                     name,
                 };
-                return Ok(own.marked(&mut tree)?);
+                return Ok(own.marked(tree)?);
             }
         }
         let path = parent.path;
         Err(ClaimError::Overtaken { path }.into())
     }
 
-    fn marked(mut self, tree: &mut NfsTree<'_>) -> Tried<Self> {
+    fn marked(mut self, tree: &mut impl Tree<Handle = H>) -> Tried<Self> {
         let made = tree.make_marker(&self.directory, MARKER, &Marker::default());
         match made.map_err(RunError::from) {
             // A server that contradicts itself can be probed all the same; the name of the
@@ -72,28 +68,17 @@ impl OwnDirectory {
         }
     }
 
-    /// Its handle.
-    pub fn handle(&self) -> Handle {
-        self.directory.handle
-    }
-
     /// Its path.
     pub fn path(&self) -> &str {
         &self.directory.path
     }
 
-    /// Makes an empty file in it.
-    pub fn make_file(&self, session: &mut Session, name: &str) -> Result<Handle, RunError> {
-        let made = session.make_own_file(&self.directory.handle, name.as_bytes());
-        made.map_err(|failure| at_path(failure, &self.directory.at(name), Procedure::Create))
-    }
-
     /// Removes everything in it, and it.
-    pub fn remove(mut self, session: &mut Session) -> Result<(), RunError> {
-        Ok(self.remove_by(&mut NfsTree::new(session))?)
+    pub fn remove(mut self, tree: &mut impl Tree<Handle = H>) -> Result<(), RunError> {
+        Ok(self.remove_by(tree)?)
     }
 
-    fn remove_by(&mut self, tree: &mut NfsTree<'_>) -> Tried<()> {
+    fn remove_by(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         for _ in 0..PASSES {
             match tree.empty_but(&self.directory, MARKER) {
                 // A server that was started again may have lost the directory, or only its

@@ -4,7 +4,7 @@ use crate::load::Action;
 
 /// What a client is to do, with the names apart.
 #[derive(Debug)]
-pub(super) struct KeptAction {
+pub struct KeptAction {
     /// The action, without its names.
     action: Action<'static>,
     /// Its names, one after the other.

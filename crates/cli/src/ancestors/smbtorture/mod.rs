@@ -1,0 +1,214 @@
+//! `filestone as smbtorture`: the command line and the lines of its BENCH-NBENCH, over SMB2 and
+//! SMB3 instead of SMB1, and correct values.
+
+pub mod command_line;
+
+use super::ending::{refuse, show};
+use super::replayed::{self, has_throughput};
+use crate::error::Error;
+use crate::execution::Job;
+use crate::inputs::credentials::Credentials;
+use crate::inputs::loads::{self, Named};
+use crate::inputs::target_list;
+use crate::options::layer_targets::LayerTarget;
+use crate::options::smb::Share;
+use crate::planning::{self, Environment, first_and_rest, workers_of};
+use crate::report::smbtorture;
+use crate::{Exit, console};
+use command_line::{FAILURE, PROGRAM, Request, Run};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
+use filestone_model::plan::{
+    LeftOverPolicy, OnMismatch, Plan, ReplayPlan, SmbOplock, TargetPlan, WorkloadPlan,
+};
+
+const SECOND: u64 = 1_000_000_000;
+/// The version whose form this is.
+const VERSION: &str = "4.17";
+/// Samba's name of the test within its suite.
+const TEST: &str = "nbench";
+
+/// Does what smbtorture was asked to do.
+pub fn run(arguments: &[String]) -> Result<Exit, Error> {
+    match command_line::parse(arguments) {
+        Ok(Request::Help) => show(&PROGRAM.help()),
+        Ok(Request::List) => show("bench.nbench\n"),
+        Ok(Request::Version) => show(&format!("Version {}\n", version())),
+        Ok(Request::Run(run)) => execute(&run),
+        Err(refusal) => Ok(refusal.tell()),
+    }
+}
+
+fn execute(run: &Run) -> Result<Exit, Error> {
+    run.remarks.iter().for_each(|what| console::note(what));
+    let name = replayed::load_name(run.load_file.as_deref());
+    let job = match prepare(run, &name, &Environment::here()) {
+        Ok(job) => job,
+        Err(error) => return Ok(refuse(&error, FAILURE)),
+    };
+    console::result(&banner(run, &name, job.plan.seed))?;
+    replayed::execute(
+        &job,
+        replayed::Form {
+            rows: smbtorture::rows(),
+            released: released(run),
+            report: &report,
+            failure: FAILURE,
+        },
+    )
+}
+
+fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
+    let loads = loads::list(load)?;
+    let credentials = Credentials::read(&run.smb.access)?;
+    let credentials = match &run.login.password {
+        Some(password) if run.login.user.is_some() || credentials.user.is_some() => {
+            credentials.given(password.clone(), "-U")
+        }
+        Some(_) | None => credentials,
+    };
+    let shares = shares(run)?;
+    let plan = plan(run, &shares, &loads, &credentials, here)?;
+    plan.check()?;
+    let jobs = Job::replays(vec![plan], &loads)?;
+    Ok(Job::logging_on(jobs, &credentials)?.remove(0))
+}
+
+/// Those of the list, or else the one of the command line, each as the command line says more of
+/// it.
+fn shares(run: &Run) -> Result<Vec<Share>, Error> {
+    let listed = match &run.list {
+        None => vec![run.share.clone()],
+        Some(path) => {
+            let listed = target_list::read(path)?.into_iter();
+            let shares = listed.map(|target| match target {
+                LayerTarget::Smb(share) => Ok(share),
+                LayerTarget::Local(_) | LayerTarget::Tcp(_) | LayerTarget::Nfs3(_) => {
+                    let what = format!("{}: there is a target that is no share", path.display());
+                    Err(Error::usage(what).with_help("expected one //HOST/SHARE a line"))
+                }
+            });
+            shares.collect::<Result<_, _>>()?
+        }
+    };
+    let mut shares: Vec<Share> = Vec::new();
+    // Each once, and none that no client would use.
+    for share in listed.into_iter().take(run.clients as usize) {
+        let share = Share {
+            port: share.port.or(run.port),
+            user: share.user.or_else(|| run.login.user.clone()),
+            domain: share.domain.or_else(|| run.login.domain.clone()),
+            ..share
+        };
+        if !shares.contains(&share) {
+            shares.push(share);
+        }
+    }
+    Ok(shares)
+}
+
+fn plan(
+    run: &Run,
+    shares: &[Share],
+    loads: &[Named],
+    credentials: &Credentials,
+    here: &Environment,
+) -> Result<Plan, Error> {
+    let mut options = run.smb.clone();
+    // As smbtorture's opens.
+    options.oplock = Some(SmbOplock::Batch);
+    let targets = shares.iter();
+    let targets = targets.map(|share| planning::share::target(share, &options, credentials));
+    let (target, more_targets) = first_and_rest(targets.map(TargetPlan::Smb).collect())?;
+    let (left_over, on_mismatch) = if run.read_only {
+        // A tree that does not follow the load has much that the load does not expect.
+        (LeftOverPolicy::Refuse, OnMismatch::Count)
+    } else {
+        // smbtorture works in what an earlier run has left over. No one was asked here, so what
+        // may be a run of another host stays.
+        (LeftOverPolicy::RemoveIfOver, OnMismatch::Smbtorture)
+    };
+    let names = loads.iter().map(|named| named.name.clone()).collect();
+    let replay = ReplayPlan {
+        more_targets,
+        first_number: 1,
+        pacing: replayed::pacing(run.rate, loads),
+        left_over,
+        on_mismatch,
+        smb: planning::replay::smb(run.retries),
+        read_only: run.read_only,
+        skip_cleanup: run.read_only,
+        ..ReplayPlan::new(names, planning::replay::kinds(loads))
+    };
+    let seed = run.seed.unwrap_or(here.seed);
+    let workers = workers_of(None, run.clients, &target, here);
+    let plan = Plan {
+        clients: run.clients,
+        workers,
+        warm_up_ns: warm_up(run).saturating_mul(SECOND),
+        duration_ns: Some(run.time_limit.saturating_mul(SECOND)),
+        ..Plan::new("smbtorture", target, WorkloadPlan::LoadFile(replay), seed)
+    };
+    Ok(plan.with_read_data(None))
+}
+
+/// In whole seconds, as smbtorture reckons.
+const fn warm_up(run: &Run) -> u64 {
+    run.time_limit / 20
+}
+
+fn version() -> String {
+    format!(
+        "{VERSION} as spoken by filestone {}",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// What stands above the rows. It is our program, and says so.
+fn banner(run: &Run, load: &str, seed: u64) -> String {
+    format!(
+        "smbtorture {}\nUsing seed {seed}\ntest: {TEST}\n\
+         Running for {} seconds with load '{load}' and warmup {} secs\nStarting {} clients\n",
+        version(),
+        run.time_limit,
+        warm_up(run),
+        run.clients,
+    )
+}
+
+/// What stands before the first row, once everything is ready.
+fn released(run: &Run) -> String {
+    let rate = run.rate.map(|rate| rate / 1e6);
+    let rate = rate.map(|rate| format!("Targeting {rate:.4} MByte/sec\n"));
+    format!(
+        "{} clients started\n{}",
+        run.clients,
+        rate.unwrap_or_default()
+    )
+}
+
+fn report(measured: Result<&RunRecord, &Error>) -> String {
+    match measured {
+        Ok(record) if has_throughput(record) => {
+            let throughput = smbtorture::throughput(record);
+            format!("\n\n{throughput}success: {TEST}\n")
+        }
+        Ok(record) => format!("\n\nerror: {TEST} [\n{}\n]\n", why_not(record)),
+        Err(error) => format!("error: {TEST} [\n{}\n]\n", error.what),
+    }
+}
+
+/// Why a run has no throughput.
+fn why_not(record: &RunRecord) -> String {
+    let clients = record.replay.iter().flat_map(|replay| &replay.clients);
+    let lost: Vec<&str> = clients.filter_map(|one| one.lost.as_deref()).collect();
+    match (&record.end, lost.first()) {
+        (RunEnd::Interrupted, _) => "interrupted".into(),
+        (_, Some(why)) => format!("clients lost: {}, the first at {why}", lost.len()),
+        (RunEnd::TargetLost { .. }, None) => "the server was lost".into(),
+        (RunEnd::Finished, None) => "nothing succeeded".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

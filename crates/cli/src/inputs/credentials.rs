@@ -1,0 +1,207 @@
+//! As whom clients log on: what files and the environment say of it. The password goes from here
+//! into the run, and nowhere else.
+
+use crate::console;
+use crate::error::Error;
+use crate::options::password::PasswordOptions;
+use filestone_model::password::Password;
+use filestone_model::plan::TargetPlan;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// The environment variable with a password.
+pub const VARIABLE: &str = "FILESTONE_PASSWORD";
+/// More than this is no password, and no file of one.
+const TEXT_MAX: u64 = 64 << 10;
+
+/// As whom clients log on, unless their target says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    /// The user.
+    pub user: Option<String>,
+    /// Whose user that is.
+    pub domain: Option<String>,
+    password: Option<Password>,
+    /// The option that they come from; `None` for the environment.
+    option: Option<&'static str>,
+}
+
+impl Credentials {
+    /// What the options and the environment say.
+    pub fn read(options: &PasswordOptions) -> Result<Self, Error> {
+        let environment = || std::env::var(VARIABLE).ok().map(Password::new);
+        if let Some(path) = &options.authentication_file {
+            let mut read = of_lines(&read_secret(path)?, path)?;
+            read.password = read.password.or_else(environment);
+            return Ok(read);
+        }
+        let Some(path) = &options.password_file else {
+            return Ok(Self {
+                password: environment(),
+                ..Self::default()
+            });
+        };
+        let text = read_secret(path)?;
+        let line = text.lines().next().unwrap_or_default();
+        Ok(Self {
+            password: Some(Password::new(line.into())),
+            option: Some("--password-file"),
+            ..Self::default()
+        })
+    }
+
+    /// The same with the password that an option of another program's command line has.
+    pub fn given(self, password: Password, option: &'static str) -> Self {
+        Self {
+            password: Some(password),
+            option: Some(option),
+            ..self
+        }
+    }
+
+    /// The password for a run on these targets: there must be one for their user, and no other's.
+    pub fn password_for<'plan>(
+        &self,
+        targets: impl Iterator<Item = &'plan TargetPlan>,
+    ) -> Result<Option<Password>, Error> {
+        let mut users: Vec<&str> = targets.filter_map(TargetPlan::user).collect();
+        users.dedup();
+        let user = match (users.as_slice(), self.option) {
+            ([], None) => return Ok(None),
+            ([], Some(option)) => {
+                return Err(Error::usage(format!("{option}: no target has a user"))
+                    .with_help("name one in the target: smb://USER@HOST/SHARE"));
+            }
+            ([user], _) => *user,
+            ([one, other, ..], _) => {
+                return Err(Error::usage(format!(
+                    "one password, but two users: {one} and {other}"
+                ))
+                .with_help("all targets of a run have the same user"));
+            }
+        };
+        if let Some(own) = self.user.as_deref().filter(|own| *own != user) {
+            return Err(Error::usage(format!(
+                "the target's user is {user}, and the password is that of {own}"
+            ))
+            .with_help("name the user once"));
+        }
+        let missing = || {
+            Error::usage(format!("there is no password for the user {user}")).with_help(format!(
+                "--password-file FILE, -A FILE or the environment variable {VARIABLE}; an empty \
+                 file is an empty password"
+            ))
+        };
+        self.password.clone().ok_or_else(missing).map(Some)
+    }
+}
+
+/// The text of a file that nobody else should read.
+fn read_secret(path: &Path) -> Result<String, Error> {
+    let unreadable = |error: std::io::Error| Error::file(path, &error);
+    let file = File::open(path).map_err(unreadable)?;
+    let about = file.metadata().map_err(unreadable)?;
+    if about.is_file() && about.permissions().mode() & 0o044 != 0 {
+        let path = path.display();
+        console::note(&format!(
+            "{path}: other users can read this file; chmod 600 {path} keeps it from them"
+        ));
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(TEXT_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(unreadable)?;
+    let is_short = bytes.len() as u64 <= TEXT_MAX;
+    let text = String::from_utf8(bytes).ok().filter(|_| is_short);
+    text.ok_or_else(|| {
+        let path = path.display();
+        Error::usage(format!("{path}: this is no file with a password"))
+            .with_help("a short text in UTF-8")
+    })
+}
+
+/// The lines of Samba's `-A FILE` (smbclient(1)): spaces and the case of names do not matter, and
+/// those of a password do.
+fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
+    let mut credentials = Credentials {
+        option: Some("-A"),
+        ..Credentials::default()
+    };
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim().is_empty() || line.trim_start().starts_with(['#', ';']) {
+            continue;
+        }
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        let value = value.trim_start_matches([' ', '\t']);
+        let said = || Some(value.trim_end().to_string()).filter(|value| !value.is_empty());
+        match name.trim().to_ascii_lowercase().as_str() {
+            "username" => credentials.user = said(),
+            "domain" => credentials.domain = said(),
+            "password" => credentials.password = Some(Password::new(value.into())),
+            // Of Kerberos, which is not spoken.
+            "realm" => {}
+            // The line is not shown: it may be a password.
+            _ => {
+                return Err(Error::usage(format!(
+                    "{}:{number}: expected username, password or domain, and =",
+                    path.display()
+                )));
+            }
+        }
+    }
+    Ok(credentials)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_model::plan::{LocalTarget, SmbTarget};
+
+    fn target(user: Option<&str>) -> TargetPlan {
+        let mut target = SmbTarget::new("fs", "bench");
+        target.user = user.map(String::from);
+        TargetPlan::Smb(target)
+    }
+
+    #[test]
+    fn the_lines_of_a_file_are_those_of_samba() {
+        let text = "# the bench's user\nUserName = anna \r\n domain=CORP\npassword =  a = b \n\n";
+        let read = of_lines(text, Path::new("anna.auth")).expect("three lines");
+        assert_eq!(read.user.as_deref(), Some("anna"));
+        assert_eq!(read.domain.as_deref(), Some("CORP"));
+        assert_eq!(read.password, Some(Password::new("a = b ".into())));
+        let error = of_lines("username = a\nsecret\n", Path::new("f")).expect_err("no name");
+        assert!(error.what.starts_with("f:2: ") && !error.what.contains("secret"));
+    }
+
+    #[test]
+    fn a_password_is_for_the_user_of_the_target() {
+        let own = Credentials {
+            user: Some("anna".into()),
+            domain: None,
+            password: Some(Password::new("secret".into())),
+            option: Some("-A"),
+        };
+        let of = |credentials: &Credentials, targets: &[TargetPlan]| {
+            credentials.password_for(targets.iter())
+        };
+        let [anna, ben, guest] = [Some("anna"), Some("ben"), None].map(target);
+        assert_eq!(
+            of(&own, &[anna.clone(), anna.clone()]),
+            Ok(own.password.clone())
+        );
+        for targets in [
+            vec![ben.clone()],
+            vec![guest.clone()],
+            vec![anna.clone(), ben],
+        ] {
+            let error = of(&own, &targets).expect_err("another's password");
+            assert!(!format!("{error:?}").contains("secret"));
+        }
+        let nothing = Credentials::default();
+        assert!(of(&nothing, &[anna]).is_err_and(|error| error.what.contains("anna")));
+        let local = TargetPlan::Local(LocalTarget { directory: None });
+        assert_eq!(of(&nothing, &[guest, local]), Ok(None));
+    }
+}

@@ -1,0 +1,262 @@
+//! How a share on an SMB2 server is named and spoken to.
+
+use super::password::PasswordOptions;
+use super::target::{parse_port, split_host};
+use super::values::within;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use filestone_model::plan::{CHANNELS_MAX, SmbDialect, SmbOplock, SmbProtection};
+
+/// What stands before a share.
+pub const SCHEME: &str = "smb://";
+
+/// A place on a share, as a URL names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// Who logs on.
+    pub user: Option<String>,
+    /// Whose user that is.
+    pub domain: Option<String>,
+    /// Name or address, without brackets.
+    pub host: String,
+    /// Port, if it was given.
+    pub port: Option<u16>,
+    /// Name of the share.
+    pub share: String,
+    /// Path in the share, without a slash at either end.
+    pub path: String,
+}
+
+const EXPECTED: &str = "expected smb://[[domain;]user@]host[:port]/share[/path], with an IPv6 \
+    address in brackets and %XX for other bytes, such as smb://user@[::1]:4450/bench";
+
+const PASSWORD: &str = "a target must not hold a password: every user of this host can read it \
+    there; use --password-file, -A or FILESTONE_PASSWORD";
+
+/// Reads what stands behind `smb://`.
+pub fn parse(rest: &str) -> Result<Share, String> {
+    if holds_password(rest) {
+        return Err(PASSWORD.into());
+    }
+    let (authority, path) = rest.split_once('/').ok_or(EXPECTED)?;
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (Some(user), host),
+        None => (None, authority),
+    };
+    let (domain, user) = match user.and_then(|user| user.split_once(';')) {
+        Some((domain, user)) => (Some(domain), Some(user)),
+        None => (None, user),
+    };
+    let (host, port) = host_and_port(host)?;
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    let share = decoded(parts.next().ok_or(EXPECTED)?)?;
+    let path: Vec<String> = parts.map(decoded).collect::<Result<_, _>>()?;
+    Ok(Share {
+        user: user.map(decoded).transpose()?,
+        domain: domain.map(decoded).transpose()?,
+        host,
+        port,
+        share,
+        path: path.join("/"),
+    })
+}
+
+fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
+    let (host, after) = split_host(text).map_err(|_| EXPECTED)?;
+    let port = match after {
+        "" => None,
+        _ => Some(parse_port(after.strip_prefix(':').ok_or(EXPECTED)?)?),
+    };
+    Ok((host.into(), port))
+}
+
+/// A part of a URL, with the bytes that stand as `%XX`.
+fn decoded(part: &str) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let (byte, after) = match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16).ok_or(EXPECTED);
+                ((digit(high)? << 4 | digit(low)?) as u8, after)
+            }
+            (b'%', _) => return Err(EXPECTED.into()),
+            _ => (*first, after),
+        };
+        bytes.push(byte);
+        rest = after;
+    }
+    let text = String::from_utf8(bytes).map_err(|_| EXPECTED)?;
+    if text.is_empty() || text.contains(['/', '\\', '\0']) {
+        return Err(EXPECTED.into());
+    }
+    Ok(text)
+}
+
+/// Whether there is a password behind the user of a target. Whatever else is wrong with such a
+/// target, it is not said: the message would show the password.
+fn holds_password(rest: &str) -> bool {
+    let authority = rest.split('/').next().unwrap_or_default();
+    if let Some((user, _)) = authority.rsplit_once('@') {
+        // Behind a colon, or as smbclient's -U has it.
+        return user.contains(':') || !is_escaped(user);
+    }
+    // A password with a slash in it: what follows the colon is no port, and an @ comes later.
+    let behind_colon = authority.split_once(':').map(|(_, behind)| behind);
+    let is_bracketed = authority.starts_with('[');
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    behind_colon.is_some_and(|behind| !is_bracketed && !is_port(behind)) && rest.contains('@')
+}
+
+/// Whether every % stands before two hexadecimal digits.
+fn is_escaped(text: &str) -> bool {
+    text.split('%').skip(1).all(|after| {
+        let digits = after.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
+}
+
+/// Why a command line may not be looked at any further, if a target on it holds a password.
+pub fn password_in(word: &str) -> Option<&'static str> {
+    let mut targets = word.split(SCHEME).skip(1);
+    targets.any(holds_password).then_some(PASSWORD)
+}
+
+fn choice<T: Copy + Clone + Send + Sync + 'static>(
+    all: &'static [T],
+    name: impl Fn(T) -> &'static str,
+    of: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    let names: Vec<&str> = all.iter().map(|choice| name(*choice)).collect();
+    PossibleValuesParser::new(names).try_map(move |name| of(&name).ok_or("expected another word"))
+}
+
+fn dialect() -> impl TypedValueParser<Value = SmbDialect> {
+    choice(SmbDialect::ALL, SmbDialect::name, SmbDialect::from_name)
+}
+
+fn protection() -> impl TypedValueParser<Value = SmbProtection> {
+    let all = SmbProtection::ALL;
+    choice(all, SmbProtection::name, SmbProtection::from_name)
+}
+
+fn oplock() -> impl TypedValueParser<Value = SmbOplock> {
+    choice(SmbOplock::ALL, SmbOplock::name, SmbOplock::from_name)
+}
+
+/// How an SMB server is spoken to.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "SMB")]
+pub struct SmbOptions {
+    /// Speak this dialect of SMB and no other [default: the best that the server has]
+    #[arg(hide_short_help = true, long, value_name = "DIALECT", value_parser = dialect())]
+    pub dialect: Option<SmbDialect>,
+    /// Whether messages are signed; off refuses a server that asks for it [default: if-asked;
+    /// without a word: required]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", value_parser = protection(), num_args = 0..=1, default_missing_value = "required")]
+    pub sign: Option<SmbProtection>,
+    /// Whether messages are encrypted; off refuses a server that asks for it [default: if-asked;
+    /// without a word: required]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", value_parser = protection(), num_args = 0..=1, default_missing_value = "required")]
+    pub encrypt: Option<SmbProtection>,
+    /// Send requests that belong together, such as CREATE and CLOSE, one after the other instead
+    /// of in one compound
+    #[arg(hide_short_help = true, long)]
+    pub no_compound: bool,
+    /// What files are opened with [default: none]
+    #[arg(hide_short_help = true, long, value_name = "WHAT", value_parser = oplock())]
+    pub oplock: Option<SmbOplock>,
+    /// Connections of each client, over all of which its one session goes (multichannel): 3.0 and
+    /// later; its calls in flight are shared by them [default: 1]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = within::<1, { CHANNELS_MAX }>)]
+    pub connections_per_client: Option<u32>,
+    #[command(flatten)]
+    pub access: PasswordOptions,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_names_user_host_share_and_path() {
+        let plain = Share {
+            user: None,
+            domain: None,
+            host: "fs".into(),
+            port: None,
+            share: "bench".into(),
+            path: String::new(),
+        };
+        let anna = Share {
+            user: Some("anna".into()),
+            ..plain.clone()
+        };
+        for (text, expected) in [
+            ("fs/bench", plain.clone()),
+            ("fs/bench/", plain.clone()),
+            ("anna@fs/bench", anna.clone()),
+            (
+                "CORP;an%40na@[::1]:4450/b%20b/a/%c3%a4",
+                Share {
+                    user: Some("an@na".into()),
+                    domain: Some("CORP".into()),
+                    host: "::1".into(),
+                    port: Some(4450),
+                    share: "b b".into(),
+                    path: "a/ä".into(),
+                },
+            ),
+            (
+                "fs/bench/a@b:c",
+                Share {
+                    path: "a@b:c".into(),
+                    ..plain.clone()
+                },
+            ),
+        ] {
+            assert_eq!(parse(text), Ok(expected), "{text}");
+        }
+        for text in [
+            "",
+            "fs",
+            "fs/",
+            "/bench",
+            "@fs/bench",
+            "fs:0/bench",
+            "fs:x/bench",
+            "fs/b%2",
+            "fs/b%zz",
+            "fs/b%ff",
+            "fs/a%2fb",
+            "fs/a%5cb",
+            "::1/bench",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_a_target_is_refused_without_showing_it() {
+        for word in [
+            "smb://anna:secret@fs/bench",
+            "--on=smb://fs/x,smb://C;anna:se@cret@fs/bench",
+            "smb://anna:se/cret@fs/bench",
+            "smb://anna:secret@",
+        ] {
+            let refused = password_in(word).expect(word);
+            assert!(!refused.contains("secret"));
+        }
+        for word in [
+            "smb://anna@fs:445/bench/a:b@c",
+            "smb://[::1]:445/a@b",
+            "nfs://a:2049/x",
+        ] {
+            assert_eq!(password_in(word), None, "{word}");
+        }
+        assert_eq!(parse("anna:secret@fs:x/bench"), Err(PASSWORD.into()));
+        assert_eq!(parse("anna%secret@fs/bench"), Err(PASSWORD.into()));
+        assert_eq!(password_in("smb://anna%20b@fs/bench"), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! From options to a share, and what of them has nothing to do with one.
+
+use super::{first_given, server_options};
+use crate::error::Error;
+use crate::inputs::credentials::Credentials;
+use crate::options::nfs::NfsOptions;
+use crate::options::smb::{Share, SmbOptions};
+use filestone_model::plan::SmbTarget;
+
+/// The share that a URL and the options beside it mean.
+pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) -> SmbTarget {
+    let user = share.user.clone().or_else(|| credentials.user.clone());
+    let domain = share.domain.clone().or_else(|| credentials.domain.clone());
+    SmbTarget {
+        port: share.port,
+        path: share.path.clone(),
+        domain: domain.filter(|_| user.is_some()),
+        user,
+        dialect: options.dialect,
+        signing: options.sign.unwrap_or_default(),
+        encryption: options.encrypt.unwrap_or_default(),
+        compounds: !options.no_compound,
+        oplock: options.oplock.unwrap_or_default(),
+        connections_per_client: options.connections_per_client.unwrap_or(1),
+        ..SmbTarget::new(&share.host, &share.share)
+    }
+}
+
+/// The first option of an NFS server that a share has nothing to do with: it is connected to from
+/// given addresses, too.
+pub fn first_without_meaning(options: &NfsOptions) -> Option<&'static str> {
+    let options = NfsOptions {
+        source: None,
+        ..options.clone()
+    };
+    first_given(&server_options(&options))
+}
+
+/// The first option of a share that is given.
+pub fn first_option(options: &SmbOptions) -> Option<&'static str> {
+    first_given(&[
+        ("--dialect", options.dialect.is_some()),
+        ("--sign", options.sign.is_some()),
+        ("--encrypt", options.encrypt.is_some()),
+        ("--no-compound", options.no_compound),
+        ("--oplock", options.oplock.is_some()),
+        (
+            "--connections-per-client",
+            options.connections_per_client.is_some(),
+        ),
+        ("--password-file", options.access.password_file.is_some()),
+        (
+            "--authentication-file",
+            options.access.authentication_file.is_some(),
+        ),
+    ])
+}
+
+/// An option of a share that is not there was not meant.
+pub fn refuse_options(options: &SmbOptions, why: &str) -> Result<(), Error> {
+    first_option(options).map_or(Ok(()), |option| {
+        Err(Error::usage(format!("{option}: {why}"))
+            .with_help("it says how an SMB server is spoken to: smb://[user@]host/share"))
+    })
+}

@@ -1,0 +1,90 @@
+//! smbtorture's output of BENCH-NBENCH: the row of every second and the line that scripts look
+//! for. The form is that of Samba 4.17, byte by byte; the values are what the words promise, where
+//! smbtorture's were not:
+//!
+//! - *latency* is the longest response time since the last row. smbtorture's was how late a line
+//!   was against its schedule, and so 0 of a load without one;
+//! - the throughput is file data of the measured window over its length. smbtorture's was what
+//!   reads and writes asked for, and `-0` of a run that failed at once.
+
+use crate::report::dbench::{general, megabytes_per_second};
+use crate::report::rows::ProgressRow;
+use filestone_engine::replay::{Progress, ProgressPhase};
+use filestone_model::measure::RunRecord;
+
+/// The rows of a replay.
+pub fn rows() -> ProgressRow {
+    Box::new(row)
+}
+
+/// The row of a second; nothing during the first second of a phase.
+fn row(progress: &Progress) -> Option<String> {
+    let Progress {
+        phase,
+        clients,
+        line,
+        seconds,
+        ..
+    } = *progress;
+    if seconds < 1.0 && phase != ProgressPhase::CleanUp {
+        return None;
+    }
+    let rate = progress.bytes_per_s / 1e6;
+    let (phase, latency) = match phase {
+        ProgressPhase::WarmUp => ("warmup", String::new()),
+        ProgressPhase::Execute => {
+            let latency = progress.latency_max_ns as f64 / 1e6;
+            ("execute", format!("latency {latency:.2} msec"))
+        }
+        ProgressPhase::CleanUp => ("cleanup", String::new()),
+    };
+    Some(format!(
+        "{clients:>4}  {line:>8}  {rate:.2} MB/sec  {phase} {seconds:.0} sec  {latency} \n"
+    ))
+}
+
+/// The line that scripts look for.
+pub fn throughput(record: &RunRecord) -> String {
+    let rate = general(megabytes_per_second(record));
+    format!("Throughput {rate} MB/sec\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_smbtortures_byte_by_byte() {
+        let text = |phase, seconds| {
+            row(&Progress {
+                phase,
+                clients: 2,
+                line: 27_719,
+                bytes_per_s: 55_190_000.0,
+                seconds,
+                latency_max_ns: 3_094_000,
+            })
+        };
+        // Rows that Samba 4.17.12 has printed, but for their numbers.
+        for (phase, seconds, expected) in [
+            (
+                ProgressPhase::WarmUp,
+                1.2,
+                Some("   2     27719  55.19 MB/sec  warmup 1 sec   \n"),
+            ),
+            (
+                ProgressPhase::Execute,
+                5.0,
+                Some("   2     27719  55.19 MB/sec  execute 5 sec  latency 3.09 msec \n"),
+            ),
+            (
+                ProgressPhase::CleanUp,
+                6.0,
+                Some("   2     27719  55.19 MB/sec  cleanup 6 sec   \n"),
+            ),
+            (ProgressPhase::Execute, 0.6, None),
+        ] {
+            assert_eq!(text(phase, seconds).as_deref(), expected);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What completes a claimed set.
+
+use super::places::{Part, Places};
+use super::server::{Missing, Progress, SetServer, Step};
+use super::survey::{self, Findings};
+use crate::control::Observer;
+use crate::error::RunError;
+use filestone_model::file_set::Changing;
+use std::time::Instant;
+
+/// What completes a claimed set.
+pub(crate) struct Builder<'a, 't, S: SetServer> {
+    pub places: Places<'a, S::Handle>,
+    pub findings: Findings,
+    /// How many objects have been made.
+    pub made: u64,
+    /// Most bytes of a WRITE.
+    pub transfer: u32,
+    pub tree: &'a mut S::Tree<'t>,
+    pub observer: &'a mut dyn Observer,
+    /// Data files that are right.
+    pub files_done: u64,
+}
+
+impl<S: SetServer> Builder<'_, '_, S> {
+    /// From the clients' directories down to what is in them. What was not there is made
+    /// before anything is looked for in it, and then nothing needs to be looked for.
+    pub fn build(&mut self) -> Result<(), RunError> {
+        let paths: Vec<&str> = self
+            .places
+            .homes
+            .iter()
+            .map(|home| &*home.directory.path)
+            .collect();
+        self.observer
+            .preparing(&format!("checking the file set in {}", paths.join(", ")));
+        survey::find_clients::<S>(self.tree, &mut self.places, &mut self.findings)?;
+        let clients = 0..self.places.layout.clients();
+        let roots = clients
+            .clone()
+            .map(|client| self.places.index(client, Part::Root));
+        let roots: Vec<u32> = roots.collect();
+        let old_roots: Vec<bool> = roots
+            .iter()
+            .map(|root| self.places.is_there(*root))
+            .collect();
+        self.make_missing(&roots)?;
+        for (client, is_old) in clients.zip(old_roots) {
+            if is_old {
+                let (places, findings) = (&mut self.places, &mut self.findings);
+                survey::find_directories::<S>(self.tree, places, findings, client)?;
+            }
+        }
+        let directories = self.directories();
+        let is_old = directories.iter().map(|one| self.places.is_there(*one));
+        let is_old: Vec<bool> = is_old.collect();
+        self.make_missing(&directories)?;
+        for (directory, is_old) in directories.into_iter().zip(is_old) {
+            let (places, findings) = (&mut self.places, &mut self.findings);
+            if is_old {
+                survey::find_contents::<S>(self.tree, places, findings, directory)?;
+            } else {
+                survey::all_spares(places, findings, directory);
+            }
+        }
+        self.make_contents()
+    }
+
+    /// The directories in the clients' directories.
+    fn directories(&self) -> Vec<u32> {
+        let mut directories = Vec::new();
+        for client in 0..self.places.layout.clients() {
+            let of_files = (0..self.places.layout.file_directories()).map(Part::Files);
+            let changing = self.places.changing.iter().copied().map(Part::Changing);
+            let parts = of_files.chain(changing);
+            directories.extend(parts.map(|part| self.places.index(client, part)));
+        }
+        directories
+    }
+
+    fn make_missing(&mut self, objects: &[u32]) -> Result<(), RunError> {
+        let missing = objects
+            .iter()
+            .filter(|object| !self.places.is_there(**object));
+        let steps: Vec<Step> = missing.map(|object| Step::Object(*object)).collect();
+        self.make(steps.into_iter())
+    }
+
+    /// Files, links, pipes and the names that come and go.
+    fn make_contents(&mut self) -> Result<(), RunError> {
+        let wrong = std::mem::take(&mut self.findings.wrong);
+        let (links, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.findings.spares)
+            .into_iter()
+            .partition(|spare| spare.changing == Changing::Links);
+        let objects = 0..self.places.len();
+        let missing = objects.filter(|object| !self.places.is_there(*object));
+        let missing: Vec<u32> = missing.collect();
+        let is_file = |object: &&u32| matches!(self.places.part(**object).1, Part::File(_));
+        let files = missing.iter().filter(is_file).count() + wrong.len();
+        self.files_done = self.places.layout.totals().files - files as u64;
+        let steps = wrong
+            .into_iter()
+            .map(Step::Wrong)
+            .chain(missing.into_iter().map(Step::Object))
+            .chain(others.into_iter().map(Step::Spare));
+        self.make(steps)?;
+        // Hard links need the files that they are to.
+        self.make(links.into_iter().map(Step::Spare))
+    }
+
+    fn make(&mut self, mut steps: impl Iterator<Item = Step>) -> Result<(), RunError> {
+        let home = self.places.homes.first();
+        let progress = Progress {
+            observer: &mut *self.observer,
+            path: home.map_or_else(String::new, |home| home.directory.path.clone()),
+            files_done: self.files_done,
+            files: self.places.layout.totals().files,
+            last: Instant::now(),
+        };
+        let missing = Missing {
+            places: &mut self.places,
+            steps: &mut steps,
+            transfer: self.transfer,
+            progress,
+        };
+        self.made += S::make(self.tree, missing)?;
+        Ok(())
+    }
+}

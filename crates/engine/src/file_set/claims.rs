@@ -1,0 +1,136 @@
+//! The directories of a file set: claimed, given up, removed.
+
+use super::Order;
+use super::server::SetServer;
+use crate::control::{Cancellation, CleanUpLimits, Observer, cancel_clean_up_on};
+use crate::error::RunError;
+use crate::workspace::Purpose;
+use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
+use crate::workspace::set_removal;
+use crate::workspace::tree::Directory;
+use filestone_model::file_set::Recipe;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long a set may still be given up after its removal was stopped.
+const LAST_WORD: Duration = Duration::from_millis(300);
+
+/// How long is cleaned up where nothing says how long it should take.
+fn limits(stopped: Duration) -> CleanUpLimits {
+    CleanUpLimits {
+        stopped,
+        finished: Duration::MAX,
+    }
+}
+
+/// The directories that this process has claimed.
+#[derive(Debug)]
+pub struct Claims<H> {
+    pub homes: Vec<SetDirectory<H>>,
+}
+
+impl<H: Clone + PartialEq> Claims<H> {
+    /// Claims the set's directory in each of the given ones; which of them each has. Sets of
+    /// another recipe are removed.
+    pub fn claim<S: SetServer<Handle = H>>(
+        &mut self,
+        tree: &mut S::Tree<'_>,
+        order: &Order<'_, H>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<usize>, RunError> {
+        let recipe = Recipe::of(order.plan);
+        let mut seen: Vec<&H> = Vec::new();
+        let mut home_of_root = Vec::new();
+        for (path, root) in order.roots {
+            // A directory that is given twice has one set.
+            if let Some(home) = seen.iter().position(|handle| *handle == root) {
+                home_of_root.push(home);
+                continue;
+            }
+            let parent = Directory {
+                handle: root.clone(),
+                path: path.clone(),
+                purpose: Purpose::FileSet,
+            };
+            let (name, other) = (&order.plan.name, OtherRecipe::TakeOver);
+            let (home, has_other) = SetDirectory::claim(tree, parent, name, &recipe, other)?;
+            seen.push(root);
+            home_of_root.push(self.homes.len());
+            self.homes.push(home);
+            if let Some(home) = self.homes.last().filter(|_| has_other) {
+                observer.preparing(&format!(
+                    "removing another file set in {}",
+                    home.directory.path
+                ));
+                set_removal::empty(tree, &home.directory)?;
+                home.enter_recipe(tree, &recipe)?;
+            }
+        }
+        Ok(home_of_root)
+    }
+
+    /// Where the first of the claimed directories is.
+    pub fn path(&self) -> Option<String> {
+        self.homes.first().map(|home| home.directory.path.clone())
+    }
+
+    /// Gives all claims up; within `limit` if the run has been stopped.
+    pub fn release<S: SetServer<Handle = H>>(
+        &self,
+        server: &S,
+        stop: &AtomicBool,
+        limit: Duration,
+    ) -> Result<(), RunError> {
+        if self.homes.is_empty() {
+            return Ok(());
+        }
+        let cancellation = Cancellation::default();
+        cancel_clean_up_on(stop, limits(limit), &cancellation, || {
+            server.on_tree(&cancellation, |tree| {
+                // One that fails does not keep the others.
+                let mut result = Ok(());
+                for home in &self.homes {
+                    let given_up = home.give_up(tree);
+                    result = result.and(given_up.map_err(RunError::from));
+                }
+                result
+            })
+        })
+    }
+
+    /// Removes all that is claimed.
+    pub fn remove<S: SetServer<Handle = H>>(
+        &mut self,
+        server: &S,
+        stop: &AtomicBool,
+    ) -> Result<(), RunError> {
+        let cancellation = Cancellation::default();
+        let limits = limits(server.timeout());
+        let removed = cancel_clean_up_on(stop, limits, &cancellation, || {
+            server.on_tree(&cancellation, |tree| self.remove_all::<S>(tree))
+        });
+        if removed.is_err() {
+            // What could not be removed is not in use any more, all the same.
+            let limit = if cancellation.is_cancelled() {
+                LAST_WORD
+            } else {
+                server.timeout()
+            };
+            let _ = self.release(server, stop, limit);
+        }
+        removed
+    }
+
+    fn remove_all<S: SetServer<Handle = H>>(
+        &mut self,
+        tree: &mut S::Tree<'_>,
+    ) -> Result<(), RunError> {
+        while let Some(home) = self.homes.last_mut() {
+            home.check_ours(tree)?;
+            set_removal::empty(tree, &home.directory)?;
+            home.remove(tree)?;
+            self.homes.pop();
+        }
+        Ok(())
+    }
+}

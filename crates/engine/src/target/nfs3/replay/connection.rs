@@ -1,0 +1,66 @@
+//! A connection of a load's client, as the worker of any protocol's loads sees it.
+
+use crate::backend::connection::ClientConnection;
+use crate::driver::{CallError, Patience};
+use crate::replay::over_sockets::{LoadConnection, tried_for};
+use crate::target::nfs3::calls;
+use filestone_model::client::nfs3::load::LoadClient;
+use filestone_model::client::nfs3::sequence::{Lost, Why};
+use filestone_model::completions::Completions;
+use filestone_model::measure::Mismatches;
+use filestone_model::session::rpc::{BusyPauses, RpcProcedure};
+use filestone_model::time::Moment;
+
+impl LoadConnection for LoadClient {
+    fn stop(&mut self, now: Moment, completed: &mut Completions) {
+        self.break_off(Why::Stopped, now, completed);
+    }
+
+    fn take_mismatches(&mut self) -> Mismatches {
+        self.take_mismatches()
+    }
+
+    fn take_busy_pauses(&mut self) -> BusyPauses {
+        self.take_busy_pauses()
+    }
+
+    fn why_lost(
+        connection: &mut ClientConnection<Self>,
+        patience: Patience,
+        is_given_up: bool,
+    ) -> Option<String> {
+        why_lost(connection, patience, is_given_up)
+    }
+}
+
+/// Why the client of this connection could not go on, if it could not: one that was given up may
+/// not know.
+pub fn why_lost(
+    connection: &mut ClientConnection<LoadClient>,
+    patience: Patience,
+    is_given_up: bool,
+) -> Option<String> {
+    let lost = connection.client.take_lost();
+    // Nothing was cut off of one that waited for its next line.
+    let idle = || Lost {
+        procedure: RpcProcedure::NONE,
+        why: Why::Disconnected,
+    };
+    let lost = lost
+        .filter(|lost| lost.why != Why::Stopped)
+        .or_else(|| is_given_up.then(idle))?;
+    let Patience { timeout, reconnect } = patience;
+    let loss = connection.loss.take();
+    let loss = loss.map_or(CallError::Closed, CallError::from);
+    let tried = connection.tried;
+    let tried = tried.map_or(timeout, |tried| tried_for(tried, reconnect));
+    let gone = if tried.is_zero() {
+        loss
+    } else {
+        CallError::Gone {
+            loss: Box::new(loss),
+            tried,
+        }
+    };
+    Some(calls::call_failed(connection.dial.address, lost, timeout, gone).to_string())
+}

@@ -1,0 +1,458 @@
+//! A connection to a share, for requests one at a time: before and after a run.
+
+use super::error::{ExchangeError, ExchangeFailed, SmbError};
+use super::key_log;
+use crate::control::{Cancellation, LOOK_EVERY};
+use crate::driver::{Dial, is_this_host};
+use filestone_model::client::desk::{Failure, Results, Wanted};
+use filestone_model::client::smb2::{Desk, Link, NotEstablished, Way, Why, establish};
+use filestone_model::load::Status;
+use filestone_model::measure::run_record::{Account, SessionRecord};
+use filestone_model::output::{Output, WriteData};
+use filestone_model::session::smb2::{Agreed, NotSmb, Sending, Smb2Options, Smb2Session};
+use filestone_model::time::{Moment, nanos_of};
+use filestone_wire::smb2;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg, sockopt};
+use std::io::IoSlice;
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// The slot of what is asked here.
+const SLOT: u32 = 0;
+/// The largest frame taken: a READ of eight mebibytes, the most that servers offer.
+const FRAME_MAX: usize = (8 << 20) + (64 << 10);
+/// What is received at a time.
+const ROOM: usize = 256 << 10;
+/// How much of what is no message is shown.
+const SHOWN: usize = 40;
+
+/// How a connection is made.
+#[derive(Debug, Clone)]
+pub struct Reaching {
+    /// Where the server is.
+    pub dial: Dial,
+    /// How a share of it is reached.
+    pub way: Arc<Way>,
+    /// How long a request may stay unanswered.
+    pub timeout: Duration,
+    /// Whether requests that belong together travel together.
+    pub compounds: bool,
+    /// Two periods of the pattern that file data consist of.
+    pub pattern: Arc<[u8]>,
+    /// Ends all waiting.
+    pub cancellation: Cancellation,
+}
+
+/// Why something asked of a share was not done.
+#[derive(Debug)]
+pub enum Unmet {
+    /// The server says no.
+    Answered(smb2::Status),
+    /// There is no way to the server any more.
+    Lost(ExchangeFailed),
+}
+
+impl Unmet {
+    /// As an error about what is at `path`.
+    pub fn at(self, path: &str, request: &'static str) -> SmbError {
+        match self {
+            Unmet::Answered(status) => SmbError::Answered {
+                path: path.into(),
+                request,
+                status,
+            },
+            Unmet::Lost(failed) => failed.into(),
+        }
+    }
+
+    /// Whether the server answered with one of these.
+    pub fn is_any(&self, statuses: &[smb2::Status]) -> bool {
+        matches!(self, Unmet::Answered(status) if statuses.contains(status))
+    }
+}
+
+/// A connection to a share.
+#[derive(Debug)]
+pub struct Connection {
+    reaching: Reaching,
+    socket: OwnedFd,
+    session: Smb2Session,
+    desk: Desk,
+    out: Output,
+    sent: Vec<u8>,
+    room: Box<[u8]>,
+    epoch: Instant,
+}
+
+/// What a connection becomes whose requests a worker makes.
+pub struct Handover {
+    /// Its socket.
+    pub socket: OwnedFd,
+    /// Its session.
+    pub session: Smb2Session,
+}
+
+impl Connection {
+    /// Connects, and goes on as far as the share; `slots` requests may be under way at a time.
+    pub fn make(reaching: &Reaching, slots: u32) -> Result<Self, SmbError> {
+        let Reaching {
+            dial,
+            timeout,
+            cancellation,
+            ..
+        } = reaching;
+        let socket = dial.connect_until(*timeout, cancellation);
+        let failed = |error: std::io::Error| ExchangeFailed {
+            address: dial.address,
+            request: String::new(),
+            source: error.into(),
+        };
+        Self::over(reaching, socket.map_err(failed)?, slots)
+    }
+
+    /// The same over a socket that is connected.
+    pub fn over(reaching: &Reaching, socket: OwnedFd, slots: u32) -> Result<Self, SmbError> {
+        let options = Smb2Options {
+            slots,
+            timeout_nanos: nanos_of(reaching.timeout),
+            frame_max: FRAME_MAX,
+            compounds: reaching.compounds,
+            channel: reaching.way.channel() as u16,
+        };
+        let mut connection = Self {
+            reaching: reaching.clone(),
+            socket,
+            session: Smb2Session::new(options),
+            desk: Desk::default(),
+            out: Output::default(),
+            sent: Vec::new(),
+            room: vec![0; ROOM].into_boxed_slice(),
+            epoch: Instant::now(),
+        };
+        connection.limit()?;
+        connection.establish()?;
+        Ok(connection)
+    }
+
+    /// Lets calls of the system return in time to look at the cancellation.
+    fn limit(&self) -> Result<(), SmbError> {
+        let limit = Some(
+            self.reaching
+                .timeout
+                .clamp(Duration::from_millis(1), LOOK_EVERY),
+        );
+        sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, limit)
+            .and_then(|()| sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Send, limit))
+            .map_err(|error| self.failed(error.into()).into())
+    }
+
+    fn establish(&mut self) -> Result<(), SmbError> {
+        let way = Arc::clone(&self.reaching.way);
+        let established = self.drive(async |link| establish(link, &way).await)?;
+        match established {
+            Ok(established) => {
+                key_log::note(&established);
+                self.session.establish(established);
+                Ok(())
+            }
+            Err(NotEstablished::Lost | NotEstablished::Reset) => Err(self.why_lost().into()),
+            Err(source) => Err(SmbError::Setup {
+                address: self.reaching.dial.address,
+                share: self.reaching.way.terms.share.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// Gives the connection to a worker.
+    pub fn hand_over(self) -> Result<Handover, SmbError> {
+        let unlimited = sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, None)
+            .and_then(|()| sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Send, None));
+        unlimited.map_err(|error| self.failed(error.into()))?;
+        Ok(Handover {
+            socket: self.socket,
+            session: self.session,
+        })
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Smb2Session {
+        &self.session
+    }
+
+    /// What was agreed upon, for a record.
+    pub fn session_record(&self) -> Option<SessionRecord> {
+        let agreed = self.session.established()?.agreed;
+        Some(SessionRecord {
+            dialect: agreed.dialect.to_string(),
+            signing: agreed.signing.map(|algorithm| algorithm.to_string()),
+            encryption: agreed.cipher.map(|cipher| cipher.to_string()),
+            account: match agreed {
+                Agreed { is_guest: true, .. } => Account::Guest,
+                Agreed {
+                    is_anonymous: true, ..
+                } => Account::Anonymous,
+                _ => Account::User,
+            },
+            channels: self.reaching.way.terms.channels,
+            interfaces: Vec::new(),
+        })
+    }
+
+    /// How it was made.
+    pub fn reaching(&self) -> &Reaching {
+        &self.reaching
+    }
+
+    /// Whether the server is on this host.
+    pub fn is_local(&self) -> bool {
+        let here = socket2::SockRef::from(&self.socket).local_addr().ok();
+        let here = here.and_then(|address| address.as_socket());
+        is_this_host(self.reaching.dial.address.ip(), here.map(|here| here.ip()))
+    }
+
+    /// Waits, unless the work is to end.
+    pub fn wait(&self, pause: Duration) -> Result<(), Unmet> {
+        if self.reaching.cancellation.pause(pause) {
+            return Ok(());
+        }
+        Err(Unmet::Lost(self.failed(ExchangeError::Stopped)))
+    }
+
+    /// What comes of the requests that `requests` makes.
+    pub fn call<T>(
+        &mut self,
+        requests: impl AsyncFnOnce(Link) -> Result<T, Failure>,
+    ) -> Result<T, Unmet> {
+        self.call_with(&WriteData::PATTERN, requests)
+    }
+
+    /// The same, with these data in what is written.
+    pub fn call_with<T>(
+        &mut self,
+        source: &WriteData,
+        requests: impl AsyncFnOnce(Link) -> Result<T, Failure>,
+    ) -> Result<T, Unmet> {
+        let done = self.drive_with(source, requests);
+        match done.map_err(Unmet::Lost)? {
+            Ok(value) => Ok(value),
+            Err(Failure::Answered(Status::Failed(status))) => {
+                Err(Unmet::Answered(smb2::Status(status.number)))
+            }
+            Err(Failure::Answered(other)) => {
+                let what = format!("{other:?}");
+                Err(Unmet::Lost(self.failed(ExchangeError::Bad(what))))
+            }
+            Err(Failure::Lost | Failure::Reset) => {
+                let failed = self.why_lost();
+                Err(Unmet::Lost(failed))
+            }
+        }
+    }
+
+    fn drive<T>(&mut self, requests: impl AsyncFnOnce(Link) -> T) -> Result<T, ExchangeFailed> {
+        self.drive_with(&WriteData::PATTERN, requests)
+    }
+
+    /// Makes the exchanges that `requests` waits for.
+    fn drive_with<T>(
+        &mut self,
+        source: &WriteData,
+        requests: impl AsyncFnOnce(Link) -> T,
+    ) -> Result<T, ExchangeFailed> {
+        let mut desk = std::mem::take(&mut self.desk);
+        let mut requests = pin!(requests(Link::HERE));
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            desk.stop(self.reaching.cancellation.is_cancelled());
+            let polled = desk.lend(|| requests.as_mut().poll(&mut context));
+            if let Poll::Ready(value) = polled {
+                self.desk = desk;
+                return Ok(value);
+            }
+            let exchanged = match desk.wanted() {
+                Wanted::Pause(nanos) => {
+                    let goes_on = self
+                        .reaching
+                        .cancellation
+                        .pause(Duration::from_nanos(nanos));
+                    desk.rested();
+                    if goes_on {
+                        Ok(())
+                    } else {
+                        Err(ExchangeError::Stopped)
+                    }
+                }
+                Wanted::Call | Wanted::Nothing => self.exchange(&mut desk, source),
+            };
+            if let Err(error) = exchanged {
+                let mut failed = self.failed(error);
+                failed.request = desk.call().procedure.shown();
+                return Err(failed);
+            }
+        }
+    }
+
+    fn failed(&self, source: ExchangeError) -> ExchangeFailed {
+        ExchangeFailed {
+            address: self.reaching.dial.address,
+            request: self.desk.call().procedure.shown(),
+            source,
+        }
+    }
+
+    /// Why a future could not go on.
+    fn why_lost(&mut self) -> ExchangeFailed {
+        let lost = self.desk.take_lost();
+        let why = lost.map_or(Why::Disconnected, |lost| lost.why);
+        let source = why_in_words(why, self.reaching.timeout);
+        self.failed(source)
+    }
+
+    fn now(&self) -> Moment {
+        Moment::ZERO.after(self.epoch.elapsed())
+    }
+
+    /// Sends the chain on the desk, and waits for its responses.
+    fn exchange(&mut self, desk: &mut Desk, source: &WriteData) -> Result<(), ExchangeError> {
+        self.put(desk, source)?;
+        loop {
+            let len = self.receive()?;
+            let received = self.room.get(..len).unwrap_or_default();
+            let (mut is_answered, mut wants_next, mut is_genuine) = (false, false, true);
+            let taken = self.session.receive(received, |answered| {
+                wants_next |= answered.wants_next;
+                is_genuine &= answered.is_genuine;
+                if !answered.wants_next {
+                    let (bytes, len) = (answered.bytes, answered.bytes.len());
+                    desk.answer(Results { bytes, len });
+                    is_answered = true;
+                }
+            });
+            taken.map_err(|error| not_smb(error, received))?;
+            if !is_genuine {
+                return Err(ExchangeError::Forged);
+            }
+            if is_answered {
+                return Ok(());
+            }
+            if wants_next {
+                self.put(desk, source)?;
+            }
+            if self.session.timed_out(self.now(), &mut self.out).is_some() {
+                return Err(ExchangeError::TimedOut(self.reaching.timeout));
+            }
+            if self.session.answer(&mut self.out) {
+                self.send()?;
+            }
+        }
+    }
+
+    fn put(&mut self, desk: &mut Desk, source: &WriteData) -> Result<(), ExchangeError> {
+        let call = desk.call();
+        let can_send = self.session.can_send(SLOT, &call.procedure);
+        if !can_send.map_err(ExchangeError::NotSmb)? {
+            return Err(ExchangeError::NotSmb(NotSmb::NoCredits));
+        }
+        let sending = Sending {
+            chain: &call.procedure,
+            bodies: &call.arguments,
+            data: call.data,
+            source,
+            pattern: &self.reaching.pattern,
+        };
+        let keeps = call.procedure.keeps_sent;
+        self.session
+            .put(SLOT, &sending, &mut self.out, &mut self.sent);
+        if keeps {
+            std::mem::swap(desk.sent_mut(), &mut self.sent);
+        }
+        let now = self.now();
+        self.session.transmitted(now);
+        self.send()
+    }
+
+    /// Sends all that is in the output.
+    fn send(&mut self) -> Result<(), ExchangeError> {
+        let mut slices = Vec::with_capacity(2 * self.out.splices.len() + 1);
+        let mut from = 0;
+        for splice in &self.out.splices {
+            slices.push(self.out.bytes.get(from..splice.at).unwrap_or_default());
+            let data = self
+                .reaching
+                .pattern
+                .get(splice.start..splice.start + splice.len);
+            slices.push(data.unwrap_or_default());
+            from = splice.at;
+        }
+        slices.push(self.out.bytes.get(from..).unwrap_or_default());
+        let mut slices: Vec<IoSlice<'_>> = slices.into_iter().map(IoSlice::new).collect();
+        let mut rest = &mut slices[..];
+        IoSlice::advance_slices(&mut rest, 0);
+        let began = Instant::now();
+        while !rest.is_empty() {
+            let mut no_control = SendAncillaryBuffer::default();
+            match sendmsg(&self.socket, rest, &mut no_control, SendFlags::NOSIGNAL) {
+                Ok(len) => IoSlice::advance_slices(&mut rest, len),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if self.reaching.cancellation.is_cancelled() {
+                return Err(ExchangeError::Stopped);
+            }
+            if began.elapsed() > self.reaching.timeout {
+                return Err(ExchangeError::TimedOut(self.reaching.timeout));
+            }
+        }
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Receives once, or waits for a while.
+    fn receive(&mut self) -> Result<usize, ExchangeError> {
+        match recv(&self.socket, &mut self.room[..], RecvFlags::empty()) {
+            Ok((0, _)) => Err(ExchangeError::Closed),
+            Ok((len, _)) => Ok(len),
+            Err(Errno::AGAIN | Errno::INTR) if self.reaching.cancellation.is_cancelled() => {
+                Err(ExchangeError::Stopped)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Why a client cannot go on whose requests may stay unanswered for `timeout`.
+pub fn why_in_words(why: Why, timeout: Duration) -> ExchangeError {
+    match why {
+        Why::Decode(error) => {
+            ExchangeError::Bad(format!("the response cannot be decoded: {error}"))
+        }
+        Why::Violation(what) => ExchangeError::Bad(what),
+        Why::Refused(_) => ExchangeError::Forged,
+        Why::NotOurs(error, start) => not_smb(error, &start),
+        Why::TimedOut => ExchangeError::TimedOut(timeout),
+        Why::Stopped => ExchangeError::Stopped,
+        Why::Disconnected => ExchangeError::Closed,
+    }
+}
+
+/// What a stream that began with `received` is not.
+fn not_smb(error: NotSmb, received: &[u8]) -> ExchangeError {
+    let line = received
+        .split(|byte| *byte == b'\r' || *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    let start = line.get(..SHOWN).unwrap_or(line);
+    let is_text = start.len() >= 4 && start.iter().all(|byte| (b' '..=b'~').contains(byte));
+    match error {
+        NotSmb::Frame(_) if is_text => {
+            ExchangeError::OtherProtocol(String::from_utf8_lossy(start).into_owned())
+        }
+        error => ExchangeError::NotSmb(error),
+    }
+}

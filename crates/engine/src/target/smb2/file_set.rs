@@ -1,0 +1,209 @@
+//! The file set of a mix on a share (`crate::file_set`): over one connection, one request after
+//! the other.
+
+use super::connection::{Connection, Reaching, Unmet};
+use super::error::SmbError;
+use super::terms::of_another_client;
+use super::tree::{ShareDirectory, ShareEntry, ShareTree, child_of};
+use crate::control::Cancellation;
+use crate::error::RunError;
+use crate::file_set::{Missing, Part, Places, Progress, Seen, SetFiles, SetServer, Spare, Step};
+use filestone_model::client::desk::Failure;
+use filestone_model::client::smb2::{ALL_OF_FILE, Link, Opening, ShareFiles, SharePath};
+use filestone_model::file_set::Changing;
+use filestone_model::output::Stretch;
+use filestone_model::workload::ObjectKind;
+use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
+use filestone_wire::smb2::{FileId, Status};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl SetServer for Reaching {
+    type Handle = SharePath;
+    type Entry = ShareEntry;
+    type Tree<'a> = ShareTree<'a>;
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn on_tree<R>(
+        &self,
+        cancellation: &Cancellation,
+        work: impl FnOnce(&mut ShareTree<'_>) -> Result<R, RunError>,
+    ) -> Result<R, RunError> {
+        let reaching = Reaching {
+            way: of_another_client(&self.way),
+            cancellation: cancellation.clone(),
+            ..self.clone()
+        };
+        let made = Connection::make(&reaching, 1);
+        let mut connection = made.map_err(SmbError::into_run_error)?;
+        work(&mut ShareTree::new(&mut connection))
+    }
+
+    fn seen(at: &ShareDirectory, name: &[u8], entry: ShareEntry) -> Seen<SharePath> {
+        Seen {
+            handle: child_of(&at.handle, &String::from_utf8_lossy(name)).into(),
+            kind: if entry.is_directory {
+                ObjectKind::Directory
+            } else {
+                ObjectKind::File
+            },
+            len: entry.len,
+        }
+    }
+
+    fn make(
+        tree: &mut ShareTree<'_>,
+        missing: Missing<'_, '_, SharePath>,
+    ) -> Result<u64, RunError> {
+        let mut making = Making {
+            connection: tree.connection,
+            places: missing.places,
+            transfer: missing.transfer,
+            progress: missing.progress,
+        };
+        let mut made = 0;
+        for step in missing.steps {
+            making.progress.tell();
+            making.take(step)?;
+            made += 1;
+        }
+        Ok(made)
+    }
+}
+
+impl From<SetFiles<SharePath>> for ShareFiles {
+    fn from(SetFiles { table, handles }: SetFiles<SharePath>) -> Self {
+        Self {
+            table: Arc::new(table),
+            paths: handles,
+        }
+    }
+}
+
+/// What makes objects.
+struct Making<'c, 'w, 'p> {
+    connection: &'c mut Connection,
+    places: &'w mut Places<'p, SharePath>,
+    /// Most bytes of a WRITE.
+    transfer: u32,
+    progress: Progress<'w>,
+}
+
+/// A file that must not be there.
+const NEW: CreateDisposition = CreateDisposition::CREATE;
+/// One of another length, which loses its data.
+const EMPTIED: CreateDisposition = CreateDisposition::OVERWRITE;
+
+/// Symbolic links and pipes: a mix that needs them is refused before.
+fn not_on_a_share(path: &str) -> RunError {
+    RunError::Internal(format!("{path}: is nothing that a share has"))
+}
+
+fn refused(unmet: Unmet, path: &str, request: &'static str) -> RunError {
+    unmet.at(path, request).into_run_error()
+}
+
+impl Making<'_, '_, '_> {
+    fn take(&mut self, step: Step) -> Result<(), RunError> {
+        match step {
+            Step::Object(index) => self.make(index),
+            Step::Wrong(file) => {
+                let path = self.path_of(file);
+                self.write(file, &path, EMPTIED)
+            }
+            Step::Spare(spare) => self.make_spare(&spare),
+        }
+    }
+
+    /// Where an object is, or shall be.
+    fn path_of(&self, index: u32) -> SharePath {
+        let parent = self.places.parent(index).map_or("", |parent| &**parent);
+        child_of(parent, &self.places.name(index)).into()
+    }
+
+    fn make(&mut self, index: u32) -> Result<(), RunError> {
+        let path = self.path_of(index);
+        match self.places.part(index).1 {
+            Part::Root | Part::Files(_) | Part::Changing(_) => {
+                self.make_directory(&path, &self.places.path(index))?;
+            }
+            Part::File(_) => self.write(index, &path, NEW)?,
+            Part::Link(_) => return Err(not_on_a_share(&path)),
+        }
+        self.places.learn(index, path);
+        Ok(())
+    }
+
+    fn make_directory(&mut self, path: &str, shown: &str) -> Result<(), RunError> {
+        let made = self.connection.make_directory(path);
+        let made = made.and_then(|made| made.ok_or(Unmet::Answered(Status::OBJECT_NAME_COLLISION)));
+        made.map_err(|unmet| refused(unmet, shown, "CREATE of a directory"))
+    }
+
+    /// Makes a data file, or one of a wrong length anew.
+    fn write(&mut self, file: u32, path: &str, how: CreateDisposition) -> Result<(), RunError> {
+        let opening = Opening::existing(path, ALL_OF_FILE)
+            .by(how)
+            .with(CreateOptions::NON_DIRECTORY_FILE);
+        let (len, transfer) = (self.places.len_of(file), self.transfer);
+        let written = self.connection.call(async |link| {
+            let open = link.open(&opening).await?.file_id;
+            let written = fill(&link, open, len, transfer).await;
+            let closed = link.close(open).await;
+            written.and(closed)
+        });
+        written
+            .map_err(|unmet| refused(unmet, &self.places.path(file), "CREATE, WRITE or FLUSH"))?;
+        self.progress.files_done += 1;
+        Ok(())
+    }
+
+    fn make_spare(&mut self, spare: &Spare) -> Result<(), RunError> {
+        let directory = self.places.handle(spare.directory(self.places));
+        let path = child_of(directory.map_or("", |path| path), &spare.name());
+        let shown = spare.path(self.places);
+        match spare.changing {
+            Changing::Created => {
+                let opening = Opening::existing(&path, ALL_OF_FILE)
+                    .by(NEW)
+                    .with(CreateOptions::NON_DIRECTORY_FILE);
+                let made = self
+                    .connection
+                    .call(async |link| link.touch(&opening).await);
+                made.map_err(|unmet| refused(unmet, &shown, "CREATE"))?;
+                Ok(())
+            }
+            Changing::Directories => self.make_directory(&path, &shown),
+            Changing::Links => {
+                let files = self.places.layout.files_per_client().max(1);
+                let file = Part::File(spare.number % files);
+                let file = self.places.index(spare.client, file);
+                let file = self.path_of(file);
+                let made = self
+                    .connection
+                    .call(async |link| link.link(&file, &path, false).await);
+                made.map_err(|unmet| refused(unmet, &shown, "SET_INFO with one more name"))
+            }
+            Changing::SymbolicLinks | Changing::Nodes => Err(not_on_a_share(&shown)),
+        }
+    }
+}
+
+/// Writes the pattern, from the file's beginning to its end, so that a file has its length only
+/// if it has its data.
+async fn fill(link: &Link, open: FileId, len: u64, transfer: u32) -> Result<(), Failure> {
+    let mut at = 0;
+    while at < len {
+        let left = u32::try_from(len - at).unwrap_or(u32::MAX);
+        let len = left.min(transfer);
+        let taken = link.write(open, at, Stretch { at, len }, false).await?;
+        at += u64::from(taken);
+    }
+    match len {
+        0 => Ok(()),
+        _ => link.flush(open).await,
+    }
+}

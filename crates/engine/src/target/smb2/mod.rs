@@ -1,0 +1,116 @@
+//! An SMB2 server: requests of SMB2 and SMB3, and loads that are replayed verb for verb.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `terms`, `ntlm` | what a plan wants of a server; how users prove who they are |
+//! | `connection` | a connection to a share, for requests one at a time |
+//! | `key_log` | session keys, for whoever is to read a capture of a run |
+//! | `tree` | a share's directories as a run's workspace |
+//! | `prepare` | what a probe finds or makes on a share before it begins |
+//! | `file_set` | the file set of a mix on a share |
+//! | `open` | a share on which a probe or a mix is made |
+//! | `worker` | its clients on one thread: how they run, and take their leave |
+//! | `replay` | a load on a share |
+
+mod connection;
+mod error;
+mod file_set;
+mod key_log;
+pub mod ntlm;
+mod open;
+mod prepare;
+mod replay;
+mod terms;
+mod tree;
+mod worker;
+
+pub use error::{ExchangeError, ExchangeFailed, SmbError};
+
+use super::replaying::Opening;
+use super::{BuiltIn, Contact, Job, Protocol, TargetError};
+use crate::control::{Cancellation, Context, Unobserved};
+use crate::error::RunError;
+use crate::run::OpenTarget;
+use crate::target::reaching::{reach, repeated};
+use filestone_model::client::Unsupported;
+use filestone_model::client::smb2;
+use filestone_model::doctor::facts::TargetFacts;
+use filestone_model::measure::RunRecord;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Plan, WorkloadPlan};
+use open::OpenShare;
+use replay::{OverSockets, ShareSite};
+use std::time::Duration;
+use terms::Approach;
+
+/// What plans call it.
+pub const NAME: &str = "smb";
+
+/// How long one request may take before a run: one that takes longer is worth telling.
+const REQUEST_MAX: Duration = Duration::from_secs(2);
+/// ECHOs made one after the other.
+const ECHOES: usize = 21;
+
+/// SMB2 and SMB3 over TCP.
+pub struct Smb2;
+
+impl Protocol for Smb2 {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, kind: OpKind) -> Result<(), Unsupported> {
+        smb2::supports(kind)
+    }
+
+    fn open<'plan>(
+        &self,
+        plan: &'plan Plan,
+        _: BuiltIn,
+        context: &mut Context<'_>,
+    ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
+        let target = plan.target.smb().ok_or(TargetError::NoCalls)?;
+        match &plan.workload {
+            WorkloadPlan::Probe(probe) => {
+                Ok(Box::new(OpenShare::probe(plan, target, probe, context)?))
+            }
+            WorkloadPlan::Mix(mix) => Ok(Box::new(OpenShare::mix(plan, target, mix, context)?)),
+            WorkloadPlan::LoadFile(_) => Err(TargetError::NoCalls.into()),
+        }
+    }
+
+    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let opening = Opening::of(job)?;
+        let (stop, password) = (context.stop, context.password);
+        opening.replay(context, &OverSockets, |target| {
+            let target = target.smb()?;
+            let mut silent = Unobserved;
+            let context = Context::new(stop, &mut silent).with_password(password);
+            Some(ShareSite::claim(&opening, target, &context))
+        })
+    }
+
+    fn examine(
+        &self,
+        contact: &Contact,
+        facts: &mut TargetFacts,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let target = contact.target.smb().ok_or(TargetError::NoCalls)?;
+        let source = contact.source();
+        reach(&target.host, target.port(), source, facts, cancellation)?;
+        let approach = Approach {
+            password: contact.password.as_ref(),
+            source,
+            timeout: REQUEST_MAX,
+            cancellation,
+        };
+        let mut connection = terms::reach_by(&approach, target)?;
+        prepare::find(&mut connection, target)?;
+        facts.call = repeated(ECHOES, || {
+            let answered = connection.call(async |link| link.echo().await);
+            answered.map_err(|unmet| unmet.at(&target.to_string(), "ECHO").into_run_error())
+        })?;
+        Ok(())
+    }
+}

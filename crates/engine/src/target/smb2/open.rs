@@ -1,0 +1,467 @@
+//! A share on which a probe or a mix is made.
+
+use super::SmbError;
+use super::connection::{Connection, Reaching, Unmet};
+use super::prepare::{self, Found, FoundFiles, Preparing};
+use super::terms::{guest_remark, of_another_client, of_connections, oplock, reach};
+use super::tree::ShareTree;
+use super::worker::{Operator, ShareWorker};
+use crate::backend::connection::ConnectedClient;
+use crate::backend::sockets::{SocketOptions, Sockets};
+use crate::clock::Clock;
+use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
+use crate::driver::Dial;
+use crate::error::RunError;
+use crate::file_set::{self, FileSet, Order};
+use crate::run::{ConnectedClients, OpenTarget, Subjects, WorkerBody};
+use crate::target::clients::{connect_sockets, dial_of};
+use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
+use filestone_model::client::smb2::{
+    ClientState, Lane, OperationOptions, ShareFiles, SharePath, Smb2Client, Smb2ClientOptions,
+    WATCHES_TAKE_NANOS, operating,
+};
+use filestone_model::file_set::{ClientSet, Layout};
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::run_record::{InterfaceRecord, Target};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
+use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, NetworkInterface};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A share that has been reached, and what a run has prepared there.
+pub struct OpenShare<'run> {
+    plan: &'run Plan,
+    target: &'run SmbTarget,
+    record: Target,
+    connection: Connection,
+    files: Arc<ShareFiles>,
+    sets: Arc<[ClientSet]>,
+    own: Option<OwnDirectory<SharePath>>,
+    /// The file set of a mix, and whether it is removed at the end.
+    file_set: Option<(FileSet<SharePath>, bool)>,
+}
+
+/// Where a connection goes, and where it stands among those of its client.
+struct Laid {
+    dial: Dial,
+    lane: Lane,
+}
+
+fn no_connection() -> RunError {
+    RunError::Internal("a client without a connection".into())
+}
+
+/// The directories of a mix, and the way to their share.
+struct Directories {
+    connection: Connection,
+    first: Found,
+    interfaces: Vec<InterfaceRecord>,
+    /// With what errors call them.
+    roots: Vec<(String, SharePath)>,
+}
+
+impl<'run> OpenShare<'run> {
+    /// The target of a probe.
+    pub fn probe(
+        plan: &'run Plan,
+        target: &'run SmbTarget,
+        probe: &'run ProbePlan,
+        context: &mut Context<'_>,
+    ) -> Result<Self, RunError> {
+        context.cancellable(|context| Self::prepare(plan, target, probe, context))
+    }
+
+    fn prepare(
+        plan: &'run Plan,
+        target: &'run SmbTarget,
+        probe: &'run ProbePlan,
+        context: &mut Context<'_>,
+    ) -> Result<Self, RunError> {
+        context.preparing(&format!("connecting to {target}"));
+        let mut connection = reach(plan, target, context)?;
+        tell_of_guest(&connection, target, context);
+        let interfaces = interfaces(&mut connection)?;
+        let found = prepare::find(&mut connection, target)?;
+        let mut preparing = Preparing {
+            plan,
+            target,
+            probe,
+            connection: &mut connection,
+            files: FoundFiles::default(),
+            own: None,
+        };
+        let filled = preparing.fill(&found, context);
+        let Preparing { files, own, .. } = preparing;
+        let subjects = files.table.subjects.len() as u64;
+        let files_found = subjects.max(files.table.name_count().into());
+        let mut record = describe(&connection, target, &found, files_found);
+        note_interfaces(&mut record, interfaces);
+        let mut open = Self {
+            plan,
+            target,
+            record,
+            connection,
+            files: Arc::new(files.into_files()),
+            sets: Arc::default(),
+            own,
+            file_set: None,
+        };
+        match filled {
+            Ok(()) => Ok(open),
+            Err(error) => {
+                let path = open.own_path().unwrap_or_default().to_owned();
+                Err(match open.clean_up(context) {
+                    Ok(()) => error,
+                    Err(kept) => error.leaving(&path, &kept, REMOVE_BY_HAND),
+                })
+            }
+        }
+    }
+
+    /// The target of a mix, with its file set.
+    pub fn mix(
+        plan: &'run Plan,
+        target: &'run SmbTarget,
+        mix: &'run MixPlan,
+        context: &mut Context<'_>,
+    ) -> Result<Self, RunError> {
+        let layout = Layout::of(&mix.file_set, plan.clients)?;
+        let directories =
+            context.cancellable(|context| Directories::find(plan, target, mix, context))?;
+        let Directories {
+            connection,
+            first,
+            interfaces,
+            roots,
+        } = directories;
+        let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
+        let mut record = describe(&connection, target, &first, 0);
+        note_interfaces(&mut record, interfaces);
+        let order = Order {
+            roots: &roots,
+            layout: &layout,
+            plan: &mix.file_set,
+            kinds: &kinds,
+            write_max_bytes: record.write_max_bytes,
+        };
+        let reaching = connection.reaching();
+        let mut set = file_set::prepare_run(reaching, &order, mix.remove_set, context)?;
+        record.files = set.record.files;
+        Ok(Self {
+            plan,
+            target,
+            record,
+            connection,
+            files: Arc::new(set.take_files().into()),
+            sets: set.clients.clone().into(),
+            own: None,
+            file_set: Some((set, mix.remove_set)),
+        })
+    }
+
+    /// Clients over sockets that are connected, which stand connection by connection: the first of
+    /// all clients, the second of all clients, and so on. For each worker its clients' own
+    /// connections, and behind them those beside them.
+    fn clients(
+        &self,
+        sockets: Vec<OwnedFd>,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<Vec<ConnectedClient<Operator>>>, RunError> {
+        let (plan, count) = (self.plan, self.target.connections_per_client);
+        let options = self.operation_options();
+        let mut sockets: Vec<Option<OwnedFd>> = sockets.into_iter().map(Some).collect();
+        let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
+        let mut of_workers = Vec::new();
+        for worker in 0..plan.workers.max(1) {
+            let numbers: Vec<u32> = plan.clients_of_worker(worker).collect();
+            let (mut own, mut beside) = (Vec::new(), Vec::new());
+            for (place, number) in (0..).zip(numbers.iter().copied()) {
+                context.go_on()?;
+                let ways = of_connections(&self.connection.reaching().way, count);
+                let first = ways.first().ok_or_else(no_connection)?;
+                let state = ClientState::new(Arc::clone(first));
+                let first = numbers.len() as u32 + place * (count - 1);
+                for way in ways {
+                    let channel = way.channel();
+                    let lane = Lane {
+                        count,
+                        first,
+                        beside: (channel > 0).then_some(place),
+                    };
+                    let socket = take(channel * plan.clients + number);
+                    let socket = socket.ok_or_else(no_connection)?;
+                    let dial = self.dial(number, channel);
+                    let laid = Laid { dial, lane };
+                    let client = self.client(socket, &laid, &state.over(way), &options)?;
+                    if channel == 0 {
+                        own.push(client);
+                    } else {
+                        beside.push(client);
+                    }
+                }
+            }
+            own.append(&mut beside);
+            of_workers.push(own);
+        }
+        Ok(of_workers)
+    }
+
+    /// Where a client's connection goes, and where it comes from: addresses are given to connections
+    /// in turn.
+    fn dial(&self, number: u32, channel: u32) -> Dial {
+        let number = number * self.target.connections_per_client + channel;
+        dial_of(self.plan, number, self.connection.reaching().dial)
+    }
+
+    /// A connection of a client over a socket that is connected.
+    fn client(
+        &self,
+        socket: OwnedFd,
+        way: &Laid,
+        state: &ClientState,
+        options: &OperationOptions,
+    ) -> Result<ConnectedClient<Operator>, RunError> {
+        let Laid { dial, lane } = *way;
+        let reaching = Reaching {
+            dial,
+            way: Arc::clone(&state.way),
+            ..self.connection.reaching().clone()
+        };
+        let slots = || (state.way.channel()..self.plan.in_flight).step_by(lane.count as usize);
+        let made = Connection::over(&reaching, socket, slots().count() as u32 + 1);
+        let made = made.and_then(|mut connection| {
+            self.watch(&mut connection, state, slots())?;
+            connection.hand_over()
+        });
+        let made = made.map_err(SmbError::into_run_error)?;
+        let client_options = Smb2ClientOptions {
+            way: reaching.way,
+            pattern: reaching.pattern,
+            timeout_nanos: self.plan.timeout_ns,
+            lane,
+        };
+        let actors = operating(options, slots(), state);
+        Ok(ConnectedClient {
+            client: Smb2Client::over(made.session, client_options, actors),
+            socket: made.socket,
+            dial,
+        })
+    }
+
+    /// Has the server keep changes for each of these slots of a client, if the run is about them.
+    fn watch(
+        &self,
+        connection: &mut Connection,
+        client: &ClientState,
+        slots: impl Iterator<Item = u32>,
+    ) -> Result<(), SmbError> {
+        let Some(directory) = self.watched() else {
+            return Ok(());
+        };
+        for slot in slots {
+            let watched = connection
+                .call(async |link| client.watch(link, directory, slot).await.map(drop))
+                .map_err(|unmet| unmet.at(directory, "CHANGE_NOTIFY"));
+            watched?;
+        }
+        Ok(())
+    }
+
+    /// Whose changes are reported, in a run that is about them.
+    fn watched(&self) -> Option<&str> {
+        let probe = self.plan.probe()?;
+        let own = self.own.as_ref()?;
+        (probe.operation == OpKind::Notify).then_some(&own.directory.handle)
+    }
+
+    fn operation_options(&self) -> OperationOptions {
+        let read_data = self.plan.read_data.or_else(|| self.plan.usual_read_data());
+        let verifies = read_data == Some(ReadData::Verify);
+        OperationOptions {
+            files: Arc::clone(&self.files),
+            holds_files: self.plan.mix().is_none(),
+            oplock: oplock(self.target),
+            verifies: verifies.then(|| Arc::clone(&self.connection.reaching().pattern)),
+        }
+    }
+}
+
+impl Directories {
+    fn find(
+        plan: &Plan,
+        first: &SmbTarget,
+        mix: &MixPlan,
+        context: &mut Context<'_>,
+    ) -> Result<Self, RunError> {
+        context.preparing(&format!("connecting to {first}"));
+        let mut connection = reach(plan, first, context)?;
+        tell_of_guest(&connection, first, context);
+        let interfaces = interfaces(&mut connection)?;
+        let found = directory(&mut connection, first)?;
+        let mut roots = vec![(first.to_string(), found.path.as_str().into())];
+        // They are of the same share, which the plan's rules say.
+        for target in mix.more_targets.iter().filter_map(|target| target.smb()) {
+            let found = directory(&mut connection, target)?;
+            roots.push((target.to_string(), found.path.into()));
+        }
+        Ok(Self {
+            connection,
+            first: found,
+            interfaces,
+            roots,
+        })
+    }
+}
+
+/// By which interfaces the server says that it can be reached; it need not say.
+fn interfaces(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, RunError> {
+    if connection.reaching().way.terms.channels <= 1 {
+        return Ok(Vec::new());
+    }
+    let record = |interface: NetworkInterface| InterfaceRecord {
+        address: match interface.address {
+            InterfaceAddress::Ip(address) => address.to_string(),
+            InterfaceAddress::Other(family) => format!("of family {family}"),
+        },
+        link_bits_per_s: interface.link_speed,
+        rss: interface.capability.contains(InterfaceCapability::RSS),
+        rdma: interface.capability.contains(InterfaceCapability::RDMA),
+    };
+    match connection.call(async |link| link.interfaces().await) {
+        Ok(listed) => Ok(listed.into_iter().map(record).collect()),
+        Err(Unmet::Answered(_)) => Ok(Vec::new()),
+        Err(Unmet::Lost(failed)) => Err(SmbError::from(failed).into_run_error()),
+    }
+}
+
+fn note_interfaces(record: &mut Target, interfaces: Vec<InterfaceRecord>) {
+    if let Some(session) = &mut record.session {
+        session.interfaces = interfaces;
+    }
+}
+
+fn tell_of_guest(connection: &Connection, target: &SmbTarget, context: &mut Context<'_>) {
+    if let Some(remark) = guest_remark(connection, target) {
+        context.observer.remark(&remark);
+    }
+}
+
+/// What is at the target's path, which has to be a directory.
+fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, RunError> {
+    let found = prepare::find(connection, target)?;
+    if found.opened.is_directory() {
+        return Ok(found);
+    }
+    let path = target.to_string();
+    Err(SmbError::NotADirectory { path }.into())
+}
+
+/// What the record says of a target.
+fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u64) -> Target {
+    let limits = connection.session().established().map(|own| own.limits);
+    let limits = limits.unwrap_or_default();
+    Target {
+        address: connection.reaching().dial.address.to_string(),
+        built_in: false,
+        local: connection.is_local(),
+        export: target.share.clone(),
+        walked: target.path.clone(),
+        object: if found.opened.is_directory() {
+            "directory".into()
+        } else {
+            "file".into()
+        },
+        object_bytes: found.opened.len,
+        files,
+        read_max_bytes: limits.read.into(),
+        write_max_bytes: limits.write.into(),
+        link_mbit_per_s: None,
+        session: connection.session_record(),
+    }
+}
+
+impl OpenTarget for OpenShare<'_> {
+    fn describe(&self) -> &Target {
+        &self.record
+    }
+
+    fn file_set(&self) -> Option<FileSetRecord> {
+        let set = self.file_set.as_ref();
+        set.map(|(set, _)| set.record.clone())
+    }
+
+    fn own_path(&self) -> Option<&str> {
+        let set = self.file_set.as_ref();
+        let set = set.and_then(|(set, _)| set.record.paths.first());
+        let own = self.own.as_ref().map(OwnDirectory::path);
+        own.or(set.map(String::as_str))
+    }
+
+    fn connect(
+        &mut self,
+        clock: &Clock,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (plan, own) = (self.plan, self.connection.reaching().dial);
+        let clients = plan.clients.max(1);
+        let dial = |place| self.dial(place % clients, place / clients);
+        let count = plan.clients * self.target.connections_per_client;
+        let connected = connect_sockets(plan, count, dial, context)?;
+        let socket_options = SocketOptions {
+            dial: own,
+            pattern: Arc::clone(&self.connection.reaching().pattern),
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
+        };
+        let of_workers = self.clients(connected.sockets, context)?;
+        if self.watched().is_some() {
+            let rested = self
+                .connection
+                .wait(Duration::from_nanos(WATCHES_TAKE_NANOS));
+            rested.map_err(|unmet| unmet.at(&self.target.to_string(), "").into_run_error())?;
+        }
+        let subjects = Subjects {
+            table: Arc::clone(&self.files.table),
+            sets: Arc::clone(&self.sets),
+        };
+        let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
+            let sockets = Sockets::new(clock.clone(), socket_options.clone(), clients)?;
+            let subjects = subjects.clone();
+            Ok(Box::new(ShareWorker { sockets, subjects }))
+        };
+        Ok(ConnectedClients {
+            workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
+            record: Some(connected.record),
+        })
+    }
+
+    fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+        if let Some((set, removes)) = &mut self.file_set {
+            set.end(self.connection.reaching(), *removes, context)?;
+        }
+        let Some(own) = self.own.take() else {
+            return Ok(());
+        };
+        context.preparing("cleaning up");
+        let cancellation = Cancellation::default();
+        let limits = CleanUpLimits {
+            stopped: self.connection.reaching().timeout,
+            finished: Duration::MAX,
+        };
+        let own_way = &self.connection.reaching().way;
+        let reaching = Reaching {
+            way: of_another_client(own_way),
+            cancellation: cancellation.clone(),
+            ..self.connection.reaching().clone()
+        };
+        cancel_clean_up_on(context.stop, limits, &cancellation, || {
+            // The connection may have been lost with the server: another one is made.
+            let made = Connection::make(&reaching, 1);
+            let mut connection = made.map_err(SmbError::into_run_error)?;
+            own.remove(&mut ShareTree::new(&mut connection))
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! The clients of a load on a share, over sockets: any number of them on each worker's thread.
+
+use super::site::ShareSite;
+use crate::backend::connection::{ClientConnection, ConnectedClient};
+use crate::backend::sockets::{SocketOptions, Sockets};
+use crate::control::Context;
+use crate::driver::{CallError, Patience};
+use crate::error::RunError;
+use crate::replay::over_sockets::{LoadConnection, LoadWorker, tried_for};
+use crate::replay::replaying::{Crew, Wanted};
+use crate::replay::round_robin::RoundRobin;
+use crate::run::{ConnectedClients, Recording, WorkerBody};
+use crate::target::clients::{connect_sockets, dial_of};
+use crate::target::smb2::connection::{Connection, Reaching, why_in_words};
+use crate::target::smb2::terms::of_another_client;
+use crate::worker::Member;
+use filestone_model::client::Output;
+use filestone_model::client::smb2::{Lane, Smb2Client, Smb2ClientOptions, Why, replaying};
+use filestone_model::completions::Completions;
+use filestone_model::load::Lines;
+use filestone_model::measure::Mismatches;
+use filestone_model::plan::Plan;
+use filestone_model::time::Moment;
+use filestone_wire::pattern;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One connection of a load's client.
+type Replayer = Smb2Client<Lines>;
+
+/// Clients over sockets.
+pub struct OverSockets;
+
+impl Crew<RoundRobin<ShareSite>> for OverSockets {
+    fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
+        Recording::Own
+    }
+
+    fn connect(
+        &self,
+        wanted: &Wanted<'_, RoundRobin<ShareSite>>,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (plan, sites) = (wanted.plan, &wanted.replaying.site);
+        let dial = |number| dial_of(plan, number, sites.of(number).reaching().dial);
+        let connected = connect_sockets(plan, plan.clients, dial, context)?;
+        let options = SocketOptions {
+            dial: sites.of(0).reaching().dial,
+            pattern: pattern::table().into(),
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
+        };
+        let workers = plan.workers.max(1) as usize;
+        let mut of_workers: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
+        for (number, socket) in (0..).zip(connected.sockets) {
+            context.go_on()?;
+            let client = client(plan, sites.of(number), number, socket)?;
+            of_workers[number as usize % workers].push(client);
+        }
+        let member = |number: u32| Member {
+            number,
+            workload: (wanted.workload)(number),
+        };
+        let body = |(worker, clients)| -> Result<Box<dyn WorkerBody>, RunError> {
+            Ok(Box::new(LoadWorker {
+                sockets: Sockets::new(wanted.clock.clone(), options.clone(), clients)?,
+                members: plan.clients_of_worker(worker).map(member).collect(),
+                replaying: Arc::clone(wanted.replaying),
+                cancellations: wanted.cancellations.clone(),
+                patience: Patience {
+                    timeout: Duration::from_nanos(plan.timeout_ns),
+                    reconnect: Duration::from_nanos(plan.reconnect_ns),
+                },
+            }))
+        };
+        Ok(ConnectedClients {
+            workers: (0..).zip(of_workers).map(body).collect::<Result<_, _>>()?,
+            record: Some(connected.record),
+        })
+    }
+}
+
+/// A client over a socket that is connected.
+fn client(
+    plan: &Plan,
+    site: &ShareSite,
+    number: u32,
+    socket: OwnedFd,
+) -> Result<ConnectedClient<Replayer>, RunError> {
+    let own = site.reaching();
+    let dial = dial_of(plan, number, own.dial);
+    let reaching = Reaching {
+        dial,
+        way: of_another_client(&own.way),
+        ..own.clone()
+    };
+    let made = Connection::over(&reaching, socket, 2).and_then(Connection::hand_over);
+    let made = made.map_err(crate::target::smb2::SmbError::into_run_error)?;
+    let options = Smb2ClientOptions {
+        way: reaching.way,
+        pattern: pattern::table().into(),
+        timeout_nanos: plan.timeout_ns,
+        lane: Lane::ALONE,
+    };
+    let actor = replaying(site.load_options(number));
+    Ok(ConnectedClient {
+        client: Smb2Client::over(made.session, options, [actor]),
+        socket: made.socket,
+        dial,
+    })
+}
+
+impl LoadConnection for Replayer {
+    fn stop(&mut self, now: Moment, completed: &mut Completions) {
+        self.break_off(&Why::Stopped, now, completed);
+    }
+
+    fn take_mismatches(&mut self) -> Mismatches {
+        self.take_mismatches()
+    }
+
+    fn why_lost(
+        connection: &mut ClientConnection<Self>,
+        patience: Patience,
+        is_given_up: bool,
+    ) -> Option<String> {
+        let lost = connection.client.take_lost();
+        // Who had a line that was not answered by the server goes on with the next.
+        let lost = lost.filter(|lost| !matches!(lost.why, Why::Stopped | Why::Refused(_)));
+        if lost.is_none() && !is_given_up {
+            return None;
+        }
+        let Patience { timeout, reconnect } = patience;
+        let address = connection.dial.address;
+        let (request, why) = match lost {
+            Some(lost) => (lost.procedure.shown(), lost.why),
+            None => (String::new(), Why::Disconnected),
+        };
+        let why = match why {
+            Why::Disconnected => {
+                let loss = connection.loss.take();
+                let loss = loss.map_or(CallError::Closed, CallError::from);
+                let tried = connection.tried;
+                let tried = tried.map_or(timeout, |tried| tried_for(tried, reconnect));
+                format!("{loss}; it was tried again for {tried:?}")
+            }
+            why => why_in_words(why, timeout).to_string(),
+        };
+        let about = if request.is_empty() {
+            String::new()
+        } else {
+            format!("{request}: ")
+        };
+        Some(format!("{address}: {about}{why}"))
+    }
+
+    fn leave(&mut self, now: Moment, out: &mut Output) -> bool {
+        self.take_leave(now, out)
+    }
+}

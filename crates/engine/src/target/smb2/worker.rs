@@ -1,0 +1,42 @@
+//! The clients of a probe or a mix on one thread: how they run, and take their leave.
+
+use crate::backend::sockets::Sockets;
+use crate::replay::over_sockets::LEAVE_MAX;
+use crate::run::{Subjects, WorkerBody, WorkerThread};
+use crate::worker::Member;
+use filestone_model::client::smb2::Smb2Client;
+use filestone_model::language::Operations;
+use filestone_model::workload::of_client;
+
+/// One connection of a probe or a mix.
+pub type Operator = Smb2Client<Operations>;
+
+/// The clients of one worker.
+pub struct ShareWorker {
+    /// Their connections.
+    pub sockets: Sockets<Operator>,
+    /// What they ask for.
+    pub subjects: Subjects,
+}
+
+impl WorkerBody for ShareWorker {
+    fn driver(&self) -> &'static str {
+        self.sockets.driver()
+    }
+
+    fn run(self: Box<Self>, thread: WorkerThread<'_>) {
+        let Self { sockets, subjects } = *self;
+        let plan = thread.plan();
+        let workload = |client| of_client(plan, &subjects.table, &subjects.sets, client);
+        let members = Member::of_worker(plan, thread.index(), workload);
+        let start = |sockets: &mut Sockets<Operator>, clock, _: &_| sockets.start(clock);
+        let Some((finished, finisher)) = thread.run(members, sockets, start) else {
+            return;
+        };
+        let mut sockets = finished.backend;
+        finisher.finish(finished.end);
+        sockets.take_leave(LEAVE_MAX, |client, now, output| {
+            client.take_leave(now, output)
+        });
+    }
+}

@@ -1,0 +1,208 @@
+//! A client, or a slot of one, as a future that is made once, and told what to do again and again.
+
+use super::desk::{Call, Calls, Desk, Failure, Step, Wanted};
+use super::kept_action::KeptAction;
+use crate::load::{Action, Status};
+use crate::operation::{Answer, Operation, ReplyFault};
+use crate::time::Moment;
+use std::cell::Cell;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// What a client is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task<'a> {
+    /// A line of its load.
+    Action(&'a Action<'a>),
+    /// What a probe or a mix asks.
+    Operation(Operation),
+    /// To close what the pass has left open.
+    EndPass,
+    /// To take its tree away.
+    RemoveTree,
+    /// To close all that is open, and to take leave of the server.
+    Leave,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// What was answered; [`Failure::Lost`] if the client cannot go on.
+    pub answer: Step<Status>,
+    /// File data that were moved.
+    pub moved: u64,
+    /// What the workload of an operation may want to know.
+    pub found: Answer,
+    /// How what was answered did not fit what was asked.
+    pub fault: Option<ReplyFault>,
+}
+
+impl TaskEnd {
+    /// Of a task that found nothing of interest.
+    pub fn plain(answer: Step<Status>, moved: u64) -> Self {
+        let found = Answer::Plain;
+        Self {
+            answer,
+            moved,
+            found,
+            fault: None,
+        }
+    }
+}
+
+/// What a task waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// The results of the call on the desk.
+    Called,
+    /// So many nanoseconds to pass.
+    Pausing(u64),
+    /// Nothing: it has ended.
+    Ended(TaskEnd),
+}
+
+/// A task, as the future takes it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// [`Task::Action`]: the action that is kept.
+    Action,
+    /// [`Task::Operation`].
+    Operation(Operation),
+    /// [`Task::EndPass`].
+    EndPass,
+    /// [`Task::RemoveTree`].
+    RemoveTree,
+    /// [`Task::Leave`].
+    Leave,
+}
+
+/// What is handed to the future and back.
+#[derive(Debug, Default)]
+struct Tray {
+    task: Option<Kind>,
+    /// The action of the next task; of one that is under way, the memory of the last.
+    kept: KeptAction,
+    end: Option<TaskEnd>,
+}
+
+thread_local! {
+    /// What is lent to the future that this thread polls, as its desk is.
+    static LENT: Cell<Option<Box<Tray>>> = const { Cell::new(None) };
+}
+
+/// What does one thing after the other.
+pub struct Actor<C: Calls> {
+    desk: Desk<C>,
+    /// What is handed to the future and back: `None` at first, and while it is lent.
+    tray: Option<Box<Tray>>,
+    future: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl<C: Calls> fmt::Debug for Actor<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Actor").field("desk", &self.desk).finish()
+    }
+}
+
+/// Looks at what is lent. If nothing is, there is nothing to do.
+fn lent<R>(look: impl FnOnce(&mut Tray) -> R) -> R {
+    let mut tray = LENT.take().unwrap_or_default();
+    let seen = look(&mut tray);
+    // Not `set`, which has a first time of its own to look for.
+    LENT.replace(Some(tray));
+    seen
+}
+
+impl<C: Calls> Actor<C> {
+    /// One that has nothing to do yet. `future` waits for the [`next_task`], carries it out,
+    /// says how it [`ended`], and begins again.
+    pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self {
+            desk: Desk::default(),
+            tray: None,
+            future: Box::pin(future),
+        }
+    }
+
+    /// Where its calls are, and what they are answered.
+    pub fn desk(&mut self) -> &mut Desk<C> {
+        &mut self.desk
+    }
+
+    /// The call that it waits for, or made last.
+    pub fn call(&self) -> &Call<C> {
+        self.desk.call()
+    }
+
+    /// Bytes that it takes, its caches and buffers apart.
+    pub fn future_len(&self) -> usize {
+        size_of_val(&*self.future)
+    }
+
+    /// Tells it what to do, once it has nothing to do.
+    pub fn begin(&mut self, task: Task<'_>) {
+        let tray = self.tray.get_or_insert_default();
+        tray.task = Some(match task {
+            Task::Action(action) => {
+                tray.kept.keep(action);
+                Kind::Action
+            }
+            Task::Operation(operation) => Kind::Operation(operation),
+            Task::EndPass => Kind::EndPass,
+            Task::RemoveTree => Kind::RemoveTree,
+            Task::Leave => Kind::Leave,
+        });
+    }
+
+    /// Lets it go on for as far as it can.
+    pub fn go_on(&mut self, now: Moment) -> Progress {
+        let Self { desk, tray, future } = self;
+        desk.look(now);
+        let outer = LENT.replace(Some(tray.take().unwrap_or_default()));
+        let mut context = Context::from_waker(Waker::noop());
+        // It never ends.
+        let _: Poll<()> = desk.lend(|| future.as_mut().poll(&mut context));
+        *tray = LENT.replace(outer);
+        match desk.wanted() {
+            Wanted::Call => Progress::Called,
+            Wanted::Pause(nanos) => Progress::Pausing(nanos),
+            // It waits for nothing and has not ended only if it was told nothing.
+            Wanted::Nothing => {
+                let end = tray.as_mut().and_then(|tray| tray.end.take());
+                Progress::Ended(end.unwrap_or(TaskEnd::plain(Err(Failure::Lost), 0)))
+            }
+        }
+    }
+}
+
+/// What to do next; an action goes into `kept`.
+pub fn next_task(kept: &mut KeptAction) -> impl Future<Output = Kind> {
+    NextTask { kept }
+}
+
+/// The task that was taken up last has ended so.
+pub fn ended(end: TaskEnd) {
+    lent(|tray| tray.end = Some(end));
+}
+
+/// Waits until there is something to do.
+struct NextTask<'k> {
+    /// Where its action goes.
+    kept: &'k mut KeptAction,
+}
+
+impl Future for NextTask<'_> {
+    type Output = Kind;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Kind> {
+        lent(|tray| match tray.task.take() {
+            Some(kind) => {
+                std::mem::swap(self.kept, &mut tray.kept);
+                Poll::Ready(kind)
+            }
+            None => Poll::Pending,
+        })
+    }
+}

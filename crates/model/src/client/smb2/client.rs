@@ -1,0 +1,884 @@
+//! One connection of a client of SMB2, for an event loop: a future in each slot, and the session
+//! that carries their requests.
+
+use super::establish::{NotEstablished, Way, establish};
+use super::link::{Forged, Link, Lost, Smb2, Why};
+use crate::client::actor::{Actor, Progress, Task, TaskEnd};
+use crate::client::desk::{Failure, Results};
+use crate::client::line_books::{AskedLine, LineBooks, LineEnd};
+use crate::client::{Carriers, Client, Output, ProtocolError};
+use crate::completions::Completions;
+use crate::language::{Language, Operations};
+use crate::load::{Lines, LoadWork, Status};
+use crate::measure::Mismatches;
+use crate::operation::{
+    Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, Ticket,
+};
+use crate::output::WriteData;
+use crate::session::smb2::{
+    Answered, Chain, Established, Exchange, NotSmb, Sending, Smb2Options, Smb2Session,
+};
+use crate::time::Moment;
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is received at a time: the response to a READ of 64 KiB, in memory that stays in the
+/// processor's caches.
+const RECEIVED_AT_A_TIME: usize = 72 << 10;
+/// How much of what is no message an error shows.
+const SHOWN: usize = 64;
+
+/// What a client of SMB2 can be asked.
+pub trait Smb2Work {
+    /// As a task of an actor.
+    fn task(&self) -> Task<'_>;
+
+    /// As a line of a load, if it is one.
+    fn line(&self) -> Option<AskedLine> {
+        None
+    }
+
+    /// What it writes, if not data of the pattern.
+    fn data(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+impl Smb2Work for Operation {
+    fn task(&self) -> Task<'_> {
+        Task::Operation(*self)
+    }
+}
+
+impl Smb2Work for LoadWork<'_> {
+    fn task(&self) -> Task<'_> {
+        match self {
+            LoadWork::Line(line) => Task::Action(&line.action),
+            LoadWork::EndPass => Task::EndPass,
+            LoadWork::RemoveTree => Task::RemoveTree,
+        }
+    }
+
+    fn line(&self) -> Option<AskedLine> {
+        match self {
+            LoadWork::Line(line) => Some(AskedLine::of(line)),
+            LoadWork::EndPass | LoadWork::RemoveTree => None,
+        }
+    }
+
+    fn data(&self) -> Option<&[u8]> {
+        match self {
+            LoadWork::Line(line) => Some(line.data),
+            LoadWork::EndPass | LoadWork::RemoveTree => None,
+        }
+    }
+}
+
+/// To close what is open and to log off, in the first slot.
+struct Leave;
+
+/// Where that is done.
+const LEAVE: Ticket = Ticket { client: 0, slot: 0 };
+
+impl Smb2Work for Leave {
+    fn task(&self) -> Task<'_> {
+        Task::Leave
+    }
+}
+
+/// A language that clients of SMB2 have.
+pub trait Smb2Language: Language {
+    /// Looks at a piece of work.
+    fn seen<R>(work: &Self::Work<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R;
+}
+
+impl Smb2Language for Operations {
+    fn seen<R>(work: &Operation, look: impl FnOnce(&dyn Smb2Work) -> R) -> R {
+        look(work)
+    }
+}
+
+impl Smb2Language for Lines {
+    fn seen<R>(work: &LoadWork<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R {
+        look(work)
+    }
+}
+
+/// What a client is made of.
+#[derive(Debug, Clone)]
+pub struct Smb2ClientOptions {
+    /// Its way to the share.
+    pub way: Arc<Way>,
+    /// Two periods of the pattern that file data consist of.
+    pub pattern: Arc<[u8]>,
+    /// How long a request may stay unanswered.
+    pub timeout_nanos: u64,
+    /// Where it stands among the client's connections.
+    pub lane: Lane,
+}
+
+/// Where a connection stands among those of its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lane {
+    /// How many there are: the client's slots are dealt to them in turn.
+    pub count: u32,
+    /// The first of those beside the client's own, among the connections of the worker.
+    pub first: u32,
+    /// The client's own, of one that is beside it.
+    pub beside: Option<u32>,
+}
+
+impl Lane {
+    /// The only one.
+    pub const ALONE: Self = Self {
+        count: 1,
+        first: 0,
+        beside: None,
+    };
+
+    /// Which of this connection's slots is the client's slot `slot`.
+    const fn own(self, slot: u32) -> u32 {
+        slot / self.count
+    }
+}
+
+/// What is going on in a slot.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    ticket: Ticket,
+    line: Option<AskedLine>,
+    usable: Moment,
+    /// When its first request was handed over.
+    sent: Option<Moment>,
+    calls: u32,
+    bytes_sent: u32,
+    bytes_received: u32,
+}
+
+impl UnderWay {
+    fn note(&mut self, exchange: &Exchange) {
+        self.calls = self.calls.saturating_add(exchange.calls);
+        self.bytes_sent = self.bytes_sent.saturating_add(exchange.bytes_sent);
+        self.bytes_received = self.bytes_received.saturating_add(exchange.bytes_received);
+    }
+}
+
+#[derive(Debug)]
+struct Slot {
+    actor: Actor<Smb2>,
+    data: WriteData,
+    under_way: Option<UnderWay>,
+    /// When the pause is over that the future waits for.
+    pause: Option<Moment>,
+    /// Whether a request is under way.
+    is_calling: bool,
+    /// How often the session had been lost when its last request was made.
+    losses: u32,
+    /// How what was begun ended without a request.
+    at_once: Option<TaskEnd>,
+    /// Whether its last request was not known to be answered by the server.
+    is_forged: bool,
+    /// The operation that it was asked last.
+    last: Option<Last>,
+}
+
+/// What a slot was asked last.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    ticket: Ticket,
+    operation: Operation,
+}
+
+/// How far a connection is.
+enum Standing {
+    Down,
+    /// On its way to a tree.
+    Establishing {
+        actor: Box<Actor<Smb2>>,
+        result: Arc<Mutex<Option<Result<Established, NotEstablished>>>>,
+        /// When the pause is over that it waits for.
+        pause: Option<Moment>,
+    },
+    Ready,
+}
+
+impl fmt::Debug for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Standing::Down => "Down",
+            Standing::Establishing { .. } => "Establishing",
+            Standing::Ready => "Ready",
+        })
+    }
+}
+
+/// Everything but the session.
+#[derive(Debug)]
+struct Inner {
+    slots: Box<[Slot]>,
+    standing: Standing,
+    options: Smb2ClientOptions,
+    /// Slots whose requests are to go out, in order.
+    waiting: VecDeque<u32>,
+    /// Slots whose requests are in the output.
+    queued: Vec<u32>,
+    books: LineBooks,
+    lost: Option<Lost>,
+    /// Why nothing more can be sent, if that is so.
+    dry: Option<NotSmb>,
+    /// When something came in last.
+    now: Moment,
+    sent: Vec<u8>,
+}
+
+/// One connection of a client of SMB2.
+#[derive(Debug)]
+pub struct Smb2Client<L> {
+    session: Smb2Session,
+    inner: Inner,
+    language: PhantomData<fn() -> L>,
+}
+
+impl<L: Smb2Language> Smb2Client<L> {
+    /// A client over a session that is established already, with an actor in each of its slots.
+    pub fn over(
+        session: Smb2Session,
+        options: Smb2ClientOptions,
+        actors: impl IntoIterator<Item = Actor<Smb2>>,
+    ) -> Self {
+        let slot = |actor| Slot {
+            actor,
+            data: WriteData::PATTERN,
+            under_way: None,
+            pause: None,
+            is_calling: false,
+            losses: 0,
+            at_once: None,
+            is_forged: false,
+            last: None,
+        };
+        let standing = if session.established().is_some() {
+            Standing::Ready
+        } else {
+            Standing::Down
+        };
+        let slots: Box<[Slot]> = actors.into_iter().map(slot).collect();
+        Self {
+            session,
+            inner: Inner {
+                waiting: VecDeque::with_capacity(slots.len() + 1),
+                queued: Vec::with_capacity(slots.len() + 1),
+                slots,
+                standing,
+                options,
+                books: LineBooks::default(),
+                lost: None,
+                dry: None,
+                now: Moment::ZERO,
+                sent: Vec::new(),
+            },
+            language: PhantomData,
+        }
+    }
+
+    /// What a session has to be made of for a client of so many slots: one more is for what makes
+    /// connections again.
+    pub fn session_options(slots: u32, timeout_nanos: u64, frame_max: usize) -> Smb2Options {
+        Smb2Options {
+            slots: slots + 1,
+            timeout_nanos,
+            frame_max,
+            compounds: true,
+            channel: 0,
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Smb2Session {
+        &self.session
+    }
+
+    /// How its last line ended.
+    pub fn line_end(&self) -> Option<LineEnd> {
+        self.inner.books.line_end
+    }
+
+    /// Why it cannot go on, if it cannot.
+    pub fn take_lost(&mut self) -> Option<Lost> {
+        self.inner.lost.take()
+    }
+
+    /// Results other than its load expects, since this was asked last.
+    pub fn take_mismatches(&mut self) -> Mismatches {
+        std::mem::take(&mut self.inner.books.mismatches)
+    }
+
+    /// Breaks off what it is doing: the run is to end, or the connection is given up.
+    pub fn break_off(&mut self, why: &Why, now: Moment, completed: &mut Completions) {
+        let slots = self.inner.slots.len() as u32;
+        for slot in 0..slots {
+            self.session.forget(slot);
+            self.inner.cut(slot, why.clone(), now, completed);
+        }
+        self.inner.waiting.clear();
+        self.inner.queued.clear();
+    }
+
+    /// Breaks off what it is doing, closes what is open and logs off: one completion says when
+    /// that is done.
+    ///
+    /// The client's own connection does that for those beside it, which only break off: false.
+    pub fn take_leave(&mut self, now: Moment, out: &mut Output) -> bool {
+        self.break_off(&Why::Stopped, now, &mut Completions::default());
+        self.inner.lost = None;
+        if self.inner.options.lane.beside.is_some() {
+            return false;
+        }
+        self.inner.begin(LEAVE, &Leave);
+        self.flush(out);
+        true
+    }
+
+    /// Puts out what there are credits for; whether that is anything.
+    fn flush(&mut self, out: &mut Output) -> bool {
+        let Self { session, inner, .. } = self;
+        let before = out.bytes.len();
+        while let Some(slot) = inner.next_waiting() {
+            match session.can_send(slot, inner.chain(slot)) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(why) => {
+                    inner.dry = Some(why);
+                    break;
+                }
+            }
+            inner.waiting.pop_front();
+            inner.put(session, slot, out);
+        }
+        out.bytes.len() > before
+    }
+}
+
+impl Inner {
+    /// The slot of what makes connections.
+    fn establisher(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// The next slot whose request may go out.
+    fn next_waiting(&self) -> Option<u32> {
+        let next = *self.waiting.front()?;
+        match self.standing {
+            Standing::Ready => Some(next),
+            Standing::Establishing { .. } if next == self.establisher() => Some(next),
+            Standing::Establishing { .. } | Standing::Down => None,
+        }
+    }
+
+    fn actor(&mut self, slot: u32) -> Option<&mut Actor<Smb2>> {
+        if let Some(slot) = self.slots.get_mut(slot as usize) {
+            return Some(&mut slot.actor);
+        }
+        match &mut self.standing {
+            Standing::Establishing { actor, .. } => Some(actor),
+            Standing::Down | Standing::Ready => None,
+        }
+    }
+
+    /// What a slot wants sent.
+    fn chain(&self, slot: u32) -> &Chain {
+        let own = self.slots.get(slot as usize).map(|slot| &slot.actor);
+        let actor = own.or(match &self.standing {
+            Standing::Establishing { actor, .. } => Some(&**actor),
+            Standing::Down | Standing::Ready => None,
+        });
+        actor.map_or(&Chain::NONE, |actor| &actor.call().procedure)
+    }
+
+    fn put(&mut self, session: &mut Smb2Session, slot: u32, out: &mut Output) {
+        let mut sent = std::mem::take(&mut self.sent);
+        let pattern = &self.options.pattern;
+        let own = self.slots.get_mut(slot as usize);
+        let (actor, source) = match (own, &mut self.standing) {
+            (Some(own), _) => {
+                own.is_calling = true;
+                (&mut own.actor, &own.data)
+            }
+            (None, Standing::Establishing { actor, .. }) => (&mut **actor, &WriteData::PATTERN),
+            (None, Standing::Down | Standing::Ready) => return,
+        };
+        let call = actor.call();
+        let sending = Sending {
+            chain: &call.procedure,
+            bodies: &call.arguments,
+            data: call.data,
+            source,
+            pattern,
+        };
+        let keeps = call.procedure.keeps_sent;
+        session.put(slot, &sending, out, &mut sent);
+        if keeps {
+            std::mem::swap(actor.desk().sent_mut(), &mut sent);
+        }
+        self.sent = sent;
+        self.queued.push(slot);
+    }
+
+    fn begin(&mut self, ticket: Ticket, work: &dyn Smb2Work) {
+        let now = self.now;
+        let slot = self.options.lane.own(ticket.slot);
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        if let Some(data) = work.data() {
+            own.data.keep(data);
+        }
+        let task = work.task();
+        if let Task::Operation(operation) = task {
+            own.last = Some(Last { ticket, operation });
+        }
+        own.actor.begin(task);
+        own.is_forged = false;
+        own.under_way = Some(UnderWay {
+            ticket,
+            line: work.line(),
+            usable: Moment::ZERO,
+            sent: None,
+            calls: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+        });
+        let end = self.go_on(slot, now);
+        if let Some(own) = self.slots.get_mut(slot as usize) {
+            own.at_once = end;
+        }
+    }
+
+    /// Lets a future go on; how its task ended, if it has.
+    fn go_on(&mut self, slot: u32, now: Moment) -> Option<TaskEnd> {
+        let progress = self.actor(slot)?.go_on(now);
+        match progress {
+            Progress::Called => {
+                match self.slots.get_mut(slot as usize) {
+                    Some(own) => {
+                        own.losses = self.options.way.losses();
+                        self.waiting.push_back(slot);
+                    }
+                    None => self.waiting.push_front(slot),
+                }
+                None
+            }
+            Progress::Pausing(nanos) => {
+                if let Some(pause) = self.pause_mut(slot) {
+                    *pause = Some(now.after_nanos(nanos));
+                }
+                None
+            }
+            Progress::Ended(end) => Some(end),
+        }
+    }
+
+    /// When a pause is over next.
+    fn alarm(&self) -> Moment {
+        let pauses = self.slots.iter().filter_map(|slot| slot.pause);
+        let own = match self.standing {
+            Standing::Establishing { pause, .. } => pause,
+            Standing::Down | Standing::Ready => None,
+        };
+        pauses.chain(own).min().unwrap_or(Moment::NEVER)
+    }
+
+    /// When the pause of a slot is over.
+    fn pause_mut(&mut self, slot: u32) -> Option<&mut Option<Moment>> {
+        if let Some(own) = self.slots.get_mut(slot as usize) {
+            return Some(&mut own.pause);
+        }
+        match &mut self.standing {
+            Standing::Establishing { pause, .. } => Some(pause),
+            Standing::Down | Standing::Ready => None,
+        }
+    }
+
+    fn answered(&mut self, answered: &Answered<'_>, now: Moment, completed: &mut Completions) {
+        let slot = answered.slot;
+        if let Some(own) = self.slots.get_mut(slot as usize) {
+            if let Some(under_way) = &mut own.under_way {
+                under_way.note(&answered.exchange);
+            }
+            own.is_calling = false;
+            own.is_forged |= !answered.is_genuine;
+        }
+        if answered.wants_next {
+            return self.waiting.push_front(slot);
+        }
+        if !answered.is_genuine {
+            return self.cut(slot, Why::Refused(Forged), now, completed);
+        }
+        let (bytes, len) = (answered.bytes, answered.bytes.len());
+        if let Some(actor) = self.actor(slot) {
+            actor.desk().answer(Results { bytes, len });
+        }
+        self.now = now;
+        if let Some(end) = self.go_on(slot, now) {
+            self.end(slot, end, now, completed);
+        }
+    }
+
+    /// What a slot waits for will not come: its task ends there.
+    fn cut(&mut self, slot: u32, why: Why, now: Moment, completed: &mut Completions) {
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        own.pause = None;
+        own.is_calling = false;
+        if own.under_way.is_none() {
+            return;
+        }
+        if let Some(end) = own.at_once.take() {
+            return self.end(slot, end, now, completed);
+        }
+        self.lost = Some(Lost {
+            procedure: match why {
+                Why::Stopped => Chain::NONE,
+                _ => own.actor.call().procedure.clone(),
+            },
+            why,
+        });
+        loop {
+            own.actor.desk().cut();
+            if let Progress::Ended(end) = own.actor.go_on(now) {
+                return self.end(slot, end, now, completed);
+            }
+        }
+    }
+
+    /// The connection is gone: who waits for an answer decides whether to ask again.
+    fn reset(&mut self, now: Moment, completed: &mut Completions) {
+        self.standing = Standing::Down;
+        let establisher = self.establisher();
+        let waiting = std::mem::take(&mut self.waiting);
+        self.queued.clear();
+        for slot in 0..establisher {
+            let own = &mut self.slots[slot as usize];
+            // What waits to go out may name what was open over this connection.
+            if !std::mem::take(&mut own.is_calling) && !waiting.contains(&slot) {
+                continue;
+            }
+            own.actor.desk().reset();
+            if let Some(end) = self.go_on(slot, now) {
+                self.end(slot, end, now, completed);
+            }
+        }
+    }
+
+    /// What has waited for the connection while the session lived on over others, and was lost with
+    /// the last of them, may name what was open in it.
+    fn reset_strays(&mut self, now: Moment, completed: &mut Completions) {
+        let losses = self.options.way.losses();
+        for slot in std::mem::take(&mut self.waiting) {
+            let own = self.slots.get(slot as usize);
+            if own.is_none_or(|own| own.losses == losses) {
+                self.waiting.push_back(slot);
+                continue;
+            }
+            let Some(actor) = self.actor(slot) else {
+                continue;
+            };
+            actor.desk().reset();
+            if let Some(end) = self.go_on(slot, now) {
+                self.end(slot, end, now, completed);
+            }
+        }
+    }
+
+    fn end(&mut self, slot: u32, end: TaskEnd, now: Moment, completed: &mut Completions) {
+        if slot == self.establisher() {
+            return;
+        }
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        let Some(under_way) = own.under_way.take() else {
+            return;
+        };
+        if end.answer == Err(Failure::Lost)
+            && let Some(lost) = own.actor.desk().take_lost()
+        {
+            self.lost = Some(lost);
+        }
+        let is_forged = own.is_forged;
+        let status = match end.answer {
+            Ok(status) | Err(Failure::Answered(status)) => Some(status),
+            Err(Failure::Lost | Failure::Reset) => None,
+        };
+        let mismatch = under_way
+            .line
+            .and_then(|line| self.books.note(line, status));
+        let outcome = match (status, mismatch) {
+            (None, _) if is_forged => failed(ReplyFault::Forged),
+            (None, _) => self.outcome_of_lost(&under_way, end.answer),
+            (Some(_), Some(mismatch)) => Outcome::Failed(OperationFailure::Unexpected(mismatch)),
+            (Some(_), None) if under_way.line.is_some() => Outcome::Ok,
+            (Some(status), None) => outcome_of(status, end.fault),
+        };
+        let is_done = status.is_some();
+        let moved = u32::try_from(end.moved).unwrap_or(u32::MAX);
+        completed.push(Completion {
+            ticket: under_way.ticket,
+            outcome,
+            answer: end.found,
+            usable: under_way.usable,
+            sent: under_way.sent.unwrap_or(now),
+            done: now,
+            calls: under_way.calls,
+            retransmissions: 0,
+            bytes_sent: under_way.bytes_sent,
+            bytes_received: under_way.bytes_received,
+            data_bytes: if is_done { moved } else { 0 },
+        });
+    }
+
+    fn outcome_of_lost(&self, under_way: &UnderWay, answer: Result<Status, Failure>) -> Outcome {
+        if answer == Err(Failure::Reset) {
+            return Outcome::Disconnected;
+        }
+        match self.lost.as_ref().map(|lost| &lost.why) {
+            Some(Why::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
+            Some(Why::Stopped | Why::TimedOut) => Outcome::TimedOut,
+            Some(Why::Decode(_)) => failed(ReplyFault::Undecodable),
+            Some(Why::Violation(_)) => failed(ReplyFault::Inconsistent),
+            _ => Outcome::Disconnected,
+        }
+    }
+}
+
+const fn failed(fault: ReplyFault) -> Outcome {
+    Outcome::Failed(OperationFailure::BadReply(fault))
+}
+
+/// What became of an operation that was answered.
+fn outcome_of(status: Status, fault: Option<ReplyFault>) -> Outcome {
+    match (status, fault) {
+        (Status::Failed(status), _) => Outcome::Failed(OperationFailure::Status(status)),
+        (Status::Refused(_), _) => failed(ReplyFault::Inconsistent),
+        (_, Some(fault)) => failed(fault),
+        (
+            Status::Ok | Status::Unknown | Status::WrongLength { .. } | Status::WrongAccess { .. },
+            None,
+        ) => Outcome::Ok,
+    }
+}
+
+impl<L: Smb2Language> Client for Smb2Client<L> {
+    type Language = L;
+
+    #[inline]
+    fn carriers(&self) -> Carriers {
+        let Lane { count, first, .. } = self.inner.options.lane;
+        Carriers::with_others(count - 1, first)
+    }
+
+    fn beside(&self) -> Option<u32> {
+        self.inner.options.lane.beside
+    }
+
+    fn submit(&mut self, ticket: Ticket, work: L::Work<'_>, out: &mut Output) {
+        L::seen(&work, |work| self.inner.begin(ticket, work));
+        self.flush(out);
+    }
+
+    fn end_at_once(&mut self, now: Moment, completed: &mut Completions) {
+        for slot in 0..self.inner.slots.len() as u32 {
+            let own = self.inner.slots.get_mut(slot as usize);
+            if let Some(end) = own.and_then(|own| own.at_once.take()) {
+                self.inner.end(slot, end, now, completed);
+            }
+        }
+    }
+
+    fn repeat(&mut self, slots: &[u32], out: &mut Output) {
+        for slot in slots {
+            self.inner.repeat(self.inner.options.lane.own(*slot));
+        }
+        self.flush(out);
+    }
+
+    fn transmitted(&mut self, now: Moment) {
+        self.session.transmitted(now);
+        let Inner { slots, queued, .. } = &mut self.inner;
+        for slot in queued.drain(..) {
+            let own = slots.get_mut(slot as usize);
+            if let Some(under_way) = own.and_then(|own| own.under_way.as_mut()) {
+                under_way.sent.get_or_insert(now);
+            }
+        }
+    }
+
+    fn handle_input(
+        &mut self,
+        bytes: &[u8],
+        now: Moment,
+        completed: &mut Completions,
+    ) -> Result<(), ProtocolError> {
+        let Self { session, inner, .. } = self;
+        let received = session.receive(bytes, |answered| {
+            inner.answered(&answered, now, completed);
+        });
+        if let Err(error) = received {
+            let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
+            self.break_off(&Why::NotOurs(error.clone(), start), now, completed);
+            return Err(error.into());
+        }
+        self.settle(now, completed)
+    }
+
+    fn answer(&mut self, out: &mut Output) -> bool {
+        let has_answered = self.session.answer(out);
+        self.flush(out) || has_answered
+    }
+
+    fn receive_len(&self, room: usize) -> usize {
+        room.min(RECEIVED_AT_A_TIME)
+    }
+
+    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
+        while let Some(slot) = self.session.timed_out(now, out) {
+            if slot == self.inner.establisher() {
+                // Nothing that waits for the share gets there; the way to it begins again.
+                self.break_off(&Why::TimedOut, now, completed);
+                self.connected(now, out);
+                continue;
+            }
+            self.inner.cut(slot, Why::TimedOut, now, completed);
+        }
+        for slot in 0..=self.inner.establisher() {
+            let pause = self.inner.pause_mut(slot);
+            let is_over = pause.is_some_and(|pause| pause.take_if(|end| *end <= now).is_some());
+            let Some(actor) = self.inner.actor(slot).filter(|_| is_over) else {
+                continue;
+            };
+            actor.desk().rested();
+            if let Some(end) = self.inner.go_on(slot, now) {
+                self.inner.end(slot, end, now, completed);
+            }
+        }
+        if let Some(why) = self.inner.dry.take() {
+            self.break_off(&Why::NotOurs(why, Vec::new()), now, completed);
+        }
+        self.flush(out);
+    }
+
+    fn poll_timeout(&self) -> Moment {
+        if self.inner.dry.is_some() {
+            return Moment::ZERO;
+        }
+        self.session.poll_timeout().min(self.inner.alarm())
+    }
+
+    fn connected(&mut self, now: Moment, out: &mut Output) {
+        if matches!(self.inner.standing, Standing::Ready) {
+            // It was made before the run.
+            self.flush(out);
+            return;
+        }
+        self.session.reset();
+        self.inner.begin_establishing();
+        self.inner.now = now;
+        let establisher = self.inner.establisher();
+        self.inner.go_on(establisher, now);
+        self.flush(out);
+    }
+
+    fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
+        self.session.reset();
+        self.inner.options.way.lose();
+        self.inner.reset(now, completed);
+    }
+
+    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
+        for slot in 0..self.inner.slots.len() as u32 {
+            let own = &self.inner.slots[slot as usize];
+            let is_unsent = own.under_way.is_some_and(|way| way.sent.is_none());
+            if is_unsent && own.at_once.is_none() {
+                self.inner.waiting.retain(|waiting| *waiting != slot);
+                self.inner.cut(slot, Why::Stopped, now, completed);
+            }
+        }
+    }
+
+    fn give_up(&mut self, now: Moment, completed: &mut Completions) {
+        self.break_off(&Why::Disconnected, now, completed);
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.session.in_flight()
+    }
+
+    fn replies(&self) -> u64 {
+        self.session.replies()
+    }
+
+    fn late_replies(&self) -> u64 {
+        self.session.late_replies()
+    }
+}
+
+impl<L: Smb2Language> Smb2Client<L> {
+    /// Takes notice of a connection that has been established, or that cannot be.
+    fn settle(&mut self, now: Moment, completed: &mut Completions) -> Result<(), ProtocolError> {
+        let Standing::Establishing { result, .. } = &self.inner.standing else {
+            return Ok(());
+        };
+        let result = result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match result {
+            None => Ok(()),
+            Some(Ok(established)) => {
+                self.session.establish(established);
+                self.inner.standing = Standing::Ready;
+                for own in &mut self.inner.slots {
+                    if let Some(under_way) = &mut own.under_way
+                        && under_way.sent.is_none()
+                    {
+                        under_way.usable = now;
+                    }
+                }
+                self.inner.reset_strays(now, completed);
+                Ok(())
+            }
+            Some(Err(why)) => Err(ProtocolError::Refused(why.to_string())),
+        }
+    }
+}
+
+impl Inner {
+    fn begin_establishing(&mut self) {
+        let result = Arc::new(Mutex::new(None));
+        let (way, found) = (Arc::clone(&self.options.way), Arc::clone(&result));
+        let actor = Actor::new(async move {
+            let established = establish(Link::HERE, &way).await;
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(established);
+            std::future::pending::<()>().await;
+        });
+        self.standing = Standing::Establishing {
+            actor: Box::new(actor),
+            result,
+            pause: None,
+        };
+    }
+
+    /// Does in a slot again what was done there last.
+    fn repeat(&mut self, slot: u32) {
+        let own = self.slots.get(slot as usize);
+        if let Some(Last { ticket, operation }) = own.and_then(|own| own.last) {
+            self.begin(ticket, &operation);
+        }
+    }
+}
+
+impl From<NotSmb> for ProtocolError {
+    fn from(error: NotSmb) -> Self {
+        ProtocolError::Refused(error.to_string())
+    }
+}

@@ -1,0 +1,60 @@
+//! A client of SMB2 and SMB3: what probes, mixes and loads ask, as requests.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `link` | chains of requests on a desk (`client::desk`) |
+//! | `requests` | SMB2 as functions: arguments in, what a client needs of the responses out |
+//! | `establish` | from a connection to a tree |
+//! | `negotiated`, `channels` | what a connection came to; what those of one client share |
+//! | `operations`, `opens` | what probes and mixes ask; what is open meanwhile |
+//! | `load`, `open_files` | the lines of a load; what it has open |
+//! | `client` | the client as an event loop drives it |
+
+mod channels;
+mod client;
+mod establish;
+mod link;
+mod load;
+mod negotiated;
+mod open_files;
+mod opens;
+mod operations;
+mod requests;
+
+pub use client::{Lane, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
+
+pub use channels::Channels;
+pub use establish::{
+    NotEstablished, OneChannel, Protection, SetUp, SetupStep, Terms, Way, establish, negotiate,
+};
+pub use link::{Chaining, Desk, Fault, Forged, Link, Lost, Smb2, Why, answer, is};
+pub use load::{ShareLoadOptions, ShareTransfers};
+pub use negotiated::Negotiated;
+pub use opens::Opens;
+pub use operations::{
+    ClientState, OperationOptions, ShareFiles, SharePath, WATCHES_TAKE_NANOS, supports,
+};
+pub use requests::{
+    ALL_OF_FILE, ATTRIBUTES, DELETING, LISTING, Listed, Opened, Opening, Oplock, Page, Tree,
+    is_not_there,
+};
+
+use crate::client::actor::Actor;
+
+/// What probes and mixes ask, in each of these slots of a client.
+pub fn operating(
+    options: &OperationOptions,
+    slots: impl Iterator<Item = u32>,
+    client: &ClientState,
+) -> Vec<Actor<Smb2>> {
+    let actor = |slot| {
+        let (options, client) = (options.clone(), client.clone());
+        Actor::new(operations::operate(Link::HERE, options, slot, client))
+    };
+    slots.map(actor).collect()
+}
+
+/// A client of a load.
+pub fn replaying(options: ShareLoadOptions) -> Actor<Smb2> {
+    Actor::new(load::replay(Link::HERE, options))
+}

@@ -1,0 +1,63 @@
+//! What NEGOTIATE came to on one connection.
+
+use crate::session::smb2::{KeyMaterial, Limits, Preauth};
+use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
+use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode};
+
+/// What NEGOTIATE came to.
+#[derive(Debug, Clone)]
+pub struct Negotiated {
+    pub(super) dialect: Dialect,
+    pub(super) capabilities: Capabilities,
+    pub(super) security_mode: SecurityMode,
+    pub(super) server_guid: [u8; 16],
+    pub(super) limits: Limits,
+    pub(super) cipher: Option<Cipher>,
+    pub(super) signing: SigningAlgorithm,
+    pub(super) preauth: Preauth,
+}
+
+impl Negotiated {
+    /// Any.
+    #[cfg(test)]
+    pub(super) fn of_tests() -> Self {
+        Self {
+            dialect: Dialect::SMB_3_0,
+            capabilities: Capabilities::MULTI_CHANNEL,
+            security_mode: SecurityMode::SIGNING_ENABLED,
+            server_guid: [0; 16],
+            limits: Limits::default(),
+            cipher: None,
+            signing: SigningAlgorithm::AES_CMAC,
+            preauth: Preauth::default(),
+        }
+    }
+
+    /// What keys are derived from by which this connection signs.
+    pub(super) fn material<'a>(
+        &self,
+        session_key: &'a [u8],
+        preauth: &'a Preauth,
+    ) -> KeyMaterial<'a> {
+        let is_3_1_1 = self.dialect == Dialect::SMB_3_1_1;
+        KeyMaterial {
+            session_key,
+            dialect: self.dialect,
+            signing: self.signing,
+            cipher: self.cipher,
+            preauth: is_3_1_1.then_some(preauth),
+        }
+    }
+
+    pub(super) fn is_large_mtu(&self) -> bool {
+        self.dialect.0 > Dialect::SMB_2_0_2.0 && self.capabilities.contains(Capabilities::LARGE_MTU)
+    }
+
+    /// Whether it is with the same server, and a session can go over both connections.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.dialect == other.dialect
+            && self.server_guid == other.server_guid
+            && self.cipher == other.cipher
+            && self.signing == other.signing
+    }
+}

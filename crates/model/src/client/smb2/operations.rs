@@ -1,0 +1,747 @@
+//! What probes and mixes ask, as requests of SMB2.
+//!
+//! | operation | requests |
+//! |---|---|
+//! | Null | ECHO |
+//! | GetAttr, SetAttr | QUERY_INFO, SET_INFO of what is held open, or with CREATE and CLOSE around them |
+//! | Lookup, Access, Create, MakeDirectory | CREATE and CLOSE |
+//! | Read, Write, Commit | READ, WRITE, FLUSH of what is held open, or with CREATE and CLOSE around them |
+//! | Remove, RemoveDirectory, Rename, Link | CREATE, SET_INFO and CLOSE |
+//! | ReadDirectory, ReadDirectoryPlus | QUERY_DIRECTORY, with CREATE before the first page |
+//! | FileSystemStatus, FileSystemInfo | CREATE, QUERY_INFO and CLOSE |
+//! | Open, Close, Lock, Unlock | CREATE, CLOSE, LOCK |
+//! | SessionSetup | SESSION_SETUP as often as it takes, LOGOFF |
+//! | TreeConnect | TREE_CONNECT, TREE_DISCONNECT |
+//! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
+
+use super::establish::{NotEstablished, Way, log_on_and_off};
+use super::link::Link;
+use super::link::is;
+use super::opens::Opens;
+use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, Oplock, is_not_there};
+use crate::client::Unsupported;
+use crate::client::actor::{Kind, TaskEnd, ended, next_task};
+use crate::client::desk::{Failure, Step};
+use crate::client::handles::Handles;
+use crate::client::kept_action::KeptAction;
+use crate::kind::OpKind;
+use crate::load::{Cause, Status};
+use crate::operation::{
+    Answer, AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation,
+    ReplyFault, Stability,
+};
+use crate::output::Stretch;
+use crate::session::smb2::Scope;
+use crate::workload::FileTable;
+use filestone_wire::pattern::PERIOD;
+use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
+use filestone_wire::smb2::info::{
+    FileBasicInformation, FileEndOfFileInformation, FileInfoClass, FsInfoClass, InfoClass,
+};
+use filestone_wire::smb2::lock::{LockElement, LockFlags};
+use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileTime};
+use std::sync::Arc;
+
+/// A path from the share's root, with `\` between names.
+pub type SharePath = Arc<str>;
+
+/// What is known of the files of a run.
+#[derive(Debug)]
+pub struct ShareFiles {
+    /// The files.
+    pub table: Arc<FileTable>,
+    /// Where each of them is.
+    pub paths: Handles<SharePath>,
+}
+
+/// How operations are asked for.
+#[derive(Debug, Clone)]
+pub struct OperationOptions {
+    /// The files.
+    pub files: Arc<ShareFiles>,
+    /// Whether files stay open once they have been opened: what is asked is the one request.
+    pub holds_files: bool,
+    /// What is asked for with an open.
+    pub oplock: Oplock,
+    /// Data that are read are compared with these, if at all.
+    pub verifies: Option<Arc<[u8]>>,
+}
+
+/// Whether SMB2 has an operation of this kind.
+pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
+    let refused = |why: &str| Err(Unsupported(format!("SMB2 has no {}: {why}", kind.name())));
+    match kind {
+        OpKind::ReadLink | OpKind::SymLink => {
+            refused("links of its own kind are rare, and none are made here")
+        }
+        OpKind::MkNod => refused("a share has files and directories"),
+        OpKind::PathConf => refused("see fsinfo"),
+        OpKind::LockX
+        | OpKind::UnlockX
+        | OpKind::ReadX
+        | OpKind::WriteX
+        | OpKind::NtCreateX
+        | OpKind::OpenX
+        | OpKind::Flush
+        | OpKind::Unlink
+        | OpKind::FindFirst
+        | OpKind::SetFileInformation
+        | OpKind::QueryFileInformation
+        | OpKind::QueryPathInformation
+        | OpKind::QueryFsInformation
+        | OpKind::Deltree => refused("it is a line of load files; see filestone replay"),
+        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => refused("it is one of NLM"),
+        _ => Ok(()),
+    }
+}
+
+/// What the slots of a client share.
+#[derive(Debug, Clone)]
+pub struct ClientState {
+    /// Its way to the share.
+    pub way: Arc<Way>,
+    /// What it has open.
+    pub opens: Arc<Opens>,
+}
+
+/// How long a server may take until it sees changes. Samba answers before it does: it has another
+/// process watch, and a change that comes before that has begun is never reported.
+pub const WATCHES_TAKE_NANOS: u64 = 200_000_000;
+
+impl ClientState {
+    /// Of a client that has nothing open.
+    pub fn new(way: Arc<Way>) -> Self {
+        let opens = Arc::default();
+        Self { way, opens }
+    }
+
+    /// Over another connection of the same client.
+    #[must_use]
+    pub fn over(&self, way: Arc<Way>) -> Self {
+        let opens = Arc::clone(&self.opens);
+        Self { way, opens }
+    }
+
+    /// Opens a directory in which no other slot of any client does anything, and has the server
+    /// keep its changes.
+    pub async fn watch(&self, link: Link, directory: &str, slot: u32) -> Step<smb2::FileId> {
+        self.watch_anew(link, directory, slot, 0).await
+    }
+
+    /// The same after so many losses of a connection, since each of which nobody knows whether the
+    /// file that came or went before is still open.
+    async fn watch_anew(
+        &self,
+        link: Link,
+        directory: &str,
+        slot: u32,
+        losses: u32,
+    ) -> Step<smb2::FileId> {
+        let path = self.own_path(directory, slot);
+        let opening = Opening::existing(&path, LISTING)
+            .by(CreateDisposition::OPEN_IF)
+            .with(DIRECTORY);
+        let opened = link.open(&opening).await?.file_id;
+        // A server that was killed may have kept what goes when it is closed.
+        match link.remove(&file_in(&path, losses), FILE).await {
+            Err(failure) if !is_not_there(failure) => return Err(failure),
+            _ => {}
+        }
+        link.watch(opened).await?;
+        self.opens.insert_open(OpenId(slot), opened);
+        Ok(opened)
+    }
+
+    /// Where that is.
+    fn own_path(&self, directory: &str, slot: u32) -> String {
+        let client = u128::from_le_bytes(self.way.terms.client_guid);
+        format!("{directory}\\{client:032x}-{slot}")
+    }
+}
+
+/// What one slot of a client does.
+pub(super) struct Operating {
+    link: Link,
+    options: OperationOptions,
+    /// Which slot it is.
+    slot: u32,
+    client: ClientState,
+    /// Connections that were gone when it looked last.
+    losses: u32,
+    /// The directory that is being listed.
+    listing: Option<Listing>,
+    /// What is in the directory whose changes are reported, and goes when it is closed.
+    coming: Option<smb2::FileId>,
+    /// How often a connection was lost while changes were waited for, and the directory that was
+    /// watched then, if the session was not lost with it.
+    doubts: u32,
+    doubtful: Option<smb2::FileId>,
+    /// Memory of paths.
+    path: String,
+    other: String,
+    moved: u64,
+    found: Answer,
+    fault: Option<ReplyFault>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Listing {
+    directory: FileId,
+    open: smb2::FileId,
+    /// Pages that have been seen.
+    pages: u64,
+}
+
+/// Does what it is told, for ever.
+pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, client: ClientState) {
+    let mut operating = Operating {
+        link,
+        options,
+        slot,
+        client,
+        losses: 0,
+        listing: None,
+        coming: None,
+        doubts: 0,
+        doubtful: None,
+        path: String::new(),
+        other: String::new(),
+        moved: 0,
+        found: Answer::Plain,
+        fault: None,
+    };
+    let mut kept = KeptAction::default();
+    loop {
+        let task = next_task(&mut kept).await;
+        operating.see_losses();
+        operating.moved = 0;
+        operating.found = Answer::Plain;
+        operating.fault = None;
+        let answer = match task {
+            Kind::Operation(operation) => operating.carry_out(operation).await,
+            Kind::Leave => operating.say_goodbye().await,
+            // Lines are asked of a load's clients.
+            Kind::Action | Kind::EndPass | Kind::RemoveTree => Err(Failure::refused(Cause::Other)),
+        };
+        ended(TaskEnd {
+            answer: answer.map(|()| Status::Ok),
+            moved: operating.moved,
+            found: operating.found,
+            fault: operating.fault,
+        });
+    }
+}
+
+/// A bad argument of the workload: nothing is asked.
+const UNKNOWN: Failure = Failure::refused(Cause::Other);
+
+/// What comes and goes in a directory that is watched.
+fn file_in(directory: &str, doubts: u32) -> String {
+    match doubts {
+        0 => format!("{directory}\\file"),
+        _ => format!("{directory}\\file{doubts}"),
+    }
+}
+
+/// What `\` and a name are appended to.
+fn join(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('\\');
+    }
+    path.push_str(name);
+}
+
+impl Operating {
+    /// Forgets what was open over a connection that is gone, in whichever slot that was seen.
+    fn see_losses(&mut self) {
+        let losses = self.client.way.losses();
+        if losses != self.losses {
+            self.losses = losses;
+            self.listing = None;
+            self.coming = None;
+            self.doubtful = None;
+            self.client.opens.see_losses(losses);
+        }
+    }
+
+    async fn carry_out(&mut self, operation: Operation) -> Step<()> {
+        match operation {
+            Operation::Null => self.link.echo().await,
+            Operation::GetAttr { file } => self.attributes(file).await,
+            Operation::SetAttr { file, change } => self.change(file, change).await,
+            Operation::Lookup { directory, name } => {
+                self.look_up(directory, name, ATTRIBUTES).await
+            }
+            Operation::Access { file, .. } => self.access(file).await,
+            Operation::Read { file, offset, len } => self.read(file, offset, len).await,
+            Operation::Write {
+                file,
+                offset,
+                len,
+                stability,
+            } => {
+                self.write(file, Stretch { at: offset, len }, stability)
+                    .await
+            }
+            Operation::Create { directory, name } => self.make(directory, name, FILE).await,
+            Operation::MakeDirectory { directory, name } => {
+                self.make(directory, name, DIRECTORY).await
+            }
+            Operation::Remove { directory, name } => self.remove(directory, name, FILE).await,
+            Operation::RemoveDirectory { directory, name } => {
+                self.remove(directory, name, DIRECTORY).await
+            }
+            Operation::Rename { .. } => self.rename(operation).await,
+            Operation::Link {
+                file,
+                directory,
+                name,
+            } => self.link_to(file, directory, name).await,
+            Operation::ReadDirectory {
+                directory,
+                cursor,
+                len,
+            }
+            | Operation::ReadDirectoryPlus {
+                directory,
+                cursor,
+                len,
+            } => self.list(directory, cursor, len).await,
+            Operation::FileSystemStatus { .. } => {
+                self.link.query_file_system(FsInfoClass::FULL_SIZE).await
+            }
+            Operation::FileSystemInfo { .. } => {
+                self.link.query_file_system(FsInfoClass::ATTRIBUTE).await
+            }
+            Operation::Commit { file, .. } => self.flush(file).await,
+            Operation::Open { file, open, access } => self.open_as(open, file, access).await,
+            Operation::Close { open } => self.close(open).await,
+            #[rustfmt::skip]
+            Operation::Lock { open, offset, len, is_exclusive } => {
+                self.lock(open, offset, len, how_to_lock(is_exclusive)).await
+            },
+            Operation::Unlock { open, offset, len } => {
+                self.lock(open, offset, len, LockFlags::UNLOCK).await
+            }
+            Operation::SessionSetup => self.log_on_and_off().await,
+            Operation::TreeConnect => self.connect_tree().await,
+            Operation::Notify { directory } => self.be_notified(directory).await,
+            // Refused before the run.
+            Operation::ReadLink { .. }
+            | Operation::MakeSymlink { .. }
+            | Operation::MakeNode { .. }
+            | Operation::PathConfiguration { .. } => Err(UNKNOWN),
+        }
+    }
+
+    async fn rename(&mut self, operation: Operation) -> Step<()> {
+        let Operation::Rename {
+            from_directory,
+            from,
+            to_directory,
+            to,
+        } = operation
+        else {
+            return Err(UNKNOWN);
+        };
+        self.set_path(from_directory, from)?;
+        std::mem::swap(&mut self.path, &mut self.other);
+        self.set_path(to_directory, to)?;
+        self.link.rename(&self.other, &self.path, true).await
+    }
+
+    fn path_of(&self, file: FileId) -> Step<&str> {
+        let path = self.options.files.paths.get(file);
+        path.map(|path| &**path).ok_or(UNKNOWN)
+    }
+
+    /// The path of a name goes into `path`.
+    fn set_path(&mut self, directory: FileId, name: Name) -> Step<()> {
+        use std::fmt::Write;
+        let files = &self.options.files;
+        let parent = files.paths.get(directory).ok_or(UNKNOWN)?;
+        self.path.clear();
+        self.path.push_str(parent);
+        match name {
+            Name::Listed(index) => {
+                let name = files.table.name(index).ok_or(UNKNOWN)?;
+                let name = std::str::from_utf8(name).map_err(|_| UNKNOWN)?;
+                join(&mut self.path, name);
+            }
+            Name::Numbered { letter, number } => {
+                join(&mut self.path, "");
+                let written = write!(self.path, "{}{number:016x}", char::from(letter));
+                written.map_err(|_| UNKNOWN)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_up(&mut self, directory: FileId, name: Name, access: AccessMask) -> Step<()> {
+        self.set_path(directory, name)?;
+        let opening = Opening::existing(&self.path, access);
+        self.link.touch(&opening).await.map(drop)
+    }
+
+    async fn open_as(&mut self, open: OpenId, file: FileId, access: OpenAccess) -> Step<()> {
+        // A connection was lost, and the session was not: a lock may be held that nobody knows of.
+        if let Some(before) = self.client.opens.take_open(open) {
+            self.close_quietly(before).await?;
+        }
+        let opened = self.open_file(file, access_of(access)).await?;
+        self.client.opens.insert_open(open, opened.file_id);
+        Ok(())
+    }
+
+    async fn close(&mut self, open: OpenId) -> Step<()> {
+        let file_id = self.client.opens.take_open(open).ok_or(UNKNOWN)?;
+        self.link.close(file_id).await
+    }
+
+    /// Closes what may be closed already.
+    async fn close_quietly(&self, file_id: smb2::FileId) -> Step<()> {
+        match self.link.close(file_id).await {
+            Err(Failure::Answered(_)) | Ok(()) => Ok(()),
+            lost => lost,
+        }
+    }
+
+    async fn access(&mut self, file: FileId) -> Step<()> {
+        let opening = Opening::existing(self.path_of(file)?, AccessMask::MAXIMUM_ALLOWED);
+        self.link.touch(&opening).await.map(drop)
+    }
+
+    async fn make(&mut self, directory: FileId, name: Name, options: CreateOptions) -> Step<()> {
+        self.set_path(directory, name)?;
+        // A file that is there is truncated, as by NFS's CREATE.
+        let how = if options == DIRECTORY {
+            CreateDisposition::CREATE
+        } else {
+            CreateDisposition::OVERWRITE_IF
+        };
+        let opening = Opening::existing(&self.path, ALL_OF_FILE)
+            .by(how)
+            .with(options)
+            .asking(self.options.oplock);
+        self.link.touch(&opening).await.map(drop)
+    }
+
+    async fn remove(&mut self, directory: FileId, name: Name, options: CreateOptions) -> Step<()> {
+        self.set_path(directory, name)?;
+        self.link.remove(&self.path, options).await
+    }
+
+    async fn link_to(&mut self, file: FileId, directory: FileId, name: Name) -> Step<()> {
+        self.set_path(directory, name)?;
+        let from = self.path_of(file)?;
+        self.link.link(from, &self.path, true).await
+    }
+
+    async fn open_file(&self, file: FileId, access: AccessMask) -> Step<Opened> {
+        let opening = Opening::existing(self.path_of(file)?, access).asking(self.options.oplock);
+        self.link.open(&opening).await
+    }
+
+    /// What is held open of a file; it is opened if it is not.
+    async fn held(&self, file: FileId) -> Step<smb2::FileId> {
+        if let Some(held) = self.client.opens.held(file) {
+            return Ok(held);
+        }
+        let opened = match self.open_file(file, ALL_OF_FILE).await {
+            // What may not be changed may be read.
+            Err(failure) if is(failure, smb2::Status::ACCESS_DENIED) => {
+                self.open_file(file, LISTING).await?
+            }
+            opened => opened?,
+        };
+        // Another slot may have been as fast.
+        match self.client.opens.hold(file, opened.file_id) {
+            None => Ok(opened.file_id),
+            Some(held) => {
+                self.link.close(opened.file_id).await?;
+                Ok(held)
+            }
+        }
+    }
+
+    async fn attributes(&mut self, file: FileId) -> Step<()> {
+        let class = InfoClass::File(FileInfoClass::NETWORK_OPEN);
+        if self.options.holds_files {
+            let held = self.held(file).await?;
+            return self.link.query(held, class).await;
+        }
+        let opening = Opening::existing(self.path_of(file)?, ATTRIBUTES);
+        self.link.query_path(&opening, class).await.map(drop)
+    }
+
+    async fn change(&mut self, file: FileId, change: AttributeChange) -> Step<()> {
+        let basic = |last_write_time| FileBasicInformation {
+            creation_time: FileTime::default(),
+            last_access_time: FileTime::default(),
+            last_write_time,
+            change_time: FileTime::default(),
+            file_attributes: FileAttributes::NONE,
+        };
+        match change {
+            AttributeChange::Size(end_of_file) => {
+                let length = FileEndOfFileInformation { end_of_file };
+                self.set(file, FileInfoClass::END_OF_FILE, &length).await
+            }
+            // A share has no permission bits: the same request, with an attribute.
+            AttributeChange::Mode(_) => {
+                let information = FileBasicInformation {
+                    file_attributes: FileAttributes::ARCHIVE,
+                    ..basic(FileTime::default())
+                };
+                self.set(file, FileInfoClass::BASIC, &information).await
+            }
+            // There is no "now" of the server: any time will do.
+            AttributeChange::Touch => {
+                let information = basic(TOUCHED);
+                self.set(file, FileInfoClass::BASIC, &information).await
+            }
+        }
+    }
+
+    async fn set(
+        &mut self,
+        file: FileId,
+        class: FileInfoClass,
+        information: &impl smb2::codec::Encode,
+    ) -> Step<()> {
+        if self.options.holds_files {
+            let held = self.held(file).await?;
+            return self.link.set(held, class, information).await;
+        }
+        let opening = Opening::existing(self.path_of(file)?, ALL_OF_FILE);
+        self.link.set_at_path(&opening, class, information).await
+    }
+
+    async fn read(&mut self, file: FileId, offset: u64, len: u32) -> Step<()> {
+        let verifies = self.options.verifies.clone();
+        let verifies = verifies.filter(|_| {
+            let entry = self.options.files.table.file(file);
+            entry.is_some_and(|entry| entry.has_pattern)
+        });
+        let (mut count, mut is_right) = (0, true);
+        if self.options.holds_files {
+            let held = self.held(file).await?;
+            match verifies {
+                None => count = self.link.read(held, offset, len).await?,
+                Some(pattern) => {
+                    let look = |data: &[u8]| {
+                        count = data.len() as u32;
+                        is_right = is_pattern(&pattern, offset, data);
+                    };
+                    self.link.read_data(held, offset, len, look).await?;
+                }
+            }
+        } else {
+            let look = |data: &[u8]| {
+                count = data.len() as u32;
+                is_right = verifies.is_none_or(|pattern| is_pattern(&pattern, offset, data));
+            };
+            let opening = Opening::existing(self.path_of(file)?, LISTING);
+            self.link.read_at_path(&opening, offset, len, look).await?;
+        }
+        self.moved = count.into();
+        // The last block of a file is asked for with the whole size, and comes back short.
+        let entry = self.options.files.table.file(file);
+        let there = entry.map_or(0, |entry| entry.len.saturating_sub(offset));
+        self.fault = match (is_right, count) {
+            (false, _) => Some(ReplyFault::WrongData),
+            (true, count) if u64::from(count) < u64::from(len).min(there) => {
+                Some(ReplyFault::Short)
+            }
+            (true, _) => None,
+        };
+        Ok(())
+    }
+
+    async fn write(&mut self, file: FileId, data: Stretch, stability: Stability) -> Step<()> {
+        let is_through = stability != Stability::Unstable;
+        let count = if self.options.holds_files {
+            let held = self.held(file).await?;
+            self.link.write(held, data.at, data, is_through).await?
+        } else {
+            let opened = self.open_file(file, ALL_OF_FILE).await?;
+            let written = self.link.write(opened.file_id, data.at, data, is_through);
+            let written = written.await;
+            self.link.close(opened.file_id).await?;
+            written?
+        };
+        self.moved = count.into();
+        self.fault = (count < data.len).then_some(ReplyFault::Short);
+        Ok(())
+    }
+
+    async fn flush(&mut self, file: FileId) -> Step<()> {
+        if self.options.holds_files {
+            let held = self.held(file).await?;
+            return self.link.flush(held).await;
+        }
+        let opening = Opening::existing(self.path_of(file)?, ALL_OF_FILE);
+        self.link.flush_at_path(&opening).await
+    }
+
+    /// A page of a listing. The server knows how far it is: the cursor only says whether it
+    /// begins.
+    async fn list(&mut self, directory: FileId, cursor: DirectoryCursor, len: u32) -> Step<()> {
+        let is_first = cursor.cookie == 0;
+        let listing = match self.listing {
+            Some(listing) if listing.directory == directory => listing,
+            other => {
+                if let Some(other) = other {
+                    self.link.close(other.open).await?;
+                }
+                self.listing = None;
+                let opening = Opening::existing(self.path_of(directory)?, LISTING)
+                    .with(CreateOptions::DIRECTORY_FILE);
+                let open = self.link.open(&opening).await?.file_id;
+                let pages = 0;
+                Listing {
+                    directory,
+                    open,
+                    pages,
+                }
+            }
+        };
+        self.listing = Some(listing);
+        let page = self.link.list(listing.open, is_first, len, |_| {}).await?;
+        let pages = if is_first { 1 } else { listing.pages + 1 };
+        self.listing = Some(Listing { pages, ..listing });
+        self.found = Answer::Directory {
+            cursor: DirectoryCursor {
+                cookie: pages,
+                verifier: [0; 8],
+            },
+            end: page.is_last,
+            excess_bytes: 0,
+        };
+        Ok(())
+    }
+
+    async fn lock(&mut self, open: OpenId, offset: u64, length: u64, flags: LockFlags) -> Step<()> {
+        let file_id = self.client.opens.open(open).ok_or(UNKNOWN)?;
+        let range = LockElement {
+            offset,
+            length,
+            flags,
+        };
+        self.link.lock(file_id, range).await
+    }
+
+    async fn log_on_and_off(&mut self) -> Step<()> {
+        match log_on_and_off(self.link, &self.client.way).await {
+            Err(NotEstablished::Forged) => self.fault = Some(ReplyFault::Forged),
+            Err(why) => return Err(why.into_failure()),
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    async fn connect_tree(&mut self) -> Step<()> {
+        let share = &self.client.way.terms.share;
+        let tree = self.link.tree_connect(share, Scope::Session).await?;
+        let scope = Scope::OtherTree(tree.tree_id);
+        self.link.tree_disconnect(scope).await
+    }
+
+    /// Has one change reported that this slot makes itself: a file comes or goes.
+    async fn be_notified(&mut self, directory: FileId) -> Step<()> {
+        if let Some(doubtful) = self.doubtful.take() {
+            self.close_quietly(doubtful).await?;
+        }
+        let answer = self.be_notified_once(directory).await;
+        if answer == Err(Failure::Reset) {
+            self.doubts += 1;
+            self.coming = None;
+            self.doubtful = self.client.opens.take_open(OpenId(self.slot));
+        }
+        answer
+    }
+
+    async fn be_notified_once(&mut self, directory: FileId) -> Step<()> {
+        let watched = match self.client.opens.open(OpenId(self.slot)) {
+            Some(watched) => watched,
+            None => {
+                let path = self.path_of(directory)?;
+                let (link, slot, doubts) = (self.link, self.slot, self.doubts);
+                let watched = self.client.watch_anew(link, path, slot, doubts).await?;
+                self.link.pause(WATCHES_TAKE_NANOS).await?;
+                watched
+            }
+        };
+        if let Some(made) = self.coming.take() {
+            return self.link.notify_of_close(watched, made).await;
+        }
+        let own = self.client.own_path(self.path_of(directory)?, self.slot);
+        let path = file_in(&own, self.doubts);
+        let opening = Opening::existing(&path, ALL_OF_FILE.with(AccessMask::DELETE))
+            .by(CreateDisposition::CREATE)
+            .with(FILE.with(CreateOptions::DELETE_ON_CLOSE));
+        let made = self.link.notify_of_open(watched, &opening).await?;
+        self.coming = Some(made);
+        Ok(())
+    }
+
+    /// Closes what is open, and gives the session up.
+    async fn say_goodbye(&mut self) -> Step<()> {
+        if let Some(listing) = self.listing.take() {
+            self.link.close(listing.open).await?;
+        }
+        while let Some(file_id) = self.client.opens.take_any() {
+            unless_lost(self.link.close(file_id).await)?;
+        }
+        unless_lost(self.link.tree_disconnect(Scope::Tree).await)?;
+        unless_lost(self.link.log_off(Scope::Session).await)
+    }
+}
+
+/// What the server says does not matter; that it is gone does.
+fn unless_lost(answer: Step<()>) -> Step<()> {
+    match answer {
+        Ok(()) | Err(Failure::Answered(_)) => Ok(()),
+        Err(Failure::Lost | Failure::Reset) => Err(Failure::Lost),
+    }
+}
+
+const FILE: CreateOptions = CreateOptions::NON_DIRECTORY_FILE;
+const DIRECTORY: CreateOptions = CreateOptions::DIRECTORY_FILE;
+
+/// Without waiting for another client's lock.
+const fn how_to_lock(is_exclusive: bool) -> LockFlags {
+    let kind = if is_exclusive {
+        LockFlags::EXCLUSIVE_LOCK
+    } else {
+        LockFlags::SHARED_LOCK
+    };
+    kind.with(LockFlags::FAIL_IMMEDIATELY)
+}
+
+/// 1 January 2020, in 100 ns since 1601 (MS-DTYP, section 2.3.3).
+const TOUCHED: FileTime = FileTime {
+    ticks: 132_223_104_000_000_000,
+};
+
+const fn access_of(access: OpenAccess) -> AccessMask {
+    match access {
+        OpenAccess::Read => LISTING,
+        OpenAccess::Write | OpenAccess::ReadWrite => ALL_OF_FILE,
+    }
+}
+
+/// Whether these are the pattern's data from `offset` on.
+fn is_pattern(pattern: &[u8], offset: u64, data: &[u8]) -> bool {
+    let (mut at, mut rest) = ((offset % PERIOD as u64) as usize, data);
+    while !rest.is_empty() {
+        let expected = pattern.get(at..).unwrap_or_default();
+        let len = expected.len().min(rest.len());
+        if len == 0 || expected.get(..len) != rest.get(..len) {
+            return false;
+        }
+        rest = rest.get(len..).unwrap_or_default();
+        at = (at + len) % PERIOD;
+    }
+    true
+}

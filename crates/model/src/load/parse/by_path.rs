@@ -1,0 +1,175 @@
+//! Lines of loads that name open files by path (dbench's smb backend): each becomes an operation of
+//! its kind, with the handle that stands for the path.
+//!
+//! Which load it is, the first line tells that only one kind has; those before wait for it.
+
+use super::super::action::OpenMode;
+use super::super::asked::LONGEST_BY_PATH;
+use super::super::code::{NAMES, NUMBERS, ONLY_OPENS, Operand, Step};
+use super::super::expected::Expected;
+use super::super::names;
+use super::super::number::Number;
+use super::super::random_string;
+use super::super::verb::{self, Naming, Verb};
+use super::emit::Columns;
+use super::tokens::{self, Token};
+use super::{Compiler, shown};
+use crate::operation::OpKind;
+use std::time::Duration;
+
+/// How many bytes of lines wait at most.
+const WAITING_BYTES: usize = 1 << 20;
+
+/// How a line names open files; `None` if it may do so in either way.
+fn told_by(line: &[u8]) -> Option<Naming> {
+    let Ok(words) = tokens::words(line, true) else {
+        return Some(Naming::ByHandle);
+    };
+    let mut words = words.all().iter();
+    let mut word = words.next()?;
+    if word.text.first().is_some_and(u8::is_ascii_digit) {
+        word = words.next()?;
+    }
+    verb::naming(word.text, words.next().is_some_and(Token::is_name))
+}
+
+impl Compiler {
+    /// A line of the current grammar.
+    pub(super) fn current_line(&mut self, line: &[u8]) {
+        if self.naming.is_none() {
+            match told_by(line) {
+                None if self.unnamed_bytes + line.len() <= WAITING_BYTES => {
+                    self.unnamed_bytes += line.len();
+                    self.unnamed.push((self.line, line.to_vec()));
+                    return;
+                }
+                told => self.decide_naming(told.unwrap_or(Naming::ByHandle)),
+            }
+        }
+        self.operation_line(line, true);
+    }
+
+    /// It is known how the load names open files: the lines that waited go first.
+    pub(super) fn decide_naming(&mut self, naming: Naming) {
+        self.naming = Some(naming);
+        let now = self.line;
+        for (number, line) in std::mem::take(&mut self.unnamed) {
+            self.line = number;
+            self.operation_line(&line, true);
+        }
+        self.line = now;
+    }
+
+    /// A load that changes something does all below `clients`; one that does not finds what is there.
+    pub(super) fn settle_places(&mut self) {
+        if !self.changes {
+            self.names.put_back();
+        } else if self.naming == Some(Naming::ByPath) {
+            self.moved_slots = u16::MAX;
+        }
+    }
+
+    /// An operation, its arguments and what it expects.
+    pub(super) fn operation_by_path(
+        &mut self,
+        stamp: Option<Duration>,
+        verb: &'static Verb,
+        arguments: &[Token<'_>],
+        expected: Expected,
+    ) {
+        let Some((path, numbers)) = arguments.split_first() else {
+            return;
+        };
+        let mut columns = Columns::default();
+        let mut step = Step {
+            kind: verb.kind,
+            expected,
+            stamp,
+            names: [0; NAMES],
+            numbers: [Operand::Literal(0); NUMBERS],
+        };
+        // Behind the handle.
+        let places = step.numbers.iter_mut().zip(&mut columns.numbers).skip(1);
+        for (place, (word, (operand, column))) in numbers.iter().zip(places).enumerate() {
+            *column = word.column;
+            *operand = self.number_by_path(verb.kind, place + 1, word);
+        }
+        let mut place = None;
+        let (names, _) = verb::operands(verb.kind);
+        if names > 0 {
+            place = self.names_of(&mut step, std::slice::from_ref(path), &mut columns);
+        }
+        match verb.kind {
+            OpKind::NtCreateX => {
+                step.numbers[2] = self.handle_by_path(path);
+                columns.numbers[2] = path.column;
+            }
+            OpKind::Close | OpKind::ReadX | OpKind::WriteX => {
+                self.checked_slots(path);
+                step.numbers[0] = self.handle_by_path(path);
+                columns.numbers[0] = path.column;
+            }
+            _ => {}
+        }
+        match verb.kind {
+            OpKind::ReadX | OpKind::WriteX => {
+                if let Operand::Literal(_) = step.numbers[2] {
+                    step.numbers[3] = step.numbers[2];
+                }
+                if verb.kind == OpKind::ReadX && expected == Expected::Failure {
+                    step.expected = Expected::FailureOrShort;
+                }
+            }
+            _ => {}
+        }
+        self.follow_handles(&step, place, &columns);
+        self.follow_files(&step, &columns);
+        self.emit(&step);
+        self.count(verb.kind);
+    }
+
+    /// The number that a word is: checked, and the same for all that mean the same.
+    fn number_by_path(&mut self, kind: OpKind, place: usize, word: &Token<'_>) -> Operand {
+        // What is checked of a number by its kind is so of a CIFS-style verb; this is another.
+        let operand = self.operand(OpKind::FsStat, place, word);
+        let Operand::Literal(value) = operand else {
+            return operand;
+        };
+        Operand::Literal(match (kind, place) {
+            (OpKind::NtCreateX, 1) => match OpenMode::from_flags(value) {
+                Ok(OpenMode::READING) => ONLY_OPENS,
+                Ok(_) => value,
+                Err(what) => {
+                    self.wrong(word.column, what, None);
+                    ONLY_OPENS
+                }
+            },
+            (OpKind::ReadX | OpKind::WriteX, 2) => value.min(LONGEST_BY_PATH),
+            _ => value,
+        })
+    }
+
+    /// The handle that stands for a path. After a problem, some handle.
+    fn handle_by_path(&mut self, path: &Token<'_>) -> Operand {
+        if self.slots != 0 && random_string::slots(path.text).next().is_some() {
+            let key = [b"\"", path.text].concat();
+            if let Some(index) = self.seen_expressions.get(key.as_slice()) {
+                return Operand::Expression(*index);
+            }
+            let index = self.expressions.len() as u32;
+            self.expressions.push(Number::Path(path.text.into()));
+            self.seen_expressions.insert(key.into(), index);
+            return Operand::Expression(index);
+        }
+        let mut relative = Vec::new();
+        if let Err(fault) = names::normalise(path.text, &mut relative) {
+            let what = format!("the name \"{}\" {}", shown(path.text), fault.what());
+            self.wrong(path.column, what, None);
+        }
+        let handle = names::handle_of(&relative);
+        self.named_handles
+            .entry(handle)
+            .or_insert_with(|| shown(path.text).into());
+        Operand::Literal(handle)
+    }
+}

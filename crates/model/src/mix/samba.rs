@@ -1,0 +1,144 @@
+//! What `smbstatus --profile` prints of a Samba server that counts (`smbd profiling level = count`).
+//!
+//! A line is a name and its count, under headings such as `**** SMB2 Calls ****`. Requests of SMB2
+//! are counted by command: what takes a name away, or gives another, are all SET_INFOs, so the system
+//! calls that follow from them are taken instead. A CREATE goes with nearly every request of others:
+//! only those beyond these say something, of a name that was looked at.
+
+use super::error::MixError;
+use super::line::{Line, Word};
+use super::name::{SMB2, Version};
+use super::section::{Entry, Section, Side};
+use std::collections::BTreeMap;
+
+/// How the heading begins under which the counters of SMB2 stand.
+const HEADING: &str = "**** SMB2 Calls";
+/// What the names of counts end with; others are of times and bytes.
+const COUNT: &str = "_count:";
+/// Requests of SMB1, by how their names begin. What `Trans2_` and `NT_transact_` count is in
+/// `SMBtrans2` and `SMBnttrans`, too.
+const SMB1: &str = "SMB";
+
+/// Whether the line is one of Samba's profile.
+pub(super) fn is_profile(line: Line<'_>) -> bool {
+    line.text.starts_with(HEADING)
+}
+
+/// The counts of a profile by name, and where each stands.
+struct Profile<'a> {
+    counts: BTreeMap<&'a str, Word<'a>>,
+    /// The heading of SMB2.
+    heading: Line<'a>,
+    last: Line<'a>,
+}
+
+/// The section of the SMB2 calls.
+pub(super) fn profile<'a>(lines: &[Line<'a>]) -> Result<Vec<Section<'a>>, MixError> {
+    let profile = Profile::read(lines)?;
+    let mut entries = Vec::new();
+    for (name, _) in SMB2 {
+        entries.push(profile.entry(name)?);
+    }
+    for (name, count) in &profile.counts {
+        let is_smb = name.starts_with("smb2_") || name.starts_with(SMB1);
+        let is_known = SMB2.iter().any(|(known, _)| known == name);
+        // Each CLOSE belongs to a CREATE that succeeded.
+        if is_smb && !is_known && *name != "smb2_close" {
+            entries.push(Entry::new(*name, count)?);
+        }
+    }
+    settle(&mut entries);
+    if entries.iter().all(|entry| entry.count == 0) {
+        let what = "no request of SMB2 was counted";
+        let help = "Samba counts with `smbd profiling level = count`, or after `smbcontrol smbd profile count`";
+        return Err(profile.heading.error(what).help(help));
+    }
+    Ok(vec![Section {
+        side: Side::Server,
+        version: Version::Smb2,
+        title: "SMB2 Calls of Samba's profile".to_owned(),
+        line: profile.heading.number,
+        entries,
+    }])
+}
+
+/// Takes off SET_INFO and CREATE what goes with other operations, which are counted by themselves.
+fn settle(entries: &mut [Entry<'_>]) {
+    let sum = |names: &[&str]| {
+        let of_these = entries.iter().filter(|entry| names.contains(&&*entry.name));
+        of_these.fold(0_u64, |sum, entry| sum.saturating_add(entry.count))
+    };
+    let renamed = sum(&["syscall_renameat", "syscall_linkat", "syscall_unlinkat"]);
+    let opened = sum(&[
+        "smb2_getinfo",
+        "smb2_setinfo",
+        "smb2_read",
+        "smb2_write",
+        "smb2_flush",
+        "syscall_mkdirat",
+    ]);
+    for entry in entries {
+        let others = match &*entry.name {
+            "smb2_setinfo" => renamed,
+            "smb2_create" => opened,
+            _ => 0,
+        };
+        entry.count = entry.count.saturating_sub(others);
+    }
+}
+
+impl<'a> Profile<'a> {
+    fn read(lines: &[Line<'a>]) -> Result<Self, MixError> {
+        let is_heading = |line: &Line<'_>| line.text.starts_with("****");
+        // What is said before the first heading is no part of it.
+        let first = lines.iter().position(is_heading).unwrap_or(lines.len());
+        let rest = lines.get(first..).unwrap_or_default();
+        let heading = rest.iter().find(|line| is_profile(**line));
+        let (Some(heading), Some(last)) = (heading, rest.last()) else {
+            return Err(MixError::whole("no heading of SMB2 calls"));
+        };
+        let mut counts: BTreeMap<&str, Word<'_>> = BTreeMap::new();
+        for line in rest.iter().filter(|line| !is_heading(line)) {
+            let Some((name, count)) = counter(*line)? else {
+                continue;
+            };
+            if counts.insert(name, count).is_some() {
+                let what = format!("{name} is counted a second time");
+                let help = "keep one reading of the counters in the file";
+                return Err(line.error(what).help(help));
+            }
+        }
+        Ok(Self {
+            counts,
+            heading: *heading,
+            last: *last,
+        })
+    }
+
+    /// The count of that name, which every profile has.
+    fn entry(&self, name: &'static str) -> Result<Entry<'a>, MixError> {
+        let Some(count) = self.counts.get(name) else {
+            let what = format!("bad mix format: unexpected EOF: there is no {name}{COUNT}");
+            let help = "`smbstatus --profile` prints all of Samba's counters: was the text cut?";
+            return Err(self.last.error_at_end(what).help(help));
+        };
+        Entry::new(name, count)
+    }
+}
+
+/// The name and the count of a line; nothing if it is blank, or no count of requests.
+fn counter(line: Line<'_>) -> Result<Option<(&str, Word<'_>)>, MixError> {
+    let mut words = line.words();
+    let Some(name) = words.next() else {
+        return Ok(None);
+    };
+    let help = "a line of the profile is a name, a colon and a count";
+    let (Some(_), Some(count), None) = (name.text.strip_suffix(':'), words.next(), words.next())
+    else {
+        let what = format!("bad mix format: \"{}\" is no counter", name.shown());
+        return Err(line.error(what).help(help));
+    };
+    // A count that is none is wrong wherever it stands.
+    count.count()?;
+    Ok(name.text.strip_suffix(COUNT).map(|name| (name, count)))
+}

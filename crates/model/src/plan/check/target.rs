@@ -1,0 +1,81 @@
+//! The rules of targets.
+
+use super::error::{Explanation, wrong};
+use super::{FieldName, PlanError};
+use crate::plan::target::TargetPlanError;
+use crate::plan::{CHANNELS_MAX, Field, Plan, TargetPlan};
+
+impl TargetPlanError {
+    pub(super) fn explanation(&self, name: FieldName) -> Explanation {
+        match self {
+            TargetPlanError::Place(place) => wrong(format!(
+                "{}: {place} is no place on a server",
+                name(Field::Target)
+            ))
+            .with_help("name a host, a share, and a path in it without . and .."),
+            TargetPlanError::ConnectionsPerClient(count) => wrong(format!(
+                "{} {count}: expected a number from 1 to {CHANNELS_MAX}",
+                name(Field::ConnectionsPerClient)
+            ))
+            .with_help(format!(
+                "{} gives more sessions, each with its own connections",
+                name(Field::Clients)
+            )),
+            TargetPlanError::IdleConnections {
+                in_flight,
+                connections,
+            } => wrong(format!(
+                "{} {in_flight}: fewer than the {connections} connections of each client",
+                name(Field::InFlight)
+            ))
+            .with_help(format!(
+                "calls in flight are shared by a client's connections: {} {connections} or more",
+                name(Field::InFlight)
+            )),
+            TargetPlanError::ReplayConnections(count) => wrong(format!(
+                "{} {count}: a client of a replay does one line after the other, so that a second \
+                 connection would have nothing to do",
+                name(Field::ConnectionsPerClient)
+            ))
+            .with_help(format!("{} gives more of them", name(Field::Clients))),
+            TargetPlanError::Dialect {
+                field,
+                dialect,
+                since,
+            } => wrong(format!(
+                "{}: {} {dialect} does not have that",
+                name(*field),
+                name(Field::Dialect)
+            ))
+            .with_help(format!(
+                "{} {since} is the first that does",
+                name(Field::Dialect)
+            )),
+        }
+    }
+}
+
+pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
+    let mut targets = plan.targets();
+    targets.try_for_each(|target| {
+        let checked = target
+            .check()
+            .and_then(|()| check_connections(plan, target));
+        checked.map_err(PlanError::Target)
+    })
+}
+
+/// Whether all connections of a client have something to do.
+fn check_connections(plan: &Plan, target: &TargetPlan) -> Result<(), TargetPlanError> {
+    let connections = target.connections_per_client();
+    if connections > 1 && plan.replay().is_some() {
+        return Err(TargetPlanError::ReplayConnections(connections));
+    }
+    if plan.in_flight < connections {
+        return Err(TargetPlanError::IdleConnections {
+            in_flight: plan.in_flight,
+            connections,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,281 @@
+//! A place on an SMB2 server, and how clients deal with that server.
+
+use super::{Authority, TargetPlanError};
+use crate::plan::Field;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The port of SMB over TCP (MS-SMB2, section 1.9).
+pub const SMB_PORT: u16 = 445;
+/// Connections of one session at most: as many as Windows and Samba take.
+pub const CHANNELS_MAX: u32 = 32;
+
+macro_rules! choices {
+    ($($(#[$meta:meta])* $vis:vis enum $choice:ident { $($(#[$of:meta])* $name:ident = $word:literal;)+ })+) => {
+        $(
+            $(#[$meta])*
+            #[derive(
+                Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
+                JsonSchema,
+            )]
+            $vis enum $choice { $($(#[$of])* #[serde(rename = $word)] $name,)+ }
+
+            impl $choice {
+                /// All of them.
+                pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+                /// What plans and options call it.
+                pub const fn name(self) -> &'static str {
+                    match self { $(Self::$name => $word,)+ }
+                }
+
+                /// The one of that name.
+                pub fn from_name(name: &str) -> Option<Self> {
+                    Self::ALL.iter().copied().find(|choice| choice.name() == name)
+                }
+            }
+        )+
+    };
+}
+
+choices! {
+    /// Dialects of SMB2 (MS-SMB2, section 1.7).
+    pub enum SmbDialect {
+        /// Windows Vista and Server 2008.
+        Smb202 = "2.0.2";
+        /// Windows 7: leases, and transfers of more than 64 KiB.
+        Smb210 = "2.1";
+        /// Windows 8: encryption, several connections per session.
+        Smb300 = "3.0";
+        /// Windows 8.1.
+        Smb302 = "3.0.2";
+        /// Windows 10: contexts of NEGOTIATE, and its integrity.
+        Smb311 = "3.1.1";
+    }
+
+    /// Whether messages are signed, or encrypted.
+    #[derive(Default)]
+    pub enum SmbProtection {
+        /// If the server asks for it.
+        #[default]
+        IfAsked = "if-asked";
+        /// All messages for which that is possible; a server that cannot is refused.
+        Required = "required";
+        /// None; a server that asks for it is refused.
+        Off = "off";
+    }
+
+    /// What files are opened with, so that a client may keep what it knows of them.
+    #[derive(Default)]
+    pub enum SmbOplock {
+        /// Nothing.
+        #[default]
+        None = "none";
+        /// A batch oplock.
+        Batch = "batch";
+        /// A lease to read, write and keep handles.
+        Lease = "lease";
+    }
+}
+
+/// A directory of a share on an SMB2 server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SmbTarget {
+    /// Host name or address.
+    pub host: String,
+    /// Port; `None` for 445.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Name of the share.
+    pub share: String,
+    /// Path in the share, without a slash at either end; empty for its root.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
+    /// Who logs on; `None` for a guest. The password is in no plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Whose user that is; `None` for the server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// The dialect that is spoken; `None` for the best that both sides have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<SmbDialect>,
+    /// Whether messages are signed.
+    #[serde(default)]
+    pub signing: SmbProtection,
+    /// Whether messages are encrypted.
+    #[serde(default)]
+    pub encryption: SmbProtection,
+    /// Whether requests that belong together travel together.
+    #[serde(default = "yes")]
+    pub compounds: bool,
+    /// What files are opened with.
+    #[serde(default)]
+    pub oplock: SmbOplock,
+    /// Connections of each client, over all of which its one session goes.
+    #[serde(default = "one")]
+    pub connections_per_client: u32,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn one() -> u32 {
+    1
+}
+
+impl SmbTarget {
+    /// The root of a share, as a guest, in the usual way.
+    pub fn new(host: &str, share: &str) -> Self {
+        Self {
+            host: host.into(),
+            port: None,
+            share: share.into(),
+            path: String::new(),
+            user: None,
+            domain: None,
+            dialect: None,
+            signing: SmbProtection::default(),
+            encryption: SmbProtection::default(),
+            compounds: true,
+            oplock: SmbOplock::default(),
+            connections_per_client: 1,
+        }
+    }
+
+    /// The port that is connected to.
+    pub fn port(&self) -> u16 {
+        self.port.unwrap_or(SMB_PORT)
+    }
+
+    /// Whether it is the same share of the same server.
+    pub fn is_same_share(&self, other: &Self) -> bool {
+        // Names of hosts and shares have no case (MS-SMB2, section 3.3.5.7).
+        self.host.eq_ignore_ascii_case(&other.host)
+            && self.port() == other.port()
+            && self.share.eq_ignore_ascii_case(&other.share)
+    }
+}
+
+impl SmbTarget {
+    /// The first rule that it breaks.
+    pub(super) fn check(&self) -> Result<(), TargetPlanError> {
+        let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '\\', '\0']);
+        let is_part = |part: &str| is_name(part) && part != "." && part != "..";
+        let is_path = self.path.is_empty() || self.path.split('/').all(is_part);
+        if self.host.is_empty() || !is_name(&self.share) || !is_path {
+            return Err(TargetPlanError::Place(self.to_string()));
+        }
+        if !(1..=CHANNELS_MAX).contains(&self.connections_per_client) {
+            return Err(TargetPlanError::ConnectionsPerClient(
+                self.connections_per_client,
+            ));
+        }
+        let has_channels = self.connections_per_client > 1;
+        self.needs(
+            has_channels,
+            Field::ConnectionsPerClient,
+            SmbDialect::Smb300,
+        )?;
+        let encrypts = self.encryption == SmbProtection::Required;
+        let leases = self.oplock == SmbOplock::Lease;
+        self.needs(encrypts, Field::Encryption, SmbDialect::Smb300)?;
+        self.needs(leases, Field::Oplock, SmbDialect::Smb210)
+    }
+
+    fn needs(&self, wanted: bool, field: Field, since: SmbDialect) -> Result<(), TargetPlanError> {
+        match self.dialect {
+            Some(dialect) if wanted && dialect < since => Err(TargetPlanError::Dialect {
+                field,
+                dialect: dialect.name(),
+                since: since.name(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Bytes that would end a part of the URL, or are not in one.
+fn escaped(part: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for c in part.chars() {
+        match c {
+            '%' | ';' | '@' | ':' | '?' | '#' | '/' => write!(f, "%{:02X}", u32::from(c))?,
+            c => write!(f, "{c}")?,
+        }
+    }
+    Ok(())
+}
+
+/// `smb://[domain;user@]host[:port]/share/path`.
+impl fmt::Display for SmbTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("smb://")?;
+        if let Some(user) = &self.user {
+            if let Some(domain) = &self.domain {
+                escaped(domain, f)?;
+                f.write_str(";")?;
+            }
+            escaped(user, f)?;
+            f.write_str("@")?;
+        }
+        write!(f, "{}/", Authority(&self.host, self.port))?;
+        escaped(&self.share, f)?;
+        let parts = self.path.split('/').filter(|_| !self.path.is_empty());
+        parts.into_iter().try_for_each(|part| {
+            f.write_str("/")?;
+            escaped(part, f)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_shown_as_its_url() {
+        let mut target = SmbTarget::new("fs.example", "bench");
+        assert_eq!(target.to_string(), "smb://fs.example/bench");
+        target.path = "a b/50%/c".into();
+        target.port = Some(4450);
+        target.user = Some("an;na@home".into());
+        target.domain = Some("CORP".into());
+        target.host = "fe80::1".into();
+        assert_eq!(
+            target.to_string(),
+            "smb://CORP;an%3Bna%40home@[fe80::1]:4450/bench/a b/50%25/c"
+        );
+    }
+
+    #[test]
+    fn what_a_plan_leaves_out_is_the_usual() {
+        let plan = r#"{"host": "fs", "share": "bench"}"#;
+        let read: SmbTarget = serde_json::from_str(plan).expect("a target");
+        assert_eq!(read, SmbTarget::new("fs", "bench"));
+        let written = serde_json::to_string(&read).expect("JSON");
+        assert_eq!(serde_json::from_str::<SmbTarget>(&written).ok(), Some(read));
+    }
+
+    #[test]
+    fn choices_are_found_by_the_names_that_plans_have() {
+        for dialect in SmbDialect::ALL {
+            assert_eq!(SmbDialect::from_name(dialect.name()), Some(*dialect));
+            let json = serde_json::to_string(dialect).expect("JSON");
+            assert_eq!(json, format!("\"{}\"", dialect.name()));
+        }
+        assert_eq!(SmbProtection::from_name("on"), None);
+    }
+
+    #[test]
+    fn names_of_hosts_and_shares_have_no_case() {
+        let one = SmbTarget::new("FS", "Bench");
+        let mut other = SmbTarget::new("fs", "bench");
+        other.path = "elsewhere".into();
+        other.port = Some(445);
+        assert!(one.is_same_share(&other));
+        other.port = Some(4450);
+        assert!(!one.is_same_share(&other));
+    }
+}

@@ -1,0 +1,791 @@
+//! One connection of SMB2, without I/O: which response answers which request, and what every
+//! message needs whatever it says (MS-SMB2, sections 3.2.4.1 and 3.2.5.1).
+
+use super::chain::{Chain, PARTS_MAX, Protects, Scope};
+use super::credits::Credits;
+use super::slots::{Answered, CancelRoute, Foreign, Slots};
+use super::{Opened, Opener, SessionKeys};
+use crate::output::{Output, Stretch, WriteData};
+use crate::time::Moment;
+use filestone_wire::record::RecordError;
+use filestone_wire::smb2::codec::{Decode, DecodeError, Encode, Writer};
+use filestone_wire::smb2::compound::{Message, Messages};
+use filestone_wire::smb2::frame::{FrameAssembler, FrameMark};
+use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
+use filestone_wire::smb2::oplock_break::{Acknowledgment, LeaseAcknowledgment, Notification};
+use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
+use filestone_wire::smb2::{
+    Command, Dialect, Header, HeaderFlags, LeaseFlags, ProtocolId, Route, Status,
+};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// What came in is not SMB2, or not what a server of it sends. The stream cannot be taken up
+/// again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotSmb {
+    /// It is no frame.
+    #[error("sent what is no frame of SMB: {0}")]
+    Frame(#[from] RecordError),
+    /// What is in a frame is no message.
+    #[error("sent what is no message of SMB2: {0}")]
+    Message(#[from] DecodeError),
+    /// A frame has nothing in it, or a message of another kind.
+    #[error("sent {0}")]
+    Unexpected(&'static str),
+    /// It is encrypted, and not by the session's key.
+    #[error(
+        "sent an encrypted message that was forged: it cannot be decrypted with the key of its session"
+    )]
+    Forged,
+    /// It grants no credits, and nothing is under way that could bring any.
+    #[error("grants no credits: nothing more may be sent to it")]
+    NoCredits,
+}
+
+/// What was agreed upon when a connection was made.
+#[derive(Debug, Clone)]
+pub struct Established {
+    /// SessionId.
+    pub session_id: u64,
+    /// TreeId.
+    pub tree_id: u32,
+    /// Keys, unless nobody was authenticated.
+    pub keys: Option<Arc<SessionKeys>>,
+    /// Whether requests are signed.
+    pub signs: bool,
+    /// Whether they are encrypted.
+    pub encrypts: bool,
+    /// Whether a request may take more than one credit.
+    pub large_mtu: bool,
+    /// Whether CreditCharge is a field: from 2.1 on.
+    pub charges: bool,
+    /// What the server takes at once.
+    pub limits: Limits,
+    /// What a record says of it.
+    pub agreed: Agreed,
+    /// What its keys are derived from, for whoever is to read a capture of it; none where the
+    /// connection is a further channel of a session.
+    pub session_key: Option<[u8; 16]>,
+    /// What all channels of the session say in their requests.
+    pub sequence: ChannelSequence,
+}
+
+/// Session.ChannelSequence (section 3.2.1.3): how many channels of a session were lost while it
+/// lived on. Servers know by it a request that was sent before another one was given up.
+#[derive(Debug, Clone, Default)]
+pub struct ChannelSequence(Arc<AtomicU16>);
+
+impl ChannelSequence {
+    /// One more channel is lost.
+    pub fn go_on(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// As a request says it.
+    pub fn number(&self) -> u16 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a record says of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agreed {
+    /// The dialect.
+    pub dialect: Dialect,
+    /// By what messages are encrypted.
+    pub cipher: Option<Cipher>,
+    /// By what they are signed.
+    pub signing: Option<SigningAlgorithm>,
+    /// Whether the user is a guest.
+    pub is_guest: bool,
+    /// Whether there is no user.
+    pub is_anonymous: bool,
+}
+
+/// What a server takes at once, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// MaxReadSize.
+    pub read: u32,
+    /// MaxWriteSize.
+    pub write: u32,
+    /// MaxTransactSize.
+    pub transact: u32,
+}
+
+/// What a connection is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Smb2Options {
+    /// Chains in flight at most.
+    pub slots: u32,
+    /// How long one may stay unanswered.
+    pub timeout_nanos: u64,
+    /// The largest frame taken.
+    pub frame_max: usize,
+    /// Whether a chain goes out as a compound; else request by request.
+    pub compounds: bool,
+    /// Which channel of its session it is, from 0 on.
+    pub channel: u16,
+}
+
+/// Bits of a nonce's number that are a channel's own: the others say which channel it is.
+const NONCE_BITS: u32 = 48;
+
+/// A chain as it is to go out.
+#[derive(Debug, Clone, Copy)]
+pub struct Sending<'a> {
+    /// Its requests.
+    pub chain: &'a Chain,
+    /// Their bodies, one after the other.
+    pub bodies: &'a [u8],
+    /// What a WRITE at its end sends.
+    pub data: Stretch,
+    /// Where that is from.
+    pub source: &'a WriteData,
+    /// The pattern.
+    pub pattern: &'a [u8],
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Smb2Session {
+    slots: Slots,
+    credits: Credits,
+    options: Smb2Options,
+    assembler: FrameAssembler,
+    established: Option<Established>,
+    /// Numbers of encryptions, of which none comes twice for a key: the channels of a session have
+    /// one key, and one that was lost may come back to its session, so that it is never set back.
+    nonce: u64,
+    /// What was decrypted last.
+    plain: Opened,
+    /// Room for signatures.
+    room: Vec<u8>,
+    /// Acknowledgements of breaks that are to go out.
+    acknowledgements: Vec<Acknowledgment>,
+    /// What is to be cancelled.
+    cancels: Vec<CancelRoute>,
+    /// Breaks that came.
+    pub breaks: u64,
+    /// Messages whose signature was missing or wrong.
+    pub forged: u64,
+}
+
+impl Smb2Session {
+    /// One that is not connected.
+    pub fn new(options: Smb2Options) -> Self {
+        Self {
+            slots: Slots::new(options.slots),
+            credits: Credits::new(Self::wanted(&options)),
+            options,
+            assembler: FrameAssembler::new(options.frame_max),
+            established: None,
+            nonce: u64::from(options.channel) << NONCE_BITS,
+            plain: Opened::default(),
+            room: Vec::new(),
+            acknowledgements: Vec::new(),
+            cancels: Vec::new(),
+            breaks: 0,
+            forged: 0,
+        }
+    }
+
+    /// Credits that are of use: for a chain in each slot, with transfers of a mebibyte.
+    fn wanted(options: &Smb2Options) -> u32 {
+        options.slots.saturating_mul(PARTS_MAX as u32 + 16).max(64)
+    }
+
+    /// Forgets the connection. What was under way on it is for the owner to end.
+    pub fn reset(&mut self) {
+        self.slots.clear();
+        self.credits = Credits::new(Self::wanted(&self.options));
+        self.assembler = FrameAssembler::new(self.options.frame_max);
+        self.established = None;
+        self.acknowledgements.clear();
+        self.cancels.clear();
+    }
+
+    /// From now on requests go out as it was agreed upon.
+    pub fn establish(&mut self, established: Established) {
+        self.established = Some(established);
+    }
+
+    /// What was agreed upon.
+    pub fn established(&self) -> Option<&Established> {
+        self.established.as_ref()
+    }
+
+    /// Chains in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.slots.in_flight()
+    }
+
+    /// Responses received.
+    pub fn replies(&self) -> u64 {
+        self.slots.replies
+    }
+
+    /// Responses to what was given up, or never asked.
+    pub fn late_replies(&self) -> u64 {
+        self.slots.late_replies
+    }
+
+    fn charge_of(&self, payload_charge: u16) -> u16 {
+        match &self.established {
+            Some(established) if established.large_mtu => payload_charge,
+            _ => 1,
+        }
+    }
+
+    /// Which requests of a chain go out next, together.
+    fn next_parts(&self, slot: u32, chain: &Chain) -> Range<usize> {
+        let first = self.slots.next_part(slot);
+        let together = self.options.compounds || chain.is_apart;
+        let last = if together {
+            chain.len() as usize
+        } else {
+            first + 1
+        };
+        first..last
+    }
+
+    /// Whether there are credits for a chain.
+    pub fn can_send(&self, slot: u32, chain: &Chain) -> Result<bool, NotSmb> {
+        let now = self.next_parts(slot, chain);
+        let needed: u32 = chain
+            .parts()
+            .skip(now.start)
+            .take(now.len())
+            .map(|part| u32::from(self.charge_of(part.charge())))
+            .sum();
+        if self.credits.has(needed) {
+            Ok(true)
+        } else if self.credits.is_dry() {
+            Err(NotSmb::NoCredits)
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// Puts a chain out whose bodies are these, after [`Smb2Session::can_send`]; its bytes with
+    /// those of its data. Messages go into `sent` if the chain wants to see them.
+    pub fn put(
+        &mut self,
+        slot: u32,
+        sending: &Sending<'_>,
+        out: &mut Output,
+        sent: &mut Vec<u8>,
+    ) -> u32 {
+        let chain = sending.chain;
+        let protection = self.protection(chain);
+        let now = self.next_parts(slot, chain);
+        sent.clear();
+        let len = if chain.is_apart {
+            now.map(|part| {
+                let alone = part..part + 1;
+                self.put_frame(slot, alone, sending, &protection, out, sent)
+            })
+            .fold(0, u32::saturating_add)
+        } else {
+            self.put_frame(slot, now, sending, &protection, out, sent)
+        };
+        let foreign = protection.foreign(&chain.scope);
+        self.slots.put(slot, chain, len, foreign);
+        len
+    }
+
+    /// Appends the frame of these requests of a chain, with the data at its end; its bytes.
+    fn put_frame(
+        &mut self,
+        slot: u32,
+        parts: Range<usize>,
+        sending: &Sending<'_>,
+        protection: &Protection,
+        out: &mut Output,
+        sent: &mut Vec<u8>,
+    ) -> u32 {
+        let frame = FrameMark::open(&mut out.bytes);
+        if protection.encrypts {
+            out.bytes.resize(frame + 4 + TRANSFORM_HEADER_LEN, 0);
+        }
+        let first = out.bytes.len();
+        let last = self.put_messages(slot, parts, sending, protection, out);
+        let Sending {
+            chain,
+            data,
+            source,
+            pattern,
+            ..
+        } = *sending;
+        let spliced = source.put(data, pattern, protection.is_plain(), out);
+        if let Some(last) = last {
+            self.sign(protection, last, &mut out.bytes);
+        }
+        if chain.keeps_sent {
+            sent.extend_from_slice(out.bytes.get(first..).unwrap_or_default());
+        }
+        if protection.encrypts {
+            self.seal(protection, frame + 4, &mut out.bytes);
+        }
+        FrameMark::close(&mut out.bytes, frame, spliced);
+        u32::try_from(out.bytes.len() - frame + spliced).unwrap_or(u32::MAX)
+    }
+
+    /// Appends the messages of these requests of a chain, all but the last of them signed; where
+    /// that begins.
+    fn put_messages(
+        &mut self,
+        slot: u32,
+        parts: Range<usize>,
+        sending: &Sending<'_>,
+        protection: &Protection,
+        out: &mut Output,
+    ) -> Option<usize> {
+        let Sending { chain, bodies, .. } = *sending;
+        let before = parts.start.checked_sub(1);
+        let before = before.and_then(|last| chain.parts().nth(last));
+        let (mut from, mut last) = (before.map_or(0, |part| part.end as usize), None);
+        // What the first request of a compound opens is named by those that go out after it.
+        let is_later = before.is_some() && !chain.is_apart;
+        let going = chain.parts().enumerate();
+        for (index, part) in going.skip(parts.start).take(parts.len()) {
+            if let Some(last) = last {
+                filestone_wire::smb2::compound::link(&mut out.bytes, last);
+                self.sign(protection, last, &mut out.bytes);
+            }
+            let start = out.bytes.len();
+            let charge = self.charge_of(part.charge());
+            let taken = self.credits.take(charge);
+            self.slots.sending(slot, index, taken.message_id, charge);
+            let header = Header {
+                credit_charge: if self.charges() { charge } else { 0 },
+                credits: taken.asked,
+                flags: protection.flags(last.is_some()),
+                status: protection.status(),
+                route: Route::Sync {
+                    process_id: 0xfeff,
+                    tree_id: protection.tree_id,
+                },
+                session_id: protection.session_id,
+                ..Header::request(part.command, taken.message_id)
+            };
+            header.encode(&mut Writer::new(&mut out.bytes));
+            let end = part.end as usize;
+            let body = out.bytes.len();
+            out.bytes
+                .extend_from_slice(bodies.get(from..end).unwrap_or_default());
+            if is_later {
+                self.slots
+                    .name_file(slot, part.command, &mut out.bytes[body..]);
+            }
+            (from, last) = (end, Some(start));
+        }
+        last
+    }
+
+    fn charges(&self) -> bool {
+        self.established.as_ref().is_some_and(|own| own.charges)
+    }
+
+    /// How the messages of a chain are protected, and whose they are.
+    fn protection(&self, chain: &Chain) -> Protection {
+        let tree_id = match &chain.scope {
+            Scope::Connection => return Protection::default(),
+            Scope::Other {
+                session_id,
+                tree_id,
+                keys,
+                protects,
+            } => {
+                return Protection {
+                    session_id: *session_id,
+                    tree_id: *tree_id,
+                    keys: keys.clone(),
+                    signs: matches!(protects, Protects::Signs | Protects::Binds) && keys.is_some(),
+                    encrypts: *protects == Protects::Encrypts && keys.is_some(),
+                    sequence: 0,
+                };
+            }
+            Scope::Tree => None,
+            Scope::OtherTree(tree_id) => Some(*tree_id),
+            Scope::Session => Some(0),
+        };
+        self.own_protection(tree_id, chain.must_be_signed())
+    }
+
+    /// How messages of the connection's session are protected, in its tree if no other is given.
+    fn own_protection(&self, tree_id: Option<u32>, must_be_signed: bool) -> Protection {
+        let Some(own) = &self.established else {
+            return Protection::default();
+        };
+        let must_be_signed = must_be_signed && own.agreed.dialect == Dialect::SMB_3_1_1;
+        Protection {
+            session_id: own.session_id,
+            tree_id: tree_id.unwrap_or(own.tree_id),
+            keys: own.keys.clone(),
+            signs: (own.signs || must_be_signed && own.keys.is_some()) && !own.encrypts,
+            encrypts: own.encrypts,
+            sequence: own.sequence.number(),
+        }
+    }
+
+    fn sign(&self, protection: &Protection, start: usize, out: &mut [u8]) {
+        if let (true, Some(keys), Some(message)) =
+            (protection.signs, &protection.keys, out.get_mut(start..))
+        {
+            keys.signer.sign(message);
+        }
+    }
+
+    fn seal(&mut self, protection: &Protection, start: usize, out: &mut [u8]) {
+        let keys = protection.keys.as_ref();
+        if let (Some(sealer), Some(frame)) = (
+            keys.and_then(|keys| keys.sealer.as_ref()),
+            out.get_mut(start..),
+        ) {
+            self.nonce += 1;
+            sealer.seal(self.nonce, protection.session_id, frame);
+        }
+    }
+
+    /// What was put out since the last time has been handed over at `now`.
+    pub fn transmitted(&mut self, now: Moment) {
+        self.slots.transmitted(now, self.options.timeout_nanos);
+    }
+
+    /// When [`Smb2Session::timed_out`] has something to say, at the earliest.
+    pub fn poll_timeout(&self) -> Moment {
+        self.slots.next_deadline()
+    }
+
+    /// A chain that has waited too long, and is given up with that; a CANCEL for it goes out if
+    /// the server has said that it is at work on it.
+    pub fn timed_out(&mut self, now: Moment, out: &mut Output) -> Option<u32> {
+        let (slot, cancel) = self.slots.timed_out(now)?;
+        if let Some(async_id) = cancel {
+            self.put_cancel(async_id, out);
+        }
+        Some(slot)
+    }
+
+    /// Gives up what is in a slot: responses to it are late.
+    pub fn forget(&mut self, slot: u32) {
+        self.slots.forget(slot);
+    }
+
+    /// CANCEL (section 3.2.4.24): takes no credit and is never answered.
+    fn put_cancel(&mut self, route: CancelRoute, out: &mut Output) {
+        let header = Header {
+            credits: 0,
+            route: Route::Async(route.async_id),
+            ..Header::request(Command::Cancel, route.message_id)
+        };
+        self.put_alone(header, &filestone_wire::smb2::cancel::Request {}, out);
+    }
+
+    /// Acknowledges breaks, and cancels what is to be cancelled; whether there was anything.
+    pub fn answer(&mut self, out: &mut Output) -> bool {
+        let before = out.bytes.len();
+        while let Some(route) = self.cancels.pop() {
+            self.put_cancel(route, out);
+        }
+        // A server that answers none of them is sent no more than there are credits for.
+        while self.credits.has(1)
+            && let Some(acknowledgement) = self.acknowledgements.pop()
+        {
+            self.put_acknowledgement(&acknowledgement, out);
+        }
+        out.bytes.len() > before
+    }
+
+    fn put_acknowledgement(&mut self, body: &impl Encode, out: &mut Output) {
+        let taken = self.credits.take(1);
+        self.slots.aside(taken.message_id);
+        let header = Header {
+            credit_charge: u16::from(self.charges()),
+            credits: taken.asked,
+            ..Header::request(Command::OplockBreak, taken.message_id)
+        };
+        let tree_id = self.established.as_ref().map_or(0, |own| own.tree_id);
+        let route = Route::Sync {
+            process_id: 0xfeff,
+            tree_id,
+        };
+        self.put_alone(Header { route, ..header }, body, out);
+    }
+
+    /// A message that no slot waits for.
+    fn put_alone(&mut self, header: Header, body: &impl Encode, out: &mut Output) {
+        let protection = self.own_protection(Some(0), false);
+        let frame = FrameMark::open(&mut out.bytes);
+        if protection.encrypts {
+            out.bytes.resize(frame + 4 + TRANSFORM_HEADER_LEN, 0);
+        }
+        let start = out.bytes.len();
+        let header = Header {
+            flags: protection.flags(false),
+            status: protection.status(),
+            session_id: protection.session_id,
+            ..header
+        };
+        let mut writer = Writer::new(&mut out.bytes);
+        header.encode(&mut writer);
+        body.encode(&mut writer);
+        self.sign(&protection, start, &mut out.bytes);
+        if protection.encrypts {
+            self.seal(&protection, frame + 4, &mut out.bytes);
+        }
+        FrameMark::close(&mut out.bytes, frame, 0);
+    }
+
+    /// Takes what came in, and hands out what it answers.
+    pub fn receive(
+        &mut self,
+        mut input: &[u8],
+        mut answered: impl FnMut(Answered<'_>),
+    ) -> Result<(), NotSmb> {
+        let Self {
+            slots,
+            credits,
+            assembler,
+            established,
+            plain,
+            room,
+            acknowledgements,
+            cancels,
+            breaks,
+            forged,
+            ..
+        } = self;
+        let mut taking = Taking {
+            slots,
+            credits,
+            own: established.as_ref(),
+            room,
+            acknowledgements,
+            cancels,
+            breaks,
+            forged,
+        };
+        while let Some(frame) = assembler.next(&mut input)? {
+            match ProtocolId::of(frame) {
+                Some(ProtocolId::Smb2) => {
+                    taking.messages(frame, frame.len() + 4, false, &mut answered)?;
+                }
+                Some(ProtocolId::Transform) => {
+                    let encrypted = Encrypted::from_bytes(frame)?;
+                    let opener = taking.opener(&encrypted)?;
+                    opener.open(&encrypted, plain).map_err(|_| NotSmb::Forged)?;
+                    taking.messages(plain.messages(), frame.len() + 4, true, &mut answered)?;
+                }
+                Some(ProtocolId::Smb1) => {
+                    return Err(NotSmb::Unexpected("a message of SMB1"));
+                }
+                Some(ProtocolId::Compression) => {
+                    return Err(NotSmb::Unexpected(
+                        "a compressed message, which was not agreed upon",
+                    ));
+                }
+                None if frame.is_empty() => {
+                    return Err(NotSmb::Unexpected("a frame without a message"));
+                }
+                None => {
+                    return Err(Header::from_bytes(frame).map_or_else(NotSmb::from, |_| {
+                        NotSmb::Unexpected("a message of another protocol")
+                    }));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Breaks of which the acknowledgements wait to go out, at most.
+const ACKNOWLEDGEMENTS_MAX: usize = 4096;
+
+/// How messages are protected, and whose they are.
+#[derive(Debug, Clone, Default)]
+struct Protection {
+    session_id: u64,
+    tree_id: u32,
+    keys: Option<Arc<SessionKeys>>,
+    signs: bool,
+    encrypts: bool,
+    /// ChannelSequence.
+    sequence: u16,
+}
+
+impl Protection {
+    /// What a request has where a response has its status.
+    fn status(&self) -> Status {
+        Status(self.sequence.into())
+    }
+
+    fn is_plain(&self) -> bool {
+        !self.signs && !self.encrypts
+    }
+
+    /// Of a scope with a session of its own: that, and its keys.
+    fn foreign(self, scope: &Scope) -> Option<Foreign> {
+        match scope {
+            Scope::Other {
+                protects: Protects::Binds,
+                ..
+            } => None,
+            Scope::Other { .. } => Some(Foreign {
+                session_id: self.session_id,
+                keys: self.keys?,
+                signs: self.signs,
+            }),
+            Scope::Tree | Scope::OtherTree(_) | Scope::Session | Scope::Connection => None,
+        }
+    }
+
+    fn flags(&self, is_related: bool) -> HeaderFlags {
+        let signed = if self.signs {
+            HeaderFlags::SIGNED
+        } else {
+            HeaderFlags::NONE
+        };
+        let related = if is_related {
+            HeaderFlags::RELATED
+        } else {
+            HeaderFlags::NONE
+        };
+        signed.with(related)
+    }
+}
+
+/// What taking messages apart needs of a connection.
+struct Taking<'s> {
+    slots: &'s mut Slots,
+    credits: &'s mut Credits,
+    own: Option<&'s Established>,
+    room: &'s mut Vec<u8>,
+    acknowledgements: &'s mut Vec<Acknowledgment>,
+    cancels: &'s mut Vec<CancelRoute>,
+    breaks: &'s mut u64,
+    forged: &'s mut u64,
+}
+
+impl Taking<'_> {
+    /// What opens messages of the session that this one is said to be of.
+    fn opener(&self, encrypted: &Encrypted<'_>) -> Result<&Opener, NotSmb> {
+        let session_id = encrypted.header.session_id;
+        let own = self.own.filter(|own| own.session_id == session_id);
+        let keys = match own {
+            Some(own) => own.keys.as_deref(),
+            None => self.slots.keys_of_session(session_id),
+        };
+        let opener = keys.and_then(|keys| keys.opener.as_deref());
+        opener.ok_or(NotSmb::Forged)
+    }
+
+    fn messages(
+        &mut self,
+        frame: &[u8],
+        frame_len: usize,
+        is_sealed: bool,
+        answered: &mut impl FnMut(Answered<'_>),
+    ) -> Result<(), NotSmb> {
+        let mut len = frame_len;
+        for message in Messages::of(frame) {
+            let message = message?;
+            if !message.header.is_response() {
+                return Err(NotSmb::Unexpected("a request, which only clients send"));
+            }
+            self.message(&message, std::mem::take(&mut len), is_sealed, answered)?;
+        }
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        message: &Message<'_>,
+        len: usize,
+        is_sealed: bool,
+        answered: &mut impl FnMut(Answered<'_>),
+    ) -> Result<(), NotSmb> {
+        let header = &message.header;
+        if header.is_unasked() {
+            return self.note_break(message);
+        }
+        self.credits.grant(header.credits);
+        if header.is_interim() {
+            if let Route::Async(async_id) = header.route {
+                let message_id = header.message_id;
+                let route = CancelRoute {
+                    async_id,
+                    message_id,
+                };
+                self.cancels.extend(self.slots.note_pending(route, len));
+            }
+            return Ok(());
+        }
+        let Some(found) = self.slots.find(header.message_id) else {
+            return Ok(());
+        };
+        self.credits.end(found.charge);
+        let Some(slot) = found.slot else {
+            return Ok(());
+        };
+        let is_genuine = is_sealed || self.is_genuine(message, slot);
+        if !is_genuine {
+            *self.forged += 1;
+        }
+        let cancelled = self.slots.take(found, message, len, is_genuine, answered);
+        self.cancels.extend(cancelled);
+        Ok(())
+    }
+
+    /// Whether a response that is not encrypted has the signature that it has to have (section
+    /// 3.2.5.1.3).
+    fn is_genuine(&mut self, message: &Message<'_>, slot: u32) -> bool {
+        let own = self
+            .own
+            .filter(|own| own.session_id == message.header.session_id);
+        if own.is_some_and(|own| own.encrypts) {
+            // What says that the session is gone is not of it any more.
+            return message.header.status == Status::USER_SESSION_DELETED;
+        }
+        let is_signed = message.header.flags.contains(HeaderFlags::SIGNED);
+        let foreign = self.slots.foreign(slot);
+        let has_to_be = foreign.map_or(own.is_some_and(|own| own.signs), |other| other.signs);
+        let keys = match foreign {
+            Some(other) => Some(&*other.keys),
+            None => own.and_then(|own| own.keys.as_deref()),
+        };
+        match (keys, is_signed) {
+            (Some(keys), true) => keys.signer.verify(message.bytes, self.room),
+            (None, _) => true,
+            (Some(_), false) => !has_to_be || message.header.status == Status::USER_SESSION_DELETED,
+        }
+    }
+
+    /// A break of an oplock or a lease (section 3.2.5.19): given up at once.
+    fn note_break(&mut self, message: &Message<'_>) -> Result<(), NotSmb> {
+        if message.header.command != Command::OplockBreak {
+            return Ok(());
+        }
+        *self.breaks += 1;
+        let answer = match message.body()? {
+            Notification::Oplock(left) => Acknowledgment::Oplock(left),
+            Notification::Lease(lease) if lease.flags.contains(LeaseFlags::ACK_REQUIRED) => {
+                Acknowledgment::Lease(LeaseAcknowledgment {
+                    flags: LeaseFlags::NONE,
+                    lease_key: lease.lease_key,
+                    state: lease.new_state,
+                    duration: 0,
+                })
+            }
+            Notification::Lease(_) => return Ok(()),
+        };
+        // A server that sends breaks without end is not owed memory without end.
+        if self.acknowledgements.len() < ACKNOWLEDGEMENTS_MAX {
+            self.acknowledgements.push(answer);
+        }
+        Ok(())
+    }
+}

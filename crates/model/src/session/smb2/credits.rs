@@ -1,0 +1,101 @@
+//! Credits: permission to send, which every response brings more of (MS-SMB2, sections 3.2.4.1.2
+//! and 3.3.1.2).
+
+/// The credits of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Credits {
+    /// What may be sent now.
+    available: u32,
+    /// What has been sent and not been answered.
+    out: u32,
+    /// How many are asked for in all.
+    wanted: u32,
+    /// MessageId of the next request.
+    next_id: u64,
+}
+
+/// The most that are asked for: what Windows and Samba have as their limit.
+const WANTED_MAX: u32 = 8192;
+
+impl Credits {
+    /// Of a new connection, over which so many are of use.
+    pub fn new(wanted: u32) -> Self {
+        Self {
+            available: 1,
+            out: 0,
+            wanted: wanted.min(WANTED_MAX),
+            next_id: 0,
+        }
+    }
+
+    /// Whether so many may be sent now.
+    pub fn has(&self, credits: u32) -> bool {
+        self.available >= credits
+    }
+
+    /// Whether nothing that is under way can bring more.
+    pub fn is_dry(&self) -> bool {
+        self.out == 0
+    }
+
+    /// Takes credits for a request: its MessageId, and how many it asks for.
+    pub fn take(&mut self, charge: u16) -> Taken {
+        let charge = u32::from(charge);
+        let message_id = self.next_id;
+        self.next_id += u64::from(charge);
+        self.available = self.available.saturating_sub(charge);
+        self.out += charge;
+        let missing = self.wanted.saturating_sub(self.available + self.out);
+        let asked = (charge + missing).min(u32::from(u16::MAX)) as u16;
+        Taken { message_id, asked }
+    }
+
+    /// A response has brought so many.
+    pub fn grant(&mut self, credits: u16) {
+        // More than anybody would grant would only make the sum run over.
+        self.available = (self.available + u32::from(credits)).min(1 << 20);
+    }
+
+    /// A request that took so many is over.
+    pub fn end(&mut self, charge: u16) {
+        self.out = self.out.saturating_sub(charge.into());
+    }
+}
+
+/// What a request takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub message_id: u64,
+    /// CreditRequest.
+    pub asked: u16,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_go_on_by_what_a_request_is_charged() {
+        let mut credits = Credits::new(4);
+        assert!(credits.has(1) && !credits.has(2));
+        let first = credits.take(1);
+        assert_eq!((first.message_id, first.asked), (0, 4));
+        assert!(!credits.has(1) && !credits.is_dry());
+        credits.grant(4);
+        credits.end(1);
+        assert!(credits.is_dry());
+        assert_eq!(credits.take(3).message_id, 1);
+        // One is left, three are out: nothing is missing but those.
+        let last = credits.take(1);
+        assert_eq!((last.message_id, last.asked), (4, 1));
+    }
+
+    #[test]
+    fn more_than_anybody_grants_does_no_harm() {
+        let mut credits = Credits::new(u32::MAX);
+        for _ in 0..100_000 {
+            credits.grant(u16::MAX);
+        }
+        assert!(credits.has(1 << 20) && !credits.has((1 << 20) + 1));
+    }
+}

@@ -1,0 +1,377 @@
+//! smbtorture and filestone against one Samba: dbench's load, and ECHO.
+//!
+//! smbtorture replays loads over SMB1 alone; filestone speaks what it speaks by default. Both do
+//! it as the same user, neither signs or encrypts.
+//!
+//! And what an encrypted READ costs more than another one, beside what the cipher's library takes
+//! for its bytes alone.
+
+use super::dbench::{self, Figures, LOAD, Times};
+use super::{Bar, Bed, Comparison, cipher, median};
+use crate::process::{self, Folder};
+use crate::record::Record;
+use crate::samba::{GUEST_SHARE, PASSWORD, Samba, USER};
+use anyhow::{Result, bail};
+use std::fs::File;
+use std::process::Command;
+use std::time::Duration;
+
+/// Programs, and the Debian packages they are in.
+pub const NEEDED: &[(&str, &str)] = &[
+    ("/usr/sbin/smbd", "samba"),
+    ("/usr/bin/smbtorture", "samba-testsuite"),
+    ("/usr/bin/dbench", "dbench"),
+];
+const CLIENTS: u32 = 4;
+/// Of filestone's ECHOs.
+const IN_FLIGHT: &str = "32";
+/// Of smbtorture's: connections, and how many requests each has in flight. The best is taken.
+const DEPTHS: &[Depth] = &[
+    Depth::new(1, 1),
+    Depth::new(1, 8),
+    Depth::new(1, 32),
+    Depth::new(1, 128),
+    Depth::new(4, 8),
+    Depth::new(4, 32),
+    Depth::new(4, 128),
+];
+/// What is read, encrypted and not.
+const READ_FILE: &str = "read";
+const READ_FILE_LEN: u64 = 64 << 20;
+/// How long each of these is tried.
+const TRIAL_S: u32 = 2;
+
+#[derive(Debug, Clone, Copy)]
+struct Depth {
+    connections: u32,
+    requests: u32,
+}
+
+impl Depth {
+    const fn new(connections: u32, requests: u32) -> Self {
+        Self {
+            connections,
+            requests,
+        }
+    }
+}
+
+/// What one run of ECHO came to.
+struct Echoes {
+    per_s: f64,
+    us_per_echo: f64,
+    /// Without what is spent looking whether a response is there, of which smbtorture does nothing.
+    worked_us_per_echo: f64,
+}
+
+/// What is compared by one pair of runs: the name of a row, and its bar.
+struct Figure<T> {
+    name: &'static str,
+    unit: &'static str,
+    bar: Bar,
+    of: fn(&T) -> f64,
+}
+
+const OF_LOAD: &[Figure<Figures>] = &[
+    Figure {
+        name: "client.txt, 4 clients",
+        unit: "MB/s",
+        bar: Bar::AtLeast(1.5),
+        of: |figures| figures.mb_per_s,
+    },
+    Figure {
+        name: "client.txt, CPU per operation",
+        unit: "µs",
+        bar: Bar::AtMost(0.5),
+        of: Figures::us_per_line,
+    },
+];
+const OF_ECHO: &[Figure<Echoes>] = &[
+    Figure {
+        name: "ECHO",
+        unit: "/s",
+        bar: Bar::AtLeast(1.5),
+        of: |echoes| echoes.per_s,
+    },
+    Figure {
+        name: "ECHO, CPU per operation",
+        unit: "µs",
+        bar: Bar::AtMost(0.5),
+        of: |echoes| echoes.us_per_echo,
+    },
+    Figure {
+        name: "ECHO, CPU per operation, not looking",
+        unit: "µs",
+        bar: Bar::AtMost(0.5),
+        of: |echoes| echoes.worked_us_per_echo,
+    },
+];
+
+const OF_DECRYPTION: &[Figure<f64>] = &[Figure {
+    name: "READ 64 KiB, AES-128-GCM",
+    unit: "µs",
+    bar: Bar::AtMost(1.3),
+    of: |us| *us,
+}];
+
+/// A server, and where everything is for both programs.
+struct Ground<'a> {
+    bed: &'a Bed,
+    server: Samba,
+}
+
+/// Runs the pairs of all that is wanted.
+pub fn compare(bed: &Bed, rounds: usize, only: Option<&str>) -> Result<Vec<Comparison>> {
+    let folder = Folder::within(&bed.directory, "beside")?;
+    let smb1 = [("server min protocol", "NT1")];
+    let mut server = Samba::start(&folder.path, process::free_port()?, &smb1)?;
+    server.wait()?;
+    let ground = Ground { bed, server };
+    let is_wanted = |name: &str| only.is_none_or(|only| name.contains(only));
+    let mut rows = Vec::new();
+    if is_wanted("client.txt") {
+        let theirs = || ground.their_load();
+        let ours = || ground.our_load();
+        rows.extend(pairs(rounds, OF_LOAD, &theirs, &ours)?);
+    }
+    if is_wanted("ECHO") {
+        let depth = ground.best_depth()?;
+        let theirs = || ground.their_echo(depth, ground.bed.seconds);
+        let ours = || ground.our_echo();
+        rows.extend(pairs(rounds, OF_ECHO, &theirs, &ours)?);
+    }
+    if is_wanted("READ") {
+        let library = || Ok(cipher::us_per_read());
+        let ours = || ground.our_decryption();
+        rows.extend(pairs(rounds, OF_DECRYPTION, &library, &ours)?);
+    }
+    ground.server.stop()?;
+    Ok(rows)
+}
+
+/// Runs both sides in turns, and makes a row of each figure.
+fn pairs<T>(
+    rounds: usize,
+    figures: &[Figure<T>],
+    theirs: &dyn Fn() -> Result<T>,
+    ours: &dyn Fn() -> Result<T>,
+) -> Result<Vec<Comparison>> {
+    let mut runs = Vec::new();
+    for round in 0..rounds {
+        // Who goes first changes, so that neither always finds the caches warm.
+        runs.push(if round % 2 == 0 {
+            let their = theirs()?;
+            (their, ours()?)
+        } else {
+            let our = ours()?;
+            (theirs()?, our)
+        });
+    }
+    let row = |figure: &Figure<T>| {
+        let all = |of: &dyn Fn(&(T, T)) -> f64| median(runs.iter().map(of).collect());
+        Comparison {
+            name: figure.name.into(),
+            theirs: all(&|(theirs, _)| (figure.of)(theirs)),
+            ours: all(&|(_, ours)| (figure.of)(ours)),
+            ratio: all(&|(theirs, ours)| (figure.of)(ours) / (figure.of)(theirs)),
+            bar: figure.bar,
+            unit: figure.unit,
+        }
+    };
+    Ok(figures.iter().map(row).collect())
+}
+
+impl Ground<'_> {
+    fn smbtorture(&self) -> Command {
+        let mut command = Command::new("/usr/bin/smbtorture");
+        command
+            .arg("-s")
+            .arg(&self.server.configuration)
+            .args(["-p", &self.server.port.to_string()])
+            .args(["-U", &format!("{USER}%{PASSWORD}")]);
+        command
+    }
+
+    fn share(&self) -> String {
+        format!("//127.0.0.1/{GUEST_SHARE}")
+    }
+
+    fn filestone(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.bed.filestone);
+        command
+            .args(arguments)
+            .arg("--password-file")
+            .arg(self.server.password_file());
+        command
+    }
+
+    fn target(&self) -> String {
+        let port = self.server.port;
+        format!("smb://{USER}@127.0.0.1:{port}/{GUEST_SHARE}")
+    }
+
+    fn their_load(&self) -> Result<Figures> {
+        let mut command = self.smbtorture();
+        command
+            .args(["-m", "NT1", "--option=clientminprotocol=NT1"])
+            .arg(format!("--loadfile={LOAD}"))
+            .arg(format!("--num-progs={CLIENTS}"))
+            .args(["-t", &self.bed.seconds.to_string()])
+            .args([&self.share(), "bench.nbench"]);
+        show(&command);
+        dbench::run(self.bed, &mut command, CLIENTS)
+    }
+
+    fn our_load(&self) -> Result<Figures> {
+        // smbtorture's warm-up is a twentieth of its time, and counts among it.
+        let warm_up_ms = self.bed.seconds * 1000 / 20;
+        let (clients, target) = (CLIENTS.to_string(), self.target());
+        let mut command = self.filestone(&["replay", LOAD, "--on", &target, "-c", &clients]);
+        command
+            .arg(format!(
+                "--duration={}ms",
+                self.bed.seconds * 1000 - warm_up_ms
+            ))
+            .arg(format!("--warm-up={warm_up_ms}ms"));
+        show(&command);
+        dbench::run(self.bed, &mut command, CLIENTS)
+    }
+
+    /// Where smbtorture achieves most here.
+    fn best_depth(&self) -> Result<Depth> {
+        let mut best = (0.0, DEPTHS[0]);
+        for depth in DEPTHS {
+            let echoes = self.their_echo(*depth, TRIAL_S)?;
+            eprintln!(
+                "smbtorture, {} connections, {} requests each: {:.0} ECHO/s, {:.1} µs each",
+                depth.connections, depth.requests, echoes.per_s, echoes.us_per_echo
+            );
+            if echoes.per_s > best.0 {
+                best = (echoes.per_s, *depth);
+            }
+        }
+        Ok(best.1)
+    }
+
+    fn their_echo(&self, depth: Depth, seconds: u32) -> Result<Echoes> {
+        let mut command = self.smbtorture();
+        command
+            .arg(format!("--option=torture:nprocs={}", depth.connections))
+            .arg(format!("--option=torture:qdepth={}", depth.requests))
+            .arg(format!("--option=torture:timelimit={seconds}"))
+            .args([&self.share(), "smb2.bench.echo"]);
+        show(&command);
+        let (text, times) = self.timed(&mut command)?;
+        let rates = rates(&text);
+        if rates.is_empty() {
+            bail!("smbtorture printed no rate:\n{text}");
+        }
+        let per_s = rates.iter().sum::<f64>() / rates.len() as f64;
+        let us_per_echo = times.all_s() * 1e6 / (per_s * f64::from(seconds));
+        Ok(Echoes {
+            per_s,
+            us_per_echo,
+            worked_us_per_echo: us_per_echo,
+        })
+    }
+
+    /// What a READ costs more when it is encrypted: processor time of the thread that asks, in
+    /// microseconds.
+    fn our_decryption(&self) -> Result<f64> {
+        let file = self.server.directory().join(READ_FILE);
+        File::create(&file)?.set_len(READ_FILE_LEN)?;
+        let plain = self.our_read("off")?;
+        let encrypted = self.our_read("required")?;
+        std::fs::remove_file(&file)?;
+        Ok(encrypted - plain)
+    }
+
+    fn our_read(&self, encryption: &str) -> Result<f64> {
+        let target = format!("{}/{READ_FILE}", self.target());
+        let duration = format!("{}s", self.bed.seconds);
+        let mut command = self.filestone(&["probe", "read", &target, "--size", "64k", "-j", "4"]);
+        command
+            .args(["--duration", &duration, "--encrypt", encryption])
+            .args(["--no-calibrate", "--as", "json"]);
+        show(&command);
+        let output = process::run(&mut command, &[], &self.bed.folder.path, self.limit())?;
+        Ok(Record::read(&output)?.number("/totals/client_cpu_ns_per_op")? / 1e3)
+    }
+
+    fn our_echo(&self) -> Result<Echoes> {
+        let (target, duration) = (self.target(), format!("{}s", self.bed.seconds));
+        let mut command = self.filestone(&["probe", "echo", &target, "-j", IN_FLIGHT]);
+        command.args(["--duration", &duration, "--no-calibrate", "--as", "json"]);
+        show(&command);
+        let before = Times::of_children();
+        let output = process::run(&mut command, &[], &self.bed.folder.path, self.limit())?;
+        let times = Times::of_children().since(before);
+        let record = Record::read(&output)?;
+        Ok(Echoes {
+            per_s: record.number("/totals/achieved_load_ops_per_s")?,
+            us_per_echo: times.all_s() * 1e6 / record.number("/totals/ledger/ok")?,
+            worked_us_per_echo: record.number("/totals/client_cpu_ns_per_op")? / 1e3,
+        })
+    }
+
+    fn timed(&self, command: &mut Command) -> Result<(String, Times)> {
+        let before = Times::of_children();
+        let output = process::run(command, &[], &self.bed.folder.path, self.limit())?;
+        let times = Times::of_children().since(before);
+        // What changes while it runs, it says on standard error.
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        if !output.status.success() {
+            bail!("smbtorture ended with {}\n{text}", output.status);
+        }
+        Ok((text, times))
+    }
+
+    fn limit(&self) -> Duration {
+        Duration::from_secs(u64::from(self.bed.seconds) * 3 + 60)
+    }
+}
+
+/// What is run, as it could be typed.
+fn show(command: &Command) {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    eprintln!("{}", words.join(" "));
+}
+
+/// Of every second, how many ECHOs: `echo[num/s=47932,avslat=…]`.
+fn rates(text: &str) -> Vec<f64> {
+    let after = text.split("echo[num/s=").skip(1);
+    after
+        .filter_map(|rest| rest.split(',').next()?.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_from_smbtorture() {
+        let text = "Opened 4 connections with qdepth=8 => 32 loops\nRunning for 2 seconds\n\
+                    1.00 second: echo[num/s=47084,avslat=0.000693,minlat=0.000044,maxlat=0.012022]      \
+                    \r2.00 second: echo[num/s=51230,avslat=0.000626,minlat=0.000043,maxlat=0.014361]\n\
+                    2.00 seconds\nsuccess: echo\n";
+        assert_eq!(rates(text), [47_084.0, 51_230.0]);
+    }
+
+    #[test]
+    fn each_figure_of_a_pair_is_a_row() {
+        let echoes = |per_s, us_per_echo| {
+            Ok(Echoes {
+                per_s,
+                us_per_echo,
+                worked_us_per_echo: us_per_echo / 2.0,
+            })
+        };
+        let rows = pairs(3, OF_ECHO, &|| echoes(100.0, 8.0), &|| echoes(160.0, 2.0));
+        let rows = rows.expect("no run fails");
+        let ratios: Vec<f64> = rows.iter().map(|row| row.ratio).collect();
+        assert_eq!(ratios, [1.6, 0.25, 0.25]);
+    }
+}

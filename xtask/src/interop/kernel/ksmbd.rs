@@ -1,0 +1,113 @@
+//! ksmbd, the SMB server of Linux's kernel, in the guest.
+//!
+//! What it lacks in this version: SMB 2.0.2, AES-GMAC, and a list of what it may encrypt with.
+
+use super::Ground;
+use super::guest::GUEST;
+use crate::interop::fixture;
+use crate::interop::smb::{self, DIALECTS, Dialect, Place, Way, Witness};
+use crate::process;
+use crate::samba::{GUEST_SHARE, PASSWORD, USER, USER_SHARE};
+use crate::table;
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+use std::time::Duration;
+
+/// No single script in the guest takes longer.
+const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
+const SMBCLIENT_LIMIT: Duration = Duration::from_secs(8);
+/// Where the files come from, below the folder that both see.
+const FILES: &str = "smb";
+
+/// Starts it, and goes every way that it has; whether each went as it should.
+///
+/// Debian's ksmbd-tools do not fit every kernel: since some update, that of Debian 12 (6.1.192)
+/// takes no share from version 3.4.7, and before it there is one (6.1.170) that dies of a CREATE.
+/// Then there is nothing to test, and that is said.
+pub fn run(ground: &Ground, only: Option<&str>) -> Result<bool> {
+    if only.is_some_and(|only| !"ksmbd".contains(only)) {
+        return Ok(true);
+    }
+    start(ground)?;
+    let (mut rows, mut is_usable) = (Vec::new(), false);
+    for dialect in DIALECTS {
+        let mut row = vec![dialect.name.to_owned()];
+        for protection in ["off", "sign", "encrypt"] {
+            let said = shown(ground, dialect, protection);
+            is_usable |= said.is_ok();
+            row.push(said.map_or_else(|error| error.to_string(), |()| "ok".to_owned()));
+        }
+        rows.push(row);
+    }
+    let head = ["smbclient", "unsigned", "signed", "encrypted"];
+    println!("\nksmbd of Linux {}", ground.guest.kernel);
+    print!("{}", table::lay_out(&head, &rows, false));
+    if !is_usable {
+        println!("left out: smbclient gets nothing from this ksmbd either");
+        return Ok(true);
+    }
+    let password_file = ground.bed.folder.join("password");
+    std::fs::write(&password_file, format!("{PASSWORD}\n"))?;
+    let place = Place {
+        authority: GUEST,
+        // It has all but the oldest.
+        dialects: &DIALECTS[1..],
+        password_file: &password_file,
+    };
+    smb::ways(&ground.bed, &place, &Unseen)
+}
+
+/// ksmbd says nothing of its sessions.
+struct Unseen;
+
+impl Witness for Unseen {
+    fn watch(&self, _: &Way, _: &Place) -> Result<String> {
+        Ok("–".to_owned())
+    }
+}
+
+fn start(ground: &Ground) -> Result<()> {
+    let files = ground.guest.share.join(FILES);
+    std::fs::create_dir_all(&files)?;
+    fixture::make_in(&files)?;
+    let shared = "path = /smb\nread only = no\nforce user = root\nforce group = root";
+    let script = format!(
+        "modprobe -a ksmbd\n\
+         mkdir -p /smb /etc/ksmbd\n\
+         mount -t tmpfs -o size=160m,mode=1777 smb /smb\n\
+         cp -r /share/{FILES}/. /smb && chmod -R a+rwX /smb\n\
+         cat >/etc/ksmbd/ksmbd.conf <<'END'\n\
+         [global]\nserver string = guest\nnetbios name = guest\nmap to guest = bad user\n\
+         guest account = nobody\nsmb3 encryption = yes\n\
+         [{GUEST_SHARE}]\n{shared}\nguest ok = yes\n\
+         [{USER_SHARE}]\n{shared}\nguest ok = no\nvalid users = {USER}\n\
+         END\n\
+         touch /etc/ksmbd/ksmbdpwd.db\n\
+         ksmbd.adduser -a {USER} -p {PASSWORD}\n\
+         ksmbd.mountd\n\
+         sleep 1; grep -q ':01BD ' /proc/net/tcp /proc/net/tcp6"
+    );
+    ground
+        .guest
+        .succeed(&script, SCRIPT_LIMIT)
+        .context("ksmbd did not start")?;
+    Ok(())
+}
+
+/// Lists the share with smbclient; the error is the status that it got.
+fn shown(ground: &Ground, dialect: &Dialect, protection: &str) -> Result<()> {
+    let mut command = Command::new("smbclient");
+    command
+        .args(["-s", "/dev/null", "-m", dialect.for_smbclient])
+        .arg("--option=clientminprotocol=SMB2_02")
+        .arg(format!("--client-protection={protection}"))
+        .args(["-U", &format!("{USER}%{PASSWORD}")])
+        .args([&format!("//{GUEST}/{USER_SHARE}"), "-c", "ls"]);
+    let output = process::run(&mut command, &[], &ground.bed.folder, SMBCLIENT_LIMIT)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    let status = said.rsplit(' ').next().unwrap_or_default().trim();
+    bail!("{status}")
+}

@@ -1,0 +1,120 @@
+//! filestone against Samba: one server for each configuration that a client must cope with.
+
+mod forging;
+mod packets;
+mod session;
+mod settings;
+mod situations;
+
+use super::{Needed, checks, fixture, smb};
+use crate::samba::{self, Samba};
+use anyhow::{Context, Result};
+use settings::Purpose;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What this needs beside Samba itself.
+pub const NEEDED: &Needed = &[
+    ("/usr/sbin/ip", "iproute2"),
+    ("/usr/bin/unshare", "util-linux"),
+];
+/// Where nothing can be written: in the share, and in the file system.
+const FULL: &str = "full";
+
+/// What a situation needs: filestone, and the servers.
+pub struct Ground {
+    pub bed: checks::Bed,
+    pub servers: Servers,
+}
+
+impl Ground {
+    /// Behind the shares of the server that lets everyone in.
+    fn directory(&self) -> PathBuf {
+        self.servers.get(Purpose::Open).directory()
+    }
+}
+
+/// The servers, in the order of [`settings::ALL`].
+pub struct Servers(Vec<Samba>);
+
+impl Servers {
+    /// Starts all of them at once; each has the same files in its share.
+    fn start(folder: &Path) -> Result<Self> {
+        let mut servers = Vec::new();
+        for (number, (purpose, settings)) in settings::ALL.iter().enumerate() {
+            let own = folder.join(format!("samba-{number}"));
+            let server = Samba::start(&own, purpose.port(), settings)
+                .with_context(|| format!("{purpose:?}"))?;
+            fixture::make_in(&server.directory())?;
+            servers.push(server);
+        }
+        for server in &mut servers {
+            server.wait()?;
+        }
+        Ok(Self(servers))
+    }
+
+    /// The one for this purpose.
+    pub fn get(&self, purpose: Purpose) -> &Samba {
+        let number = settings::ALL.iter().position(|(of, _)| *of == purpose);
+        &self.0[number.unwrap_or_default()]
+    }
+}
+
+/// Runs every check; whether all went well.
+pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool> {
+    super::succeed("ip", &["link", "set", "lo", "up"])?;
+    let servers = Servers::start(&bed.folder)?;
+    println!(
+        "Samba {} is up in {} configurations after {:.1} s",
+        samba::version(),
+        settings::ALL.len(),
+        start.elapsed().as_secs_f64()
+    );
+    let full = servers.get(Purpose::Open).directory().join(FULL);
+    let full = Full::new(full)?;
+    let ground = Ground { bed, servers };
+    let mut is_good = only.is_some() || settings::are_in_force(&ground)?;
+    if only.is_none() {
+        let server = ground.servers.get(Purpose::Open);
+        let place = smb::Place {
+            authority: "127.0.0.1",
+            dialects: smb::DIALECTS,
+            password_file: &server.password_file(),
+        };
+        let witness = session::AtServer {
+            ground: &ground,
+            server,
+        };
+        is_good &= smb::ways(&ground.bed, &place, &witness)?;
+    }
+    is_good &= checks::situations(&ground, situations::ALL, only)?;
+    if !is_good {
+        let server = ground.servers.get(Purpose::Open);
+        eprintln!("what Samba said last:\n{}", server.last_words());
+    }
+    drop(full);
+    for server in ground.servers.0 {
+        server.stop()?;
+    }
+    Ok(is_good)
+}
+
+/// A file system without space, there until this is dropped.
+struct Full(PathBuf);
+
+impl Full {
+    fn new(path: PathBuf) -> Result<Self> {
+        std::fs::create_dir(&path)?;
+        let at = path.display().to_string();
+        super::succeed("mount", &["-t", "tmpfs", "-o", "size=64k", FULL, &at])?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        // It would be gone with the namespace, but the folder around it is removed before.
+        let _ = super::succeed("umount", &["--lazy", &self.0.display().to_string()]);
+    }
+}

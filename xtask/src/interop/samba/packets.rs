@@ -1,0 +1,493 @@
+//! What tshark reads in what filestone sends: it has not been written by us, and knows the standard.
+
+use super::Ground;
+use super::settings::Purpose;
+use crate::interop::checks;
+use crate::interop::fixture::{FILE, FILE_LEN};
+use crate::interop::smb::{Account, DIALECTS, Place};
+use crate::process;
+use crate::record::Record;
+use crate::tshark::{Capture, Dissection};
+use anyhow::{Context, Result, bail};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Output;
+
+/// What a READ of these asks for: more than the 64 KiB that one credit is good for.
+const READ_LEN: u64 = 100_000;
+const READS: u32 = 50;
+
+/// Commands of SMB2 by number (MS-SMB2, section 2.2.1).
+const NEGOTIATE: u64 = 0;
+const SESSION_SETUP: u64 = 1;
+const CREATE: u64 = 5;
+const CLOSE: u64 = 6;
+const READ: u64 = 8;
+const WRITE: u64 = 9;
+const CANCEL: u64 = 12;
+const QUERY_DIRECTORY: u64 = 14;
+const QUERY_INFO: u64 = 16;
+const SET_INFO: u64 = 17;
+
+/// Every message of 3.0 is signed, and every signature is what tshark makes of it.
+///
+/// Each request travels alone: of a compound tshark 4.0 takes all that follows for a part of the
+/// first message, and finds the signatures of Samba's compounds wrong, too. Nor is this asked of
+/// 3.1.1 with AES-GMAC, which it finds wrong of smbclient's messages as well.
+pub fn signed(ground: &Ground) -> Result<String> {
+    let options = ["--dialect", "3.0", "--sign", "required", "--no-compound"];
+    let seen = Seen::of(ground, Run::Reads, &options)?;
+    let mut signatures = 0;
+    for packet in &seen.packets {
+        let is_before = |command: &u64| [NEGOTIATE, SESSION_SETUP].contains(command);
+        let unsigned = packet.unsigned();
+        if let Some(command) = unsigned.iter().find(|command| !is_before(command)) {
+            bail!("packet {}: command {command} is not signed", packet.number);
+        }
+        let wanted = packet.commands.len() - unsigned.len();
+        if packet.good != wanted {
+            bail!(
+                "packet {}: {} of {wanted} signatures are good",
+                packet.number,
+                packet.good
+            );
+        }
+        signatures += wanted;
+    }
+    seen.offered(&[0x300])?;
+    let reads = seen.reads()?;
+    Ok(format!(
+        "{}, {reads}, {signatures} good signatures",
+        seen.text()
+    ))
+}
+
+/// With the key of the session tshark decrypts all that comes after the session's setup.
+pub fn encrypted(ground: &Ground) -> Result<String> {
+    let options = ["--dialect", "3.1.1", "--encrypt", "required"];
+    let seen = Seen::of(ground, Run::Reads, &options)?;
+    seen.offered(&[0x311])?;
+    let (reads, decrypted) = (seen.reads()?, seen.decrypted()?);
+    Ok(format!("{}, {reads}, {decrypted}", seen.text()))
+}
+
+/// Three of four connections are bound to the session of the first, and no nonce comes twice for
+/// its key, over whichever of them.
+pub fn channels(ground: &Ground) -> Result<String> {
+    let options = ["--connections-per-client", "4", "-j", "4", "--encrypt"];
+    let seen = Seen::of(ground, Run::Reads, &options)?;
+    let bound = seen.packets.iter().filter(|packet| packet.bindings > 0);
+    let bound: BTreeSet<&str> = bound.map(|packet| packet.stream.as_str()).collect();
+    if bound.len() != 3 {
+        bail!("{} connections are bound to a session, not 3", bound.len());
+    }
+    let decrypted = seen.decrypted()?;
+    Ok(format!("{}, {decrypted}, 3 bindings", seen.text()))
+}
+
+/// A load for a moment, with all that is in it.
+pub fn load(ground: &Ground) -> Result<String> {
+    let seen = Seen::of(ground, Run::Office, &["--encrypt", "required"])?;
+    let commands: BTreeSet<u64> = seen.commands().collect();
+    let wanted = [
+        CREATE,
+        CLOSE,
+        READ,
+        WRITE,
+        QUERY_DIRECTORY,
+        QUERY_INFO,
+        SET_INFO,
+    ];
+    if let Some(missing) = wanted.iter().find(|command| !commands.contains(command)) {
+        bail!("no packet has command {missing}, but {commands:?}");
+    }
+    let decrypted = seen.decrypted()?;
+    Ok(format!("{}, {decrypted}", seen.text()))
+}
+
+/// What is captured.
+#[derive(Clone, Copy)]
+enum Run {
+    Reads,
+    Office,
+}
+
+impl Run {
+    /// Makes it; all of it must be as expected.
+    fn make(self, ground: &Ground, place: &Place, options: &[&str], keys: &Path) -> Result<()> {
+        let (length, count) = (READ_LEN.to_string(), READS.to_string());
+        let file = place.target(Account::User, FILE);
+        let share = place.target(Account::User, "");
+        let (asked, told): (&[&str], &[&str]) = match self {
+            Self::Reads => (
+                &["probe", "read", &file, "--no-calibrate"],
+                &["--size", &length, "--count", &count],
+            ),
+            Self::Office => (
+                &["replay", "office", "--on", &share],
+                &["--duration", "500ms", "--warm-up", "0s"],
+            ),
+        };
+        let mut command = ground.bed.command(asked);
+        command
+            .args(["--as", "json", "--password-file"])
+            .arg(place.password_file)
+            .args(told)
+            .args(options)
+            .env("FILESTONE_SMB_KEYLOG", keys);
+        let folder = &ground.bed.folder;
+        let output = process::run(&mut command, &[], folder, checks::RUN_LIMIT)?;
+        self.judge(&output)
+    }
+
+    fn judge(self, output: &Output) -> Result<()> {
+        match self {
+            Self::Reads => match checks::judge(output, READS) {
+                Ok(verdict) if verdict == "ok" => Ok(()),
+                Ok(other) | Err(other) => bail!(other),
+            },
+            Self::Office => {
+                let mismatches = Record::read(output)?.number("/replay/mismatch_count")?;
+                if mismatches > 0.0 {
+                    bail!("{mismatches} mismatches");
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A packet of ours, as tshark reads it; what may be there more than once is a list, in order.
+struct Packet {
+    number: String,
+    /// Of which connection.
+    stream: String,
+    /// Of which sessions.
+    sessions: Vec<String>,
+    commands: Vec<u64>,
+    ids: Vec<u64>,
+    charges: Vec<u64>,
+    credits: Vec<u64>,
+    signed: Vec<u64>,
+    /// How many signatures are good.
+    good: usize,
+    /// Of what is encrypted.
+    nonces: Vec<String>,
+    lengths: Vec<u64>,
+    offsets: Vec<u64>,
+    dialects: Vec<u64>,
+    /// SESSION_SETUPs that bind the connection to a session.
+    bindings: usize,
+}
+
+const FIELDS: &[&str] = &[
+    "frame.number",
+    "tcp.stream",
+    "smb2.sesid",
+    "smb2.cmd",
+    "smb2.msg_id",
+    "smb2.credit.charge",
+    "smb2.credits.requested",
+    "smb2.flags.signature",
+    "smb2.good_signature",
+    "smb2.header.transform.nonce",
+    "smb2.read_length",
+    "smb2.file_offset",
+    "smb2.dialect",
+    "smb2.ses_req_flags.session_binding",
+];
+
+/// The values in a cell; what tshark gives no number for is an error.
+fn numbers(cell: &str) -> Result<Vec<u64>> {
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    texts(cell)
+        .iter()
+        .map(|text| number(text).with_context(|| format!("\"{text}\" is no number")))
+        .collect()
+}
+
+fn texts(cell: &str) -> Vec<String> {
+    let values = cell.split(',').filter(|value| !value.is_empty());
+    values.map(str::to_owned).collect()
+}
+
+impl Packet {
+    fn read(cells: &[String]) -> Result<Self> {
+        let [number, stream, sessions, rest @ ..] = cells else {
+            bail!("tshark printed {cells:?}");
+        };
+        let [
+            commands,
+            ids,
+            charges,
+            credits,
+            signed,
+            good,
+            nonces,
+            lengths,
+            offsets,
+            dialects,
+            bindings,
+        ] = rest
+        else {
+            bail!("tshark printed {cells:?}");
+        };
+        Ok(Self {
+            number: number.clone(),
+            stream: stream.clone(),
+            sessions: texts(sessions),
+            commands: numbers(commands)?,
+            ids: numbers(ids)?,
+            charges: numbers(charges)?,
+            credits: numbers(credits)?,
+            signed: numbers(signed)?,
+            good: texts(good).len(),
+            nonces: texts(nonces),
+            lengths: numbers(lengths)?,
+            offsets: numbers(offsets)?,
+            dialects: numbers(dialects)?,
+            bindings: texts(bindings).iter().filter(|is| *is == "1").count(),
+        })
+    }
+
+    /// Commands without a signature.
+    fn unsigned(&self) -> Vec<u64> {
+        let signed = self.commands.iter().zip(&self.signed);
+        let unsigned = signed.filter(|(_, is_signed)| **is_signed == 0);
+        unsigned.map(|(command, _)| *command).collect()
+    }
+}
+
+/// Our side of a run.
+struct Seen {
+    packets: Vec<Packet>,
+}
+
+impl Seen {
+    /// Captures a run and has tshark read it. What must be so of every run is looked at here.
+    fn of(ground: &Ground, run: Run, options: &[&str]) -> Result<Self> {
+        let server = ground.servers.get(Purpose::Open);
+        // Of its own, and gone at the end: captures are large.
+        let folder = process::Folder::within(&ground.bed.folder, "tshark")?;
+        let password_file = server.password_file();
+        let place = Place {
+            authority: "127.0.0.1",
+            dialects: DIALECTS,
+            password_file: &password_file,
+        };
+        let keys = folder.path.join("smb2_seskey_list");
+        let capture = Capture::start(&folder.path, server.port)?;
+        run.make(ground, &place, options, &keys)?;
+        let capture = capture.stop()?;
+        let ours = format!("tcp.dstport == {} && smb2", server.port);
+        let mut dissection = Dissection {
+            capture: &capture,
+            configuration: &folder.path,
+            preferences: &[],
+        };
+        let malformed = format!("{ours} && _ws.malformed");
+        no_packet(&dissection, &malformed, "", "malformed")?;
+        // Of both sides: what the server encrypts is for the same key.
+        let encrypted = "smb2.header.transform.nonce";
+        no_packet(&dissection, encrypted, "Encrypted SMB3", "not decrypted")?;
+        dissection.preferences = &["smb2.verify_signatures:TRUE"];
+        let rows = dissection.fields(&ours, FIELDS)?;
+        let packets: Result<Vec<Packet>> = rows.iter().map(|cells| Packet::read(cells)).collect();
+        let seen = Self { packets: packets? };
+        seen.message_ids_are_unique()?;
+        Ok(seen)
+    }
+
+    fn commands(&self) -> impl Iterator<Item = u64> {
+        self.packets
+            .iter()
+            .flat_map(|packet| packet.commands.iter().copied())
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "{} packets with {} requests",
+            self.packets.len(),
+            self.commands().count()
+        )
+    }
+
+    /// Each request takes as many numbers as it costs credits (MS-SMB2, section 3.2.4.1.5), and
+    /// asks for no fewer than it takes. A CANCEL has the number of what it cancels.
+    fn message_ids_are_unique(&self) -> Result<()> {
+        let mut taken: BTreeSet<(&str, u64)> = BTreeSet::new();
+        for packet in &self.packets {
+            let place = &packet.number;
+            let count = packet.commands.len();
+            let lists = [&packet.ids, &packet.charges, &packet.credits];
+            if lists.iter().any(|list| list.len() != count) {
+                bail!("packet {place}: headers of {count} commands have other counts of fields");
+            }
+            for (index, _) in
+                (packet.commands.iter().enumerate()).filter(|(_, command)| **command != CANCEL)
+            {
+                let (id, charge) = (packet.ids[index], packet.charges[index].max(1));
+                if packet.credits[index] < charge {
+                    bail!("packet {place}: asks for fewer credits than the {charge} it takes");
+                }
+                if let Some(twice) =
+                    (id..id + charge).find(|id| !taken.insert((&packet.stream, *id)))
+                {
+                    bail!("packet {place}: message id {twice} has been used before");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every NEGOTIATE offers these dialects.
+    fn offered(&self, dialects: &[u64]) -> Result<()> {
+        let negotiates = self.packets.iter();
+        let mut count = 0;
+        for packet in negotiates.filter(|packet| packet.commands == [NEGOTIATE]) {
+            count += 1;
+            if packet.dialects != dialects {
+                bail!("packet {} offers {:x?}", packet.number, packet.dialects);
+            }
+        }
+        if count == 0 {
+            bail!("no packet is a NEGOTIATE");
+        }
+        Ok(())
+    }
+
+    /// Every READ asks for what it was told to, from one end of the file to the other and again.
+    fn reads(&self) -> Result<String> {
+        let reads = || {
+            self.packets
+                .iter()
+                .filter(|packet| packet.commands.contains(&READ))
+        };
+        let mut lengths: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut offsets: BTreeMap<u64, u32> = BTreeMap::new();
+        for packet in reads() {
+            for &length in &packet.lengths {
+                *lengths.entry(length).or_default() += 1;
+            }
+            for &offset in &packet.offsets {
+                *offsets.entry(offset).or_default() += 1;
+            }
+            if let Some(charge) = packet.charges.iter().find(|charge| **charge != 2) {
+                bail!("packet {}: a charge of {charge}", packet.number);
+            }
+        }
+        let mut expected: BTreeMap<u64, u32> = BTreeMap::new();
+        let in_order = (0..FILE_LEN).step_by(READ_LEN as usize).cycle();
+        for offset in in_order.take(READS as usize) {
+            *expected.entry(offset).or_default() += 1;
+        }
+        if lengths != BTreeMap::from([(READ_LEN, READS)]) || offsets != expected {
+            bail!("READs of lengths {lengths:?} at {offsets:?}, not {expected:?}");
+        }
+        Ok(format!("{READS} READs of {READ_LEN}"))
+    }
+
+    /// All but the session's setup is encrypted, and with no nonce twice.
+    fn decrypted(&self) -> Result<String> {
+        let mut nonces: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for packet in &self.packets {
+            let is_setup = |command: &u64| [NEGOTIATE, SESSION_SETUP].contains(command);
+            let is_encrypted = !packet.nonces.is_empty();
+            if is_encrypted == packet.commands.iter().any(is_setup) {
+                bail!(
+                    "packet {}: commands {:?} with {} nonces",
+                    packet.number,
+                    packet.commands,
+                    packet.nonces.len()
+                );
+            }
+            for nonce in &packet.nonces {
+                let session = packet.sessions.first().map_or("", String::as_str);
+                if !nonces.insert((session, nonce)) {
+                    bail!(
+                        "packet {}: nonce {nonce} has been used before",
+                        packet.number
+                    );
+                }
+            }
+        }
+        Ok(format!("{} of them encrypted", nonces.len()))
+    }
+}
+
+/// Fails with what tshark says of the first packet that passes the filter, and of which it says
+/// this.
+fn no_packet(dissection: &Dissection, filter: &str, says: &str, what: &str) -> Result<()> {
+    let fields = ["frame.number", "_ws.col.Info", "_ws.expert.message"];
+    let mut found = dissection.fields(filter, &fields)?;
+    found.retain(|cells| cells.iter().any(|cell| cell.contains(says)));
+    if let Some(first) = found.first() {
+        bail!(
+            "{} packets are {what}: packet {}",
+            found.len(),
+            first.join(": ")
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A READ of this number in a packet of the only connection.
+    fn read(id: &str, nonce: &str, offset: &str) -> Packet {
+        let cells = [
+            "7", "0", "0x1", "8", id, "2", "2", "0", "", nonce, "100000", offset, "", "",
+        ];
+        Packet::read(&cells.map(str::to_owned)).expect("cells")
+    }
+
+    #[test]
+    fn numbers_that_a_request_has_taken_are_no_other_s() {
+        let seen = |ids: [&str; 2]| Seen {
+            packets: ids.map(|id| read(id, "", "0")).into(),
+        };
+        assert!(seen(["4", "6"]).message_ids_are_unique().is_ok());
+        assert!(seen(["4", "5"]).message_ids_are_unique().is_err());
+    }
+
+    #[test]
+    fn a_nonce_is_used_once() {
+        let seen = |nonces: [&str; 2]| Seen {
+            packets: nonces.map(|nonce| read("4", nonce, "0")).into(),
+        };
+        assert!(seen(["0100", "0200"]).decrypted().is_ok());
+        assert!(seen(["0100", "0100"]).decrypted().is_err());
+        // What has no nonce travelled in the clear.
+        assert!(seen(["0100", ""]).decrypted().is_err());
+    }
+
+    #[test]
+    fn reads_are_where_they_were_meant_to_be() {
+        let at = |number: u64| {
+            let offset = (number % 11) * READ_LEN;
+            read(&(2 * number).to_string(), "", &format!("{offset:#x}"))
+        };
+        let mut packets: Vec<Packet> = (0..u64::from(READS)).map(at).collect();
+        assert!(
+            Seen {
+                packets: packets.split_off(0)
+            }
+            .reads()
+            .is_ok()
+        );
+        let packets = (1..=u64::from(READS)).map(at).collect();
+        assert!(Seen { packets }.reads().is_err());
+    }
+
+    #[test]
+    fn a_cell_may_hold_several_numbers_in_either_notation() {
+        assert_eq!(numbers("5,0x10,6").expect("numbers"), [5, 16, 6]);
+        assert!(numbers("").expect("none").is_empty());
+        assert!(numbers("Create").is_err());
+    }
+}

@@ -1,0 +1,373 @@
+//! Every dialect, protection and account that SMB has, against one server: each way must do
+//! all that filestone can do, or be refused where the protocol has no such way.
+
+use super::checks::{self, Bed};
+use super::fixture::{DIRECTORY, FILE};
+use crate::record::Record;
+use crate::samba::{GUEST_SHARE, USER, USER_SHARE};
+use crate::table;
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+/// All ways of one server together take no longer.
+const TABLE_LIMIT: Duration = Duration::from_secs(150);
+
+/// What is asked of a server, and of which object of a share.
+pub const PROBES: &[(&str, &str)] = &[
+    ("echo", ""),
+    ("create", ""),
+    ("read", FILE),
+    ("write", ""),
+    ("query-info", FILE),
+    ("set-info", ""),
+    ("query-directory", DIRECTORY),
+    ("lock", ""),
+    ("flush", ""),
+    ("session-setup", ""),
+    ("tree-connect", ""),
+    ("notify", ""),
+];
+
+/// A dialect, by filestone's name and by smbclient's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    pub name: &'static str,
+    pub for_smbclient: &'static str,
+    /// Encryption came with 3.0.
+    encrypts: bool,
+}
+
+const fn dialect(name: &'static str, for_smbclient: &'static str, encrypts: bool) -> Dialect {
+    Dialect {
+        name,
+        for_smbclient,
+        encrypts,
+    }
+}
+
+/// All that filestone speaks, the oldest first.
+pub const DIALECTS: &[Dialect] = &[
+    dialect("2.0.2", "SMB2_02", false),
+    dialect("2.1", "SMB2_10", false),
+    dialect("3.0", "SMB3_00", true),
+    dialect("3.0.2", "SMB3_02", true),
+    dialect("3.1.1", "SMB3_11", true),
+];
+
+/// What keeps others from reading or changing messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protection {
+    Unsigned,
+    Signed,
+    Encrypted,
+}
+
+impl Protection {
+    const ALL: [Self; 3] = [Self::Unsigned, Self::Signed, Self::Encrypted];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Unsigned => "unsigned",
+            Self::Signed => "signed",
+            Self::Encrypted => "encrypted",
+        }
+    }
+
+    const fn option(self) -> Option<&'static str> {
+        match self {
+            Self::Unsigned => None,
+            Self::Signed => Some("--sign"),
+            Self::Encrypted => Some("--encrypt"),
+        }
+    }
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Account {
+    Guest,
+    User,
+}
+
+/// What says how a server sees a run.
+pub trait Witness {
+    /// Makes a run of this way, and says what the server makes of it: an error if that is not
+    /// what the run was told.
+    fn watch(&self, way: &Way, place: &Place) -> Result<String>;
+}
+
+/// Where a server is, and what it has.
+pub struct Place<'a> {
+    /// Host, and port where it is not SMB's own.
+    pub authority: &'a str,
+    /// What it speaks.
+    pub dialects: &'a [Dialect],
+    /// Holds the password of [`USER`].
+    pub password_file: &'a Path,
+}
+
+impl Place<'_> {
+    /// An object of the share that this account may use.
+    pub fn target(&self, account: Account, object: &str) -> String {
+        let authority = self.authority;
+        let target = match account {
+            Account::Guest => format!("smb://{authority}/{GUEST_SHARE}/{object}"),
+            Account::User => format!("smb://{USER}@{authority}/{USER_SHARE}/{object}"),
+        };
+        target.trim_end_matches('/').to_owned()
+    }
+}
+
+/// A way to speak with a server.
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    pub dialect: Dialect,
+    pub protection: Protection,
+    pub account: Account,
+}
+
+impl Way {
+    /// All that there are in these dialects.
+    pub fn all(dialects: &[Dialect]) -> Vec<Self> {
+        let mut ways = Vec::new();
+        for &dialect in dialects {
+            for protection in Protection::ALL {
+                for account in [Account::Guest, Account::User] {
+                    ways.push(Self {
+                        dialect,
+                        protection,
+                        account,
+                    });
+                }
+            }
+        }
+        ways
+    }
+
+    /// A guest has no key, so that nothing is signed or encrypted with it (MS-SMB2, 3.2.5.3.1).
+    fn is_possible(&self) -> bool {
+        match (self.account, self.protection) {
+            (_, Protection::Unsigned) => true,
+            (Account::Guest, _) => false,
+            (Account::User, Protection::Signed) => true,
+            (Account::User, Protection::Encrypted) => self.dialect.encrypts,
+        }
+    }
+
+    /// The options of filestone.
+    pub fn options(&self, password_file: &Path) -> Vec<String> {
+        let mut options = vec!["--dialect".to_owned(), self.dialect.name.to_owned()];
+        if let Some(option) = self.protection.option() {
+            options.extend([option.to_owned(), "required".to_owned()]);
+        }
+        if self.account == Account::User {
+            options.push("--password-file".to_owned());
+            options.push(password_file.display().to_string());
+        }
+        options
+    }
+}
+
+/// What all of a way's runs came to.
+#[derive(Default)]
+struct Row {
+    probes: usize,
+    mix: Option<f64>,
+    load: Option<f64>,
+}
+
+impl Row {
+    fn cells(&self) -> [String; 3] {
+        let figure = |figure: Option<f64>| figure.map_or("–".to_owned(), table::thousands);
+        [
+            format!("{} of {}", self.probes, PROBES.len()),
+            figure(self.mix),
+            figure(self.load),
+        ]
+    }
+}
+
+/// Goes all ways of a server; whether each went as it should.
+pub fn ways(bed: &Bed, place: &Place, witness: &dyn Witness) -> Result<bool> {
+    let start = Instant::now();
+    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
+    for way in Way::all(place.dialects) {
+        if start.elapsed() > TABLE_LIMIT {
+            bail!(
+                "the ways of {} take longer than {TABLE_LIMIT:?}",
+                place.authority
+            );
+        }
+        let name = [
+            way.dialect.name.to_owned(),
+            way.protection.name().to_owned(),
+            format!("{:?}", way.account).to_lowercase(),
+        ];
+        let mut row = Row::default();
+        let verdict = if way.is_possible() {
+            witness
+                .watch(&way, place)
+                .and_then(|said| go(bed, place, &way, &mut row).map(|()| said))
+        } else {
+            is_refused(bed, place, &way)
+        };
+        let said = verdict.unwrap_or_else(|error| {
+            wrong.push(format!("{}: {error:#}", name.join(" ")));
+            "wrong".into()
+        });
+        let cells = row.cells().into_iter().chain([said]);
+        rows.push(name.into_iter().chain(cells).collect());
+    }
+    let head = [
+        "dialect",
+        "protection",
+        "as",
+        "probes",
+        "mix",
+        "office",
+        "server",
+    ];
+    println!();
+    print!("{}", table::lay_out(&head, &rows, false));
+    for what in &wrong {
+        eprintln!("error: {what}");
+    }
+    Ok(wrong.is_empty())
+}
+
+/// Every probe, the default mix and a load by one way.
+fn go(bed: &Bed, place: &Place, way: &Way, row: &mut Row) -> Result<()> {
+    let options = way.options(place.password_file);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let count = bed.count.to_string();
+    let mut wrong = Vec::new();
+    for (operation, object) in PROBES {
+        let target = place.target(way.account, object);
+        let counted = [&["--count", &count, "--in-flight", "4"], &options[..]].concat();
+        match checks::judge(&bed.probe(operation, &target, &counted)?, bed.count) {
+            Ok(verdict) if verdict == "ok" => row.probes += 1,
+            Ok(other) | Err(other) => wrong.push(format!("{operation}: {other}")),
+        }
+    }
+    if let Some(first) = wrong.first() {
+        bail!("{} of {} probes: {first}", wrong.len(), PROBES.len());
+    }
+    let target = place.target(way.account, "");
+    row.mix = Some(mix(bed, &target, &options).context("the default mix")?);
+    row.load = Some(load(bed, &target, &options).context("the load office")?);
+    Ok(())
+}
+
+/// How many operations of the default mix succeeded: all.
+fn mix(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
+    let arguments = [
+        "mix",
+        target,
+        "--offered",
+        "300",
+        "--duration",
+        "1s",
+        "--clients",
+        "2",
+        "--remove-set",
+        "--as",
+        "json",
+        "--no-calibrate",
+        "--timeout",
+        "10s",
+    ];
+    let record = Record::read(&bed.run(&[&arguments, options].concat())?)?;
+    let (scheduled, ok) = (
+        record.number("/totals/ledger/scheduled")?,
+        record.number("/totals/ledger/ok")?,
+    );
+    if ok != scheduled {
+        bail!("{ok} of {scheduled} ok: {:?}", record.failures());
+    }
+    Ok(ok)
+}
+
+/// How many operations a pass of the load `office` has; each as the load expects.
+fn load(bed: &Bed, target: &str, options: &[&str]) -> Result<f64> {
+    let arguments = [
+        "replay",
+        "office",
+        "--on",
+        target,
+        "--run-once",
+        "--as",
+        "json",
+    ];
+    let record = Record::read(&bed.run(&[&arguments, options].concat())?)?;
+    let mismatches = record.number("/replay/mismatch_count")?;
+    if mismatches > 0.0 {
+        bail!(
+            "{mismatches} mismatches: {:?}",
+            record.list("/replay/mismatches")
+        );
+    }
+    record.number("/totals/ledger/scheduled")
+}
+
+/// A way that the protocol does not have must end before anything is measured, and say why.
+fn is_refused(bed: &Bed, place: &Place, way: &Way) -> Result<String> {
+    let options = way.options(place.password_file);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let target = place.target(way.account, "");
+    let output = bed.probe(
+        "echo",
+        &target,
+        &[&["--count", "10"], &options[..]].concat(),
+    )?;
+    // What the dialect does not have is refused first.
+    let lacks_encryption = way.protection == Protection::Encrypted && !way.dialect.encrypts;
+    let word = match way.account {
+        Account::Guest if !lacks_encryption => "guest",
+        Account::Guest | Account::User => "encrypt",
+    };
+    says_why(&output, word)
+}
+
+/// The first error of a run that did not begin; it must have this word in it.
+fn says_why(output: &Output, word: &str) -> Result<String> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let error = said.lines().find_map(|line| line.strip_prefix("error: "));
+    match (output.status.code(), error) {
+        (Some(2 | 3), Some(error)) if error.contains(word) => Ok(format!("refused: {error}")),
+        _ => bail!(
+            "is not refused for that, but ended with {}: {said}",
+            output.status
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ways_and_those_that_there_are() {
+        let ways = Way::all(DIALECTS);
+        assert_eq!(ways.len(), 30);
+        let possible = ways.iter().filter(|way| way.is_possible());
+        // Five as guest; of the user five unsigned, five signed, three encrypted.
+        assert_eq!(possible.count(), 18);
+    }
+
+    #[test]
+    fn a_share_alone_has_no_slash_behind_it() {
+        let place = Place {
+            authority: "127.0.0.1:4451",
+            dialects: DIALECTS,
+            password_file: Path::new("/password"),
+        };
+        assert_eq!(
+            place.target(Account::Guest, ""),
+            "smb://127.0.0.1:4451/guest"
+        );
+        let file = place.target(Account::User, FILE);
+        assert_eq!(file, "smb://bench@127.0.0.1:4451/users/file");
+    }
+}

@@ -1,0 +1,355 @@
+//! Samba servers of our own: each with its configuration, accounts, state and shares in a
+//! folder, nothing of which is the system's.
+
+use crate::process::{self, Running};
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Programs, and the Debian packages they are in.
+pub const NEEDED: &[(&str, &str)] = &[
+    ("/usr/sbin/smbd", "samba"),
+    ("/usr/bin/smbclient", "smbclient"),
+];
+/// The user of every server here, who is this system's root in the shares.
+pub const USER: &str = "bench";
+/// Who the user is to this system.
+pub const USER_ACCOUNT: &str = "root";
+/// Who a guest is to this system.
+pub const GUEST_ACCOUNT: &str = "nobody";
+/// The user's password.
+pub const PASSWORD: &str = "netbench-1995";
+/// A user who is known, and may not log in.
+pub const DISABLED_USER: &str = "retired";
+/// Who may be a guest.
+pub const GUEST_SHARE: &str = "guest";
+/// For the user only; the same files.
+pub const USER_SHARE: &str = "users";
+/// A share that is a printer.
+pub const PRINTER: &str = "printer";
+/// Accounts of this system behind those of Samba, which lets nobody in who has none.
+const MAP: &[(&str, &str)] = &[(USER_ACCOUNT, USER), ("daemon", DISABLED_USER)];
+/// What a configuration needs folders for.
+const FOLDERS: &[&str] = &[
+    "private", "lock", "state", "cache", "pid", "ncalrpc", "share", "spool",
+];
+/// It takes half a second; a busy machine may take longer.
+const START_LIMIT: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+const STATUS_LIMIT: Duration = Duration::from_secs(10);
+
+/// A line of a configuration: the parameter and its value.
+pub type Setting<'a> = (&'a str, &'a str);
+
+/// A server, stopped with its children when this is dropped.
+pub struct Samba {
+    server: Running,
+    /// What it was started with.
+    pub configuration: PathBuf,
+    /// Where it listens, on loopback.
+    pub port: u16,
+    folder: PathBuf,
+}
+
+impl Samba {
+    /// Starts one in `folder`, which it makes; `settings` go into the section of all shares.
+    pub fn start(folder: &Path, port: u16, settings: &[Setting]) -> Result<Self> {
+        for name in FOLDERS {
+            std::fs::create_dir_all(folder.join(name))?;
+        }
+        let path = folder.join("smb.conf");
+        std::fs::write(&path, configuration(folder, port, settings))?;
+        let map = MAP
+            .iter()
+            .map(|(account, name)| format!("{account} = {name}\n"));
+        std::fs::write(folder.join("users"), map.collect::<String>())?;
+        for (account, _) in MAP {
+            add_account(&path, account)?;
+        }
+        smbpasswd(&path, &["-d", "daemon"])?;
+        let mut password = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(folder.join("password"))?;
+        writeln!(password, "{PASSWORD}")?;
+        let mut command = Command::new("/usr/sbin/smbd");
+        command
+            .args(["--foreground", "--no-process-group", "--configfile"])
+            .arg(&path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(folder.join("stderr"))?);
+        Ok(Self {
+            server: Running::start_group(&mut command)?,
+            configuration: path,
+            port,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// Waits until it takes connections.
+    pub fn wait(&mut self) -> Result<()> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        let is_up = self.server.wait_for(address, START_LIMIT);
+        is_up.with_context(|| format!("smbd did not come up:\n{}", self.last_words()))
+    }
+
+    /// The directory behind its shares.
+    pub fn directory(&self) -> PathBuf {
+        self.folder.join("share")
+    }
+
+    /// A file that holds the password, and nothing else.
+    pub fn password_file(&self) -> PathBuf {
+        self.folder.join("password")
+    }
+
+    /// The end of its log.
+    pub fn last_words(&self) -> String {
+        let read = |name| std::fs::read_to_string(self.folder.join(name)).unwrap_or_default();
+        let said = read("stderr") + &read("log.smbd");
+        let lines: Vec<&str> = said.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    /// What it knows of its sessions and open files.
+    pub fn status(&self, folder: &Path) -> Result<Status> {
+        let mut command = Command::new("smbstatus");
+        command.arg("-s").arg(&self.configuration).arg("--json");
+        let output = process::run(&mut command, &[], folder, STATUS_LIMIT)?;
+        serde_json::from_slice(&output.stdout)
+            .map(Status)
+            .context("smbstatus printed no JSON")
+    }
+
+    /// Its counters, as they are printed for people.
+    pub fn profile(&self, folder: &Path) -> Result<String> {
+        let mut command = Command::new("smbstatus");
+        command.arg("-s").arg(&self.configuration).arg("--profile");
+        let output = process::run(&mut command, &[], folder, STATUS_LIMIT)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Stops it as an administrator does; an error if any of its processes stays.
+    pub fn stop(mut self) -> Result<()> {
+        let start = Instant::now();
+        self.server.signal_group(rustix::process::Signal::TERM)?;
+        while self.server.group_is_there() {
+            if start.elapsed() > STOP_LIMIT {
+                bail!("smbd is still there {STOP_LIMIT:?} after it was told to end");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+/// What `smbstatus --json` printed.
+pub struct Status(serde_json::Value);
+
+impl Status {
+    /// The sessions that are there.
+    pub fn sessions(&self) -> impl Iterator<Item = Session> {
+        let sessions = self.0["sessions"].as_object();
+        sessions.into_iter().flatten().map(|(_, session)| {
+            let text = |pointer| session.pointer(pointer).and_then(|value| value.as_str());
+            let word = |pointer| text(pointer).unwrap_or_default().to_owned();
+            Session {
+                user: word("/username"),
+                dialect: word("/session_dialect"),
+                cipher: word("/encryption/cipher"),
+                signature: word("/signing/cipher"),
+                is_all_signed: word("/signing/degree") == "full",
+            }
+        })
+    }
+
+    /// How many shares are connected to.
+    pub fn trees(&self) -> usize {
+        self.count("tcons")
+    }
+
+    /// How many files are open.
+    pub fn open_files(&self) -> usize {
+        self.count("open_files")
+    }
+
+    fn count(&self, name: &str) -> usize {
+        self.0[name].as_object().map_or(0, serde_json::Map::len)
+    }
+}
+
+/// A session, as the server sees it; `-` stands for what it does not do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The account of this system.
+    pub user: String,
+    /// As smbclient's `-m` takes it.
+    pub dialect: String,
+    /// By its name in the standard.
+    pub cipher: String,
+    /// By its name in the standard.
+    pub signature: String,
+    /// Whether every message is signed, and not only those that must be.
+    pub is_all_signed: bool,
+}
+
+impl Session {
+    /// In one line.
+    pub fn text(&self) -> String {
+        format!("{} as {}, {}", self.dialect, self.user, self.protection())
+    }
+
+    /// What keeps others from reading or changing its messages.
+    pub fn protection(&self) -> String {
+        let all = if self.is_all_signed { "all" } else { "some" };
+        let signed = match self.signature.as_str() {
+            "-" => "unsigned".to_owned(),
+            signature => format!("{all} signed with {signature}"),
+        };
+        let encrypted = match self.cipher.as_str() {
+            "-" => String::new(),
+            cipher => format!(", encrypted with {cipher}"),
+        };
+        signed + &encrypted
+    }
+}
+
+/// The version of the server that is installed.
+pub fn version() -> String {
+    let output = Command::new("/usr/sbin/smbd").arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let text = text.unwrap_or_default();
+    text.trim().trim_start_matches("Version ").to_owned()
+}
+
+fn add_account(configuration: &Path, account: &str) -> Result<()> {
+    smbpasswd(configuration, &["-a", "-s", account])
+}
+
+/// Changes the accounts of this configuration alone.
+fn smbpasswd(configuration: &Path, arguments: &[&str]) -> Result<()> {
+    let mut child = Command::new("smbpasswd")
+        .arg("-c")
+        .arg(configuration)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("smbpasswd did not start")?;
+    let mut stdin = child.stdin.take().context("smbpasswd has no input")?;
+    // Not every one of its commands asks for a password: that one may have closed it is no error.
+    let _ = write!(stdin, "{PASSWORD}\n{PASSWORD}\n");
+    drop(stdin);
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("smbpasswd {}: {}", arguments.join(" "), said.trim());
+    }
+    Ok(())
+}
+
+fn configuration(folder: &Path, port: u16, settings: &[Setting]) -> String {
+    let own = |name: &str| folder.join(name).display().to_string();
+    let port = port.to_string();
+    let (private, share) = (own("private"), own("share"));
+    let accounts = format!("smbpasswd:{private}/smbpasswd");
+    let (map, log) = (own("users"), own("log.smbd"));
+    let (lock, state, cache) = (own("lock"), own("state"), own("cache"));
+    let (pid, ncalrpc, spool) = (own("pid"), own("ncalrpc"), own("spool"));
+    let global: &[Setting] = &[
+        ("workgroup", "BENCH"),
+        ("server role", "standalone server"),
+        ("map to guest", "Bad User"),
+        ("guest account", GUEST_ACCOUNT),
+        ("passdb backend", &accounts),
+        ("username map", &map),
+        ("private dir", &private),
+        ("lock directory", &lock),
+        ("state directory", &state),
+        ("cache directory", &cache),
+        ("pid directory", &pid),
+        ("ncalrpc dir", &ncalrpc),
+        ("log file", &log),
+        ("max log size", "0"),
+        ("smb ports", &port),
+        ("interfaces", "lo"),
+        ("bind interfaces only", "yes"),
+        ("disable netbios", "yes"),
+        ("printing", "bsd"),
+        ("printcap name", "/dev/null"),
+    ];
+    let on_disk: &[Setting] = &[
+        ("path", &share),
+        ("read only", "no"),
+        // The folder is root's.
+        ("force user", "root"),
+    ];
+    let printer: &[Setting] = &[
+        ("path", &spool),
+        ("printable", "yes"),
+        ("print command", "true"),
+        ("guest ok", "yes"),
+    ];
+    let sections = [
+        ("global", [global, settings].concat()),
+        (GUEST_SHARE, [on_disk, &[("guest ok", "yes")]].concat()),
+        (USER_SHARE, [on_disk, &[("valid users", "root")]].concat()),
+        (PRINTER, printer.to_vec()),
+    ];
+    let mut text = String::new();
+    for (name, settings) in sections {
+        text += &format!("[{name}]\n");
+        for (parameter, value) in settings {
+            text += &format!("  {parameter} = {value}\n");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_has_nothing_of_the_systems() {
+        let text = configuration(
+            Path::new("/scratch"),
+            4450,
+            &[("server signing", "mandatory")],
+        );
+        assert!(text.contains("  smb ports = 4450\n"));
+        let global = text.split("[guest]").next().expect("the first section");
+        assert!(global.contains("  server signing = mandatory\n"));
+        for line in text.lines().filter(|line| line.contains('/')) {
+            assert!(
+                line.contains("/scratch/") || line.ends_with("/dev/null"),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn sessions_are_read_from_smbstatus() {
+        let status = Status(serde_json::json!({
+            "sessions": { "536673716": {
+                "session_id": "536673716", "username": "root", "session_dialect": "SMB3_11",
+                "encryption": { "cipher": "AES-128-GCM", "degree": "partial" },
+                "signing": { "cipher": "AES-128-GMAC", "degree": "full" } } },
+            "open_files": {}
+        }));
+        let session = status.sessions().next().expect("one");
+        assert_eq!(
+            session.text(),
+            "SMB3_11 as root, all signed with AES-128-GMAC, encrypted with AES-128-GCM"
+        );
+        assert_eq!(status.open_files(), 0);
+    }
+}
