@@ -112,7 +112,8 @@ fn a_mount_of_version_4(ground: &Ground) -> Result<String> {
 }
 
 /// Twice in a row, after a run that was killed, as the first of two layers; and what a run over
-/// a connection of its own has there is not taken away.
+/// a connection of its own has there is not taken away. A run is killed once it is at work: how
+/// long it takes to its marker, before which its directory is anybody's, depends on the machine.
 fn a_mount(ground: &Ground, version: &str) -> Result<String> {
     std::fs::write(ground.guest.share.join("open.load"), OPEN_FILES)?;
     let script = format!(
@@ -121,13 +122,14 @@ fn a_mount(ground: &Ground, version: &str) -> Result<String> {
          mount -t nfs -o vers={version} 127.0.0.1:/export $mnt; here=$mnt/v{version}\n\
          replay() {{ /share/filestone replay \"$@\" >/dev/null; }}\n\
          empty() {{ [ -z \"$(ls -A $here)\" ] || {{ ls -AR $here; exit 1; }}; }}\n\
+         at_work() {{ timeout 60 sh -c \"until [ -e $1/clients/client1/open ]; do sleep 0.1; done\"; }}\n\
          for run in 1 2; do replay $load --run-once --on local:$here; empty; done\n\
          /share/filestone replay $load -d 60s --on local:$here >/dev/null 2>&1 &\n\
-         killed=$!; sleep 3; kill -9 $killed; wait $killed || true; [ -e $here/clients ]\n\
+         killed=$!; at_work $export; kill -9 $killed; wait $killed || true; [ -e $here/clients ]\n\
          replay $load --run-once --remove-leftover --on local:$here; empty\n\
          replay $load --run-once --on local:$here,nfs://127.0.0.1$export; empty\n\
          /share/filestone replay $load -d 60s --on nfs://127.0.0.1$export >/dev/null 2>&1 &\n\
-         alive=$!; sleep 3\n\
+         alive=$!; at_work $export\n\
          ! replay $load --run-once --remove-leftover --on local:$here 2>/share/refused\n\
          kill -9 $alive; wait $alive || true; grep -q 'another run' /share/refused\n\
          replay $load --run-once --remove-leftover --on local:$here; empty\n\
