@@ -1,8 +1,9 @@
 //! One connection of a client of SMB2, for an event loop: a future in each slot, and the session
 //! that carries their requests.
 
-use super::establish::{NotEstablished, Way, establish};
+use super::establish::{Way, establish};
 use super::link::{Forged, Link, Lost, Smb2, Why};
+use super::terms::NotEstablished;
 use crate::client::actor::{Actor, Progress, Task, TaskEnd};
 use crate::client::desk::{Failure, Results};
 use crate::client::line_books::{AskedLine, LineBooks, LineEnd};
@@ -224,6 +225,10 @@ struct Inner {
     waiting: VecDeque<u32>,
     /// Slots whose requests are in the output.
     queued: Vec<u32>,
+    /// No pause is over before: most often there is none, and no slot to look at.
+    alarm: Moment,
+    /// Whether something may have ended without a request.
+    has_ended: bool,
     books: LineBooks,
     lost: Option<Lost>,
     /// Why nothing more can be sent, if that is so.
@@ -273,6 +278,8 @@ impl<L: Smb2Language> Smb2Client<L> {
                 slots,
                 standing,
                 options,
+                alarm: Moment::NEVER,
+                has_ended: false,
                 books: LineBooks::default(),
                 lost: None,
                 dry: None,
@@ -451,6 +458,7 @@ impl Inner {
             bytes_received: 0,
         });
         let end = self.go_on(slot, now);
+        self.has_ended |= end.is_some();
         if let Some(own) = self.slots.get_mut(slot as usize) {
             own.at_once = end;
         }
@@ -471,8 +479,10 @@ impl Inner {
                 None
             }
             Progress::Pausing(nanos) => {
+                let end = now.after_nanos(nanos);
                 if let Some(pause) = self.pause_mut(slot) {
-                    *pause = Some(now.after_nanos(nanos));
+                    *pause = Some(end);
+                    self.alarm = self.alarm.min(end);
                 }
                 None
             }
@@ -480,14 +490,30 @@ impl Inner {
         }
     }
 
-    /// When a pause is over next.
-    fn alarm(&self) -> Moment {
+    /// When a pause is over next, having looked at all.
+    fn next_pause(&self) -> Moment {
         let pauses = self.slots.iter().filter_map(|slot| slot.pause);
         let own = match self.standing {
             Standing::Establishing { pause, .. } => pause,
             Standing::Down | Standing::Ready => None,
         };
         pauses.chain(own).min().unwrap_or(Moment::NEVER)
+    }
+
+    /// Lets those go on whose pauses are over.
+    fn end_pauses(&mut self, now: Moment, completed: &mut Completions) {
+        for slot in 0..=self.establisher() {
+            let pause = self.pause_mut(slot);
+            let is_over = pause.is_some_and(|pause| pause.take_if(|end| *end <= now).is_some());
+            let Some(actor) = self.actor(slot).filter(|_| is_over) else {
+                continue;
+            };
+            actor.desk().rested();
+            if let Some(end) = self.go_on(slot, now) {
+                self.end(slot, end, now, completed);
+            }
+        }
+        self.alarm = self.next_pause();
     }
 
     /// When the pause of a slot is over.
@@ -690,6 +716,9 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     }
 
     fn end_at_once(&mut self, now: Moment, completed: &mut Completions) {
+        if !std::mem::take(&mut self.inner.has_ended) {
+            return;
+        }
         for slot in 0..self.inner.slots.len() as u32 {
             let own = self.inner.slots.get_mut(slot as usize);
             if let Some(end) = own.and_then(|own| own.at_once.take()) {
@@ -753,16 +782,8 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
             }
             self.inner.cut(slot, Why::TimedOut, now, completed);
         }
-        for slot in 0..=self.inner.establisher() {
-            let pause = self.inner.pause_mut(slot);
-            let is_over = pause.is_some_and(|pause| pause.take_if(|end| *end <= now).is_some());
-            let Some(actor) = self.inner.actor(slot).filter(|_| is_over) else {
-                continue;
-            };
-            actor.desk().rested();
-            if let Some(end) = self.inner.go_on(slot, now) {
-                self.inner.end(slot, end, now, completed);
-            }
+        if self.inner.alarm <= now {
+            self.inner.end_pauses(now, completed);
         }
         if let Some(why) = self.inner.dry.take() {
             self.break_off(&Why::NotOurs(why, Vec::new()), now, completed);
@@ -774,7 +795,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         if self.inner.dry.is_some() {
             return Moment::ZERO;
         }
-        self.session.poll_timeout().min(self.inner.alarm())
+        self.session.poll_timeout().min(self.inner.alarm)
     }
 
     fn connected(&mut self, now: Moment, out: &mut Output) {

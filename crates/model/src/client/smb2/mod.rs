@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `link` | chains of requests on a desk (`client::desk`) |
 //! | `requests` | SMB2 as functions: arguments in, what a client needs of the responses out |
-//! | `establish` | from a connection to a tree |
+//! | `terms` | what a client wants of a server, and why it does not get it |
+//! | `negotiate`, `session_setup` | the two steps of these names |
+//! | `establish` | all steps from a connection to a tree |
 //! | `negotiated`, `channels` | what a connection came to; what those of one client share |
 //! | `operations`, `opens` | what probes and mixes ask; what is open meanwhile |
 //! | `load`, `open_files` | the lines of a load; what it has open |
@@ -15,20 +17,22 @@ mod client;
 mod establish;
 mod link;
 mod load;
+mod negotiate;
 mod negotiated;
 mod open_files;
 mod opens;
 mod operations;
 mod requests;
+mod session_setup;
+mod terms;
 
 pub use client::{Lane, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 
 pub use channels::Channels;
-pub use establish::{
-    NotEstablished, OneChannel, Protection, SetUp, SetupStep, Terms, Way, establish, negotiate,
-};
+pub use establish::{Way, establish};
 pub use link::{Chaining, Desk, Fault, Forged, Link, Lost, Smb2, Why, answer, is};
 pub use load::{ShareLoadOptions, ShareTransfers};
+pub use negotiate::negotiate;
 pub use negotiated::Negotiated;
 pub use opens::Opens;
 pub use operations::{
@@ -38,6 +42,8 @@ pub use requests::{
     ALL_OF_FILE, ATTRIBUTES, DELETING, LISTING, Listed, Opened, Opening, Oplock, Page, Tree,
     is_not_there,
 };
+pub use session_setup::SetUp;
+pub use terms::{NotEstablished, OneChannel, Protection, SetupStep, Terms};
 
 use crate::client::actor::Actor;
 

@@ -14,11 +14,12 @@
 //! | TreeConnect | TREE_CONNECT, TREE_DISCONNECT |
 //! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
 
-use super::establish::{NotEstablished, Way, log_on_and_off};
+use super::establish::{Way, log_on_and_off};
 use super::link::Link;
 use super::link::is;
 use super::opens::Opens;
 use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, Oplock, is_not_there};
+use super::terms::NotEstablished;
 use crate::client::Unsupported;
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
 use crate::client::desk::{Failure, Step};

@@ -1,0 +1,212 @@
+//! NEGOTIATE, and what proves that nobody has changed it (MS-SMB2, sections 3.2.4.2.2 and 3.2.5.2).
+
+use super::link::{Decoded, Link, one};
+use super::negotiated::Negotiated;
+use super::terms::{NotEstablished, OneChannel, Protection, Result, SetupStep, Terms, refused};
+use crate::client::desk::{Failure, Results, Step};
+use crate::session::smb2::{Limits, Preauth, Scope};
+use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
+use filestone_wire::smb2::ioctl::{
+    self, ControlCode, ValidateNegotiateRequest, ValidateNegotiateResponse,
+};
+use filestone_wire::smb2::negotiate::{
+    self, Cipher, Context, Contexts, HashAlgorithm, SigningAlgorithm,
+};
+use filestone_wire::smb2::{Capabilities, Command, Dialect, FileId, SecurityMode};
+
+/// NEGOTIATE, on these terms.
+pub async fn negotiate(link: Link, terms: &Terms) -> Result<Negotiated> {
+    let negotiated = ask_to_negotiate(link, terms).await;
+    let mut negotiated = negotiated.map_err(refused(SetupStep::Negotiate))??;
+    let requires_signing = negotiated
+        .security_mode
+        .contains(SecurityMode::SIGNING_REQUIRED);
+    if requires_signing && terms.signing == Protection::Off {
+        return Err(NotEstablished::Terms(
+            "the server wants all messages signed, and --sign off is given",
+        ));
+    }
+    if !terms.dialects.contains(&negotiated.dialect) {
+        return Err(NotEstablished::Dialect(negotiated.dialect));
+    }
+    if terms.channels > 1 {
+        has_channels(&negotiated).map_err(NotEstablished::OneChannel)?;
+    }
+    for (what, bytes) in [
+        ("reads", negotiated.limits.read),
+        ("writes", negotiated.limits.write),
+        ("requests", negotiated.limits.transact),
+    ] {
+        // What every server takes (section 3.3.5.4).
+        if bytes < 4096 {
+            return Err(NotEstablished::Limits { what, bytes });
+        }
+    }
+    let is_3_0 = [Dialect::SMB_3_0, Dialect::SMB_3_0_2].contains(&negotiated.dialect);
+    if is_3_0 && negotiated.capabilities.contains(Capabilities::ENCRYPTION) {
+        negotiated.cipher = Some(Cipher::AES_128_CCM);
+    }
+    Ok(negotiated)
+}
+
+/// Whether a session can have several connections.
+fn has_channels(negotiated: &Negotiated) -> std::result::Result<(), OneChannel> {
+    if negotiated.dialect.0 < Dialect::SMB_3_0.0 {
+        return Err(OneChannel::Dialect(negotiated.dialect));
+    }
+    let offers = negotiated
+        .capabilities
+        .contains(Capabilities::MULTI_CHANNEL);
+    if offers {
+        Ok(())
+    } else {
+        Err(OneChannel::Server)
+    }
+}
+
+async fn ask_to_negotiate(link: Link, terms: &Terms) -> Step<Result<Negotiated>> {
+    let algorithms = [
+        SigningAlgorithm::AES_GMAC,
+        SigningAlgorithm::AES_CMAC,
+        SigningAlgorithm::HMAC_SHA256,
+    ];
+    let contexts = [
+        Context::PreauthIntegrity {
+            hash_algorithms: Array::from(&[HashAlgorithm::SHA_512][..]),
+            salt: &terms.salt,
+        },
+        Context::Encryption(Array::from(&terms.ciphers[..])),
+        Context::Signing(Array::from(&algorithms[..])),
+        Context::Netname(Text::from(terms.server.as_str())),
+    ];
+    let is_3_1_1 = terms.dialects.contains(&Dialect::SMB_3_1_1);
+    let contexts = if is_3_1_1 { &contexts[..] } else { &[] };
+    let request = negotiate::Request {
+        security_mode: terms.security_mode(),
+        capabilities: terms.capabilities(),
+        client_guid: terms.client_guid,
+        dialects: Array::from(&terms.dialects[..]),
+        contexts: Contexts::from(contexts),
+    };
+    let asked = link.send(
+        |chaining| {
+            let chaining = chaining.of(Scope::Connection).kept();
+            chaining.request(Command::Negotiate, 0, &request).chain()
+        },
+        |results| {
+            let message = results.bytes.to_vec();
+            Ok(negotiated(results)?.map(|negotiated| negotiated.map(|it| (it, message))))
+        },
+    );
+    Ok(asked.await?.map(|(mut negotiated, response)| {
+        link.with_sent(|request| negotiated.preauth.add(request));
+        negotiated.preauth.add(&response);
+        negotiated
+    }))
+}
+
+fn negotiated(results: Results<'_>) -> Decoded<Result<Negotiated>> {
+    one(
+        results,
+        Command::Negotiate,
+        |response: negotiate::Response<'_>| {
+            let mut negotiated = Negotiated {
+                dialect: response.dialect,
+                capabilities: response.capabilities,
+                security_mode: response.security_mode,
+                server_guid: response.server_guid,
+                limits: Limits {
+                    read: response.max_read_size,
+                    write: response.max_write_size,
+                    transact: response.max_transact_size,
+                },
+                cipher: None,
+                signing: if response.dialect.0 >= Dialect::SMB_3_0.0 {
+                    SigningAlgorithm::AES_CMAC
+                } else {
+                    SigningAlgorithm::HMAC_SHA256
+                },
+                preauth: Preauth::default(),
+            };
+            if response.dialect != Dialect::SMB_3_1_1 {
+                return Ok(negotiated);
+            }
+            let mut has_preauth = false;
+            for context in response.contexts.iter() {
+                match context {
+                    Context::PreauthIntegrity {
+                        hash_algorithms, ..
+                    } => {
+                        has_preauth = hash_algorithms.iter().eq([HashAlgorithm::SHA_512]);
+                    }
+                    Context::Encryption(ciphers) => {
+                        negotiated.cipher = ciphers.iter().next().filter(|cipher| cipher.0 != 0);
+                    }
+                    Context::Signing(algorithms) => {
+                        let chosen = algorithms.iter().next();
+                        negotiated.signing = chosen.unwrap_or(negotiated.signing);
+                    }
+                    _ => {}
+                }
+            }
+            if has_preauth {
+                Ok(negotiated)
+            } else {
+                Err(NotEstablished::Terms(
+                    "the server chose dialect 3.1.1 and no hash for pre-authentication integrity",
+                ))
+            }
+        },
+    )
+}
+
+/// FSCTL_VALIDATE_NEGOTIATE_INFO (section 3.2.5.5): what was said before there was a key, once
+/// more.
+pub(super) async fn validate(
+    link: Link,
+    terms: &Terms,
+    negotiated: &Negotiated,
+    scope: Scope,
+) -> Result<()> {
+    let input = ValidateNegotiateRequest {
+        capabilities: terms.capabilities(),
+        guid: terms.client_guid,
+        security_mode: terms.security_mode(),
+        dialects: Array::from(&terms.dialects[..]),
+    }
+    .to_bytes();
+    let request = ioctl::Request {
+        control_code: ControlCode::VALIDATE_NEGOTIATE_INFO,
+        file_id: FileId::OF_PREVIOUS,
+        max_input_response: 0,
+        max_output_response: 24,
+        flags: ioctl::Request::IS_FSCTL,
+        input: &input,
+    };
+    let asked = link.send(
+        |chaining| {
+            let chaining = chaining.of(scope);
+            chaining.request(Command::Ioctl, 0, &request).chain()
+        },
+        |results| {
+            one(results, Command::Ioctl, |response: ioctl::Response<'_>| {
+                ValidateNegotiateResponse::from_bytes(response.output)
+            })
+        },
+    );
+    let said = match asked.await {
+        Ok(said) => said.map_err(|_| NotEstablished::Changed)?,
+        // A server that does not know it has still signed its answer.
+        Err(Failure::Answered(_)) => return Ok(()),
+        Err(failure) => return Err(refused(SetupStep::Validate)(failure)),
+    };
+    let is_same = said.dialect == negotiated.dialect
+        && said.capabilities == negotiated.capabilities
+        && said.guid == negotiated.server_guid
+        && said.security_mode == negotiated.security_mode;
+    if is_same {
+        Ok(())
+    } else {
+        Err(NotEstablished::Changed)
+    }
+}

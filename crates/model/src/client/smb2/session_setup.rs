@@ -1,0 +1,325 @@
+//! SESSION_SETUP: a session, or one more connection of a session (MS-SMB2, sections 3.2.4.2.3 and
+//! 3.2.5.3).
+
+use super::link::{Fault, Link, Responses, one};
+use super::negotiated::Negotiated;
+use super::terms::{NotEstablished, OneChannel, Protection, Result, SetupStep, Terms, refused};
+use crate::client::desk::Step;
+use crate::session::smb2::{Established, Mechanism, Preauth, Protects, Scope, SessionKeys};
+use filestone_wire::smb2::session_setup::{self, SessionFlags, SetupFlags};
+use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
+use filestone_wire::smb2::{Capabilities, Command, Dialect, HeaderFlags, SecurityMode, Status};
+use std::sync::Arc;
+
+/// Rounds at most: NTLM takes two.
+const ROUNDS_MAX: usize = 8;
+
+/// A session.
+#[derive(Debug, Clone)]
+pub struct SetUp {
+    /// SessionId.
+    pub session_id: u64,
+    /// Its keys, unless nobody was authenticated.
+    pub keys: Option<Arc<SessionKeys>>,
+    /// What the server says of it.
+    pub(super) flags: SessionFlags,
+    /// What its keys are made of.
+    pub(super) session_key: Option<[u8; 16]>,
+}
+
+impl SetUp {
+    /// Messages of this session, before it is the connection's.
+    pub fn scope(&self, tree_id: u32, protects: Protects) -> Scope {
+        Scope::Other {
+            session_id: self.session_id,
+            tree_id,
+            keys: self.keys.clone(),
+            protects,
+        }
+    }
+}
+
+/// One message of SESSION_SETUP, and the response to it.
+struct Round {
+    session_id: u64,
+    /// Whether there is another one.
+    goes_on: bool,
+    flags: SessionFlags,
+    token: Vec<u8>,
+    request: Vec<u8>,
+    /// The response, and whether it is signed.
+    message: Vec<u8>,
+    is_signed: bool,
+}
+
+impl Round {
+    /// Whether the session is of a guest, or of nobody: neither has a key.
+    fn is_nobodys(&self) -> bool {
+        self.flags.contains(SessionFlags::IS_GUEST) || self.flags.contains(SessionFlags::IS_NULL)
+    }
+
+    /// Whether a response that is not the last one is not known to be another's: one that binds is
+    /// signed with the session's key, if at all.
+    fn is_of_session(&self, binds_to: Option<&Established>) -> Result<()> {
+        let keys = binds_to.and_then(|own| own.keys.as_ref());
+        let is_forged = |keys: &Arc<SessionKeys>| {
+            self.is_signed && !keys.signer.verify(&self.message, &mut Vec::new())
+        };
+        if keys.is_some_and(is_forged) {
+            return Err(NotEstablished::Forged);
+        }
+        Ok(())
+    }
+}
+
+/// SESSION_SETUP, in as many rounds as it takes; with what the connection came to, which
+/// `negotiated` is asked for once the first of them is answered. It makes a session, or binds the
+/// connection to one.
+pub(super) async fn set_up(
+    link: Link,
+    terms: &Terms,
+    binds_to: Option<&Established>,
+    negotiated: impl Fn() -> Result<Arc<Negotiated>>,
+) -> Result<(SetUp, Arc<Negotiated>)> {
+    let mut mechanism = terms.mechanisms.begin();
+    let mechanisms = [spnego::Mechanism::NTLMSSP];
+    let mut token = Vec::new();
+    NegTokenInit::encode(&mechanisms, Some(&mechanism.first()?), &mut token);
+    let mut hashed = None;
+    let mut session_id = 0;
+    let step = match binds_to {
+        Some(_) => SetupStep::Bind,
+        None => SetupStep::SessionSetup,
+    };
+    for _ in 0..ROUNDS_MAX {
+        let round = round(link, terms, scope_of_setup(session_id, binds_to), &token);
+        let round = round.await.map_err(refused(step))?;
+        session_id = round.session_id;
+        let (negotiated, mut preauth) = match hashed.take() {
+            Some(hashed) => hashed,
+            None => {
+                let negotiated = negotiated()?;
+                let preauth = negotiated.preauth.clone();
+                (negotiated, preauth)
+            }
+        };
+        preauth.add(&round.request);
+        if !round.goes_on {
+            let session = match binds_to {
+                Some(own) => bound(own, &negotiated, &*mechanism, &round, &preauth)?,
+                None => finished(terms, &negotiated, &*mechanism, &round, &preauth)?,
+            };
+            return Ok((session, negotiated));
+        }
+        round.is_of_session(binds_to)?;
+        preauth.add(&round.message);
+        hashed = Some((negotiated, preauth));
+        let theirs = NegTokenResp::from_bytes(&round.token)?;
+        let own = mechanism.next(theirs.response_token.unwrap_or_default())?;
+        let mut types = Vec::new();
+        spnego::encode_mech_types(&mechanisms, &mut types);
+        let mic = mechanism.mic(&types)?;
+        token.clear();
+        let response = NegTokenResp {
+            response_token: Some(&own),
+            mech_list_mic: mic.as_deref(),
+            ..NegTokenResp::default()
+        };
+        response.encode(&mut token);
+    }
+    Err(NotEstablished::Terms("the authentication comes to no end"))
+}
+
+/// Whose a SESSION_SETUP is: those that bind are signed with the key of the session (section
+/// 3.2.4.1.1).
+fn scope_of_setup(session_id: u64, binds_to: Option<&Established>) -> Scope {
+    let (keys, protects) = match binds_to {
+        Some(own) => (own.keys.clone(), Protects::Binds),
+        None => (None, Protects::Nothing),
+    };
+    Scope::Other {
+        session_id: binds_to.map_or(session_id, |own| own.session_id),
+        tree_id: 0,
+        keys,
+        protects,
+    }
+}
+
+async fn round(link: Link, terms: &Terms, scope: Scope, token: &[u8]) -> Step<Round> {
+    let binds = matches!(
+        scope,
+        Scope::Other {
+            protects: Protects::Binds,
+            ..
+        }
+    );
+    let request = session_setup::Request {
+        flags: if binds {
+            SetupFlags::BINDING
+        } else {
+            SetupFlags::NONE
+        },
+        security_mode: terms.security_mode(),
+        capabilities: Capabilities::NONE,
+        channel: 0,
+        previous_session_id: 0,
+        security_buffer: token,
+    };
+    let asked = link.send(
+        |chaining| {
+            let chaining = chaining.of(scope).kept();
+            chaining.request(Command::SessionSetup, 0, &request).chain()
+        },
+        |results| {
+            let header = Responses::of(results)
+                .message()?
+                .map(|message| message.header);
+            let Some(header) = header else {
+                return Err(Fault::Violation("SESSION_SETUP was not answered".into()));
+            };
+            one(
+                results,
+                Command::SessionSetup,
+                |response: session_setup::Response<'_>| Round {
+                    session_id: header.session_id,
+                    goes_on: header.status == Status::MORE_PROCESSING_REQUIRED,
+                    flags: response.session_flags,
+                    token: response.security_buffer.to_vec(),
+                    request: Vec::new(),
+                    message: results.bytes.to_vec(),
+                    is_signed: header.flags.contains(HeaderFlags::SIGNED),
+                },
+            )
+        },
+    );
+    let mut round = asked.await?;
+    link.with_sent(|request| round.request = request.to_vec());
+    Ok(round)
+}
+
+/// The session that the last round has made.
+fn finished(
+    terms: &Terms,
+    negotiated: &Negotiated,
+    mechanism: &dyn Mechanism,
+    round: &Round,
+    preauth: &Preauth,
+) -> Result<SetUp> {
+    let is_nobody = round.is_nobodys();
+    let session_key = mechanism.session_key().filter(|_| !is_nobody);
+    let mut session = SetUp {
+        session_id: round.session_id,
+        keys: None,
+        flags: round.flags,
+        session_key,
+    };
+    let Some(key) = session_key else {
+        // Nobody has proved anything, neither the user nor the server.
+        return if is_nobody || terms.mechanisms.is_anonymous() {
+            Ok(session)
+        } else {
+            Err(NotEstablished::Unproven)
+        };
+    };
+    let keys = SessionKeys::derive(&negotiated.material(&key, preauth))
+        .map_err(|error| NotEstablished::Keys(error.to_string()))?;
+    // In 3.x it is signed in any case (section 3.2.5.3.1).
+    let has_to_be = negotiated.dialect.0 >= Dialect::SMB_3_0.0;
+    let is_genuine = if round.is_signed {
+        keys.signer.verify(&round.message, &mut Vec::new())
+    } else {
+        !has_to_be
+    };
+    if !is_genuine {
+        return Err(NotEstablished::Forged);
+    }
+    session.keys = Some(Arc::new(keys));
+    Ok(session)
+}
+
+/// The session, as the last round has bound the connection to it.
+fn bound(
+    own: &Established,
+    negotiated: &Negotiated,
+    mechanism: &dyn Mechanism,
+    round: &Round,
+    preauth: &Preauth,
+) -> Result<SetUp> {
+    let key = mechanism.session_key().filter(|_| !round.is_nobodys());
+    let (Some(key), Some(of_session)) = (key, &own.keys) else {
+        return Err(NotEstablished::OneChannel(OneChannel::Guest));
+    };
+    let keys = of_session
+        .derive_for_channel(&negotiated.material(&key, preauth))
+        .map_err(|error| NotEstablished::Keys(error.to_string()))?;
+    // It is signed with the key that it is about (section 3.2.5.1.3).
+    if !round.is_signed || !keys.signer.verify(&round.message, &mut Vec::new()) {
+        return Err(NotEstablished::Forged);
+    }
+    Ok(SetUp {
+        session_id: own.session_id,
+        keys: Some(Arc::new(keys)),
+        flags: round.flags,
+        session_key: None,
+    })
+}
+
+/// What the keys of a session are used for.
+pub(super) fn protects(
+    terms: &Terms,
+    negotiated: &Negotiated,
+    session: &SetUp,
+) -> Result<Protects> {
+    let signs = signs(terms, negotiated, session)?;
+    Ok(if encrypts(terms, negotiated, session, false)? {
+        Protects::Encrypts
+    } else if signs {
+        Protects::Signs
+    } else {
+        Protects::Nothing
+    })
+}
+
+/// Whether messages are signed.
+pub(super) fn signs(terms: &Terms, negotiated: &Negotiated, session: &SetUp) -> Result<bool> {
+    let is_wanted = negotiated
+        .security_mode
+        .contains(SecurityMode::SIGNING_REQUIRED);
+    match (terms.signing, &session.keys) {
+        (Protection::Required, None) => Err(NotEstablished::Terms(
+            "the server lets this user in as a guest, whose messages cannot be signed, and --sign is \
+             given",
+        )),
+        (Protection::Required, Some(_)) => Ok(true),
+        (Protection::IfAsked, keys) => Ok(is_wanted && keys.is_some()),
+        (Protection::Off, _) => Ok(false),
+    }
+}
+
+/// Whether messages are encrypted.
+pub(super) fn encrypts(
+    terms: &Terms,
+    negotiated: &Negotiated,
+    session: &SetUp,
+    share_wants_it: bool,
+) -> Result<bool> {
+    let is_wanted = share_wants_it || session.flags.contains(SessionFlags::ENCRYPT_DATA);
+    let sealer = session.keys.as_ref().and_then(|keys| keys.sealer.as_ref());
+    match (terms.encryption, sealer) {
+        (Protection::Off, _) if is_wanted => Err(NotEstablished::Terms(
+            "the server wants all messages encrypted, and --encrypt off is given",
+        )),
+        (Protection::Off, _) => Ok(false),
+        (Protection::IfAsked, _) if !is_wanted => Ok(false),
+        (_, Some(_)) => Ok(true),
+        (_, None) if session.keys.is_none() => Err(NotEstablished::Terms(
+            "the server lets this user in as a guest, whose messages cannot be encrypted",
+        )),
+        (_, None) if negotiated.dialect.0 < Dialect::SMB_3_0.0 => Err(NotEstablished::Terms(
+            "encryption needs dialect 3.0 or later, and the server chose an older one",
+        )),
+        (_, None) => Err(NotEstablished::Terms(
+            "the server has no cipher in common with this client",
+        )),
+    }
+}
