@@ -39,8 +39,6 @@ pub struct Assembly {
 /// Sums over all complete intervals.
 struct RunningTotals {
     kinds: Vec<KindTotals>,
-    response_time: Distribution<u64>,
-    service_time: Distribution<u64>,
     slot_wait: Distribution<u64>,
     dispatch_delay: Distribution<u64>,
     counts: StretchCounts,
@@ -216,8 +214,6 @@ impl RunningTotals {
                 .iter()
                 .map(|(kind, role)| KindTotals::new(*kind, *role, digits))
                 .collect(),
-            response_time: Distribution::new(),
-            service_time: Distribution::new(),
             slot_wait: Distribution::new(),
             dispatch_delay: Distribution::new(),
             counts: StretchCounts::default(),
@@ -227,10 +223,6 @@ impl RunningTotals {
     fn add(&mut self, buffer: &mut IntervalBuffer) {
         for (total, kind) in self.kinds.iter_mut().zip(&mut buffer.kinds) {
             total.add(kind);
-            if kind.role == Role::Measured {
-                self.response_time.add(&mut kind.response_time);
-                self.service_time.add(&mut kind.service_time);
-            }
         }
         self.slot_wait.add(&mut buffer.slot_wait);
         self.dispatch_delay.add(&mut buffer.dispatch_delay);
@@ -241,15 +233,21 @@ impl RunningTotals {
         let per_second = |count: u64| count as f64 * 1e9 / window_nanos as f64;
         let counts = self.counts;
         let mut ledger = Ledger::default();
-        for kind in self.kinds.iter().filter(|kind| kind.role == Role::Measured) {
+        // Of all kinds together, nothing is needed before the end.
+        let mut response_time = Distribution::<u64>::new();
+        let mut service_time = Distribution::<u64>::new();
+        let measured = |kind: &&mut KindTotals| kind.role == Role::Measured;
+        for kind in self.kinds.iter_mut().filter(measured) {
             ledger.add(&kind.ledger);
+            response_time.add(&mut kind.response_time);
+            service_time.add(&mut kind.service_time);
         }
         Totals {
             ledger,
             achieved_load_ops_per_s: per_second(counts.ok_in_window),
             goodput_bytes_per_s: per_second(counts.data_bytes_in_window),
-            response_time_ns: self.response_time.to_record(),
-            service_time_ns: self.service_time.to_record(),
+            response_time_ns: response_time.to_record(),
+            service_time_ns: service_time.to_record(),
             slot_wait_ns: self.slot_wait.to_record(),
             dispatch_delay_ns: self.dispatch_delay.to_record(),
             kinds: self.kinds.into_iter().map(KindTotals::conclude).collect(),

@@ -15,6 +15,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use hdrhistogram::{Counter, Histogram};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// Longest time that the histogram tells apart: ten minutes, in nanoseconds.
 pub const HIGHEST_NANOS: u64 = 600_000_000_000;
@@ -48,6 +49,12 @@ impl Digits {
 
 /// A probe has one kind, or two with the unmeasured operation that goes with it.
 const KINDS_WITH_FOUR: usize = 2;
+
+thread_local! {
+    /// It keeps room for a whole histogram, which is made once: a replay has a hundred histograms
+    /// in an interval.
+    static SERIALIZER: RefCell<V2Serializer> = RefCell::new(V2Serializer::new());
+}
 
 /// A histogram of nanoseconds with exact minimum, maximum and sum.
 #[derive(Debug, Clone)]
@@ -207,9 +214,11 @@ impl<C: Counter> Distribution<C> {
     /// The histogram in HdrHistogram's V2 encoding, in base64.
     fn encode(&self) -> String {
         let mut bytes = Vec::new();
-        V2Serializer::new()
-            .serialize(&self.histogram, &mut bytes)
-            .expect("a histogram below 2^63 counts serialises into memory");
+        SERIALIZER.with_borrow_mut(|serializer| {
+            serializer
+                .serialize(&self.histogram, &mut bytes)
+                .expect("a histogram below 2^63 counts serialises into memory")
+        });
         STANDARD.encode(bytes)
     }
 }
