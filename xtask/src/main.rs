@@ -22,6 +22,7 @@ mod record;
 mod samba;
 mod table;
 mod tidy;
+mod times;
 mod trials;
 mod tshark;
 

@@ -2,6 +2,7 @@
 //! folder, nothing of which is the system's.
 
 use crate::process::{self, Running};
+use crate::times::Times;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Write as _;
@@ -134,6 +135,11 @@ impl Samba {
         command.arg("-s").arg(&self.configuration).arg("--profile");
         let output = process::run(&mut command, &[], folder, STATUS_LIMIT)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// What processor time its processes have had.
+    pub fn times(&self) -> Times {
+        Times::of_group(self.server.id())
     }
 
     /// Stops it as an administrator does; an error if any of its processes stays.

@@ -2,6 +2,7 @@
 
 use super::Bed;
 use crate::process::{self, Running};
+use crate::times::Times;
 use anyhow::{Context, Result, bail};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -160,46 +161,6 @@ fn read(text: &str) -> Option<(f64, f64)> {
         .filter(|line| line.contains(" MB/sec  execute "));
     let lines = rows.next_back()?.split_whitespace().nth(1)?.parse().ok()?;
     Some((mb_per_s, lines))
-}
-
-/// Processor time of processes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Times {
-    user_s: f64,
-    system_s: f64,
-}
-
-impl Times {
-    /// Of all processes that this one has waited for, and of those that they have waited for.
-    pub fn of_children() -> Self {
-        // /proc/self/stat, fields 16 and 17, in clock ticks (proc(5)); the second field is in
-        // parentheses and may hold anything.
-        let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-        let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-        let mut ticks = after
-            .split_whitespace()
-            .skip(13)
-            .map(|ticks| ticks.parse().unwrap_or(0.0));
-        let per_second = rustix::param::clock_ticks_per_second() as f64;
-        let mut next_s = || ticks.next().unwrap_or(0.0) / per_second;
-        Self {
-            user_s: next_s(),
-            system_s: next_s(),
-        }
-    }
-
-    /// What has been used since then.
-    pub fn since(self, then: Self) -> Self {
-        Self {
-            user_s: self.user_s - then.user_s,
-            system_s: self.system_s - then.system_s,
-        }
-    }
-
-    /// In user space and in the kernel.
-    pub fn all_s(self) -> f64 {
-        self.user_s + self.system_s
-    }
 }
 
 /// Whether the load file is there, for a clearer message than the programs'.

@@ -92,6 +92,8 @@ pub enum Bar {
     AtLeast(f64),
     /// At most this.
     AtMost(f64),
+    /// No bar: it explains others.
+    Told,
 }
 
 impl Bar {
@@ -100,6 +102,7 @@ impl Bar {
         match self {
             Bar::AtLeast(bar) => ratio >= bar,
             Bar::AtMost(bar) => ratio <= bar,
+            Bar::Told => true,
         }
     }
 
@@ -107,6 +110,7 @@ impl Bar {
         match self {
             Bar::AtLeast(bar) => format!("≥ {bar:.2}"),
             Bar::AtMost(bar) => format!("≤ {bar:.2}"),
+            Bar::Told => String::new(),
         }
     }
 }

@@ -6,11 +6,12 @@
 //! And what an encrypted READ costs more than another one, beside what the cipher's library takes
 //! for its bytes alone.
 
-use super::dbench::{self, Figures, LOAD, Times};
+use super::dbench::{self, Figures, LOAD};
 use super::{Bar, Bed, Comparison, cipher, median};
 use crate::process::{self, Folder};
 use crate::record::Record;
 use crate::samba::{GUEST_SHARE, PASSWORD, Samba, USER};
+use crate::times::Times;
 use anyhow::{Result, bail};
 use std::fs::File;
 use std::process::Command;
@@ -64,6 +65,13 @@ struct Echoes {
     worked_us_per_echo: f64,
 }
 
+/// What one run of the load came to.
+struct Load {
+    figures: Figures,
+    /// Processor time of the server meanwhile.
+    server_s: f64,
+}
+
 /// What is compared by one pair of runs: the name of a row, and its bar.
 struct Figure<T> {
     name: &'static str,
@@ -72,18 +80,25 @@ struct Figure<T> {
     of: fn(&T) -> f64,
 }
 
-const OF_LOAD: &[Figure<Figures>] = &[
+const OF_LOAD: &[Figure<Load>] = &[
     Figure {
         name: "client.txt, 4 clients",
         unit: "MB/s",
         bar: Bar::AtLeast(1.5),
-        of: |figures| figures.mb_per_s,
+        of: |load| load.figures.mb_per_s,
     },
     Figure {
         name: "client.txt, CPU per operation",
         unit: "µs",
         bar: Bar::AtMost(0.5),
-        of: Figures::us_per_line,
+        of: |load| load.figures.us_per_line(),
+    },
+    // Where all processors are busy, no client is faster than this leaves it.
+    Figure {
+        name: "client.txt, CPU of the server per operation",
+        unit: "µs",
+        bar: Bar::Told,
+        of: |load| load.server_s * 1e6 / load.figures.lines.max(1.0),
     },
 ];
 const OF_ECHO: &[Figure<Echoes>] = &[
@@ -210,7 +225,7 @@ impl Ground<'_> {
         format!("smb://{USER}@127.0.0.1:{port}/{GUEST_SHARE}")
     }
 
-    fn their_load(&self) -> Result<Figures> {
+    fn their_load(&self) -> Result<Load> {
         let mut command = self.smbtorture();
         command
             .args(["-m", "NT1", "--option=clientminprotocol=NT1"])
@@ -218,11 +233,10 @@ impl Ground<'_> {
             .arg(format!("--num-progs={CLIENTS}"))
             .args(["-t", &self.bed.seconds.to_string()])
             .args([&self.share(), "bench.nbench"]);
-        show(&command);
-        dbench::run(self.bed, &mut command, CLIENTS)
+        self.load(&mut command)
     }
 
-    fn our_load(&self) -> Result<Figures> {
+    fn our_load(&self) -> Result<Load> {
         // smbtorture's warm-up is a twentieth of its time, and counts among it.
         let warm_up_ms = self.bed.seconds * 1000 / 20;
         let (clients, target) = (CLIENTS.to_string(), self.target());
@@ -233,8 +247,17 @@ impl Ground<'_> {
                 self.bed.seconds * 1000 - warm_up_ms
             ))
             .arg(format!("--warm-up={warm_up_ms}ms"));
-        show(&command);
-        dbench::run(self.bed, &mut command, CLIENTS)
+        self.load(&mut command)
+    }
+
+    fn load(&self, command: &mut Command) -> Result<Load> {
+        show(command);
+        let before = self.server.times();
+        let figures = dbench::run(self.bed, command, CLIENTS)?;
+        Ok(Load {
+            figures,
+            server_s: self.server.times().since(before).all_s(),
+        })
     }
 
     /// Where smbtorture achieves most here.

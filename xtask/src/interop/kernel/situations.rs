@@ -122,7 +122,7 @@ fn a_mount(ground: &Ground, version: &str) -> Result<String> {
          mount -t nfs -o vers={version} 127.0.0.1:/export $mnt; here=$mnt/v{version}\n\
          replay() {{ /share/filestone replay \"$@\" >/dev/null; }}\n\
          empty() {{ [ -z \"$(ls -A $here)\" ] || {{ ls -AR $here; exit 1; }}; }}\n\
-         at_work() {{ timeout 60 sh -c \"until [ -e $1/clients/client1/open ]; do sleep 0.1; done\"; }}\n\
+         at_work() {{ timeout 60 sh -c \"until [ -e $1/clients/client0 ]; do sleep 0.1; done\"; }}\n\
          for run in 1 2; do replay $load --run-once --on local:$here; empty; done\n\
          /share/filestone replay $load -d 60s --on local:$here >/dev/null 2>&1 &\n\
          killed=$!; at_work $export; kill -9 $killed; wait $killed || true; [ -e $here/clients ]\n\

@@ -1,0 +1,108 @@
+//! Processor time of processes, as the kernel has it.
+
+use std::path::Path;
+
+/// Processor time of processes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Times {
+    /// In user space.
+    pub user_s: f64,
+    /// In the kernel.
+    pub system_s: f64,
+}
+
+impl Times {
+    /// Of all processes that this one has waited for, and of those that they have waited for.
+    pub fn of_children() -> Self {
+        Stat::of(Path::new("/proc/self/stat")).children()
+    }
+
+    /// Of the processes of a group, with those that they have waited for.
+    pub fn of_group(group: u32) -> Self {
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let mut all = Self {
+            user_s: 0.0,
+            system_s: 0.0,
+        };
+        for process in processes {
+            let stat = Stat::of(&process.path().join("stat"));
+            if stat.group() != Some(group) {
+                continue;
+            }
+            for times in [stat.own(), stat.children()] {
+                all.user_s += times.user_s;
+                all.system_s += times.system_s;
+            }
+        }
+        all
+    }
+
+    /// What has been used since then.
+    pub fn since(self, then: Self) -> Self {
+        Self {
+            user_s: self.user_s - then.user_s,
+            system_s: self.system_s - then.system_s,
+        }
+    }
+
+    /// In user space and in the kernel.
+    pub fn all_s(self) -> f64 {
+        self.user_s + self.system_s
+    }
+}
+
+/// A line of /proc/PID/stat (proc(5)), from its third field on: the second is in parentheses and
+/// may hold anything.
+struct Stat(Vec<String>);
+
+impl Stat {
+    fn of(path: &Path) -> Self {
+        let line = std::fs::read_to_string(path).unwrap_or_default();
+        let after = line.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        Self(after.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// Field 5.
+    fn group(&self) -> Option<u32> {
+        self.0.get(2)?.parse().ok()
+    }
+
+    /// Fields 14 and 15.
+    fn own(&self) -> Times {
+        self.times(11)
+    }
+
+    /// Fields 16 and 17.
+    fn children(&self) -> Times {
+        self.times(13)
+    }
+
+    fn times(&self, index: usize) -> Times {
+        let per_second = rustix::param::clock_ticks_per_second() as f64;
+        let field = |index: usize| self.0.get(index).and_then(|ticks| ticks.parse().ok());
+        let seconds = |index| field(index).unwrap_or(0.0) / per_second;
+        Times {
+            user_s: seconds(index),
+            system_s: seconds(index + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_a_group_hold_its_own() {
+        let stat = Stat(
+            "S 1 77 77 0 -1 0 0 0 0 0 300 200 50 25 20 0"
+                .split(' ')
+                .map(str::to_owned)
+                .collect(),
+        );
+        let per_second = rustix::param::clock_ticks_per_second() as f64;
+        assert_eq!(stat.group(), Some(77));
+        assert_eq!(stat.own().all_s(), 500.0 / per_second);
+        assert_eq!(stat.children().all_s(), 75.0 / per_second);
+    }
+}
