@@ -9,57 +9,19 @@
 //! every row. What takes longer than ten minutes counts as ten minutes in the
 //! percentiles; the maximum still shows it.
 
+use crate::measure::steps::Steps;
+pub use crate::measure::steps::{Digits, HIGHEST_NANOS};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::{Counter, Histogram};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
-
-/// Longest time that the histogram tells apart: ten minutes, in nanoseconds.
-pub const HIGHEST_NANOS: u64 = 600_000_000_000;
-/// Significant decimal digits of a histogram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Digits {
-    /// At most 1/16384 too high; 1.8 MB each in an interval.
-    Four,
-    /// At most 1/1024 too high; 120 kB each. For runs of many kinds of operation,
-    /// whose histograms would fill the processor's caches.
-    Three,
-}
-
-impl Digits {
-    /// What a run with so many kinds of operation can afford for each of them.
-    pub const fn for_kinds(kinds: usize) -> Self {
-        if kinds <= KINDS_WITH_FOUR {
-            Digits::Four
-        } else {
-            Digits::Three
-        }
-    }
-
-    const fn number(self) -> u8 {
-        match self {
-            Digits::Four => 4,
-            Digits::Three => 3,
-        }
-    }
-}
-
-/// A probe has one kind, or two with the unmeasured operation that goes with it.
-const KINDS_WITH_FOUR: usize = 2;
-
-thread_local! {
-    /// It keeps room for a whole histogram, which is made once: a replay has a hundred histograms
-    /// in an interval.
-    static SERIALIZER: RefCell<V2Serializer> = RefCell::new(V2Serializer::new());
-}
 
 /// A histogram of nanoseconds with exact minimum, maximum and sum.
 #[derive(Debug, Clone)]
 pub struct Distribution<C: Counter> {
-    histogram: Histogram<C>,
+    steps: Steps<C>,
     count: u64,
     sum: u64,
     min: u64,
@@ -78,10 +40,8 @@ impl<C: Counter> Distribution<C> {
 
     /// An empty distribution. Allocates everything it will ever need.
     pub fn with_digits(digits: Digits) -> Self {
-        let histogram = Histogram::new_with_bounds(1, HIGHEST_NANOS, digits.number())
-            .expect("1 ns to ten minutes with three or four digits is a valid histogram");
         Self {
-            histogram,
+            steps: Steps::new(digits),
             count: 0,
             sum: 0,
             min: u64::MAX,
@@ -116,8 +76,7 @@ impl<C: Counter> Distribution<C> {
     /// Writes the pending run of equal values into the histogram.
     fn flush(&mut self) {
         if self.run_len != 0 {
-            self.histogram
-                .saturating_record_n(self.run_value, counts(self.run_len.into()));
+            self.steps.record(self.run_value, self.run_len.into());
             self.run_len = 0;
         }
     }
@@ -126,12 +85,7 @@ impl<C: Counter> Distribution<C> {
     pub fn add<D: Counter>(&mut self, other: &mut Distribution<D>) {
         other.flush();
         self.flush();
-        for step in other.histogram.iter_recorded() {
-            self.histogram.saturating_record_n(
-                step.value_iterated_to(),
-                counts(step.count_at_value().as_u64()),
-            );
-        }
+        self.steps.add(&other.steps);
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
@@ -140,9 +94,7 @@ impl<C: Counter> Distribution<C> {
 
     /// Forgets everything, keeps the memory.
     pub fn reset(&mut self) {
-        if self.count > 0 {
-            self.histogram.reset();
-        }
+        self.steps.reset();
         self.count = 0;
         self.sum = 0;
         self.min = u64::MAX;
@@ -182,53 +134,37 @@ impl<C: Counter> Distribution<C> {
     /// The smallest recorded value that at least `quantile` of all values do not
     /// exceed, within the histogram's resolution and never outside the extremes.
     pub fn quantile(&mut self, quantile: f64) -> u64 {
+        let [value] = self.quantiles([quantile]);
+        value
+    }
+
+    /// Several of them, which go up.
+    fn quantiles<const N: usize>(&mut self, quantiles: [f64; N]) -> [u64; N] {
         self.flush();
-        if self.count == 0 {
-            return 0;
-        }
-        self.histogram
-            .value_at_quantile(quantile)
-            .max(self.min)
-            .min(self.max)
+        let (min, max) = (self.min(), self.max());
+        let values = self.steps.quantiles(quantiles);
+        values.map(|value| value.max(min).min(max))
     }
 
     /// The record of this distribution.
     pub fn to_record(&mut self) -> DistributionRecord {
-        self.flush();
+        let [p50, p90, p95, p99, p99_9, p99_99] =
+            self.quantiles([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]);
         DistributionRecord {
             count: self.count,
             sum: self.sum,
             min: self.min(),
             mean: self.mean(),
-            p50: self.quantile(0.5),
-            p90: self.quantile(0.9),
-            p95: self.quantile(0.95),
-            p99: self.quantile(0.99),
-            p99_9: self.quantile(0.999),
-            p99_99: self.quantile(0.9999),
+            p50,
+            p90,
+            p95,
+            p99,
+            p99_9,
+            p99_99,
             max: self.max(),
-            histogram: self.encode(),
+            histogram: STANDARD.encode(self.steps.encode()),
         }
     }
-
-    /// The histogram in HdrHistogram's V2 encoding, in base64.
-    fn encode(&self) -> String {
-        let mut bytes = Vec::new();
-        SERIALIZER.with_borrow_mut(|serializer| {
-            serializer
-                .serialize(&self.histogram, &mut bytes)
-                .expect("a histogram below 2^63 counts serialises into memory")
-        });
-        STANDARD.encode(bytes)
-    }
-}
-
-/// A count in the histogram's own type, which holds 2^32 at least; what is
-/// beyond that saturates, as the histogram itself does.
-fn counts<C: Counter>(count: u64) -> C {
-    C::from_u64(count)
-        .or_else(|| C::from_u32(u32::MAX))
-        .unwrap_or_else(C::one)
 }
 
 impl Distribution<u64> {
@@ -238,8 +174,8 @@ impl Distribution<u64> {
             return Ok(());
         }
         for step in record.decode()?.iter_recorded() {
-            self.histogram
-                .saturating_record_n(step.value_iterated_to(), step.count_at_value());
+            self.steps
+                .record(step.value_iterated_to(), step.count_at_value());
         }
         self.min = self.min.min(record.min);
         self.max = self.max.max(record.max);

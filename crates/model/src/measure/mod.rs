@@ -28,6 +28,7 @@ pub mod rows;
 pub mod run_record;
 pub mod sample;
 pub mod shortfall;
+pub mod steps;
 pub mod validity;
 mod validity_record;
 pub mod verdict;
