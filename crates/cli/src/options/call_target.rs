@@ -14,8 +14,11 @@ pub enum CallTarget {
 
 /// Reads any of them.
 pub fn parse(text: &str) -> Result<CallTarget, String> {
-    match text.strip_prefix(smb::SCHEME) {
-        Some(rest) => smb::parse(rest).map(CallTarget::Share),
+    if let Some(rest) = smb::behind_scheme(text) {
+        return smb::parse(rest).map(CallTarget::Share);
+    }
+    match smb::other_notation(text) {
+        Some(why) => Err(why),
         None => target::parse(text).map(CallTarget::Server),
     }
 }
@@ -30,6 +33,13 @@ mod tests {
             parse("smb://anna@fs/bench"),
             Ok(CallTarget::Share(share)) if share.user.as_deref() == Some("anna")
         ));
+        assert_eq!(parse("SMB://Fs/Bench"), parse("smb://Fs/Bench"));
+        for other in ["//fs/bench/a b", r"\\fs\bench\a b", "cifs://fs/bench/a b"] {
+            let why = parse(other).expect_err("no target");
+            assert!(why.ends_with("did you mean smb://fs/bench/a%20b?"), "{why}");
+        }
+        let why = parse("//fs").expect_err("no share");
+        assert!(why.contains("expected smb://"), "{why}");
         assert!(matches!(parse("fs:/x"), Ok(CallTarget::Server(_))));
     }
 }

@@ -103,7 +103,8 @@ fn targets(text: &str) -> Vec<&str> {
     let mut start = 0;
     for (place, _) in text.match_indices('+') {
         let rest = &text[place + 1..];
-        if SCHEMES.iter().any(|scheme| rest.starts_with(scheme)) {
+        let is_share = smb::behind_scheme(rest).is_some();
+        if is_share || SCHEMES.iter().any(|scheme| rest.starts_with(scheme)) {
             parts.push(&text[start..place]);
             start = place + 1;
         }
@@ -126,8 +127,8 @@ pub fn single(text: &str) -> Result<LayerTarget, String> {
         _ if text.starts_with("nfs://") => {
             target::parse(text).map(|target| LayerTarget::Nfs3(Some(target)))
         }
-        _ if text.starts_with("smb:") => {
-            let rest = text.strip_prefix(smb::SCHEME).unwrap_or_default();
+        _ if smb::behind_scheme(text).is_some() || text.starts_with("smb:") => {
+            let rest = smb::behind_scheme(text).unwrap_or_default();
             smb::parse(rest).map(LayerTarget::Smb)
         }
         _ => Err(format!("\"{text}\" is no layer; {}", suggestion(text))),
@@ -136,6 +137,9 @@ pub fn single(text: &str) -> Result<LayerTarget, String> {
 
 /// What a target without a layer may have meant.
 fn suggestion(text: &str) -> String {
+    if let Some(why) = smb::other_notation(text) {
+        return why;
+    }
     if text.starts_with(['/', '.', '~']) {
         return format!("did you mean local:{text}? {EXPECTED}");
     }

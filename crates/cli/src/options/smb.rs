@@ -34,6 +34,37 @@ const EXPECTED: &str = "expected smb://[[domain;]user@]host[:port]/share[/path],
 const PASSWORD: &str = "a target must not hold a password: every user of this host can read it \
     there; use --password-file, -A or FILESTONE_PASSWORD";
 
+/// What stands behind `smb://`, in whatever case, as schemes of URLs are (RFC 3986, section 3.1).
+pub fn behind_scheme(text: &str) -> Option<&str> {
+    behind(text, SCHEME)
+}
+
+fn behind<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
+    let (start, rest) = text.split_at_checked(scheme.len())?;
+    start.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+/// What is to be said of a target in a notation of other programs: `//host/share`, `\\host\share`
+/// or `cifs://host/share`. `None` if it is none of these.
+pub fn other_notation(text: &str) -> Option<String> {
+    let rest = behind_other(text)?;
+    if holds_password(rest) {
+        return Some(PASSWORD.into());
+    }
+    let rest = rest.replace('\\', "/").replace(' ', "%20");
+    Some(match parse(&rest) {
+        Ok(_) => format!("a share is smb://host/share here: did you mean {SCHEME}{rest}?"),
+        Err(why) => format!("a share is smb://host/share here: {why}"),
+    })
+}
+
+fn behind_other(text: &str) -> Option<&str> {
+    let plain = text
+        .strip_prefix("//")
+        .or_else(|| text.strip_prefix("\\\\"));
+    plain.or_else(|| behind(text, "cifs://"))
+}
+
 /// Reads what stands behind `smb://`.
 pub fn parse(rest: &str) -> Result<Share, String> {
     if holds_password(rest) {
@@ -119,8 +150,14 @@ fn is_escaped(text: &str) -> bool {
 
 /// Why a command line may not be looked at any further, if a target on it holds a password.
 pub fn password_in(word: &str) -> Option<&'static str> {
-    let mut targets = word.split(SCHEME).skip(1);
-    targets.any(holds_password).then_some(PASSWORD)
+    let lower = word.to_ascii_lowercase();
+    let behind = |scheme: &str| {
+        let mut places = lower.match_indices(scheme);
+        places
+            .any(|(place, _)| holds_password(word.get(place + scheme.len()..).unwrap_or_default()))
+    };
+    let is_other = behind_other(word).is_some_and(holds_password);
+    (is_other || behind(SCHEME) || behind("cifs://")).then_some(PASSWORD)
 }
 
 fn choice<T: Copy + Clone + Send + Sync + 'static>(
